@@ -1,0 +1,12 @@
+"""Runs the command line from a checkout: python cli.py --help"""
+
+from pathlib import Path
+
+import custext_sql
+
+custext_sql.__path__.append(str(Path(__file__).parent))  # where a checkout has custext_sql.migrations
+
+if __name__ == "__main__":
+    from custext_sql.cli import main
+
+    main()

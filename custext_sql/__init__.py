@@ -1,0 +1,51 @@
+"""Differentially private text sanitization where the text already is. The public names, loaded when first used."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from custext_sql.embeddings import LoadReport, drop_embedding, list_embeddings, load_embeddings
+    from custext_sql.errors import CusTextError
+    from custext_sql.inspection import inspect_word
+    from custext_sql.mapping import Mapping
+    from custext_sql.mapping_builder import MappingReport, build_mapping
+    from custext_sql.mapping_store import drop_mapping, list_mappings, load_mapping, use_mapping
+    from custext_sql.stopwords import add_stopwords
+
+__all__ = [
+    "CusTextError",
+    "LoadReport",
+    "Mapping",
+    "MappingReport",
+    "add_stopwords",
+    "build_mapping",
+    "drop_embedding",
+    "drop_mapping",
+    "inspect_word",
+    "list_embeddings",
+    "list_mappings",
+    "load_embeddings",
+    "load_mapping",
+    "use_mapping",
+]
+
+_HOMES = {
+    "embeddings": ("LoadReport", "drop_embedding", "list_embeddings", "load_embeddings"),
+    "errors": ("CusTextError",),
+    "inspection": ("inspect_word",),
+    "mapping": ("Mapping",),
+    "mapping_builder": ("MappingReport", "build_mapping"),
+    "mapping_store": ("drop_mapping", "list_mappings", "load_mapping", "use_mapping"),
+    "stopwords": ("add_stopwords",),
+}
+_HOME = {name: module for module, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

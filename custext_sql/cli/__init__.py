@@ -1,0 +1,76 @@
+"""The command line. Commands import what they need when they run, so that help answers at once."""
+
+import difflib
+import logging
+from typing import Any
+
+import click
+
+from custext_sql.cli import drop, info, inspect, load, map, stopwords, upgrade, use
+from custext_sql.errors import CusTextError
+
+_COMMANDS = (
+    load.load_command,
+    map.map_command,
+    inspect.inspect_command,
+    info.info_command,
+    use.use_command,
+    drop.drop_command,
+    stopwords.stopwords_command,
+    upgrade.upgrade_command,
+)
+
+
+class _Commands(click.Group):
+    """Lists commands in order of use, suggests the nearest for a typo, and turns our errors into messages."""
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        return [str(command.name) for command in _COMMANDS]
+
+    def resolve_command(
+        self, context: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        close = difflib.get_close_matches(args[0], self.list_commands(context), n=1)
+        if self.get_command(context, args[0]) is None and close:
+            context.fail(f"No such command {args[0]!r}. Did you mean {close[0]!r}?")
+        return super().resolve_command(context, args)
+
+    def invoke(self, context: click.Context) -> Any:
+        try:
+            return super().invoke(context)
+        except CusTextError as error:
+            raise click.ClickException(str(error)) from None
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.option(
+    "--db",
+    metavar="PATH",
+    help="The custext database. Default: $CUSTEXT_DB, else your own, built on first use from the shipped vectors.",
+)
+@click.version_option(package_name="custext-sql", prog_name="custext")
+@click.pass_context
+def main(context: click.Context, db: str | None) -> None:
+    """Differentially private text sanitization.
+
+    A vocabulary of word vectors is split into groups of similar words; each word of a text is replaced by a word of its
+    group, drawn so that any two words of a group are eps-indistinguishable.
+
+    \b
+    Try it, with nothing to download:
+      custext inspect she --eps 1
+    With vectors of your own:
+      custext --db my.duckdb load glove.6B.300d.txt --name glove
+      custext --db my.duckdb map --embedding glove --k 20
+    """
+    context.obj = db
+    log = logging.getLogger("custext_sql")
+    if not log.handlers:
+        handler = logging.StreamHandler()
+        handler.setFormatter(logging.Formatter("%(message)s"))
+        log.addHandler(handler)
+        log.setLevel(logging.INFO)
+
+
+for _command in _COMMANDS:
+    main.add_command(_command)

@@ -1,0 +1,70 @@
+"""custext info"""
+
+from pathlib import Path
+
+import click
+
+from custext_sql.cli.output import again, json_option, print_json, print_table
+
+
+@click.command("info")
+@json_option
+@click.pass_obj
+def info_command(db: str | None, as_json: bool) -> None:
+    """Show what the database holds: embeddings, mappings, stopwords, sizes and fingerprints.
+
+    \b
+    Example:
+      custext info --json
+    """
+    from custext_sql.database import locate
+    from custext_sql.embeddings import list_embeddings
+    from custext_sql.mapping_store import list_mappings
+    from custext_sql.stopwords import list_stopwords
+
+    path: Path = locate(db)
+    embeddings = list_embeddings(path)
+    mappings, default = list_mappings(path)
+    stopwords = list_stopwords(path)
+    size = path.stat().st_size
+    if as_json:
+        print_json(
+            {
+                "database": str(path),
+                "bytes": size,
+                "embeddings": embeddings,
+                "mappings": mappings,
+                "default_mapping": default,
+                "stopwords": [dict(zip(("language", "words", "source"), row, strict=True)) for row in stopwords],
+            }
+        )
+        return
+    click.echo(f"{path}, {size / 1e6:.1f} MB\n")
+    if embeddings:
+        rows = [(e.name, f"{e.size:,}", str(e.dimension), e.source, e.sha256[:12]) for e in embeddings]
+        print_table(("embedding", "words", "dimension", "source", "sha256"), rows, right=(1, 2))
+    else:
+        click.echo(f"no embeddings; load one with: {again(db, 'load FILE --name NAME')}")
+    click.echo()
+    if mappings:
+        print_table(
+            ("mapping", "words", "groups", "k", "measure", "scores by", "fingerprint", ""),
+            [
+                (
+                    m.name,
+                    f"{m.words:,}",
+                    f"{m.group_count:,}",
+                    str(m.k),
+                    m.measure,
+                    m.normalization,
+                    m.fingerprint[:12],
+                    "default" if m.name == default else "",
+                )
+                for m in mappings
+            ],
+            right=(1, 2, 3),
+        )
+    else:
+        click.echo(f"no mappings; build one with: {again(db, 'map --embedding NAME --k 20')}")
+    click.echo()
+    print_table(("stopwords", "words", "source"), [(n, str(count), s) for n, count, s in stopwords], right=(1,))

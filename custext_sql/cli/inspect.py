@@ -1,0 +1,46 @@
+"""custext inspect"""
+
+import sys
+
+import click
+
+from custext_sql.cli.output import json_option, print_json, print_table
+
+_WIDTH = 24  # cells of the longest bar
+_EIGHTHS = " ▏▎▍▌▋▊▉"
+
+
+@click.command("inspect")
+@click.argument("word")
+@click.option("--mapping", help="Name of the mapping.  [default: the database's default]")
+@click.option("--eps", default=1.0, show_default=True, type=float, help="Privacy budget of a word, 0.001 to 100.")
+@json_option
+@click.pass_obj
+def inspect_command(db: str | None, word: str, mapping: str | None, eps: float, as_json: bool) -> None:
+    """Show what may come out for a word: its group, scores and probabilities.
+
+    \b
+    Example:
+      custext inspect she --eps 1
+    """
+    from custext_sql.inspection import inspect_word
+    from custext_sql.mapping_store import load_mapping
+
+    inspection = inspect_word(load_mapping(db, mapping), word, eps)
+    if as_json:
+        print_json(inspection)
+        return
+    click.echo(f"{inspection.word} in {inspection.mapping}, eps = {inspection.eps:g}\n")
+    largest = inspection.group[0].probability
+    rows = [
+        (outcome.output, f"{outcome.score:.4f}", f"{outcome.probability:.4f}", _bar(outcome.probability / largest))
+        for outcome in inspection.group
+    ]
+    print_table(("output", "score", "probability", ""), rows, right=(1, 2))
+
+
+def _bar(share: float) -> str:
+    if "utf" not in (sys.stdout.encoding or "").lower():
+        return "#" * round(share * _WIDTH)
+    whole, rest = divmod(round(share * _WIDTH * 8), 8)
+    return "█" * whole + (_EIGHTHS[rest] if rest else "")

@@ -1,0 +1,77 @@
+"""custext load"""
+
+import click
+
+from custext_sql.cli.output import again, json_option, print_json, progress_bar
+
+_FORMATS = ("glove", "word2vec", "word2vec-binary", "fasttext", "npz", "parquet")
+
+
+@click.command("load")
+@click.argument("source")
+@click.option("--name", help="Name of the embedding in the database. Required, except for 'starter'.")
+@click.option("--format", type=click.Choice(_FORMATS), help="Format of the file.  [default: recognized]")
+@click.option("--member", metavar="FILE", help="Which file of a zip archive, if it holds several.")
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Keep the first N words only.")
+@click.option("--vocab", metavar="FILE", help="Keep only the words of this file: the first field of each line.")
+@click.option("--replace", is_flag=True, help="Replace an embedding of that name. Mappings built from it stay.")
+@json_option
+@click.pass_obj
+def load_command(
+    db: str | None,
+    source: str,
+    name: str | None,
+    format: str | None,
+    member: str | None,
+    limit: int | None,
+    vocab: str | None,
+    replace: bool,
+    as_json: bool,
+) -> None:
+    """Load word vectors into the database.
+
+    SOURCE is a GloVe, word2vec (text or binary) or fastText file, plain, .gz or in a .zip; a NumPy .npz with words and
+    a matrix; a Parquet file; spacy:PIPELINE for the vectors of an installed spaCy pipeline; or 'starter' for the
+    vectors that ship with custext, together with their mapping of K = 20.
+
+    \b
+    Example:
+      custext --db my.duckdb load glove.6B.zip --member glove.6B.300d.txt --name glove --limit 100000
+    """
+    from custext_sql.embeddings import load_embeddings
+    from custext_sql.starter import NAME, load_starter
+
+    if name is None and source != NAME:
+        raise click.UsageError("Missing option '--name': how shall the embedding be called?")
+    with progress_bar(f"Loading {source}") as progress:
+        if source == NAME:
+            report = load_starter(db, name=name or NAME, limit=limit, vocabulary=vocab, replace=replace)
+        else:
+            report = load_embeddings(
+                db,
+                source,
+                name=str(name),
+                format=format,
+                member=member,
+                limit=limit,
+                vocabulary=vocab,
+                replace=replace,
+                progress=progress,
+            )
+    if as_json:
+        print_json(report)
+        return
+    embedding = report.embedding
+    click.echo(
+        f"{embedding.name}: {embedding.size:,} words of {embedding.dimension} dimensions from {embedding.source} "
+        f"({embedding.format}), in {report.seconds:.1f} s"
+    )
+    if report.folded:
+        click.echo(f"  {report.folded:,} rows folded to a word that was there already; the first row of each stays")
+    if report.outside_vocabulary or report.not_found:
+        click.echo(
+            f"  {report.outside_vocabulary:,} rows outside the vocabulary left out; "
+            f"{report.not_found:,} words of the vocabulary not found"
+        )
+    step = "inspect she --eps 1" if source == NAME else f"map --embedding {embedding.name} --k 20"
+    click.echo(f"Next: {again(db, step)}")

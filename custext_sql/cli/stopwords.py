@@ -1,0 +1,29 @@
+"""custext stopwords"""
+
+import click
+
+from custext_sql.cli.output import json_option, print_json, print_table
+
+
+@click.command("stopwords")
+@click.option("--language", help="Take this language's list from NLTK's stopwords corpus.")
+@json_option
+@click.pass_obj
+def stopwords_command(db: str | None, language: str | None, as_json: bool) -> None:
+    """Show the stored stopword lists, or add one from NLTK's corpus.
+
+    English ships with custext (NLTK's list of 179 words); the corpus is needed for other languages.
+
+    \b
+    Example:
+      custext stopwords --language german
+    """
+    from custext_sql.stopwords import add_stopwords, list_stopwords
+
+    if language is not None:
+        add_stopwords(db, language=language)
+    stored = list_stopwords(db)
+    if as_json:
+        print_json([dict(zip(("language", "words", "source"), row, strict=True)) for row in stored])
+        return
+    print_table(("language", "words", "source"), [(name, str(n), source) for name, n, source in stored], right=(1,))

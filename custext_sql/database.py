@@ -1,0 +1,225 @@
+"""Finds, opens and creates custext databases. A connection is open only inside `reading` or `writing`."""
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import duckdb
+import platformdirs
+
+from custext_sql.errors import DatabaseError
+from custext_sql.revisions import REVISIONS
+
+Database = str | os.PathLike[str] | None
+
+_STORAGE = "v1.0.0"  # the file format that every DuckDB client since 1.0 reads
+_WRITE_MEMORY = "256MB"
+_LOCK_PATIENCE = 5.0  # seconds to wait while another process has the file open
+_STALE = 3600.0  # seconds after which another process's unfinished new database is taken for abandoned
+
+
+def default_path() -> Path:
+    """The user's own database, used when none is named."""
+    return platformdirs.user_data_path("custext", appauthor=False) / "custext.duckdb"
+
+
+def locate(database: Database = None) -> Path:
+    """The file meant by `database`: itself, else CUSTEXT_DB, else the default, which is built on first use."""
+    named = database if database is not None else os.environ.get("CUSTEXT_DB") or None
+    if named is not None:
+        if str(named).startswith(":memory:"):
+            raise DatabaseError("a custext database is a file, so that every process can read it; found :memory:")
+        return Path(named)
+    path = default_path()
+    if not path.exists():
+        from custext_sql import starter  # it writes databases, so it imports this module
+
+        starter.build_default(path)
+    return path
+
+
+@contextmanager
+def reading(database: Database = None) -> Iterator[duckdb.DuckDBPyConnection]:
+    """An open read-only connection to a database that is up to date."""
+    path = locate(database)
+    if not path.exists():
+        raise DatabaseError(
+            f"There is no database at {path}; create it with: custext --db {path} load FILE --name NAME"
+        )
+    connection = _connect(path, read_only=True)
+    try:
+        if not _is_current(connection, path):
+            raise DatabaseError(f"{path} is empty; fill it with: custext --db {path} load FILE --name NAME")
+        yield connection
+    finally:
+        connection.close()
+
+
+@contextmanager
+def writing(database: Database = None) -> Iterator[duckdb.DuckDBPyConnection]:
+    """One transaction on a database that is up to date.
+
+    It commits at the end and rolls back on an error. A database that was not there is made beside its place and
+    appears there only when the transaction is complete.
+    """
+    path = locate(database)
+    if path.exists():
+        with _transaction(path) as connection:
+            yield connection
+    else:
+        with new_database(path) as draft, _transaction(draft) as connection:
+            yield connection
+
+
+@contextmanager
+def new_database(path: Path) -> Iterator[Path]:
+    """A draft beside `path`, moved there at the end unless another process was first."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        for other in path.parent.glob(f".{path.name}.*.draft*"):
+            if time.time() - other.stat().st_mtime > _STALE:
+                other.unlink(missing_ok=True)
+    except OSError as error:
+        raise DatabaseError(f"cannot create {path}: {error.strerror}") from None
+    draft = path.with_name(f".{path.name}.{os.getpid()}.draft")
+    _remove(draft)
+    try:
+        creator = duckdb.connect()
+        try:
+            quoted = str(draft).replace("'", "''")
+            creator.execute(f"ATTACH '{quoted}' AS draft (STORAGE_VERSION '{_STORAGE}')")
+        except duckdb.Error as error:
+            raise DatabaseError(f"cannot create {path}: {error}") from None
+        finally:
+            creator.close()
+        yield draft
+        try:
+            os.link(draft, path)  # unlike a rename, this never replaces a database that appeared meanwhile
+        except FileExistsError:
+            raise DatabaseError(f"{path} was created by another process meanwhile; run the command again") from None
+        except OSError:  # a file system without links
+            draft.rename(path)
+    finally:
+        _remove(draft)
+
+
+def upgrade_database(database: Database = None) -> tuple[str, str]:
+    """Bring an older database to this version's revision, in one transaction; returns the revision before and after."""
+    path = locate(database)
+    if not path.exists():
+        raise DatabaseError(f"There is no database at {path}")
+    newest = REVISIONS[-1]
+    connection = _connect(path, read_only=False)
+    try:
+        before = _known_revision(connection, path)
+    finally:
+        connection.close()
+    if before is None:
+        raise DatabaseError(f"{path} is empty; fill it with: custext --db {path} load FILE --name NAME")
+    if before != newest:
+        _migrate(path)
+    return before, newest
+
+
+@contextmanager
+def _transaction(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    connection = _connect(path, read_only=False)
+    try:
+        if not _is_current(connection, path):
+            connection.close()
+            _migrate(path)
+            connection = _connect(path, read_only=False)
+        with _little_memory(connection):
+            connection.execute("BEGIN")
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            except BaseException:
+                with suppress(duckdb.Error):  # an interrupted statement may have ended the transaction
+                    connection.execute("ROLLBACK")
+                raise
+    finally:
+        connection.close()
+
+
+@contextmanager
+def _little_memory(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    """Keep DuckDB's buffers small while writing; without a limit it holds a whole large transaction in memory."""
+    [(before,)] = connection.execute("SELECT current_setting('memory_limit')").fetchall()
+    with suppress(duckdb.Error):  # another connection of this process may need more than that already
+        connection.execute(f"SET memory_limit = '{_WRITE_MEMORY}'")
+    try:
+        yield
+    finally:
+        connection.execute(f"SET memory_limit = '{before}'")  # the setting is shared with such a connection
+
+
+def _remove(draft: Path) -> None:
+    draft.unlink(missing_ok=True)
+    draft.with_name(draft.name + ".wal").unlink(missing_ok=True)
+
+
+def _connect(path: Path, *, read_only: bool) -> duckdb.DuckDBPyConnection:
+    deadline = time.monotonic() + _LOCK_PATIENCE
+    while True:
+        try:
+            return duckdb.connect(path, read_only=read_only)
+        except duckdb.ConnectionException as error:
+            # This process has the file open in the other mode, and DuckDB shares an instance only if asked alike.
+            if "different configuration" not in str(error):
+                raise DatabaseError(f"cannot open {path}: {error}") from None
+            try:
+                return duckdb.connect(path, read_only=not read_only)
+            except duckdb.Error:
+                raise DatabaseError(f"cannot open {path}: this process has it open with other settings") from None
+        except duckdb.Error as error:
+            if "lock" not in str(error).lower():
+                raise DatabaseError(f"cannot open {path}: {_first_line(error)}") from None
+            if time.monotonic() > deadline:
+                raise DatabaseError(f"{path} is in use by another process; try again when it is done") from None
+        time.sleep(0.1)
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).splitlines()[0]
+
+
+def _is_current(connection: duckdb.DuckDBPyConnection, path: Path) -> bool:
+    """True if at this version's revision, False if wholly empty; an error that says what to do otherwise."""
+    revision, newest = _known_revision(connection, path), REVISIONS[-1]
+    if revision is not None and revision != newest:
+        raise DatabaseError(
+            f"{path} is at revision {revision} and this version needs {newest}; run: custext --db {path} upgrade"
+        )
+    return revision is not None
+
+
+def _known_revision(connection: duckdb.DuckDBPyConnection, path: Path) -> str | None:
+    """The database's revision, None if it has no tables; an error if it is newer than this version or not ours."""
+    try:
+        rows = connection.execute("SELECT version_num FROM alembic_version").fetchall()
+    except duckdb.CatalogException:
+        rows = []
+    revision = str(rows[0][0]) if rows else None
+    if revision in REVISIONS:
+        return revision
+    names = {name for (name,) in connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()}
+    if not names:
+        return None
+    if revision is None or not {"embeddings", "mappings", "settings"} <= names:
+        raise DatabaseError(
+            f"{path} holds tables of something else; custext keeps its tables in a database of its own: "
+            "name another file with --db"
+        )
+    raise DatabaseError(
+        f"{path} is at revision {revision}, written by a newer version of custext-sql; this version knows "
+        f"{REVISIONS[-1]}; upgrade it with: pip install --upgrade custext-sql"
+    )
+
+
+def _migrate(path: Path) -> None:
+    from custext_sql.migrate import upgrade  # Alembic and SQLAlchemy: loaded only when needed
+
+    upgrade(path)

@@ -1,0 +1,183 @@
+"""Mappings in the database: save, load and verify, choose the default, drop."""
+
+from collections.abc import Iterator
+from dataclasses import astuple, fields
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+
+from custext_sql.database import Database, reading, writing
+from custext_sql.errors import MappingError
+from custext_sql.mapping import Mapping, MappingInfo, Sizes, fingerprint
+from custext_sql.naming import suggest
+from custext_sql.scoring import UNIT, Units
+
+_CELLS = 1 << 21  # scores inserted at a time
+_DEFAULT = "default_mapping"
+_COLUMNS = ", ".join(field.name for field in fields(MappingInfo))
+
+
+def list_mappings(database: Database = None) -> tuple[list[MappingInfo], str | None]:
+    """All mappings, oldest first, and the name of the default one."""
+    with reading(database) as connection:
+        return read_infos(connection), default_name(connection)
+
+
+def load_mapping(database: Database = None, name: str | None = None) -> Mapping:
+    """A stored mapping, the default one if no name is given; refused unless its tables match its fingerprint."""
+    with reading(database) as connection:
+        info = find_mapping(connection, name)
+        words, sizes = _read_groups(connection, info)
+        scores = _read_scores(connection, info, sizes)
+    if fingerprint(words, sizes, scores) != info.fingerprint:
+        raise _changed(info, "their fingerprint is another")
+    return Mapping(info, words, sizes, scores)
+
+
+def use_mapping(database: Database = None, *, name: str) -> None:
+    """Make a mapping the database's default."""
+    with writing(database) as connection:
+        find_mapping(connection, name)
+        _set_default(connection, name)
+
+
+def drop_mapping(database: Database = None, *, name: str) -> None:
+    """Remove a mapping. If it was the default, there is none until `use_mapping`, or the next one is built."""
+    with writing(database) as connection:
+        find_mapping(connection, name)
+        delete_mapping(connection, name)
+        connection.execute("DELETE FROM settings WHERE key = ? AND value = ?", [_DEFAULT, name])
+
+
+def save_mapping(connection: duckdb.DuckDBPyConnection, mapping: Mapping) -> None:
+    """Write a mapping within the caller's transaction; the first of a database becomes its default."""
+    marks = ", ".join("?" for _ in fields(MappingInfo))
+    connection.execute(f"INSERT INTO mappings ({_COLUMNS}) VALUES ({marks})", list(astuple(mapping.info)))
+    name = mapping.info.name
+    group_of = np.repeat(np.arange(len(mapping.sizes)), mapping.sizes)
+    position = np.arange(len(mapping.words)) - mapping.word_starts[group_of]
+    groups = pa.table({"token": list(mapping.words), "group_id": group_of, "position": position})
+    _insert(connection, "INSERT INTO groups SELECT ?, token, group_id, position FROM custext_batch", name, groups)
+    for batch in _score_batches(mapping, group_of):
+        _insert(
+            connection, "INSERT INTO scores SELECT ?, group_id, input, output, score FROM custext_batch", name, batch
+        )
+    if default_name(connection) is None:
+        _set_default(connection, name)
+
+
+def delete_mapping(connection: duckdb.DuckDBPyConnection, name: str) -> None:
+    for table, column in (("mappings", "name"), ("groups", "mapping"), ("scores", "mapping")):
+        connection.execute(f"DELETE FROM {table} WHERE {column} = ?", [name])
+
+
+def read_infos(connection: duckdb.DuckDBPyConnection) -> list[MappingInfo]:
+    rows = connection.execute(f"SELECT {_COLUMNS} FROM mappings ORDER BY created_at, name").fetchall()
+    return [MappingInfo(*row) for row in rows]
+
+
+def default_name(connection: duckdb.DuckDBPyConnection) -> str | None:
+    rows = connection.execute("SELECT value FROM settings WHERE key = ?", [_DEFAULT]).fetchall()
+    return str(rows[0][0]) if rows else None
+
+
+def find_mapping(connection: duckdb.DuckDBPyConnection, name: str | None) -> MappingInfo:
+    """The mapping of that name, or the default one; an error that names the command if there is none."""
+    known = {info.name: info for info in read_infos(connection)}
+    if not known:
+        raise MappingError("there is no mapping yet; build one with: custext map --embedding NAME --k 20")
+    name = default_name(connection) if name is None else name
+    if name is None:
+        raise MappingError(f"no mapping is the default; choose one with: custext use NAME ({', '.join(known)})")
+    if name not in known:
+        raise MappingError(f"there is no mapping {name!r}; {suggest(name, known)}")
+    return known[name]
+
+
+def _set_default(connection: duckdb.DuckDBPyConnection, name: str) -> None:
+    connection.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", [_DEFAULT, name])
+
+
+def _insert(connection: duckdb.DuckDBPyConnection, statement: str, name: str, batch: pa.Table) -> None:
+    connection.register("custext_batch", batch)
+    try:
+        connection.execute(statement, [name])
+    finally:
+        connection.unregister("custext_batch")
+
+
+def _score_batches(mapping: Mapping, group_of: Sizes) -> Iterator[pa.Table]:
+    """The scores with their words, a few million at a time, in the order in which the mapping holds them."""
+    words = pa.array(mapping.words)
+    row_sizes = mapping.sizes[group_of]
+    row_ends = np.cumsum(row_sizes)
+    first = 0
+    while first < len(row_sizes):
+        start = int(row_ends[first] - row_sizes[first])
+        last = max(first + 1, int(np.searchsorted(row_ends, start + _CELLS, side="right")))
+        sizes = row_sizes[first:last]
+        rows = np.repeat(np.arange(first, last), sizes)
+        columns = np.arange(len(rows)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        outputs = mapping.word_starts[group_of[rows]] + columns
+        yield pa.table(
+            {
+                "group_id": group_of[rows],
+                "input": pa.DictionaryArray.from_arrays(rows.astype(np.int32), words),
+                "output": pa.DictionaryArray.from_arrays(outputs.astype(np.int32), words),
+                "score": mapping.scores[start : start + len(rows)] / UNIT,
+            }
+        )
+        first = last
+
+
+def _read_groups(connection: duckdb.DuckDBPyConnection, info: MappingInfo) -> tuple[tuple[str, ...], Sizes]:
+    table = connection.sql(
+        "SELECT token, group_id, position FROM groups WHERE mapping = ? ORDER BY group_id, position",
+        params=[info.name],
+    ).to_arrow_table()
+    words = tuple(table.column("token").to_pylist())
+    group_of = table.column("group_id").to_numpy().astype(np.int64)
+    sizes = np.bincount(group_of) if len(words) and group_of.min() >= 0 else np.zeros(0, dtype=np.int64)
+    starts = np.cumsum(sizes) - sizes
+    if len(words) != info.words or len(sizes) != info.group_count or (sizes < 2).any():
+        raise _changed(info, "words are missing, added, or alone in a group")
+    if len(set(words)) != len(words):
+        raise _changed(info, "a word stands in two groups")
+    if (table.column("position").to_numpy() != np.arange(len(words)) - starts[group_of]).any():
+        raise _changed(info, "positions within a group are not 0, 1, 2, ...")
+    return words, sizes.astype(np.int64)
+
+
+def _read_scores(connection: duckdb.DuckDBPyConnection, info: MappingInfo, sizes: Sizes) -> Units:
+    table = connection.sql(
+        """
+        SELECT scores.group_id, inputs.position AS input, outputs.position AS output, scores.score
+        FROM scores
+        LEFT JOIN groups AS inputs
+          ON inputs.mapping = $name AND inputs.group_id = scores.group_id AND inputs.token = scores.input
+        LEFT JOIN groups AS outputs
+          ON outputs.mapping = $name AND outputs.group_id = scores.group_id AND outputs.token = scores.output
+        WHERE scores.mapping = $name
+        """,
+        params={"name": info.name},
+    ).to_arrow_table()
+    if table.num_rows != (sizes**2).sum() or table.column("input").null_count or table.column("output").null_count:
+        raise _changed(info, "scores are missing, added, or of words outside their group")
+    group, row, column = (table.column(name).to_numpy().astype(np.int64) for name in ("group_id", "input", "output"))
+    cells = (np.cumsum(sizes**2) - sizes**2)[group] + row * sizes[group] + column
+    units = table.column("score").to_numpy() * UNIT
+    if (np.bincount(cells, minlength=len(cells)) != 1).any():
+        raise _changed(info, "a pair of words has two scores")
+    if not (np.abs(units) <= UNIT).all() or (units != np.rint(units)).any():
+        raise _changed(info, "a score is not a multiple of 2**-20 between -1 and 1")
+    scores = np.empty(len(cells), dtype=np.int32)
+    scores[cells] = units
+    return scores
+
+
+def _changed(info: MappingInfo, how: str) -> MappingError:
+    return MappingError(
+        f"mapping {info.name}: the tables groups and scores are not those that were built ({how}); nothing may be "
+        f"sampled from them; rebuild it with: custext map --embedding {info.embedding} --name {info.name} --replace"
+    )

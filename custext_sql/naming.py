@@ -1,0 +1,28 @@
+"""Names of embeddings and mappings."""
+
+import difflib
+import re
+from collections.abc import Iterable
+
+from custext_sql.errors import SettingError
+
+_NAME = re.compile(r"\w[\w.+-]{0,99}")
+
+
+def check_name(name: str, what: str) -> str:
+    """The name, if it can stand in a command and a message without quoting."""
+    if not _NAME.fullmatch(name):
+        raise SettingError(
+            f"the name of {what} must be letters, digits and . + - _, up to 100 and not beginning with a sign; "
+            f"found {name!r}"
+        )
+    return name
+
+
+def suggest(name: str, known: Iterable[str]) -> str:
+    """A hint for a name that was not found: the closest one, or all of them."""
+    names = sorted(known)
+    if not names:
+        return "there are none yet"
+    close = difflib.get_close_matches(name, names, n=1)
+    return f"did you mean {close[0]!r}?" if close else f"there is {', '.join(names[:20])}"

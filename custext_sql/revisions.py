@@ -1,0 +1,3 @@
+"""Revisions of the schema, oldest first; the last is the one this version reads and writes."""
+
+REVISIONS = ("0001",)

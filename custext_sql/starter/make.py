@@ -1,0 +1,51 @@
+"""Makes the starter vectors from a GloVe file: python -m custext_sql.starter.make glove.840B.300d.34k.txt.gz
+
+The words and their order are those of the file; see PROVENANCE.md for how it was cut from the published one.
+"""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from custext_sql.starter import VECTORS
+from custext_sql.starter.format import pack, unpack
+from custext_sql.vector_files import open_vectors
+
+
+def read_whole(source: str) -> tuple[list[str], npt.NDArray[np.float32]]:
+    batches = list(open_vectors(source).batches)
+    return [word for batch in batches for word in batch.words], np.concatenate([batch.vectors for batch in batches])
+
+
+def neighbour_recall(
+    full: npt.NDArray[np.float32], compact: npt.NDArray[np.float32], *, count: int = 20, sample: int = 2000
+) -> float:
+    """The share of each word's nearest neighbours, by Euclidean distance, that the compact table keeps."""
+    chosen = np.random.default_rng(0).choice(len(full), size=min(sample, len(full)), replace=False)
+    before, after = (_nearest(table, chosen, count) for table in (full, compact))
+    return float(np.mean([len(set(a) & set(b)) / count for a, b in zip(before, after, strict=True)]))
+
+
+def _nearest(table: npt.NDArray[np.float32], rows: npt.NDArray[np.int64], count: int) -> npt.NDArray[np.int64]:
+    squares = np.square(table).sum(axis=1)
+    found = []
+    for part in np.array_split(rows, max(1, len(rows) // 100)):
+        far = squares - 2 * table[part] @ table.T
+        far[np.arange(len(part)), part] = np.inf
+        found.append(np.argpartition(far, count, axis=1)[:, :count])
+    return np.concatenate(found)
+
+
+def main(source: str) -> None:
+    words, vectors = read_whole(source)
+    packed = pack(words, vectors)
+    target = Path(__file__).with_name(VECTORS)
+    target.write_bytes(packed)
+    recall = neighbour_recall(vectors, unpack(packed)[1])
+    print(f"{target.name}: {len(words)} words, {len(packed) / 1e6:.2f} MB, recall@20 {recall:.3f}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,92 @@
+"""The schema, single source of truth; migrations lead to it and a test compares the two.
+
+Names serve as keys, so that plain SQL from any client reads well. Only the small tables have primary keys: an index on
+the large ones would cost more than their data, and the fingerprint of a mapping guards them instead.
+"""
+
+from sqlalchemy import TIMESTAMP, BigInteger, Boolean, Column, Double, Float, Integer, MetaData, String, Table
+from sqlalchemy.types import ARRAY
+
+metadata = MetaData()
+
+embeddings = Table(
+    "embeddings",
+    metadata,
+    Column("name", String, primary_key=True),
+    Column("source", String, nullable=False, comment="file name, or the scheme and name it was taken from"),
+    Column("format", String, nullable=False),
+    Column("dimension", Integer, nullable=False),
+    Column("size", Integer, nullable=False, comment="number of tokens"),
+    Column("sha256", String, nullable=False, comment="of the source as it was read"),
+    Column("created_at", TIMESTAMP, nullable=False, comment="UTC"),
+)
+
+tokens = Table(
+    "tokens",
+    metadata,
+    Column("embedding", String, nullable=False),
+    Column("position", Integer, nullable=False, comment="0 is the first of the file"),
+    Column("token", String, nullable=False, comment="lower case"),
+)
+
+vectors = Table(
+    "vectors",
+    metadata,
+    Column("embedding", String, nullable=False),
+    Column("position", Integer, nullable=False),
+    Column("vector", ARRAY(Float), nullable=False, comment="as long as embeddings.dimension"),
+)
+
+mappings = Table(
+    "mappings",
+    metadata,
+    Column("name", String, primary_key=True),
+    Column("embedding", String, nullable=False, comment="may have been dropped since: a mapping stands on its own"),
+    Column("embedding_sha256", String, nullable=False),
+    Column("measure", String, nullable=False),
+    Column("larger_is_closer", Boolean, nullable=False),
+    Column("k", Integer, nullable=False),
+    Column("normalization", String, nullable=False),
+    Column("pivot_order", String, nullable=False),
+    Column("seed", BigInteger, comment="of a random pivot order"),
+    Column("stopword_language", String, comment="of stopwords grouped apart"),
+    Column("words", Integer, nullable=False),
+    Column("group_count", Integer, nullable=False),
+    Column("left_out", Integer, nullable=False, comment="tokens of the embedding that are not one word"),
+    Column("fingerprint", String, nullable=False, comment="sha256 over words, groups and scores"),
+    Column("created_at", TIMESTAMP, nullable=False, comment="UTC"),
+)
+
+groups = Table(
+    "groups",
+    metadata,
+    Column("mapping", String, nullable=False),
+    Column("token", String, nullable=False),
+    Column("group_id", Integer, nullable=False),
+    Column("position", Integer, nullable=False, comment="within the group; 0 is the pivot"),
+)
+
+scores = Table(
+    "scores",
+    metadata,
+    Column("mapping", String, nullable=False),
+    Column("group_id", Integer, nullable=False),
+    Column("input", String, nullable=False),
+    Column("output", String, nullable=False),
+    Column("score", Double, nullable=False, comment="a multiple of 2**-20"),
+)
+
+stopwords = Table(
+    "stopwords",
+    metadata,
+    Column("language", String, primary_key=True),
+    Column("word", String, primary_key=True),
+    Column("source", String, nullable=False),
+)
+
+settings = Table(
+    "settings",
+    metadata,
+    Column("key", String, primary_key=True),
+    Column("value", String, nullable=False),
+)

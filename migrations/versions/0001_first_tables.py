@@ -1,0 +1,91 @@
+"""Embeddings, mappings, stopwords and settings."""
+
+import sqlalchemy as sa
+from alembic import op
+
+from custext_sql.stopwords import shipped_stopwords
+
+revision = "0001"
+down_revision = None
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    op.create_table(
+        "embeddings",
+        sa.Column("name", sa.String, primary_key=True),
+        sa.Column("source", sa.String, nullable=False, comment="file name, or the scheme and name it was taken from"),
+        sa.Column("format", sa.String, nullable=False),
+        sa.Column("dimension", sa.Integer, nullable=False),
+        sa.Column("size", sa.Integer, nullable=False, comment="number of tokens"),
+        sa.Column("sha256", sa.String, nullable=False, comment="of the source as it was read"),
+        sa.Column("created_at", sa.TIMESTAMP, nullable=False, comment="UTC"),
+    )
+    op.create_table(
+        "tokens",
+        sa.Column("embedding", sa.String, nullable=False),
+        sa.Column("position", sa.Integer, nullable=False, comment="0 is the first of the file"),
+        sa.Column("token", sa.String, nullable=False, comment="lower case"),
+    )
+    op.create_table(
+        "vectors",
+        sa.Column("embedding", sa.String, nullable=False),
+        sa.Column("position", sa.Integer, nullable=False),
+        sa.Column("vector", sa.ARRAY(sa.Float), nullable=False, comment="as long as embeddings.dimension"),
+    )
+    op.create_table(
+        "mappings",
+        sa.Column("name", sa.String, primary_key=True),
+        sa.Column(
+            "embedding",
+            sa.String,
+            nullable=False,
+            comment="may have been dropped since: a mapping stands on its own",
+        ),
+        sa.Column("embedding_sha256", sa.String, nullable=False),
+        sa.Column("measure", sa.String, nullable=False),
+        sa.Column("larger_is_closer", sa.Boolean, nullable=False),
+        sa.Column("k", sa.Integer, nullable=False),
+        sa.Column("normalization", sa.String, nullable=False),
+        sa.Column("pivot_order", sa.String, nullable=False),
+        sa.Column("seed", sa.BigInteger, comment="of a random pivot order"),
+        sa.Column("stopword_language", sa.String, comment="of stopwords grouped apart"),
+        sa.Column("words", sa.Integer, nullable=False),
+        sa.Column("group_count", sa.Integer, nullable=False),
+        sa.Column("left_out", sa.Integer, nullable=False, comment="tokens of the embedding that are not one word"),
+        sa.Column("fingerprint", sa.String, nullable=False, comment="sha256 over words, groups and scores"),
+        sa.Column("created_at", sa.TIMESTAMP, nullable=False, comment="UTC"),
+    )
+    op.create_table(
+        "groups",
+        sa.Column("mapping", sa.String, nullable=False),
+        sa.Column("token", sa.String, nullable=False),
+        sa.Column("group_id", sa.Integer, nullable=False),
+        sa.Column("position", sa.Integer, nullable=False, comment="within the group; 0 is the pivot"),
+    )
+    op.create_table(
+        "scores",
+        sa.Column("mapping", sa.String, nullable=False),
+        sa.Column("group_id", sa.Integer, nullable=False),
+        sa.Column("input", sa.String, nullable=False),
+        sa.Column("output", sa.String, nullable=False),
+        sa.Column("score", sa.Double, nullable=False, comment="a multiple of 2**-20"),
+    )
+    stopwords = op.create_table(
+        "stopwords",
+        sa.Column("language", sa.String, primary_key=True),
+        sa.Column("word", sa.String, primary_key=True),
+        sa.Column("source", sa.String, nullable=False),
+    )
+    op.bulk_insert(stopwords, shipped_stopwords())
+    op.create_table(
+        "settings",
+        sa.Column("key", sa.String, primary_key=True),
+        sa.Column("value", sa.String, nullable=False),
+    )
+
+
+def downgrade() -> None:
+    for table in ("settings", "stopwords", "scores", "groups", "mappings", "vectors", "tokens", "embeddings"):
+        op.drop_table(table)

@@ -1,0 +1,1 @@
+"""Where spaCy and custext-sql meet."""
