@@ -15,7 +15,8 @@ from custext_sql.revisions import REVISIONS
 Database = str | os.PathLike[str] | None
 
 _STORAGE = "v1.0.0"  # the file format that every DuckDB client since 1.0 reads
-_WRITE_MEMORY = "256MB"
+_READ = {"access_mode": "READ_ONLY"}
+_WRITE = {"memory_limit": "256MB"}  # without a limit, DuckDB holds a whole large transaction in memory
 _LOCK_PATIENCE = 5.0  # seconds to wait while another process has the file open
 _STALE = 3600.0  # seconds after which another process's unfinished new database is taken for abandoned
 
@@ -131,29 +132,16 @@ def _transaction(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
             connection.close()
             _migrate(path)
             connection = _connect(path, read_only=False)
-        with _little_memory(connection):
-            connection.execute("BEGIN")
-            try:
-                yield connection
-                connection.execute("COMMIT")
-            except BaseException:
-                with suppress(duckdb.Error):  # an interrupted statement may have ended the transaction
-                    connection.execute("ROLLBACK")
-                raise
+        connection.execute("BEGIN")
+        try:
+            yield connection
+            connection.execute("COMMIT")
+        except BaseException:
+            with suppress(duckdb.Error):  # an interrupted statement may have ended the transaction
+                connection.execute("ROLLBACK")
+            raise
     finally:
         connection.close()
-
-
-@contextmanager
-def _little_memory(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
-    """Keep DuckDB's buffers small while writing; without a limit it holds a whole large transaction in memory."""
-    [(before,)] = connection.execute("SELECT current_setting('memory_limit')").fetchall()
-    with suppress(duckdb.Error):  # another connection of this process may need more than that already
-        connection.execute(f"SET memory_limit = '{_WRITE_MEMORY}'")
-    try:
-        yield
-    finally:
-        connection.execute(f"SET memory_limit = '{before}'")  # the setting is shared with such a connection
 
 
 def _remove(draft: Path) -> None:
@@ -165,21 +153,24 @@ def _connect(path: Path, *, read_only: bool) -> duckdb.DuckDBPyConnection:
     deadline = time.monotonic() + _LOCK_PATIENCE
     while True:
         try:
-            return duckdb.connect(path, read_only=read_only)
-        except duckdb.ConnectionException as error:
-            # This process has the file open in the other mode, and DuckDB shares an instance only if asked alike.
-            if "different configuration" not in str(error):
-                raise DatabaseError(f"cannot open {path}: {error}") from None
-            try:
-                return duckdb.connect(path, read_only=not read_only)
-            except duckdb.Error:
-                raise DatabaseError(f"cannot open {path}: this process has it open with other settings") from None
+            return _open_instance(path, _READ if read_only else _WRITE)
         except duckdb.Error as error:
             if "lock" not in str(error).lower():
                 raise DatabaseError(f"cannot open {path}: {_first_line(error)}") from None
             if time.monotonic() > deadline:
                 raise DatabaseError(f"{path} is in use by another process; try again when it is done") from None
         time.sleep(0.1)
+
+
+def _open_instance(path: Path, wanted: dict[str, str]) -> duckdb.DuckDBPyConnection:
+    """A connection with these settings, or with those of the instance that this process has open already."""
+    for config in (wanted, {}, _WRITE, _READ):
+        try:
+            return duckdb.connect(path, config=config)
+        except duckdb.ConnectionException as error:
+            if "different configuration" not in str(error):
+                raise
+    raise DatabaseError(f"cannot open {path}: this process has it open already, with other settings")
 
 
 def _first_line(error: Exception) -> str:

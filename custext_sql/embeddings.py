@@ -4,7 +4,6 @@ import os
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -72,8 +71,11 @@ def load_embeddings(
     if limit is not None and limit < 1:
         raise SettingError(f"limit must be at least 1; found {limit}")
     wanted = None if vocabulary is None else _read_vocabulary(vocabulary)
-    opened = _open(os.fspath(source), format, member)
-    with closing(opened.batches), ThreadPoolExecutor(1) as hashing, writing(database) as connection:
+    with (
+        _open(os.fspath(source), format, member) as opened,
+        ThreadPoolExecutor(1) as hashing,
+        writing(database) as connection,
+    ):
         _make_room(connection, name, replace)
         digest = hashing.submit(opened.digest)
         intake = _Intake(opened, wanted, limit)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from alembic import command
 from alembic.config import Config
-from sqlalchemy import NullPool, create_engine
+from sqlalchemy import URL, NullPool, create_engine
 
 from custext_sql.revisions import REVISIONS
 
@@ -14,7 +14,7 @@ def upgrade(path: Path) -> None:
     """Bring the database file to this version's revision, in one transaction."""
     config = Config()
     config.set_main_option("script_location", str(files("custext_sql.migrations")).replace("%", "%%"))
-    engine = create_engine("duckdb:///" + str(path), poolclass=NullPool)
+    engine = create_engine(URL.create("duckdb", database=str(path)), poolclass=NullPool)
     try:
         with engine.begin() as connection:
             config.attributes["connection"] = connection

@@ -38,7 +38,8 @@ def scale_scores(closeness: Floats, larger_is_closer: bool, normalization: str =
     check_normalization(normalization)
     axis = None if normalization == "group" else 1
     least = closeness.min(axis=axis, keepdims=True)
-    spread = closeness.max(axis=axis, keepdims=True) - least
+    with np.errstate(over="ignore"):
+        spread = closeness.max(axis=axis, keepdims=True) - least
     if not np.isfinite(spread).all():
         raise MappingError("similarities of one group are too far apart to be scaled: expected a finite difference")
     scaled = (closeness - least) / np.where(spread > 0, spread, 1.0)

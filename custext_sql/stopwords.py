@@ -51,6 +51,9 @@ def _corpus_words(language: str) -> Sequence[str]:
 
     try:
         languages = stopwords.fileids()
+        words: Sequence[str] = stopwords.words(language) if language in languages else []
+    except OSError as error:
+        raise SourceError(f"NLTK cannot read its stopwords corpus: {error}") from None
     except LookupError:
         raise SourceError(
             "NLTK's stopwords corpus is not installed; run: python -m nltk.downloader stopwords "
@@ -58,5 +61,4 @@ def _corpus_words(language: str) -> Sequence[str]:
         ) from None
     if language not in languages:
         raise SettingError(f"NLTK's corpus has no stopwords for {language!r}; it has {', '.join(sorted(languages))}")
-    words: Sequence[str] = stopwords.words(language)
     return words

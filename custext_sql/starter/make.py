@@ -15,7 +15,8 @@ from custext_sql.vector_files import open_vectors
 
 
 def read_whole(source: str) -> tuple[list[str], npt.NDArray[np.float32]]:
-    batches = list(open_vectors(source).batches)
+    with open_vectors(source) as opened:
+        batches = list(opened.batches)
     return [word for batch in batches for word in batch.words], np.concatenate([batch.vectors for batch in batches])
 
 

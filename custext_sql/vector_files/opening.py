@@ -2,14 +2,14 @@
 
 import hashlib
 import re
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from importlib.metadata import entry_points
 from pathlib import Path
 
 from custext_sql.errors import SourceError
 from custext_sql.vector_files.arrays import read_npz, read_parquet
 from custext_sql.vector_files.binary import read_binary
-from custext_sql.vector_files.source import Batch, VectorSource
+from custext_sql.vector_files.source import VectorSource
 from custext_sql.vector_files.streams import Stream, open_stream, zip_members
 from custext_sql.vector_files.text import find_header, read_text
 
@@ -69,14 +69,7 @@ def _open_stream(path: Path, format: str | None, member: str | None) -> VectorSo
         batches, unit = read_binary(stream), "word"
     else:
         batches, unit = read_text(stream, has_header=format != "glove"), "line"
-    return VectorSource(stream.label, format, unit, _closing(batches, stream), stream.share_read, _digest(path))
-
-
-def _closing(batches: Generator[Batch, None, None], stream: Stream) -> Generator[Batch, None, None]:
-    try:
-        yield from batches
-    finally:
-        stream.close()
+    return VectorSource(stream.label, format, unit, batches, stream.share_read, _digest(path), stream.close)
 
 
 def _stream_format(stream: Stream) -> str:

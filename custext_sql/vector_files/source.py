@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
+from types import TracebackType
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +21,7 @@ class Batch:
 
 @dataclass(frozen=True)
 class VectorSource:
-    """An opened source of word vectors.
+    """An opened source of word vectors; a context manager that closes it.
 
     label: how messages name it. unit: what its rows are called ("line", "row", "word").
     share_read: how much of it has been read, from 0 to 1. digest: the sha256 of the source, in hex.
@@ -32,6 +33,17 @@ class VectorSource:
     batches: Generator[Batch, None, None]
     share_read: Callable[[], float]
     digest: Callable[[], str]
+    close_file: Callable[[], None] | None = None
+
+    def __enter__(self) -> "VectorSource":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.batches.close()
+        if self.close_file is not None:
+            self.close_file()
 
     def error(self, number: int, message: str) -> SourceError:
         """The error for one row."""

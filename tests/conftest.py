@@ -1,0 +1,82 @@
+"""Fixtures shared by all tests. Nothing here touches the user's own database."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pytest
+
+from tests.vectors import write_glove
+
+WORDS = "alice bob carol dave erin frank grace heidi ivan judy mallory niaj olivia peggy rupert sybil".split()
+
+
+def pytest_report_header() -> list[str]:
+    return [f"duckdb {duckdb.__version__}, numpy {np.__version__}, data: {os.environ.get('CUSTEXT_DATA', 'none')}"]
+
+
+@pytest.fixture(autouse=True)
+def own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The default database of each test lies in a folder of its own."""
+    home = tmp_path_factory.mktemp("home")
+    monkeypatch.setenv("XDG_DATA_HOME", str(home))
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.delenv("CUSTEXT_DB", raising=False)
+    return home
+
+
+@pytest.fixture
+def db_path(tmp_path: Path) -> Path:
+    """Where a database may be made; nothing is there yet."""
+    return tmp_path / "custext.duckdb"
+
+
+@pytest.fixture
+def words() -> Sequence[str]:
+    return WORDS
+
+
+@pytest.fixture
+def glove_file(tmp_path: Path) -> Path:
+    """Sixteen words with vectors of five numbers."""
+    vectors = np.random.default_rng(7).normal(size=(len(WORDS), 5)).astype(np.float32)
+    return write_glove(tmp_path / "small.txt", WORDS, vectors)
+
+
+@pytest.fixture
+def loaded_db(db_path: Path, glove_file: Path) -> Path:
+    """A database with the embedding `small`."""
+    from custext_sql import load_embeddings
+
+    load_embeddings(db_path, glove_file, name="small")
+    return db_path
+
+
+@pytest.fixture
+def mapped_db(loaded_db: Path) -> Path:
+    """A database with the embedding `small` and the mapping `small-euclidean-k4`."""
+    from custext_sql import build_mapping
+
+    build_mapping(loaded_db, embedding="small", k=4)
+    return loaded_db
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of real vectors and corpora, where there is one."""
+    folder = os.environ.get("CUSTEXT_DATA")
+    if not folder:
+        pytest.skip("CUSTEXT_DATA names no folder with the real vectors")
+    return Path(folder)
+
+
+@pytest.fixture(scope="session")
+def starter_db(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One database with the starter vectors and their mapping, for tests that only read it."""
+    from custext_sql.starter import load_starter
+
+    path = tmp_path_factory.mktemp("starter") / "starter.duckdb"
+    load_starter(path)
+    return path

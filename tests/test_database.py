@@ -1,0 +1,208 @@
+"""Databases are found, made whole or not at all, and refused when they are not ours or not of this version."""
+
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from custext_sql import database
+from custext_sql.database import default_path, locate, new_database, reading, writing
+from custext_sql.errors import DatabaseError
+
+HOLD = """
+import duckdb, sys, time
+connection = duckdb.connect(sys.argv[1])
+print("open", flush=True)
+time.sleep(float(sys.argv[2]))
+"""
+
+
+def hold_open(path: Path, seconds: float) -> subprocess.Popen[str]:
+    """Another process that has the file open for writing."""
+    process = subprocess.Popen([sys.executable, "-c", HOLD, path, str(seconds)], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "open\n"
+    return process
+
+
+def files_in(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_the_database_is_the_one_named_or_that_of_the_environment_or_the_default(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CUSTEXT_DB", str(tmp_path / "environment.duckdb"))
+    assert locate(tmp_path / "named.duckdb") == tmp_path / "named.duckdb"
+    assert locate() == tmp_path / "environment.duckdb"
+    monkeypatch.delenv("CUSTEXT_DB")
+    default_path().parent.mkdir(parents=True)
+    default_path().touch()
+    assert locate() == default_path()
+
+
+def test_memory_is_no_place_for_a_database() -> None:
+    with pytest.raises(DatabaseError, match="is a file"):
+        locate(":memory:")
+
+
+def test_writing_makes_a_database_that_reading_opens(db_path: Path) -> None:
+    with writing(db_path) as connection:
+        connection.execute("INSERT INTO settings VALUES ('a', 'b')")
+    with reading(db_path) as connection:
+        assert connection.execute("SELECT * FROM settings").fetchall() == [("a", "b")]
+        with pytest.raises(duckdb.InvalidInputException, match="read-only"):
+            connection.execute("DELETE FROM settings")
+    assert files_in(db_path.parent) == [db_path.name]
+
+
+def test_a_failed_first_write_leaves_nothing(db_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt), writing(db_path) as connection:
+        connection.execute("INSERT INTO settings VALUES ('a', 'b')")
+        raise KeyboardInterrupt
+    assert files_in(db_path.parent) == []
+
+
+def test_a_failed_later_write_leaves_what_was_there(mapped_db: Path) -> None:
+    with reading(mapped_db) as connection:
+        before = connection.execute("SELECT * FROM scores ORDER BY ALL").fetchall()
+    with pytest.raises(ZeroDivisionError), writing(mapped_db) as connection:
+        connection.execute("DELETE FROM scores")
+        raise ZeroDivisionError
+    with reading(mapped_db) as connection:
+        assert connection.execute("SELECT * FROM scores ORDER BY ALL").fetchall() == before
+
+
+def test_an_empty_file_or_database_is_filled_in_place(db_path: Path) -> None:
+    duckdb.connect(db_path).close()
+    with pytest.raises(DatabaseError, match="is empty; fill it with: custext --db .* load"), reading(db_path):
+        pass
+    with writing(db_path) as connection:
+        connection.execute("INSERT INTO settings VALUES ('a', 'b')")
+    with reading(db_path) as connection:
+        assert connection.execute("SELECT count(*) FROM stopwords").fetchall() == [(179,)]
+
+
+def test_a_database_that_appears_meanwhile_is_not_replaced(db_path: Path) -> None:
+    with pytest.raises(DatabaseError, match="created by another process meanwhile"), new_database(db_path):
+        db_path.write_text("somebody else's")
+    assert db_path.read_text() == "somebody else's"
+    assert files_in(db_path.parent) == [db_path.name]
+
+
+def test_drafts_of_killed_processes_are_removed_once_old(db_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    old = db_path.with_name(f".{db_path.name}.1.draft")
+    old.touch()
+    with writing(db_path):
+        pass
+    assert old.exists()
+    db_path.unlink()
+    monkeypatch.setattr(database, "_STALE", -1.0)
+    with writing(db_path):
+        pass
+    assert files_in(db_path.parent) == [db_path.name]
+
+
+def test_a_missing_database_is_named_with_the_command_that_makes_it(db_path: Path) -> None:
+    with pytest.raises(DatabaseError, match=r"no database at .*; create it with: custext --db .* load"), reading(db_path):
+        pass
+    assert not db_path.exists()
+
+
+def test_a_file_that_is_no_database_is_refused(db_path: Path) -> None:
+    db_path.write_bytes(b"not a database" * 1000)
+    for opening in (reading, writing):
+        with pytest.raises(DatabaseError, match="cannot open .* not a valid DuckDB database"), opening(db_path):
+            pass
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(DatabaseError, match="cannot create"), writing(tmp_path / "file" / "x.duckdb"):
+        pass
+
+
+@pytest.mark.parametrize("table", ["reviews (id INTEGER)", "alembic_version (version_num VARCHAR)"])
+def test_a_database_of_something_else_is_refused_and_left_alone(db_path: Path, table: str) -> None:
+    with duckdb.connect(db_path) as connection:
+        connection.execute(f"CREATE TABLE {table}")
+        if "version" in table:
+            connection.execute("INSERT INTO alembic_version VALUES ('5f3a')")
+    for opening in (reading, writing):
+        with pytest.raises(DatabaseError, match="holds tables of something else"), opening(db_path):
+            pass
+    with duckdb.connect(db_path) as connection:
+        assert len(connection.execute("SHOW TABLES").fetchall()) == 1
+
+
+def test_a_database_in_use_by_another_process_is_named(mapped_db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(database, "_LOCK_PATIENCE", 0.2)
+    with hold_open(mapped_db, 60) as other:
+        for opening in (reading, writing):
+            with pytest.raises(DatabaseError, match="in use by another process"), opening(mapped_db):
+                pass
+        other.kill()
+
+
+def test_a_short_use_by_another_process_is_waited_for(mapped_db: Path) -> None:
+    with hold_open(mapped_db, 0.5), reading(mapped_db) as connection:
+        assert connection.execute("SELECT count(*) FROM mappings").fetchall() == [(1,)]
+
+
+def test_two_processes_read_at_once(mapped_db: Path) -> None:
+    with hold_open(mapped_db, 0):
+        pass
+    with reading(mapped_db), reading(mapped_db) as second:
+        assert second.execute("SELECT count(*) FROM mappings").fetchall() == [(1,)]
+
+
+def test_a_database_that_this_process_has_open_is_shared(mapped_db: Path) -> None:
+    with duckdb.connect(mapped_db) as own:
+        with reading(mapped_db) as connection:
+            assert connection.execute("SELECT count(*) FROM mappings").fetchall() == [(1,)]
+        limit = own.execute("SELECT current_setting('memory_limit')").fetchall()
+        with writing(mapped_db) as connection:
+            connection.execute("INSERT INTO settings VALUES ('a', 'b')")
+        assert own.execute("SELECT value FROM settings WHERE key = 'a'").fetchall() == [("b",)]
+        assert own.execute("SELECT current_setting('memory_limit')").fetchall() == limit
+
+
+def test_a_path_with_a_quote_and_a_space(tmp_path: Path) -> None:
+    path = tmp_path / "it's a folder %20" / "data base.duckdb"
+    with writing(path):
+        pass
+    with reading(path):
+        pass
+
+
+def test_opening_an_up_to_date_database_loads_neither_alembic_nor_sqlalchemy(mapped_db: Path) -> None:
+    script = """
+        import sys
+        from custext_sql import load_mapping
+        from custext_sql.database import writing
+        load_mapping(sys.argv[1])
+        with writing(sys.argv[1]):
+            pass
+        print(sorted(module for module in ("alembic", "sqlalchemy", "spacy", "nltk") if module in sys.modules))
+    """
+    result = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script), mapped_db], capture_output=True, text=True, check=True
+    )
+    assert result.stdout == "[]\n"
+
+
+def test_two_processes_that_both_make_the_default_database_agree(own_home: Path) -> None:
+    script = "from custext_sql import load_mapping; print(load_mapping().info.fingerprint)"
+    processes = [
+        subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) for _ in range(2)
+    ]
+    started = time.monotonic()
+    printed = {process.communicate(timeout=120)[0] for process in processes}
+    assert len(printed) == 1
+    assert printed != {""}
+    assert time.monotonic() - started < 120
+    assert files_in(default_path().parent) == ["custext.duckdb"]
