@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import platformdirs
@@ -15,8 +16,8 @@ from custext_sql.revisions import REVISIONS
 Database = str | os.PathLike[str] | None
 
 _STORAGE = "v1.0.0"  # the file format that every DuckDB client since 1.0 reads
-_READ = {"access_mode": "READ_ONLY"}
-_WRITE = {"memory_limit": "256MB"}  # without a limit, DuckDB holds a whole large transaction in memory
+_READ: dict[str, Any] = {"access_mode": "READ_ONLY"}
+_WRITE: dict[str, Any] = {"memory_limit": "256MB"}  # without a limit, DuckDB holds a whole large transaction in memory
 _LOCK_PATIENCE = 5.0  # seconds to wait while another process has the file open
 _STALE = 3600.0  # seconds after which another process's unfinished new database is taken for abandoned
 
@@ -162,7 +163,7 @@ def _connect(path: Path, *, read_only: bool) -> duckdb.DuckDBPyConnection:
         time.sleep(0.1)
 
 
-def _open_instance(path: Path, wanted: dict[str, str]) -> duckdb.DuckDBPyConnection:
+def _open_instance(path: Path, wanted: dict[str, Any]) -> duckdb.DuckDBPyConnection:
     """A connection with these settings, or with those of the instance that this process has open already."""
     for config in (wanted, {}, _WRITE, _READ):
         try:

@@ -26,9 +26,9 @@ def open_pipeline_vectors(name: str) -> VectorSource:
         raise SourceError(f"{label}: expected a table with a vector for each word, found {vocab.vectors.mode.value}")
     if not len(vocab.vectors.key2row):
         raise SourceError(f"{label}: the pipeline has no word vectors; choose a medium or large one")
-    keys = [key for key in vocab.vectors.key2row if key in vocab.strings]
-    words = [vocab.strings[key] for key in keys]
-    rows = np.array([vocab.vectors.key2row[key] for key in keys])
+    row_of = {vocab.strings[key]: row for key, row in vocab.vectors.key2row.items() if key in vocab.strings}
+    words = sorted(row_of, key=row_of.__getitem__)
+    rows = np.array([row_of[word] for word in words])
     table = np.asarray(vocab.vectors.data, dtype=np.float32)
     share = [0.0]
 

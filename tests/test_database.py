@@ -108,7 +108,10 @@ def test_drafts_of_killed_processes_are_removed_once_old(db_path: Path, monkeypa
 
 
 def test_a_missing_database_is_named_with_the_command_that_makes_it(db_path: Path) -> None:
-    with pytest.raises(DatabaseError, match=r"no database at .*; create it with: custext --db .* load"), reading(db_path):
+    with (
+        pytest.raises(DatabaseError, match=r"no database at .*; create it with: custext --db .* load"),
+        reading(db_path),
+    ):
         pass
     assert not db_path.exists()
 
@@ -197,9 +200,7 @@ def test_opening_an_up_to_date_database_loads_neither_alembic_nor_sqlalchemy(map
 
 def test_two_processes_that_both_make_the_default_database_agree(own_home: Path) -> None:
     script = "from custext_sql import load_mapping; print(load_mapping().info.fingerprint)"
-    processes = [
-        subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) for _ in range(2)
-    ]
+    processes = [subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) for _ in range(2)]
     started = time.monotonic()
     printed = {process.communicate(timeout=120)[0] for process in processes}
     assert len(printed) == 1

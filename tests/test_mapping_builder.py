@@ -15,7 +15,10 @@ from tests.vectors import stored_vectors, write_glove
 
 def grouped_words(path: Path, name: str | None = None) -> list[list[str]]:
     mapping = load_mapping(path, name)
-    return [list(mapping.words[start : start + size]) for start, size in zip(mapping.word_starts, mapping.sizes, strict=True)]
+    return [
+        list(mapping.words[start : start + size])
+        for start, size in zip(mapping.word_starts, mapping.sizes, strict=True)
+    ]
 
 
 def dot(rows: Floats, columns: Floats) -> Floats:

@@ -7,13 +7,21 @@ import duckdb
 import numpy as np
 import pytest
 
-from custext_sql import CusTextError, build_mapping, drop_embedding, drop_mapping, list_mappings, load_mapping, use_mapping
-from custext_sql import mapping_store
+from custext_sql import (
+    CusTextError,
+    build_mapping,
+    drop_embedding,
+    drop_mapping,
+    list_mappings,
+    load_mapping,
+    mapping_store,
+    use_mapping,
+)
 from custext_sql.mapping import fingerprint
 from custext_sql.scoring import UNIT
 
 CHANGES = {
-    "a score moved by the least amount": f"UPDATE scores SET score = score + {1 / UNIT} WHERE input = 'bob' AND output = 'bob'",
+    "a score moved by the least amount": f"UPDATE scores SET score = score - {1 / UNIT} WHERE input = output AND input = 'bob'",
     "a score that is no multiple": "UPDATE scores SET score = score / 3 WHERE input = 'bob'",
     "a score out of range": "UPDATE scores SET score = -1.5 WHERE input = 'bob'",
     "a score that is no number": "UPDATE scores SET score = 'nan' WHERE input = 'bob'",

@@ -79,7 +79,9 @@ def test_the_listed_revisions_are_those_of_the_scripts() -> None:
 def test_an_older_database_names_the_command_that_upgrades_it(mapped_db: Path, next_version: Path) -> None:
     for opening in (reading, writing):
         with (
-            pytest.raises(DatabaseError, match=f"revision {REVISIONS[-1]} and this version needs 9999; run: .* upgrade"),
+            pytest.raises(
+                DatabaseError, match=f"revision {REVISIONS[-1]} and this version needs 9999; run: .* upgrade"
+            ),
             opening(mapped_db),
         ):
             pass

@@ -34,7 +34,9 @@ def test_scores_equal_the_formula_to_half_a_unit(matrix: Floats, larger: bool, n
         basis = matrix if normalization == "group" else matrix[row]
         for column in range(matrix.shape[1]):
             expected = sign * exact_score(float(matrix[row, column]), basis)
-            assert abs(Fraction(int(scores[row, column]), UNIT) - expected) <= Fraction(1, 2 * UNIT) + Fraction(1, 10**12)
+            assert abs(Fraction(int(scores[row, column]), UNIT) - expected) <= Fraction(1, 2 * UNIT) + Fraction(
+                1, 10**12
+            )
 
 
 @given(matrix=closeness, larger=st.booleans(), normalization=st.sampled_from(["group", "word"]))

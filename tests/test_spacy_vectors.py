@@ -24,7 +24,7 @@ def pipeline(tmp_path: Path, vectors: np.ndarray[tuple[int, int], np.dtype[np.fl
     nlp = spacy.blank("en")
     nlp.add_pipe("sentencizer")
     for name, row in zip(NAMES, vectors, strict=True):
-        nlp.vocab.set_vector(name, row)
+        nlp.vocab.set_vector(name, row)  # type: ignore[arg-type]
     nlp.to_disk(tmp_path / "pipeline")
     return tmp_path / "pipeline"
 
@@ -37,7 +37,7 @@ def test_vectors_of_a_pipeline_on_disk(
     tokens, stored = stored_vectors(db_path, "pipeline")
     found = dict(zip(tokens, stored.tolist(), strict=True))
     assert found["cat"] == vectors[1].tolist()
-    assert found["the"] in (vectors[0].tolist(), vectors[2].tolist())
+    assert found["the"] == vectors[0].tolist()
     assert sorted(tokens) == ["cat", "don't", "naïve", "the"]
     assert build_mapping(db_path, embedding="pipeline", k=2).info.words == 4
 

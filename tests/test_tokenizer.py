@@ -11,7 +11,21 @@ from custext_sql.tokenizer import fold_word, is_word
 
 @pytest.mark.parametrize(
     "token",
-    ["she", "don't", "don’t", "o'brien's", "snake_case", "_", "1", "2nd", "½", "naïve", "किताब", "北京", "e\u0301t\u0301"],
+    [
+        "she",
+        "don't",
+        "don’t",
+        "o'brien's",
+        "snake_case",
+        "_",
+        "1",
+        "2nd",
+        "½",
+        "naïve",
+        "किताब",
+        "北京",
+        "e\u0301t\u0301",
+    ],
 )
 def test_words(token: str) -> None:
     assert is_word(token)
@@ -19,7 +33,25 @@ def test_words(token: str) -> None:
 
 @pytest.mark.parametrize(
     "token",
-    ["", " ", "'", "'s", "s'", "a''b", "a'’b", "a b", "at\xa0name", "a-b", "a.b", "...", "$5", "a\nb", "she\n", "😀", "a\u200db"],
+    [
+        "",
+        " ",
+        "'",
+        "'s",
+        "s'",
+        "a''b",
+        "a'’b",
+        "a b",
+        "at\xa0name",
+        "a-b",
+        "a.b",
+        "...",
+        "$5",
+        "a\nb",
+        "she\n",
+        "😀",
+        "a\u200db",
+    ],
 )
 def test_other_tokens(token: str) -> None:
     assert not is_word(token)

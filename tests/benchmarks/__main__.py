@@ -1,0 +1,20 @@
+"""Runs the benchmarks named on the command line, or all: python -m tests.benchmarks loading grouping"""
+
+import os
+import sys
+from importlib import import_module
+
+NAMES = ("loading", "grouping")
+
+
+def main() -> None:
+    chosen = sys.argv[1:] or NAMES
+    print(f"{os.cpu_count()} cores, Python {sys.version.split()[0]}", flush=True)
+    for name in chosen:
+        if name not in NAMES:
+            raise SystemExit(f"no benchmark {name!r}; there are {', '.join(NAMES)}")
+        import_module(f"tests.benchmarks.{name}").main()
+
+
+if __name__ == "__main__":
+    main()

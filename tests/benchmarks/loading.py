@@ -1,0 +1,56 @@
+"""Loading GloVe text into DuckDB, against gensim into memory; and peak memory on 400,000 words."""
+
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from gensim.models import KeyedVectors
+
+from custext_sql import load_embeddings
+from tests.benchmarks.measuring import best_time, peak_megabytes, real_vectors
+from tests.vectors import Matrix
+
+LARGE = 400_000
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        words, vectors = real_vectors()
+        path = write_text(folder / "vectors.txt", words, vectors, len(words))
+        print(f"\nloading {len(words):,} x {vectors.shape[1]}, GloVe text of {path.stat().st_size / 1e6:.0f} MB")
+        database = folder / "speed.duckdb"
+        load_embeddings(database, path, name="first", limit=1)  # the file is there; Alembic has run
+        ours = best_time(lambda: load_embeddings(database, path, name="glove", replace=True))
+        theirs = best_time(lambda: KeyedVectors.load_word2vec_format(path, binary=False, no_header=True), runs=2)
+        print(f"  gensim, into memory        {theirs:6.2f} s")
+        print(f"  custext load, into DuckDB  {ours:6.2f} s  {theirs / ours:.1f}x faster", flush=True)
+        write_text(folder / "large.txt", words, vectors, LARGE)
+        subprocess.run([sys.executable, "-m", "tests.benchmarks.loading", str(folder)], check=True)
+
+
+def measure_memory(folder: Path) -> None:
+    database, path = folder / "memory.duckdb", folder / "large.txt"
+    load_embeddings(database, path, name="first", limit=1)
+    peak = peak_megabytes(lambda: load_embeddings(database, path, name="large"))
+    matrix = LARGE * 300 * 4 / 2**20
+    print(f"\nloading {LARGE:,} x 300, GloVe text of {path.stat().st_size / 1e6:.0f} MB")
+    print(f"  float32 matrix             {matrix:6.0f} MB")
+    print(f"  custext load, peak memory  {peak:6.0f} MB  {peak / matrix:.2f}x the matrix")
+
+
+def write_text(path: Path, words: list[str], vectors: Matrix, count: int) -> Path:
+    """GloVe text of `count` words: those given, then the same with a number in front."""
+    texts = [" ".join(f"{number:.5g}" for number in row) for row in vectors.tolist()]
+    with path.open("w", encoding="utf-8") as file:
+        for index in range(count):
+            turn, place = divmod(index, len(words))
+            file.write(f"{turn or ''}{words[place]} {texts[place]}\n")
+    return path
+
+
+if __name__ == "__main__":
+    assert np.dtype(np.float32).itemsize == 4
+    measure_memory(Path(sys.argv[1]))
