@@ -15,7 +15,7 @@ from custext_sql.revisions import REVISIONS
 
 Database = str | os.PathLike[str] | None
 
-_STORAGE = "v1.0.0"  # the file format that every DuckDB client since 1.0 reads
+_STORAGE = "v1.0.0"  # the oldest file format; DuckDB 1.1.3 to 2.0 were seen to read what 2.0 writes in it
 _READ: dict[str, Any] = {"access_mode": "READ_ONLY"}
 _WRITE: dict[str, Any] = {"memory_limit": "256MB"}  # without a limit, DuckDB holds a whole large transaction in memory
 _LOCK_PATIENCE = 5.0  # seconds to wait while another process has the file open

@@ -97,6 +97,20 @@ def test_use_and_drop(mapped_db: Path) -> None:
     )
 
 
+def test_every_command_that_prints_takes_json(mapped_db: Path) -> None:
+    run("--db", mapped_db, "map", "--embedding", "small", "--k", "2")
+    for command, expected in (
+        (["use", "small-euclidean-k2"], {"default_mapping": "small-euclidean-k2"}),
+        (["drop", "mapping", "small-euclidean-k2"], {"dropped": "mapping", "name": "small-euclidean-k2"}),
+        (["drop", "embedding", "small"], {"dropped": "embedding", "name": "small"}),
+        (["upgrade"], {"before": "0001", "after": "0001"}),
+    ):
+        assert json.loads(run("--db", mapped_db, *command, "--json").output) == expected
+    for name, command_object in commands():
+        if not isinstance(command_object, click.Group):
+            assert "--json" in [option for parameter in command_object.params for option in parameter.opts], name
+
+
 def test_load_starter_brings_its_mapping(db_path: Path) -> None:
     assert run("--db", db_path, "load", "starter").exit_code == 0
     assert json.loads(run("--db", db_path, "info", "--json").output)["mappings"][0]["fingerprint"] == FINGERPRINT

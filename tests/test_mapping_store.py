@@ -21,7 +21,7 @@ from custext_sql.mapping import fingerprint
 from custext_sql.scoring import UNIT
 
 CHANGES = {
-    "a score moved by the least amount": f"UPDATE scores SET score = score - {1 / UNIT} WHERE input = output AND input = 'bob'",
+    "the least change of a score": f"UPDATE scores SET score = -{1 / UNIT} WHERE input = 'bob' AND output = 'bob'",
     "a score that is no multiple": "UPDATE scores SET score = score / 3 WHERE input = 'bob'",
     "a score out of range": "UPDATE scores SET score = -1.5 WHERE input = 'bob'",
     "a score that is no number": "UPDATE scores SET score = 'nan' WHERE input = 'bob'",

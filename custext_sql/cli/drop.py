@@ -2,6 +2,8 @@
 
 import click
 
+from custext_sql.cli.output import json_option, print_json
+
 
 @click.group("drop")
 def drop_command() -> None:
@@ -15,21 +17,30 @@ def drop_command() -> None:
 
 @drop_command.command("embedding")
 @click.argument("name")
+@json_option
 @click.pass_obj
-def drop_embedding_command(db: str | None, name: str) -> None:
+def drop_embedding_command(db: str | None, name: str, as_json: bool) -> None:
     """Remove an embedding's vectors. Mappings built from it stay, since they stand on their own."""
     from custext_sql.embeddings import drop_embedding
 
     drop_embedding(db, name=name)
-    click.echo(f"dropped embedding {name}")
+    _confirm("embedding", name, as_json)
 
 
 @drop_command.command("mapping")
 @click.argument("name")
+@json_option
 @click.pass_obj
-def drop_mapping_command(db: str | None, name: str) -> None:
+def drop_mapping_command(db: str | None, name: str, as_json: bool) -> None:
     """Remove a mapping's groups and scores."""
     from custext_sql.mapping_store import drop_mapping
 
     drop_mapping(db, name=name)
-    click.echo(f"dropped mapping {name}")
+    _confirm("mapping", name, as_json)
+
+
+def _confirm(kind: str, name: str, as_json: bool) -> None:
+    if as_json:
+        print_json({"dropped": kind, "name": name})
+    else:
+        click.echo(f"dropped {kind} {name}")

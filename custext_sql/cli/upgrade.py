@@ -2,10 +2,13 @@
 
 import click
 
+from custext_sql.cli.output import json_option, print_json
+
 
 @click.command("upgrade")
+@json_option
 @click.pass_obj
-def upgrade_command(db: str | None) -> None:
+def upgrade_command(db: str | None, as_json: bool) -> None:
     """Bring a database written by an older version up to date, in one transaction.
 
     \b
@@ -15,4 +18,7 @@ def upgrade_command(db: str | None) -> None:
     from custext_sql.database import upgrade_database
 
     before, after = upgrade_database(db)
+    if as_json:
+        print_json({"before": before, "after": after})
+        return
     click.echo(f"already at revision {after}" if before == after else f"upgraded from revision {before} to {after}")

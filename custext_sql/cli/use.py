@@ -2,11 +2,14 @@
 
 import click
 
+from custext_sql.cli.output import json_option, print_json
+
 
 @click.command("use")
 @click.argument("name")
+@json_option
 @click.pass_obj
-def use_command(db: str | None, name: str) -> None:
+def use_command(db: str | None, name: str, as_json: bool) -> None:
     """Make a mapping the default of the database.
 
     \b
@@ -16,4 +19,7 @@ def use_command(db: str | None, name: str) -> None:
     from custext_sql.mapping_store import use_mapping
 
     use_mapping(db, name=name)
+    if as_json:
+        print_json({"default_mapping": name})
+        return
     click.echo(f"{name} is now the default mapping")

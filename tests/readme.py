@@ -1,0 +1,72 @@
+"""Runs what the README shows. `python -m tests.readme` writes the real output into it; a test compares the two."""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from custext_sql.starter import open_starter
+from tests.vectors import write_glove
+
+README = Path(__file__).parents[1] / "README.md"
+GLOVE = "glove.840B.300d.34k.txt.gz"
+_BLOCK = re.compile(r"```(?P<kind>console|python)\n(?P<body>.*?)```\n(?:```text\n(?P<shown>.*?)```\n)?", re.DOTALL)
+_VARYING = re.compile(r"\bin \d+\.\d s\b|\b\d+\.\d MB\b")
+
+
+def fill(readme: str, folder: Path) -> str:
+    """The README with the output of every example as it is now; examples run in order, in that folder."""
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+
+    def run(command: list[str]) -> str:
+        result = subprocess.run(
+            command,
+            cwd=folder,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+        return "\n".join(line.rstrip() for line in result.stdout.rstrip().splitlines()) + "\n"
+
+    def refill(match: re.Match[str]) -> str:
+        body = match["body"]
+        if match["kind"] == "python":
+            return f"```python\n{body}```\n```text\n{run([sys.executable, '-c', body])}```\n"
+        commands = [line for line in body.splitlines() if line.startswith("$ ")]
+        return "```console\n" + "".join(f"{line}\n{run(['bash', '-c', line[2:]])}" for line in commands) + "```\n"
+
+    return _BLOCK.sub(refill, readme)
+
+
+def prepare(folder: Path) -> bool:
+    """Lay out the files that the examples name; False if the real vectors are not at hand."""
+    (folder / "ragged.txt").write_text("the 0.27 -0.06 -0.19\nand -0.18 0.21\n")
+    data = os.environ.get("CUSTEXT_DATA")
+    if data:
+        (folder / GLOVE).symlink_to(Path(data) / GLOVE)
+        return True
+    batches = list(open_starter().batches)
+    words = [word for batch in batches for word in batch.words]
+    write_glove(folder / "v.txt", words, np.concatenate([batch.vectors for batch in batches]))
+    subprocess.run(["gzip", "-1", "-c", "v.txt"], cwd=folder, stdout=(folder / GLOVE).open("wb"), check=True)
+    return False
+
+
+def steady(text: str) -> str:
+    """Without times and file sizes, which differ from run to run."""
+    return re.sub(r" +", " ", _VARYING.sub("...", text))
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as name:
+        os.environ["XDG_DATA_HOME"] = name
+        subprocess.run([sys.executable, "-m", "custext_sql.cli", "info"], check=True, capture_output=True)
+        (Path(name) / "work").mkdir()
+        assert prepare(Path(name) / "work"), "CUSTEXT_DATA must name the folder of the real vectors"
+        README.write_text(fill(README.read_text(), Path(name) / "work"))
