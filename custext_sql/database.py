@@ -31,15 +31,26 @@ def locate(database: Database = None) -> Path:
     """The file meant by `database`: itself, else CUSTEXT_DB, else the default, which is built on first use."""
     named = database if database is not None else os.environ.get("CUSTEXT_DB") or None
     if named is not None:
-        if str(named).startswith(":memory:"):
+        path = Path(named)
+        if str(path).startswith(":memory:"):
             raise DatabaseError("a custext database is a file, so that every process can read it; found :memory:")
-        return Path(named)
+        _exists(path)
+        return path
     path = default_path()
-    if not path.exists():
+    if not _exists(path):
         from custext_sql import starter  # it writes databases, so it imports this module
 
         starter.build_default(path)
     return path
+
+
+def _exists(path: Path) -> bool:
+    try:
+        str(path).encode()  # DuckDB takes no other names
+        return path.exists()
+    except (OSError, UnicodeEncodeError) as error:
+        reason = getattr(error, "strerror", None) or "its name is not valid Unicode"
+        raise DatabaseError(f"cannot open the database {str(path)[:200]!a}: {reason}") from None
 
 
 @contextmanager
@@ -55,6 +66,8 @@ def reading(database: Database = None) -> Iterator[duckdb.DuckDBPyConnection]:
         if not _is_current(connection, path):
             raise DatabaseError(f"{path} is empty; fill it with: custext --db {path} load FILE --name NAME")
         yield connection
+    except duckdb.Error as error:
+        raise DatabaseError(f"cannot read {path}: {_first_line(error)}") from error
     finally:
         connection.close()
 
@@ -77,25 +90,13 @@ def writing(database: Database = None) -> Iterator[duckdb.DuckDBPyConnection]:
 
 @contextmanager
 def new_database(path: Path) -> Iterator[Path]:
-    """A draft beside `path`, moved there at the end unless another process was first."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        for other in path.parent.glob(f".{path.name}.*.draft*"):
-            if time.time() - other.stat().st_mtime > _STALE:
-                other.unlink(missing_ok=True)
-    except OSError as error:
-        raise DatabaseError(f"cannot create {path}: {error.strerror}") from None
+    """A draft beside `path`, moved there at the end unless another process was first; on an error nothing stays."""
     draft = path.with_name(f".{path.name}.{os.getpid()}.draft")
-    _remove(draft)
+    made: list[Path] = []
     try:
-        creator = duckdb.connect()
-        try:
-            quoted = str(draft).replace("'", "''")
-            creator.execute(f"ATTACH '{quoted}' AS draft (STORAGE_VERSION '{_STORAGE}')")
-        except duckdb.Error as error:
-            raise DatabaseError(f"cannot create {path}: {error}") from None
-        finally:
-            creator.close()
+        made = _make_folders(path.parent)
+        _remove_abandoned_drafts(path)
+        _create_empty(draft)
         yield draft
         try:
             os.link(draft, path)  # unlike a rename, this never replaces a database that appeared meanwhile
@@ -103,8 +104,37 @@ def new_database(path: Path) -> Iterator[Path]:
             raise DatabaseError(f"{path} was created by another process meanwhile; run the command again") from None
         except OSError:  # a file system without links
             draft.rename(path)
+    except (OSError, duckdb.Error) as error:
+        raise DatabaseError(f"cannot create {path}: {getattr(error, 'strerror', None) or _first_line(error)}") from None
     finally:
-        _remove(draft)
+        for leftover in (draft, draft.with_name(draft.name + ".wal")):
+            with suppress(OSError):
+                leftover.unlink(missing_ok=True)
+        for folder in made:
+            with suppress(OSError):  # it holds the database now
+                folder.rmdir()
+
+
+def _make_folders(folder: Path) -> list[Path]:
+    """Make a folder and those above it; returns the new ones, innermost first."""
+    missing = [path for path in (folder, *folder.parents) if not path.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    return missing
+
+
+def _remove_abandoned_drafts(path: Path) -> None:
+    for other in path.parent.iterdir():
+        if other.name.startswith(f".{path.name}.") and ".draft" in other.name:
+            with suppress(FileNotFoundError):  # another process may do the same
+                if time.time() - other.stat().st_mtime > _STALE:
+                    other.unlink()
+
+
+def _create_empty(draft: Path) -> None:
+    draft.unlink(missing_ok=True)
+    with duckdb.connect() as connection:
+        quoted = str(draft).replace("'", "''")
+        connection.execute(f"ATTACH '{quoted}' AS draft (STORAGE_VERSION '{_STORAGE}')")
 
 
 def upgrade_database(database: Database = None) -> tuple[str, str]:
@@ -141,13 +171,14 @@ def _transaction(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
             with suppress(duckdb.Error):  # an interrupted statement may have ended the transaction
                 connection.execute("ROLLBACK")
             raise
+    except (duckdb.Error, RuntimeError) as error:
+        if "interrupted" in str(error).lower():  # what DuckDB makes of Ctrl-C
+            raise KeyboardInterrupt from None
+        if not isinstance(error, duckdb.Error):
+            raise
+        raise DatabaseError(f"cannot write {path}: {_first_line(error)}; nothing was changed") from error
     finally:
         connection.close()
-
-
-def _remove(draft: Path) -> None:
-    draft.unlink(missing_ok=True)
-    draft.with_name(draft.name + ".wal").unlink(missing_ok=True)
 
 
 def _connect(path: Path, *, read_only: bool) -> duckdb.DuckDBPyConnection:

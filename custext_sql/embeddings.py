@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from custext_sql.database import Database, reading, writing
 from custext_sql.errors import CusTextError, SettingError, SourceError
-from custext_sql.naming import check_name, suggest
+from custext_sql.parameters import check_name, check_whole, suggest
 from custext_sql.tokenizer import fold_word
 from custext_sql.vector_files import Batch, VectorSource, open_stream, open_vectors
 
@@ -43,7 +43,7 @@ class LoadReport:
     rows_read: int
     folded: int  # rows whose word, in lower case, was there already
     outside_vocabulary: int  # rows left out because the vocabulary does not have their word
-    not_found: int  # words of the vocabulary that the source does not have
+    not_found: int | None  # words of the vocabulary that the source does not have; None if it was not read through
     seconds: float
 
 
@@ -68,12 +68,12 @@ def load_embeddings(
     """
     started = time.perf_counter()
     check_name(name, "an embedding")
-    if limit is not None and limit < 1:
+    if limit is not None and check_whole(limit, "limit") < 1:
         raise SettingError(f"limit must be at least 1; found {limit}")
     wanted = None if vocabulary is None else _read_vocabulary(vocabulary)
     with (
-        _open(os.fspath(source), format, member) as opened,
         ThreadPoolExecutor(1) as hashing,
+        _open(os.fspath(source), format, member) as opened,
         writing(database) as connection,
     ):
         _make_room(connection, name, replace)
@@ -98,7 +98,7 @@ def load_embeddings(
             datetime.now(UTC).replace(tzinfo=None, microsecond=0),
         )
         connection.execute("INSERT INTO embeddings VALUES (?, ?, ?, ?, ?, ?, ?)", list(vars(embedding).values()))
-    not_found = 0 if wanted is None else len(wanted) - intake.kept
+    not_found = None if wanted is None or intake.is_full else len(wanted) - intake.kept
     return LoadReport(embedding, intake.rows, intake.folded, intake.outside, not_found, time.perf_counter() - started)
 
 
@@ -118,9 +118,13 @@ def find_embedding(connection: duckdb.DuckDBPyConnection, name: str) -> Embeddin
 def read_tokens(connection: duckdb.DuckDBPyConnection, embedding: Embedding) -> list[str]:
     """The tokens in the order of their source."""
     rows = connection.sql(
-        "SELECT token FROM tokens WHERE embedding = ? ORDER BY position", params=[embedding.name]
+        "SELECT position, token FROM tokens WHERE embedding = ? ORDER BY position", params=[embedding.name]
     ).to_arrow_table()
-    tokens: list[str] = rows.column(0).to_pylist()
+    if not np.array_equal(rows.column("position").to_numpy(), np.arange(embedding.size)):
+        raise _changed(embedding, "tokens are missing or added")
+    tokens: list[str] = rows.column("token").to_pylist()
+    if len(set(tokens)) != len(tokens):
+        raise _changed(embedding, "a token stands there twice")
     return tokens
 
 
@@ -131,21 +135,32 @@ def read_vectors(
     row_of = np.full(embedding.size, -1, dtype=np.int64)
     row_of[positions] = np.arange(len(positions))
     matrix = np.empty((len(positions), embedding.dimension), dtype=np.float32)
-    filled = 0
+    found = np.zeros(embedding.size, dtype=np.int64)
     reader = connection.sql(
         "SELECT position, vector FROM vectors WHERE embedding = ?", params=[embedding.name]
     ).to_arrow_reader(8192)
     for batch in reader:
-        rows = row_of[batch.column(0).to_numpy()]
-        vectors = batch.column(1).flatten().to_numpy().reshape(len(batch), -1)
-        kept = rows >= 0
-        matrix[rows[kept]] = vectors[kept]
-        filled += int(kept.sum())
-    if filled != len(positions):
-        raise CusTextError(
-            f"embedding {embedding.name!r}: expected {len(positions)} vectors, found {filled}; load it again"
-        )
+        places, column = batch.column(0).to_numpy(), batch.column(1)
+        if len(places) and not 0 <= places.min() <= places.max() < embedding.size:
+            raise _changed(embedding, "a vector has no token")
+        if (column.value_lengths().to_numpy() != embedding.dimension).any():
+            raise _changed(embedding, "a vector has another length")
+        found += np.bincount(places, minlength=embedding.size)
+        rows = row_of[places]
+        vectors = column.flatten().to_numpy(zero_copy_only=False).reshape(len(batch), embedding.dimension)
+        matrix[rows[rows >= 0]] = vectors[rows >= 0]
+    if (found != 1).any():
+        raise _changed(embedding, "vectors are missing or added")
+    if not np.isfinite(matrix).all():
+        raise _changed(embedding, "a vector is not finite")
     return matrix
+
+
+def _changed(embedding: Embedding, how: str) -> CusTextError:
+    return CusTextError(
+        f"embedding {embedding.name}: the tables tokens and vectors are not those that were loaded ({how}); "
+        f"load {embedding.source} again with --replace"
+    )
 
 
 def drop_embedding(database: Database = None, *, name: str) -> None:
@@ -240,11 +255,19 @@ class _Intake:
                 self._seen.add(word)
                 words.append(word)
                 rows.append(row)
+        self._check_unicode(batch, rows)
         start = self.kept
         self.kept += len(words)
         if not words:
             return None
         return start, words, batch.vectors if len(rows) == len(batch.vectors) else batch.vectors[rows]
+
+    def _check_unicode(self, batch: Batch, rows: list[int]) -> None:
+        try:
+            "".join(batch.words).encode()
+        except UnicodeEncodeError:
+            row = next(row for row in rows if any("\ud800" <= character <= "\udfff" for character in batch.words[row]))
+            raise self._source.error(batch.first + row, "expected valid Unicode, found a lone surrogate") from None
 
     def _check(self, batch: Batch) -> None:
         found = batch.vectors.shape[1]
@@ -272,8 +295,6 @@ def _insert(
         }
     )
     connection.register("custext_batch", batch)
-    try:
-        connection.execute("INSERT INTO tokens SELECT ?, position, token FROM custext_batch", [name])
-        connection.execute("INSERT INTO vectors SELECT ?, position, vector FROM custext_batch", [name])
-    finally:
-        connection.unregister("custext_batch")
+    connection.execute("INSERT INTO tokens SELECT ?, position, token FROM custext_batch", [name])
+    connection.execute("INSERT INTO vectors SELECT ?, position, vector FROM custext_batch", [name])
+    connection.unregister("custext_batch")

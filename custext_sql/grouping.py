@@ -7,19 +7,24 @@ import numpy as np
 import numpy.typing as npt
 
 from custext_sql.errors import SettingError
-from custext_sql.similarity import Geometric, Similarity, Vectors, squared_distances
+from custext_sql.similarity import Floats, Geometric, Similarity, Vectors, squared_distances
 
 Indices = npt.NDArray[np.int64]
 Progress = Callable[[int, int], None]
 
 _BLOCK_BYTES = 64 << 20  # one block of pivots against the pool, float32
 _LARGEST_BLOCK = 256  # pivots; more would mostly be taken by earlier pivots of the same block
+_ROWS = 4096  # words whose points are held in float64 at a time
 _CROWDED = 0.8  # share of the pool still unassigned, below which it is compacted
 
 
 @dataclass(frozen=True)
 class Partition:
-    """Disjoint groups: `members` lists word indices group after group, each group's pivot first, then by closeness."""
+    """Disjoint groups: `members` lists word indices group after group, each group's pivot first.
+
+    The others follow by closeness to it; a last group of fewer than k words is in the order of pivots, and a word that
+    was left alone stands last in the group it joined.
+    """
 
     members: Indices
     sizes: Indices
@@ -114,7 +119,8 @@ def _blocked_groups(
 ) -> Iterator[Indices]:
     """A float32 matrix product bounds all distances from below; float64 decides among the few that could matter.
 
-    For points scaled so that the largest coordinate is at most 1, and u = 2**-24, the computed product differs from
+    For points shifted to their mean, which changes no distance, and scaled so that no coordinate exceeds 1, the errors
+    are these. With u = 2**-24, the computed product differs from
     the true p.s by at most (dimension + 3) u (|p|^2 + |s|^2) / 2, rounding of the points to float32 included. So with
     slack = (dimension + 16) 2**-23, more than twice that error in 2 p.s, the bound (1 - slack)(|p|^2 + |s|^2) - 2 p.s
     lies below the true squared distance and below the float64 one. Any k-1 free words give a radius within which the
@@ -149,7 +155,7 @@ def _blocked_groups(
             radius = squared_distances(similarity.points(vectors[pool[near]]), center).max()
             limit = radius * scale * scale - squares[column] * (1.0 - slack) + floor
             inside = np.flatnonzero(row <= np.nextafter(np.float32(limit), np.float32(np.inf)))
-            exact = squared_distances(similarity.points(vectors[pool[inside]]), center)
+            exact = _exact_squares(vectors, similarity, pool[inside], center, k - 1)
             chosen = inside[np.argsort(exact, kind="stable")[: k - 1]]
             taken[chosen] = np.inf
             group = np.concatenate([[pivot], pool[chosen]])
@@ -158,19 +164,31 @@ def _blocked_groups(
             yield group
 
 
+def _exact_squares(vectors: Vectors, similarity: Geometric, words: Indices, center: Floats, enough: int) -> Floats:
+    """Squared distances of words, in blocks, up to the block in which `enough` are zero: none can be closer."""
+    squares: list[Floats] = []
+    zeros = 0
+    for start in range(0, len(words), _ROWS):
+        rows = similarity.points(vectors[words[start : start + _ROWS]])
+        squares.append(squared_distances(rows, center))
+        zeros += len(rows) - int(np.count_nonzero(squares[-1]))
+        if zeros >= enough:
+            break
+    return np.concatenate(squares)
+
+
 def _float32_points(
     vectors: Vectors, similarity: Geometric
 ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float64], float]:
-    """Points in float32, their squared lengths, and the power of two by which both were scaled."""
-    largest = 0.0
-    for block in _row_blocks(vectors):
-        largest = max(largest, float(np.abs(similarity.points(block)).max(initial=0.0)))
+    """Points around their mean in float32, their squared lengths, and the power of two by which they were scaled."""
+    mean = sum(similarity.points(block).sum(axis=0) for block in _row_blocks(vectors)) / len(vectors)
+    largest = max(float(np.abs(similarity.points(block) - mean).max()) for block in _row_blocks(vectors))
     scale = 1.0 if largest == 0.0 else float(2.0 ** -np.ceil(np.log2(largest)))
     points = np.empty(vectors.shape, dtype=np.float32)
     squares = np.empty(len(vectors))
     start = 0
     for block in _row_blocks(vectors):
-        scaled = similarity.points(block) * scale
+        scaled = (similarity.points(block) - mean) * scale
         points[start : start + len(block)] = scaled
         squares[start : start + len(block)] = np.square(scaled).sum(axis=1)
         start += len(block)
@@ -178,9 +196,8 @@ def _float32_points(
 
 
 def _row_blocks(vectors: Vectors) -> Iterator[Vectors]:
-    step = 4096
-    for start in range(0, len(vectors), step):
-        yield vectors[start : start + step]
+    for start in range(0, len(vectors), _ROWS):
+        yield vectors[start : start + _ROWS]
 
 
 def _next_free(order: Indices, free: npt.NDArray[np.bool_], cursor: int, count: int) -> tuple[Indices, int]:

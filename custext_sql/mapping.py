@@ -1,5 +1,6 @@
 """A mapping: which words share a group, how alike they are, and the fingerprint over both. Arrays only."""
 
+import difflib
 import hashlib
 from dataclasses import dataclass
 from datetime import datetime
@@ -9,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from custext_sql.errors import MappingError
-from custext_sql.naming import suggest
 from custext_sql.scoring import UNIT, Units
 from custext_sql.tokenizer import fold_word
 
@@ -69,7 +69,9 @@ class Mapping:
         """The output words of an input word, in the group's order, and their scores in units."""
         folded = fold_word(word)
         if folded not in self.index:
-            raise MappingError(f"{word!r} is not in mapping {self.info.name}; {suggest(folded, self.words)}")
+            close = difflib.get_close_matches(folded, self.words, n=1)
+            hint = f"; did you mean {close[0]!r}?" if close else ""
+            raise MappingError(f"{word!r} is not in mapping {self.info.name}{hint}")
         index = self.index[folded]
         group = int(np.searchsorted(self.word_starts, index, side="right")) - 1
         size, first = int(self.sizes[group]), int(self.word_starts[group])

@@ -7,6 +7,7 @@ from dataclasses import replace as replaced
 from datetime import UTC, datetime
 from functools import partial
 
+import duckdb
 import numpy as np
 
 from custext_sql.database import Database, reading, writing
@@ -14,8 +15,8 @@ from custext_sql.embeddings import Embedding, find_embedding, read_tokens, read_
 from custext_sql.errors import MappingError, SettingError
 from custext_sql.grouping import Indices, Partition, Progress, partition_words
 from custext_sql.mapping import Mapping, MappingInfo, fingerprint
-from custext_sql.mapping_store import delete_mapping, read_infos, save_mapping
-from custext_sql.naming import check_name
+from custext_sql.mapping_store import delete_mapping, find_mapping, read_infos, read_mapping, save_mapping
+from custext_sql.parameters import check_name, check_whole
 from custext_sql.scoring import check_normalization, score_groups
 from custext_sql.similarity import Compare, Cosine, Similarity, Vectors, choose_similarity, zero_rows
 from custext_sql.stopwords import SHIPPED_LANGUAGE, read_stopwords
@@ -62,12 +63,18 @@ def build_mapping(
     started = time.perf_counter()
     similarity = choose_similarity(measure, larger_is_closer)
     check_normalization(normalization)
+    k = check_whole(k, "k")
+    seed = None if seed is None else check_whole(seed, "seed")
     _check_order(order, seed)
-    name = check_name(name or f"{embedding}-{similarity.name}-k{k}", "a mapping")
     with reading(database) as connection:
         source = find_embedding(connection, embedding)
+        tokens = read_tokens(connection, source)
+        positions = np.flatnonzero([is_word(token) for token in tokens])
+        words = [tokens[position] for position in positions]
+        stopwords = read_stopwords(connection, language) if separate_stopwords else frozenset()
+        classes, merged = _classes(words, stopwords)
         recipe = MappingInfo(
-            name=name,
+            name=check_name(name or f"{embedding}-{similarity.name}-k{k}", "a mapping"),
             embedding=embedding,
             embedding_sha256=source.sha256,
             measure=similarity.name,
@@ -76,24 +83,19 @@ def build_mapping(
             normalization=normalization,
             pivot_order=order,
             seed=seed,
-            stopword_language=language if separate_stopwords else None,
-            words=0,
+            stopword_language=language if separate_stopwords and merged is None else None,
+            words=len(words),
             group_count=0,
-            left_out=0,
+            left_out=len(tokens) - len(words),
             fingerprint="",
             created_at=datetime.now(UTC).replace(tzinfo=None, microsecond=0),
         )
         if not replace:
             _refuse_other(recipe, read_infos(connection))
-        tokens = read_tokens(connection, source)
-        positions = np.flatnonzero([is_word(token) for token in tokens])
         vectors = read_vectors(connection, source, positions)
-        stopwords = read_stopwords(connection, language) if separate_stopwords else frozenset()
-    words = [tokens[position] for position in positions]
     _check_vectors(vectors, words, similarity, source)
-    classes, merged = _classes(words, stopwords)
     partition = _partition_classes(vectors, similarity, k, classes, _pivot_ranks(len(words), seed), progress)
-    mapping = _assemble(recipe, tokens, words, vectors, partition, similarity)
+    mapping = _assemble(recipe, words, vectors, partition, similarity)
     already_there = _store(database, mapping, source, replace)
     sizes = partition.sizes
     return MappingReport(
@@ -148,6 +150,8 @@ def _partition_classes(
     ranks: Indices,
     progress: Progress | None,
 ) -> Partition:
+    if not len(vectors):
+        raise MappingError("the embedding has no token that is one word, so there is nothing to group")
     if k > len(vectors):
         raise SettingError(f"k must not exceed the number of words, {len(vectors)}; found {k}")
     parts: list[Partition] = []
@@ -167,7 +171,6 @@ def _report_part(progress: Progress, before: int, total: int, grouped: int, _: i
 
 def _assemble(
     recipe: MappingInfo,
-    tokens: Sequence[str],
     words: Sequence[str],
     vectors: Vectors,
     partition: Partition,
@@ -176,13 +179,7 @@ def _assemble(
     ordered = tuple(words[index] for index in partition.members)
     matrices = score_groups(vectors, partition, similarity, recipe.normalization)
     scores = np.concatenate([matrix.reshape(-1) for matrix in matrices])
-    info = replaced(
-        recipe,
-        words=len(words),
-        group_count=len(partition.sizes),
-        left_out=len(tokens) - len(words),
-        fingerprint=fingerprint(ordered, partition.sizes, scores),
-    )
+    info = replaced(recipe, group_count=len(partition.sizes), fingerprint=fingerprint(ordered, partition.sizes, scores))
     return Mapping(info, ordered, partition.sizes, scores)
 
 
@@ -194,11 +191,19 @@ def _store(database: Database, mapping: Mapping, source: Embedding, replace: boo
             raise MappingError(f"embedding {source.name} was replaced meanwhile; run the command again")
         if not replace:
             _refuse_other(info, infos := read_infos(connection))
-            if info.name in {other.name for other in infos}:
+            if info.name in {other.name for other in infos} and _is_intact(connection, info.name):
                 return True
         delete_mapping(connection, info.name)
         save_mapping(connection, mapping)
     return False
+
+
+def _is_intact(connection: duckdb.DuckDBPyConnection, name: str) -> bool:
+    try:
+        read_mapping(connection, find_mapping(connection, name))
+    except MappingError:
+        return False
+    return True
 
 
 def _refuse_other(wanted: MappingInfo, infos: Sequence[MappingInfo]) -> None:
@@ -207,8 +212,8 @@ def _refuse_other(wanted: MappingInfo, infos: Sequence[MappingInfo]) -> None:
         if info.name != wanted.name:
             continue
         same = replaced(info, created_at=wanted.created_at)
-        if not wanted.fingerprint:
-            same = replaced(same, words=0, group_count=0, left_out=0, fingerprint="")
+        if not wanted.fingerprint:  # not built yet
+            same = replaced(same, group_count=0, fingerprint="")
         if same != wanted:
             raise SettingError(
                 f"there is a mapping {info.name!r} already, made otherwise; replace it with --replace, or choose "

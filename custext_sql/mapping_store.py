@@ -10,8 +10,9 @@ import pyarrow as pa
 from custext_sql.database import Database, reading, writing
 from custext_sql.errors import MappingError
 from custext_sql.mapping import Mapping, MappingInfo, Sizes, fingerprint
-from custext_sql.naming import suggest
+from custext_sql.parameters import check_name, suggest
 from custext_sql.scoring import UNIT, Units
+from custext_sql.similarity import MEASURES
 
 _CELLS = 1 << 21  # scores inserted at a time
 _DEFAULT = "default_mapping"
@@ -27,16 +28,12 @@ def list_mappings(database: Database = None) -> tuple[list[MappingInfo], str | N
 def load_mapping(database: Database = None, name: str | None = None) -> Mapping:
     """A stored mapping, the default one if no name is given; refused unless its tables match its fingerprint."""
     with reading(database) as connection:
-        info = find_mapping(connection, name)
-        words, sizes = _read_groups(connection, info)
-        scores = _read_scores(connection, info, sizes)
-    if fingerprint(words, sizes, scores) != info.fingerprint:
-        raise _changed(info, "their fingerprint is another")
-    return Mapping(info, words, sizes, scores)
+        return read_mapping(connection, find_mapping(connection, name))
 
 
 def use_mapping(database: Database = None, *, name: str) -> None:
     """Make a mapping the database's default."""
+    check_name(name, "a mapping")
     with writing(database) as connection:
         find_mapping(connection, name)
         _set_default(connection, name)
@@ -44,10 +41,20 @@ def use_mapping(database: Database = None, *, name: str) -> None:
 
 def drop_mapping(database: Database = None, *, name: str) -> None:
     """Remove a mapping. If it was the default, there is none until `use_mapping`, or the next one is built."""
+    check_name(name, "a mapping")
     with writing(database) as connection:
         find_mapping(connection, name)
         delete_mapping(connection, name)
         connection.execute("DELETE FROM settings WHERE key = ? AND value = ?", [_DEFAULT, name])
+
+
+def read_mapping(connection: duckdb.DuckDBPyConnection, info: MappingInfo) -> Mapping:
+    """The mapping of that row, verified against its fingerprint."""
+    words, sizes = _read_groups(connection, info)
+    scores = _read_scores(connection, info, sizes)
+    if fingerprint(words, sizes, scores) != info.fingerprint:
+        raise _changed(info, "their fingerprint is another")
+    return Mapping(info, words, sizes, scores)
 
 
 def save_mapping(connection: duckdb.DuckDBPyConnection, mapping: Mapping) -> None:
@@ -101,10 +108,8 @@ def _set_default(connection: duckdb.DuckDBPyConnection, name: str) -> None:
 
 def _insert(connection: duckdb.DuckDBPyConnection, statement: str, name: str, batch: pa.Table) -> None:
     connection.register("custext_batch", batch)
-    try:
-        connection.execute(statement, [name])
-    finally:
-        connection.unregister("custext_batch")
+    connection.execute(statement, [name])
+    connection.unregister("custext_batch")
 
 
 def _score_batches(mapping: Mapping, group_of: Sizes) -> Iterator[pa.Table]:
@@ -138,10 +143,14 @@ def _read_groups(connection: duckdb.DuckDBPyConnection, info: MappingInfo) -> tu
     ).to_arrow_table()
     words = tuple(table.column("token").to_pylist())
     group_of = table.column("group_id").to_numpy().astype(np.int64)
-    sizes = np.bincount(group_of) if len(words) and group_of.min() >= 0 else np.zeros(0, dtype=np.int64)
+    if len(words) != info.words or not len(words):
+        raise _changed(info, "words are missing or added")
+    if group_of.min() != 0 or group_of.max() != info.group_count - 1:
+        raise _changed(info, "groups are missing or added")
+    sizes = np.bincount(group_of)
     starts = np.cumsum(sizes) - sizes
-    if len(words) != info.words or len(sizes) != info.group_count or (sizes < 2).any():
-        raise _changed(info, "words are missing, added, or alone in a group")
+    if (sizes < 2).any():
+        raise _changed(info, "a word is alone in a group")
     if len(set(words)) != len(words):
         raise _changed(info, "a word stands in two groups")
     if (table.column("position").to_numpy() != np.arange(len(words)) - starts[group_of]).any():
@@ -179,5 +188,17 @@ def _read_scores(connection: duckdb.DuckDBPyConnection, info: MappingInfo, sizes
 def _changed(info: MappingInfo, how: str) -> MappingError:
     return MappingError(
         f"mapping {info.name}: the tables groups and scores are not those that were built ({how}); nothing may be "
-        f"sampled from them; rebuild it with: custext map --embedding {info.embedding} --name {info.name} --replace"
+        f"sampled from them; {_rebuilding(info)}"
     )
+
+
+def _rebuilding(info: MappingInfo) -> str:
+    """How to make the same mapping again."""
+    if info.measure not in MEASURES:
+        return "build it again from Python, with its similarity function and replace=True"
+    options = f"--embedding {info.embedding} --k {info.k} --measure {info.measure} --normalization {info.normalization}"
+    if info.seed is not None:
+        options += f" --order {info.pivot_order} --seed {info.seed}"
+    if info.stopword_language is not None:
+        options += f" --separate-stopwords --language {info.stopword_language}"
+    return f"rebuild it with: custext map {options} --name {info.name} --replace"

@@ -94,10 +94,13 @@ class Supplied:
     @property
     def name(self) -> str:
         name = str(getattr(self.function, "__name__", type(self.function).__name__))
-        return name if name.isidentifier() else "custom"
+        return name if name.isidentifier() and name not in MEASURES else "custom"
 
     def matrix(self, rows: Vectors, columns: Vectors) -> Floats:
-        result = np.asarray(self.function(np.asarray(rows, dtype=np.float64), np.asarray(columns, dtype=np.float64)))
+        try:
+            result = np.asarray(self.function(_protected(rows), _protected(columns)))
+        except ValueError as error:
+            raise MappingError(f"similarity {self.name}: {error}") from error
         if result.shape != (len(rows), len(columns)):
             raise MappingError(
                 f"similarity {self.name}: expected a matrix of {len(rows)} x {len(columns)}, found shape {result.shape}"
@@ -116,14 +119,21 @@ MEASURES: dict[str, Geometric] = {"euclidean": Euclidean(), "cosine": Cosine()}
 def choose_similarity(measure: str | Compare, larger_is_closer: bool | None = None) -> Similarity:
     """The measure of that name, or a user's function together with its direction."""
     if callable(measure):
-        if larger_is_closer is None:
+        if not isinstance(larger_is_closer, bool):
             raise SettingError("a similarity function needs larger_is_closer=True or larger_is_closer=False")
         return Supplied(measure, larger_is_closer)
-    if measure not in MEASURES:
+    if not isinstance(measure, str) or measure not in MEASURES:
         raise SettingError(f"measure must be one of {', '.join(MEASURES)} or a function; found {measure!r}")
     if larger_is_closer is not None:
         raise SettingError(f"larger_is_closer is for a function; measure {measure!r} has its own direction")
     return MEASURES[measure]
+
+
+def _protected(rows: Vectors) -> Floats:
+    """The rows in float64, for a function that must not write into them."""
+    view = np.asarray(rows, dtype=np.float64).view()
+    view.flags.writeable = False
+    return view
 
 
 def squared_distances(left: Floats, right: Floats) -> Floats:

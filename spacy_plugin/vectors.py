@@ -2,13 +2,14 @@
 
 import hashlib
 from collections.abc import Generator
+from pathlib import Path
 
 import numpy as np
 import spacy
 from spacy.vectors import Mode
 
 from custext_sql.errors import SourceError
-from custext_sql.vector_files import Batch, VectorSource
+from custext_sql.vector_files import Batch, VectorSource, one_line
 
 _ROWS = 8192
 
@@ -16,14 +17,14 @@ _ROWS = 8192
 def open_pipeline_vectors(name: str) -> VectorSource:
     """The vectors of the pipeline of that name or at that path, in the order of its table."""
     label = f"spacy:{name}"
+    if not spacy.util.is_package(name) and not Path(name).is_dir():
+        raise SourceError(f"{label}: no spaCy pipeline of that name is installed, and there is no folder of that name")
     try:
         vocab = spacy.load(name).vocab
-    except OSError as error:
-        raise SourceError(
-            f"{label}: there is no such spaCy pipeline; install it with: spacy download {name}"
-        ) from error
+    except Exception as error:  # whatever the pipeline's own code and files raise
+        raise SourceError(f"{label}: spaCy cannot load it: {one_line(error)}") from error
     if vocab.vectors.mode != Mode.default:
-        raise SourceError(f"{label}: expected a table with a vector for each word, found {vocab.vectors.mode.value}")
+        raise SourceError(f"{label}: expected a table with a vector for each word, found mode {vocab.vectors.mode}")
     if not len(vocab.vectors.key2row):
         raise SourceError(f"{label}: the pipeline has no word vectors; choose a medium or large one")
     row_of = {vocab.strings[key]: row for key, row in vocab.vectors.key2row.items() if key in vocab.strings}

@@ -1,5 +1,6 @@
 """Databases are found, made whole or not at all, and refused when they are not ours or not of this version."""
 
+import os
 import subprocess
 import sys
 import textwrap
@@ -57,6 +58,13 @@ def test_writing_makes_a_database_that_reading_opens(db_path: Path) -> None:
         assert connection.execute("SELECT * FROM settings").fetchall() == [("a", "b")]
         with pytest.raises(duckdb.InvalidInputException, match="read-only"):
             connection.execute("DELETE FROM settings")
+    with pytest.raises(DatabaseError, match="cannot read .*Table with name nothing"), reading(db_path) as connection:
+        connection.execute("FROM nothing")
+    with pytest.raises(DatabaseError, match="cannot write .*; nothing was changed"), writing(db_path) as connection:
+        connection.execute("DELETE FROM settings")
+        connection.execute("INSERT INTO settings VALUES ('a', NULL)")
+    with reading(db_path) as connection:
+        assert connection.execute("SELECT * FROM settings").fetchall() == [("a", "b")]
     assert files_in(db_path.parent) == [db_path.name]
 
 
@@ -121,6 +129,23 @@ def test_a_file_that_is_no_database_is_refused(db_path: Path) -> None:
     for opening in (reading, writing):
         with pytest.raises(DatabaseError, match="cannot open .* not a valid DuckDB database"), opening(db_path):
             pass
+
+
+def test_folders_made_for_a_database_that_failed_are_removed(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt), writing(tmp_path / "a" / "b" / "x.duckdb"):
+        raise KeyboardInterrupt
+    assert files_in(tmp_path) == []
+
+
+def test_names_that_no_file_can_have_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(DatabaseError, match="cannot open the database .*: File name too long"), reading("x" * 300):
+        pass
+    with pytest.raises(DatabaseError, match="cannot create .*: File name too long"), writing(tmp_path / ("x" * 250)):
+        pass
+    with pytest.raises(DatabaseError, match="not valid Unicode"), writing(os.fsdecode(b"caf\xe9.duckdb")):
+        pass
+    with writing(tmp_path / "a**[b].duckdb"):
+        pass
 
 
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Embeddings are stored as they were read, all or nothing, and counted."""
 
 import gzip
+import os
 from pathlib import Path
 
 import duckdb
@@ -118,6 +119,28 @@ def test_numbers_beyond_float32_are_refused(db_path: Path, tmp_path: Path) -> No
         load_embeddings(db_path, tmp_path / "v.txt", name="bad")
 
 
+def test_a_lone_surrogate_is_refused(db_path: Path, tmp_path: Path) -> None:
+    np.savez(tmp_path / "v.npz", words=np.array(["a", "b\ud800"]), matrix=np.eye(2))
+    with pytest.raises(CusTextError, match=r"v\.npz, row 2: expected valid Unicode, found a lone surrogate"):
+        load_embeddings(db_path, tmp_path / "v.npz", name="bad")
+
+
+def test_a_file_name_that_is_no_unicode_is_shown_as_well_as_can_be(db_path: Path, tmp_path: Path) -> None:
+    path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9\n.txt"))
+    path.write_text("a 1\nb 2\n")
+    assert load_embeddings(db_path, path, name="v").embedding.source == "caf\ufffd\ufffd.txt"
+
+
+def test_an_earlier_fault_is_named_before_later_damage(
+    db_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(text, "BLOCK", 1000)
+    content = b"a 1 2\nb 1 x\n" + b"".join(b"w%d 1 2\n" % number for number in range(20_000))
+    (tmp_path / "v.txt.gz").write_bytes(gzip.compress(content, compresslevel=0)[:-2000])
+    with pytest.raises(CusTextError, match="line 2: expected a number in field 3, found 'x'"):
+        load_embeddings(db_path, tmp_path / "v.txt.gz", name="bad")
+
+
 def test_an_empty_word_is_refused(db_path: Path, tmp_path: Path) -> None:
     (tmp_path / "v.txt").write_text("a 1 2\n 3 4\n")
     with pytest.raises(CusTextError, match=r"v\.txt, line 2: expected a word, found an empty one"):
@@ -155,6 +178,8 @@ def test_names_stand_in_commands_without_quoting(db_path: Path, glove_file: Path
 def test_a_limit_below_one_is_an_error(db_path: Path, glove_file: Path) -> None:
     with pytest.raises(CusTextError, match="limit must be at least 1; found 0"):
         load_embeddings(db_path, glove_file, name="none", limit=0)
+    with pytest.raises(CusTextError, match="limit must be a whole number; found 1.5"):
+        load_embeddings(db_path, glove_file, name="none", limit=1.5)  # type: ignore[arg-type]
 
 
 def test_a_vocabulary_without_any_word_of_the_file_is_an_error(db_path: Path, glove_file: Path) -> None:

@@ -60,6 +60,18 @@ def test_groups_equal_the_oracle_where_float32_cannot_tell(measure: str) -> None
     assert as_lists(found) == oracle.greedy_groups(vectors, 9, DISTANCES[measure])
 
 
+@measures
+def test_groups_equal_the_oracle_with_many_equal_points(measure: str) -> None:
+    vectors = np.repeat(random_vectors(4, 16), 3000, axis=0)[np.random.default_rng(1).permutation(12000)]
+    found = as_lists(partition_words(vectors, MEASURES[measure], 300))
+    taken: set[int] = set()
+    for group in found:  # equal points come first, the lowest numbers of them
+        equal = np.flatnonzero((vectors == vectors[group[0]]).all(axis=1))
+        same = [index for index in equal.tolist() if index not in taken]
+        assert group[: len(same)] == same[:300]
+        taken |= set(group)
+
+
 def test_groups_do_not_depend_on_the_size_of_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     vectors = random_vectors(700)
     usual = as_lists(partition_words(vectors, MEASURES["euclidean"], 5))

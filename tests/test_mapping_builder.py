@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import duckdb
 import numpy as np
 import pytest
 
@@ -102,6 +103,8 @@ def test_a_class_of_one_word_is_merged_and_reported(db_path: Path, tmp_path: Pat
     load_embeddings(db_path, write_glove(tmp_path / "v.txt", names.split(), vectors), name="v")
     report = build_mapping(db_path, embedding="v", k=2, separate_stopwords=True)
     assert report.merged == alone
+    assert report.info.stopword_language is None  # nothing is apart, and nobody shall think so
+    assert build_mapping(db_path, embedding="v", k=2, separate_stopwords=True).already_there
     assert sorted(word for group in grouped_words(db_path) for word in group) == sorted(names.split())
 
 
@@ -145,6 +148,10 @@ def test_a_name_that_is_taken_needs_replace(mapped_db: Path, glove_file: Path, t
         ({"embedding": "smal"}, "no embedding 'smal'; did you mean 'small'"),
         ({"k": 17}, "must not exceed the number of words, 16; found 17"),
         ({"k": 1}, "at least 2"),
+        ({"k": 4.0}, "k must be a whole number; found 4.0"),
+        ({"order": "random", "seed": "x"}, "seed must be a whole number; found 'x'"),
+        ({"measure": []}, "euclidean, cosine or a function"),
+        ({"measure": dot, "larger_is_closer": "no"}, "needs larger_is_closer=True or"),
         ({"normalization": "row"}, "group, word; found 'row'"),
         ({"order": "alphabet"}, "file, random; found 'alphabet'"),
         ({"order": "random"}, "needs a seed"),
@@ -162,9 +169,55 @@ def test_bad_parameters_are_named_and_nothing_is_written(
     assert list_mappings(loaded_db) == ([], None)
 
 
+def test_numpy_numbers_are_numbers(loaded_db: Path) -> None:
+    info = build_mapping(loaded_db, embedding="small", k=np.int64(5), order="random", seed=np.int64(4)).info  # type: ignore[arg-type]
+    assert (info.k, info.seed) == (5, 4)
+
+
+def test_a_function_cannot_change_the_vectors(loaded_db: Path) -> None:
+    def shifting(rows: Floats, columns: Floats) -> Floats:
+        columns -= rows
+        return np.asarray(np.abs(columns).sum(axis=1)[None])
+
+    with pytest.raises(CusTextError, match="similarity shifting: .*read-only"):
+        build_mapping(loaded_db, embedding="small", k=4, measure=shifting, larger_is_closer=False)
+
+
+def test_a_function_named_as_a_measure_is_called_custom(loaded_db: Path) -> None:
+    def cosine(rows: Floats, columns: Floats) -> Floats:
+        return dot(rows, columns)
+
+    info = build_mapping(loaded_db, embedding="small", k=4, measure=cosine, larger_is_closer=True).info
+    assert (info.name, info.measure) == ("small-custom-k4", "custom")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "DELETE FROM tokens WHERE token = 'bob'",
+        "UPDATE tokens SET token = 'bob' WHERE token = 'judy'",
+        "UPDATE tokens SET position = 99 WHERE token = 'bob'",
+        "DELETE FROM vectors WHERE position = 4",
+        "UPDATE vectors SET position = 3 WHERE position = 4",
+        "UPDATE vectors SET position = -1 WHERE position = 4",
+        "UPDATE vectors SET position = 99 WHERE position = 4",
+        "UPDATE vectors SET vector = vector[1:4] WHERE position = 4",
+        "UPDATE vectors SET vector = CASE position WHEN 4 THEN vector[1:4] ELSE list_append(vector, 1) END "
+        "WHERE position IN (4, 5)",
+        "UPDATE vectors SET vector = [1]",
+        "UPDATE vectors SET vector = ['nan'::FLOAT, 1, 1, 1, 1] WHERE position = 4",
+    ],
+)
+def test_an_embedding_that_was_changed_is_refused(loaded_db: Path, change: str) -> None:
+    with duckdb.connect(loaded_db) as connection:
+        connection.execute(change)
+    with pytest.raises(CusTextError, match=r"embedding small: .* not those that were loaded .* load small\.txt again"):
+        build_mapping(loaded_db, embedding="small", k=4)
+
+
 def test_an_embedding_with_no_words_is_an_error(db_path: Path, tmp_path: Path) -> None:
     load_embeddings(db_path, write_glove(tmp_path / "v.txt", [".", ","], np.eye(2, dtype=np.float32)), name="v")
-    with pytest.raises(CusTextError, match="must not exceed the number of words, 0"):
+    with pytest.raises(CusTextError, match="no token that is one word"):
         build_mapping(db_path, embedding="v")
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import duckdb
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 from custext_sql import (
     CusTextError,
@@ -17,6 +18,7 @@ from custext_sql import (
     mapping_store,
     use_mapping,
 )
+from custext_sql.cli import main
 from custext_sql.mapping import fingerprint
 from custext_sql.scoring import UNIT
 
@@ -43,6 +45,8 @@ CHANGES = {
     "positions exchanged": "UPDATE groups SET position = 5 - position WHERE position IN (2, 3) AND group_id = 0",
     "a negative group": "UPDATE groups SET group_id = -1 WHERE group_id = 0",
     "no groups": "DELETE FROM groups",
+    "a group far away": "UPDATE groups SET group_id = 2000000000 WHERE token = 'bob'",
+    "no groups promised": "UPDATE mappings SET group_count = 0",
     "another fingerprint": "UPDATE mappings SET fingerprint = 'f00'",
 }
 
@@ -56,6 +60,25 @@ def test_a_changed_database_is_refused(mapped_db: Path, change: str) -> None:
         load_mapping(mapped_db)
     build_mapping(mapped_db, embedding="small", k=4, replace=True)
     assert load_mapping(mapped_db).info.fingerprint == before.info.fingerprint
+
+
+def test_building_a_changed_mapping_again_repairs_it(mapped_db: Path) -> None:
+    with duckdb.connect(mapped_db) as connection:
+        connection.execute("DELETE FROM scores WHERE input = 'bob'")
+    assert not build_mapping(mapped_db, embedding="small", k=4).already_there
+    assert load_mapping(mapped_db).info.k == 4
+
+
+def test_a_changed_mapping_names_the_command_that_makes_the_same_one_again(loaded_db: Path) -> None:
+    options = {"k": 3, "measure": "cosine", "normalization": "word", "order": "random", "seed": 9, "name": "mine"}
+    before = build_mapping(loaded_db, embedding="small", **options).info  # type: ignore[arg-type]
+    with duckdb.connect(loaded_db) as connection:
+        connection.execute("DELETE FROM scores WHERE input = 'bob'")
+    with pytest.raises(CusTextError, match="rebuild it with: custext (.*)$") as caught:
+        load_mapping(loaded_db)
+    command = str(caught.value).partition("rebuild it with: custext ")[2]
+    assert CliRunner().invoke(main, ["--db", str(loaded_db), *command.split()]).exit_code == 0
+    assert load_mapping(loaded_db, "mine").info.fingerprint == before.fingerprint
 
 
 def test_rows_may_lie_in_any_order(mapped_db: Path) -> None:

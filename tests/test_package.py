@@ -14,7 +14,7 @@ import custext_sql
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = Path(custext_sql.__path__[0])
-PURE = ("errors", "similarity", "grouping", "scoring", "mapping", "mechanism", "tokenizer", "naming", "inspection")
+PURE = ("errors", "similarity", "grouping", "scoring", "mapping", "mechanism", "tokenizer", "parameters", "inspection")
 
 
 def imported(path: Path) -> set[str]:

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import spacy
+from spacy.vectors import Vectors
 
 from custext_sql import CusTextError, build_mapping, load_embeddings
 from tests.vectors import stored_vectors
@@ -65,8 +66,27 @@ def test_vectors_of_an_installed_pipeline(
 
 
 def test_a_pipeline_that_is_not_installed_is_an_error(db_path: Path) -> None:
-    with pytest.raises(CusTextError, match="spacy:en_nothing: there is no such spaCy pipeline; install it with"):
+    with pytest.raises(CusTextError, match="spacy:en_nothing: no spaCy pipeline of that name is installed"):
         load_embeddings(db_path, "spacy:en_nothing", name="none")
+
+
+def test_a_pipeline_that_does_not_load_is_an_error(db_path: Path, pipeline: Path) -> None:
+    (pipeline / "config.cfg").write_text("[nlp]\nlang = 3\n")
+    with pytest.raises(CusTextError, match="spaCy cannot load it"):
+        load_embeddings(db_path, f"spacy:{pipeline}", name="none")
+    with pytest.raises(CusTextError, match="spaCy cannot load it"):
+        load_embeddings(db_path, "spacy:numpy", name="none")
+    with pytest.raises(CusTextError, match="--format and --member are for files"):
+        load_embeddings(db_path, f"spacy:{pipeline}", name="none", format="glove")
+
+
+def test_hashed_vectors_are_an_error(db_path: Path, tmp_path: Path) -> None:
+    nlp = spacy.blank("en")
+    data = np.zeros((10, 3), dtype=np.float32)
+    nlp.vocab.vectors = Vectors(strings=nlp.vocab.strings, data=data, mode="floret", hash_count=1, minn=1, maxn=2)
+    nlp.to_disk(tmp_path / "floret")
+    with pytest.raises(CusTextError, match="expected a table with a vector for each word, found mode floret"):
+        load_embeddings(db_path, f"spacy:{tmp_path / 'floret'}", name="none")
 
 
 def test_a_pipeline_without_vectors_is_an_error(db_path: Path, tmp_path: Path) -> None:

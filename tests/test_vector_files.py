@@ -72,10 +72,23 @@ def test_line_endings(tmp_path: Path, ending: str) -> None:
         assert_read(path, "glove")
 
 
-def test_blank_lines_at_the_end_are_no_rows(tmp_path: Path) -> None:
+def test_blank_lines_at_the_end_are_no_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "vectors.txt"
-    path.write_bytes(STREAMS["word2vec"] + b"\n\r\n\n")
-    assert_read(path, "word2vec")
+    for end in (b"\n\r\n\n", b"\r\n", b"\r", b""):
+        path.write_bytes(STREAMS["word2vec"] + end)
+        for size in range(1, 200):
+            monkeypatch.setattr(text, "BLOCK", size)
+            assert_read(path, "word2vec")
+
+
+def test_blank_lines_in_the_middle_are_named_wherever_blocks_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "v.txt").write_bytes(b"a 1\nb 2\n\r\n\nc 3\n")
+    for size in range(1, 20):
+        monkeypatch.setattr(text, "BLOCK", size)
+        with pytest.raises(CusTextError, match=r"v\.txt, line 3: expected a word .*found an empty line"):
+            read_all(tmp_path / "v.txt")
 
 
 def test_concatenated_gzip_members_are_read_through(tmp_path: Path) -> None:
@@ -88,10 +101,41 @@ def test_concatenated_gzip_members_are_read_through(tmp_path: Path) -> None:
 def test_words_that_look_like_syntax_are_words(tmp_path: Path) -> None:
     names = ['"', "'", ",", "#", "NaN", "null", "", "\\", "a\\n", "\ufeff", '"a', "1", "😀", "\u2028", "\x85", "a\tb"]
     names[6] = "-inf"
+    names += ["PK", "PAR1", "\ufeffa"]
     vectors = np.arange(len(names) * 3, dtype=np.float32).reshape(-1, 3)
     path = tmp_path / "vectors.txt"
     path.write_bytes(glove_text(names, vectors))
     assert_read(path, "glove", names, vectors)
+
+
+def test_words_may_begin_with_what_marks_other_formats(tmp_path: Path) -> None:
+    path = tmp_path / "vectors.txt"
+    for first in ("PK", "PKK", "PAR1", "\ufeffa"):
+        names = [first, "b", "\ufeffc"]
+        content = glove_text(names, VECTORS[:3]).removesuffix(b"\n")
+        path.write_bytes(content if first[0] == "P" else b"\xef\xbb\xbf" + content)
+        assert_read(path, "glove", names, VECTORS[:3])
+        path.write_bytes(b"3 3\n" + content)
+        assert_read(path, "word2vec", names, VECTORS[:3])
+
+
+def test_short_binary_files_are_recognized(tmp_path: Path) -> None:
+    path = tmp_path / "vectors.bin"
+    random = np.random.default_rng(0)
+    recognized = 0
+    for _ in range(300):
+        path.write_bytes(word2vec_binary(["a", "b"], random.normal(size=(2, 2)).astype(np.float32)))
+        with open_vectors(str(path)) as source:
+            recognized += source.format == "word2vec-binary"
+    assert recognized >= 290
+    path.write_bytes(word2vec_binary(["a", "b"], np.full((2, 50), 0.1, dtype=np.float32)))
+    assert_read(path, "word2vec-binary", ["a", "b"], np.full((2, 50), 0.1, dtype=np.float32))
+
+
+def test_a_control_character_in_a_word_makes_no_binary_file(tmp_path: Path) -> None:
+    names = ["a\x01", *NAMES[1:]]
+    (tmp_path / "vectors.txt").write_bytes(word2vec_text(names, VECTORS))
+    assert_read(tmp_path / "vectors.txt", "word2vec", names)
 
 
 def test_a_byte_order_mark_at_the_start_is_no_part_of_a_word(tmp_path: Path) -> None:
@@ -152,8 +196,22 @@ def test_parquet_with_a_column_of_lists(tmp_path: Path, kind: str) -> None:
 
 def test_parquet_with_a_column_for_each_dimension(tmp_path: Path) -> None:
     columns = {f"d{index}": VECTORS[:, index] for index in range(3)}
-    pq.write_table(pa.table({"word": NAMES, **columns}), tmp_path / "v.parquet", row_group_size=2)
+    words = pa.array(NAMES).dictionary_encode()
+    table = pa.table({"__index_level_0__": [9, 8, 7, 6], "word": words, **columns, "frequency": [4, 3, 2, 1]})
+    pq.write_table(table, tmp_path / "v.parquet", row_group_size=2)
     assert_read(tmp_path / "v.parquet", "parquet")
+
+
+def test_a_flipped_bit_is_found_where_parquet_has_checksums(tmp_path: Path) -> None:
+    path = tmp_path / "v.parquet"
+    vectors = np.random.default_rng(0).normal(size=(500, 3))
+    table = pa.table({"word": [f"w{index}" for index in range(500)], "v": list(vectors)})
+    pq.write_table(table, path, write_page_checksum=True, compression="none", use_dictionary=False)
+    content = bytearray(path.read_bytes())
+    content[content.index(vectors[250].tobytes())] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(CusTextError, match=r"v\.parquet: the file is damaged"):
+        read_all(path)
 
 
 def test_a_given_format_overrides_what_is_seen(tmp_path: Path) -> None:
@@ -180,9 +238,20 @@ FAULTS = {
     "blank": (b"\n\n", "found no rows"),
     "only words": (b"the\nand\n", "line 1: expected a word and its numbers, .*found one field"),
     "header only": (b"4 3\n", "found no rows"),
+    "header cut off": (b"4 3", "found no rows"),
+    "absurd header": (
+        b"2 100000000\na 1 2\nb 3 4\n",
+        "line 2: expected 100000000 numbers, as the header says; found 2",
+    ),
+    "absurd line": (b"a" + b" 1" * 70_000 + b"\n", "line 1: expected at most 65536 numbers; found 70000"),
+    "tabs": (b"the\t1\t2\n", "line 1: expected .*separated by single spaces; found tabs"),
+    "commas": (b"the,1,2\n", "line 1: expected .*separated by single spaces; found commas"),
+    "lone CR": (GOOD + b"a 1 2 3\rb 1 2 3\n", "line 5: expected lines that end in LF or CRLF, found a lone CR"),
+    "long field": (GOOD + b"a 1 2 " + "é".encode() * 60 + b"\n", "line 5: expected a number in field 4, found 'éé"),
+    "plus is no fault": (GOOD + b"a +1 2 x\n", "line 5: expected a number in field 4, found 'x'"),
     "too many promised": (HEADED.replace(b"4 3", b"5 3", 1), "line 1: the header promises 5 words, the file has 4"),
     "too few promised": (HEADED.replace(b"4 3", b"3 3", 1), "line 1: the header promises 3 words, the file has 4"),
-    "other dimension": (HEADED.replace(b"4 3", b"4 2", 1), "line 2: expected a word and 2 numbers, .*found 3"),
+    "other dimension": (HEADED.replace(b"4 3", b"4 2", 1), "line 2: expected 2 numbers, as the header says; found 3"),
     "fault below header": (HEADED + b"word 1 x 3\n", "line 6: expected a number in field 3, found 'x'"),
 }
 
@@ -246,12 +315,19 @@ def test_faults_of_arrays(tmp_path: Path) -> None:
     path = tmp_path / "v.npz"
     for arrays, message in (
         ({"words": np.array(NAMES)}, "found 1 and 0"),
-        ({"words": np.array(NAMES[:3]), "matrix": VECTORS}, "of unequal length"),
-        ({"words": np.array(NAMES, dtype=object), "matrix": VECTORS}, "cannot read the NumPy archive"),
+        ({"words": np.array(NAMES[:3]), "matrix": VECTORS}, "for each of 3 words, found 4"),
+        ({"words": np.array(NAMES, dtype=object), "matrix": VECTORS}, "cannot read it as a NumPy .npz"),
+        ({"words": np.array([b"a", b"\xff"]), "matrix": VECTORS[:2]}, "expected words in UTF-8"),
+        ({"words": np.array([], dtype=str), "matrix": VECTORS[:0]}, "found no rows"),
     ):
         np.savez(path, allow_pickle=True, **arrays)
-        with pytest.raises(CusTextError, match=r"^v\.npz: .*" + message):
-            read_all(path)
+        with pytest.raises(CusTextError, match=r"^v\.npz[,:].*" + message):
+            read_all(path, format="npz")
+    np.save(tmp_path / "single.npy", VECTORS)
+    with pytest.raises(CusTextError, match="expected a NumPy .npz archive, found a single array"):
+        read_all(tmp_path / "single.npy", format="npz")
+    with pytest.raises(CusTextError, match="--member is for text"):
+        open_vectors(str(path), format="npz", member="words.npy")
     np.savez(path, words=np.array(NAMES), matrix=VECTORS)
     path.write_bytes(path.read_bytes()[:200])
     with pytest.raises(CusTextError, match=r"^v\.npz"):
@@ -266,6 +342,10 @@ def test_faults_of_parquet(tmp_path: Path) -> None:
         ({"word": ["a", None], "v": [[1.0], [2.0]]}, "row 2: expected a word in column 'word', found NULL"),
         ({"word": ["a", "b"], "v": [[1.0], None]}, "row 2: expected a list in column 'v', found NULL"),
         ({"word": ["a", "b"], "v": [[1.0], [1.0, 2.0]]}, "row 2: expected 1 numbers, found 2"),
+        ({"word": ["a", "b"], "v": [[1.0], [None]]}, "row 2: expected numbers in column 'v', found NULL"),
+        ({"word": ["a", "b"], "d0": [1.0, None]}, "row 2: expected a number in column 'd0', found NULL"),
+        ({"word": ["a"] * 8192 + ["b"], "v": [[1.0, 2.0]] * 8192 + [[1.0]]}, "row 8193: expected 2 numbers, found 1"),
+        ({"word": pa.array([], pa.string()), "v": pa.array([], pa.list_(pa.float32()))}, "found no rows"),
     ):
         pq.write_table(pa.table(table), path)
         with pytest.raises(CusTextError, match=r"^v\.parquet[,:].*" + message):
@@ -280,6 +360,12 @@ def test_a_source_that_is_no_file_is_an_error(tmp_path: Path) -> None:
         open_vectors("nowhere.txt")
     with pytest.raises(CusTextError, match="is a folder"):
         open_vectors(str(tmp_path))
+    with pytest.raises(CusTextError, match="is no regular file"):
+        open_vectors("/dev/zero")
+    with pytest.raises(CusTextError, match="there is no file ;"):
+        open_vectors("")
+    with pytest.raises(CusTextError, match="cannot read xxx.*: File name too long"):
+        open_vectors("x" * 5000)
     with pytest.raises(CusTextError, match="format must be one of glove"):
         (tmp_path / "a.txt").write_text("a 1\n")
         open_vectors(str(tmp_path / "a.txt"), format="gensim")

@@ -68,10 +68,9 @@ def load_command(
     )
     if report.folded:
         click.echo(f"  {report.folded:,} rows folded to a word that was there already; the first row of each stays")
-    if report.outside_vocabulary or report.not_found:
-        click.echo(
-            f"  {report.outside_vocabulary:,} rows outside the vocabulary left out; "
-            f"{report.not_found:,} words of the vocabulary not found"
-        )
+    if report.outside_vocabulary:
+        click.echo(f"  {report.outside_vocabulary:,} rows outside the vocabulary left out")
+    if report.not_found:
+        click.echo(f"  {report.not_found:,} words of the vocabulary not found")
     step = "inspect she --eps 1" if source == NAME else f"map --embedding {embedding.name} --k 20"
     click.echo(f"Next: {again(db, step)}")

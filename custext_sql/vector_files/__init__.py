@@ -1,7 +1,7 @@
 """Vector files of every known format, read in batches of words and float32 rows."""
 
 from custext_sql.vector_files.opening import FORMATS, open_vectors
-from custext_sql.vector_files.source import Batch, VectorSource
+from custext_sql.vector_files.source import Batch, VectorSource, one_line
 from custext_sql.vector_files.streams import Stream, open_stream
 
-__all__ = ["FORMATS", "Batch", "Stream", "VectorSource", "open_stream", "open_vectors"]
+__all__ = ["FORMATS", "Batch", "Stream", "VectorSource", "one_line", "open_stream", "open_vectors"]

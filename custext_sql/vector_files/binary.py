@@ -18,7 +18,7 @@ def read_binary(stream: Stream) -> Generator[Batch, None, None]:
     header = find_header(stream.peek(1 << 12))
     if header is None or header.dimension < 1:
         raise SourceError(f"{stream.label}: expected a header of two numbers, the words and their dimension")
-    stream.read(stream.peek(1 << 12).index(b"\n") + 1)
+    stream.read(header.length)
     if header.words == 0:
         raise SourceError(f"{stream.label}: expected words, found a header that promises none")
     done, rest = 0, b""

@@ -1,7 +1,10 @@
 """What every reader hands on: where rows come from, and the rows."""
 
+import hashlib
+import threading
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from types import TracebackType
 
 import numpy as np
@@ -33,7 +36,7 @@ class VectorSource:
     batches: Generator[Batch, None, None]
     share_read: Callable[[], float]
     digest: Callable[[], str]
-    close_file: Callable[[], None] | None = None
+    close: Callable[[], None] | None = None
 
     def __enter__(self) -> "VectorSource":
         return self
@@ -42,13 +45,42 @@ class VectorSource:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.batches.close()
-        if self.close_file is not None:
-            self.close_file()
+        if self.close is not None:
+            self.close()
 
     def error(self, number: int, message: str) -> SourceError:
         """The error for one row."""
         return row_error(self.label, self.unit, number, message)
 
 
+class FileDigest:
+    """The sha256 of a file, computed when called; another thread may cancel it."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._cancelled = threading.Event()
+
+    def __call__(self) -> str:
+        digest = hashlib.sha256()
+        with self._path.open("rb") as file:
+            while not self._cancelled.is_set() and (part := file.read(1 << 20)):
+                digest.update(part)
+        return digest.hexdigest()
+
+    def cancel(self) -> None:
+        self._cancelled.set()
+
+
 def row_error(label: str, unit: str, number: int, message: str) -> SourceError:
     return SourceError(f"{label}, {unit} {number}: {message}")
+
+
+def one_line(error: BaseException) -> str:
+    """What an exception of a library says, on one line and not too long."""
+    text = " ".join(str(error).split())
+    return text[:200] or type(error).__name__
+
+
+def label_of(name: str) -> str:
+    """A file name as it may stand in a message and in the database: printable and valid Unicode."""
+    return "".join(character if character.isprintable() else "\ufffd" for character in name)

@@ -16,11 +16,12 @@ from custext_sql.vector_files.source import Batch, row_error
 from custext_sql.vector_files.streams import Stream
 
 BLOCK = 4 << 20  # bytes parsed at a time
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _WORKERS = 2  # Arrow parses outside the interpreter lock while the main thread stores
 _LONGEST_LINE = 64 << 20
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-_NUMBER = re.compile(rb"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|[-+]?(?:nan|inf|infinity)", re.IGNORECASE)
-_HEADER = re.compile(rb"(\d+)[ \t]+(\d+)[ \t]*\r?\n")
+_LARGEST_DIMENSION = 1 << 16
+_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|[-+]?(?:nan|inf|infinity)", re.IGNORECASE)
+_HEADER = re.compile(rb"(\d{1,18})[ \t]+(\d{1,18})[ \t]*\r?(?:\n|\Z)")
 
 
 @dataclass(frozen=True)
@@ -29,45 +30,60 @@ class Header:
 
     words: int
     dimension: int
+    length: int  # bytes, with the end of the line
 
 
 def find_header(head: bytes) -> Header | None:
-    match = _HEADER.match(head.removeprefix(_BYTE_ORDER_MARK))
-    return Header(int(match[1]), int(match[2])) if match else None
+    """The header at the front of these bytes, if there is one."""
+    match = _HEADER.match(head)
+    return Header(int(match[1]), int(match[2]), match.end()) if match else None
+
+
+def skip_byte_order_mark(stream: Stream) -> None:
+    if stream.peek(len(BYTE_ORDER_MARK)) == BYTE_ORDER_MARK:
+        stream.read(len(BYTE_ORDER_MARK))
 
 
 def read_text(stream: Stream, *, has_header: bool) -> Generator[Batch, None, None]:
     """Batches of a text file. Errors name the line."""
     header, number = None, 1
     if has_header:
-        header = find_header(stream.peek(1 << 12))
+        header, number = find_header(stream.peek(1 << 12)), 2
         if header is None:
             raise row_error(stream.label, "line", 1, "expected a header of two numbers, the words and their dimension")
-        number = 2
-        stream.read(stream.peek(1 << 12).index(b"\n") + 1)
-    parser = _Parser(stream.label, header.dimension if header else _first_dimension(stream))
+        stream.read(header.length)
+    dimension = _first_dimension(stream, number)
+    if header is not None and header.dimension != dimension:
+        raise row_error(
+            stream.label, "line", number, f"expected {header.dimension} numbers, as the header says; found {dimension}"
+        )
     rows = 0
-    for batch in parser.parse_ahead(_blocks(stream), number):
+    for batch in _Parser(stream.label, dimension).parse_ahead(_blocks(stream), number):
         rows += len(batch.words)
         yield batch
-    if rows == 0:
-        raise SourceError(f"{stream.label}: expected lines of a word and its numbers, found no rows")
     if header is not None and rows != header.words:
         raise row_error(stream.label, "line", 1, f"the header promises {header.words} words, the file has {rows}")
 
 
-def _first_dimension(stream: Stream) -> int:
+def _first_dimension(stream: Stream, number: int) -> int:
+    """How many numbers the next line has."""
     size = 1 << 16
     while b"\n" not in (head := stream.peek(size)) and len(head) == size < _LONGEST_LINE:
         size *= 4
     if not head.strip():
         raise SourceError(f"{stream.label}: expected lines of a word and its numbers, found no rows")
-    fields = _fields(head.removeprefix(_BYTE_ORDER_MARK).partition(b"\n")[0])
-    if len(fields) < 2:
+    line = head.partition(b"\n")[0]
+    dimension = len(_fields(line)) - 1
+    if dimension < 1:
+        found = "tabs" if b"\t" in line else "commas" if b"," in line else "one field"
         raise row_error(
-            stream.label, "line", 1, "expected a word and its numbers, separated by single spaces, found one field"
+            stream.label, "line", number, f"expected a word and its numbers, separated by single spaces; found {found}"
         )
-    return len(fields) - 1
+    if dimension > _LARGEST_DIMENSION:
+        raise row_error(
+            stream.label, "line", number, f"expected at most {_LARGEST_DIMENSION} numbers; found {dimension}"
+        )
+    return dimension
 
 
 def _fields(line: bytes) -> list[bytes]:
@@ -75,25 +91,32 @@ def _fields(line: bytes) -> list[bytes]:
 
 
 def _blocks(stream: Stream) -> Iterator[bytes]:
-    """Whole lines, about BLOCK bytes at a time; blank lines at the end of the file are dropped."""
-    rest = b""
-    first = True
+    """Whole lines, about BLOCK bytes at a time, ended by \\n; blank lines at the end of the file are dropped."""
+    rest, blank = b"", b""
     while chunk := stream.read(BLOCK):
         cut = chunk.rfind(b"\n") + 1
         if cut == 0:
             rest += chunk
             if len(rest) > _LONGEST_LINE:
-                raise SourceError(f"{stream.label}: expected lines of text, found none in {len(rest)} bytes")
+                raise SourceError(f"{stream.label}: expected lines of text, found one of over {_LONGEST_LINE} bytes")
             continue
-        block, rest = rest + chunk[:cut], chunk[cut:]
-        if block.startswith(_BYTE_ORDER_MARK) and not first:
-            block = _BYTE_ORDER_MARK + block  # Arrow drops one at the front of what it reads; this one is a word's
-        first = False
-        if not stream.peek(1) and not rest:
-            block = block.rstrip(b"\r\n")
-        yield block
-    if rest.strip(b"\r\n"):
-        yield rest
+        block, rest = blank + _unix_lines(rest + chunk[:cut]), chunk[cut:]
+        lines = block.rstrip(b"\n")
+        blank = block[len(lines) + 1 :]  # they may be the last of the file, or stand in its middle: the next will tell
+        if lines:
+            yield lines + b"\n"
+        else:
+            blank = block
+    last = _unix_lines(rest + b"\n").rstrip(b"\n")
+    if last:
+        yield blank + last + b"\n"
+
+
+def _unix_lines(block: bytes) -> bytes:
+    """Without the spaces and carriage returns that some writers put before the end of a line."""
+    if b"\r" in block:
+        block = block.replace(b"\r\n", b"\n")
+    return block.replace(b" \n", b"\n") if b" \n" in block else block
 
 
 class _Parser:
@@ -101,15 +124,14 @@ class _Parser:
 
     def __init__(self, label: str, dimension: int) -> None:
         self.label, self.dimension = label, dimension
-        names = [str(column) for column in range(dimension + 1)]
+        self._names = [str(column) for column in range(dimension + 1)]
         types = [pa.string()] + [pa.float32()] * dimension
-        self._names = names
         self._parse_options = csv.ParseOptions(delimiter=" ", quote_char=False, ignore_empty_lines=False)
         self._convert_options = csv.ConvertOptions(
-            column_types=dict(zip(names, types, strict=True)), null_values=[], strings_can_be_null=False
+            column_types=dict(zip(self._names, types, strict=True)), null_values=[], strings_can_be_null=False
         )
 
-    def parse_ahead(self, blocks: Iterator[bytes], number: int) -> Generator[Batch, None, None]:
+    def parse_ahead(self, blocks: Iterator[bytes], number: int) -> Iterator[Batch]:
         """Batches in order, a few blocks being parsed ahead; `number` is the first line's."""
         pending: deque[Future[Batch]] = deque()
         with ThreadPoolExecutor(_WORKERS) as workers:
@@ -119,17 +141,18 @@ class _Parser:
                     number += block.count(b"\n")
                     if len(pending) > _WORKERS:
                         yield pending.popleft().result()
-                while pending:
-                    yield pending.popleft().result()
-            finally:
-                for future in pending:
-                    future.cancel()
+            except SourceError:
+                for future in pending:  # a fault in an earlier line is the one to name
+                    future.result()
+                raise
+            while pending:
+                yield pending.popleft().result()
 
     def _parse_block(self, block: bytes, number: int) -> Batch:
-        if b" \n" in block or block.endswith(b" "):  # word2vec and fastText end their lines with a space
-            block = block.replace(b" \n", b"\n").removesuffix(b" ")
-        if b" \r\n" in block:
-            block = block.replace(b" \r\n", b"\r\n")
+        stray = block.find(b"\r")
+        if stray >= 0:
+            line = number + block.count(b"\n", 0, stray)
+            raise row_error(self.label, "line", line, "expected lines that end in LF or CRLF, found a lone CR")
         try:
             words, vectors = self._parse(block)
         except pa.ArrowInvalid:
@@ -137,6 +160,8 @@ class _Parser:
         return Batch(words, vectors, number)
 
     def _parse(self, block: bytes) -> tuple[list[str], npt.NDArray[np.float32]]:
+        if block.startswith(BYTE_ORDER_MARK):  # Arrow drops one at the front of what it reads; this one is a word's
+            block = BYTE_ORDER_MARK + block
         read_options = csv.ReadOptions(column_names=self._names, use_threads=False, block_size=len(block) + 1)
         table = csv.read_csv(
             pa.BufferReader(block),
@@ -173,7 +198,7 @@ class _Parser:
             line.decode()
         except UnicodeDecodeError as error:
             return f"expected UTF-8, found an invalid byte at column {error.start + 1}"
-        for column, field in enumerate(fields[1:], start=1):
-            if not _NUMBER.fullmatch(field) or field.startswith(b"+"):
-                return f"expected a number in field {column + 1}, found {field[:40].decode()!r}"
+        for column, field in enumerate(fields[1:], start=2):
+            if not _NUMBER.fullmatch(field.decode()):
+                return f"expected a number in field {column}, found {field.decode()[:40]!r}"
         return f"{expected}, found a line that does not parse"

@@ -1,6 +1,7 @@
-"""Names of embeddings and mappings."""
+"""Names and numbers that callers pass: what they may be, and hints for those that are not found."""
 
 import difflib
+import operator
 import re
 from collections.abc import Iterable
 
@@ -11,12 +12,20 @@ _NAME = re.compile(r"\w[\w.+-]{0,99}")
 
 def check_name(name: str, what: str) -> str:
     """The name, if it can stand in a command and a message without quoting."""
-    if not _NAME.fullmatch(name):
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise SettingError(
             f"the name of {what} must be letters, digits and . + - _, up to 100 and not beginning with a sign; "
             f"found {name!r}"
         )
     return name
+
+
+def check_whole(number: int, what: str) -> int:
+    """The number as a Python int, if it is a whole one of any kind."""
+    try:
+        return operator.index(number)
+    except TypeError:
+        raise SettingError(f"{what} must be a whole number; found {number!r}") from None
 
 
 def suggest(name: str, known: Iterable[str]) -> str:
