@@ -12,6 +12,7 @@ from custext_sql import grouping
 from custext_sql.errors import SettingError
 from custext_sql.grouping import Partition, partition_words
 from custext_sql.similarity import MEASURES, Floats, Similarity, Supplied
+from custext_sql.starter import open_starter
 from tests import oracle
 
 DISTANCES: dict[str, Callable[[Floats, Floats], Floats]] = {"euclidean": oracle.euclidean, "cosine": oracle.cosine}
@@ -50,6 +51,15 @@ def test_groups_equal_the_oracle_with_ties(measure: str, data: st.DataObject) ->
     rows = vectors.astype(np.float32)
     k = data.draw(st.integers(2, count))
     assert as_lists(partition_words(rows, MEASURES[measure], k)) == oracle.greedy_groups(rows, k, DISTANCES[measure])
+
+
+@measures
+def test_groups_equal_the_oracle_on_real_vectors(measure: str) -> None:
+    """The shipped vectors, rounded as they are, have many equal coordinates."""
+    [batch, *_] = open_starter().batches
+    vectors = batch.vectors[:3001]
+    found = partition_words(vectors, MEASURES[measure], 20)
+    assert as_lists(found) == oracle.greedy_groups(vectors, 20, DISTANCES[measure])
 
 
 @measures

@@ -48,22 +48,22 @@ def info_command(db: str | None, as_json: bool) -> None:
     click.echo()
     if mappings:
         print_table(
-            ("mapping", "words", "groups", "k", "measure", "scores by", "fingerprint", ""),
+            ("mapping", "words", "groups", "k", "measure", "scores", "fingerprint"),
             [
                 (
-                    m.name,
+                    ("* " if m.name == default else "  ") + m.name,
                     f"{m.words:,}",
                     f"{m.group_count:,}",
                     str(m.k),
                     m.measure,
-                    m.normalization,
+                    f"by {m.normalization}",
                     m.fingerprint[:12],
-                    "default" if m.name == default else "",
                 )
                 for m in mappings
             ],
             right=(1, 2, 3),
         )
+        click.echo("* the default")
     else:
         click.echo(f"no mappings; build one with: {again(db, 'map --embedding NAME --k 20')}")
     click.echo()
