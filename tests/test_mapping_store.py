@@ -62,6 +62,13 @@ def test_a_changed_database_is_refused(mapped_db: Path, change: str) -> None:
     assert load_mapping(mapped_db).info.fingerprint == before.info.fingerprint
 
 
+def test_a_missing_score_is_not_taken_from_whatever_memory_holds(mapped_db: Path) -> None:
+    with duckdb.connect(mapped_db) as connection:
+        connection.execute(CHANGES["one score in place of another"])
+    with pytest.raises(CusTextError, match="a pair of words has two scores"):
+        load_mapping(mapped_db)
+
+
 def test_building_a_changed_mapping_again_repairs_it(mapped_db: Path) -> None:
     with duckdb.connect(mapped_db) as connection:
         connection.execute("DELETE FROM scores WHERE input = 'bob'")
