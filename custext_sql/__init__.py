@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from custext_sql.auditing import Certificate, audit
     from custext_sql.embeddings import LoadReport, drop_embedding, list_embeddings, load_embeddings
     from custext_sql.errors import CusTextError
     from custext_sql.inspection import inspect_word
@@ -13,11 +14,13 @@ if TYPE_CHECKING:
     from custext_sql.stopwords import add_stopwords
 
 __all__ = [
+    "Certificate",
     "CusTextError",
     "LoadReport",
     "Mapping",
     "MappingReport",
     "add_stopwords",
+    "audit",
     "build_mapping",
     "drop_embedding",
     "drop_mapping",
@@ -30,6 +33,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "auditing": ("Certificate", "audit"),
     "embeddings": ("LoadReport", "drop_embedding", "list_embeddings", "load_embeddings"),
     "errors": ("CusTextError",),
     "inspection": ("inspect_word",),

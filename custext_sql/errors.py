@@ -1,5 +1,7 @@
 """Every error and warning of the package."""
 
+from collections.abc import Sequence
+
 
 class CusTextError(Exception):
     """Base of all errors raised on purpose; the message says what to do next."""
@@ -15,6 +17,18 @@ class SourceError(CusTextError):
 
 class MappingError(CusTextError):
     """A mapping cannot be built, found, or trusted."""
+
+
+class CertificateError(CusTextError):
+    """Weights do not keep the promise of epsilon; nothing was sampled from them."""
+
+    def __init__(self, group: int, epsilon: float, words: Sequence[str] = ()) -> None:
+        named = f" ({', '.join(words[:5])}{', ...' if words[5:] else ''})" if words else ""
+        super().__init__(
+            f"group {group}{named}: no weights were found that keep any two of its words within eps = {epsilon:g}; "
+            "nothing may be sampled from it"
+        )
+        self.group = group
 
 
 class SettingError(CusTextError):

@@ -14,7 +14,10 @@ import custext_sql
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = Path(custext_sql.__path__[0])
-PURE = ("errors", "similarity", "grouping", "scoring", "mapping", "mechanism", "tokenizer", "parameters", "inspection")
+PURE = (
+    *("errors", "parameters", "tokenizer", "similarity", "grouping", "scoring", "mapping"),
+    *("mechanism", "certificate", "certified_table", "inspection"),
+)
 
 
 def imported(path: Path) -> set[str]:
@@ -37,6 +40,11 @@ def test_pure_modules_import_only_numpy_and_each_other(module: str) -> None:
     path = PACKAGE / f"{module}.py"
     assert roots(path) - set(sys.stdlib_module_names) <= {"numpy", "custext_sql"}
     assert {name.split(".")[1] for name in imported(path) if name.startswith("custext_sql.")} <= set(PURE)
+
+
+def test_the_verifier_shares_no_code_with_what_it_verifies() -> None:
+    assert roots(PACKAGE / "certificate.py") - set(sys.stdlib_module_names) == {"numpy"}
+    assert not any("certificate" in name for name in imported(PACKAGE / "mechanism.py"))
 
 
 def test_the_core_imports_no_adapter() -> None:

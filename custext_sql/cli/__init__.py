@@ -6,13 +6,14 @@ from typing import Any
 
 import click
 
-from custext_sql.cli import drop, info, inspect, load, map, stopwords, upgrade, use
+from custext_sql.cli import audit, drop, info, inspect, load, map, stopwords, upgrade, use
 from custext_sql.errors import CusTextError
 
 _COMMANDS = (
     load.load_command,
     map.map_command,
     inspect.inspect_command,
+    audit.audit_command,
     info.info_command,
     use.use_command,
     drop.drop_command,

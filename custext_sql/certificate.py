@@ -1,0 +1,96 @@
+"""The verifier: whether integer weights keep their promise. Integers only, and no code of the module that makes them.
+
+Each input word of a group has a row of weights, one for each output word, that sum to exactly 2**64; a draw picks an
+output with probability weight / 2**64. The promise is that for any two inputs x, x' of a group and any output y
+
+    weight(x, y) <= exp(epsilon) * weight(x', y)
+
+for the exact value of the double epsilon. It is checked as `largest << 256 <= L * smallest` over each column, where L
+is an integer not above exp(epsilon) * 2**256; so a column is all positive or all zero.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+BITS = 64  # a row of weights sums to 2**BITS
+_PRECISION = 256
+_GUARD = 128  # bits beyond that, so that rounding down costs nothing that matters
+_CELLS = 1 << 22  # weights examined at a time
+
+Weights = npt.NDArray[np.uint64]
+GroupSizes = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """For each group whether the promise holds, and its worst log-ratio (infinite where a sum is wrong)."""
+
+    holds: npt.NDArray[np.bool_]
+    log_ratios: npt.NDArray[np.float64]
+
+
+def exp_floor(epsilon: float) -> int:
+    """An integer not above exp(epsilon) * 2**256, and close to it; epsilon is finite and not negative.
+
+    The exponential series of the exact rational value of epsilon, in fixed point: every term is rounded down and the
+    rest of the series, which is positive, is left out.
+    """
+    numerator, denominator = epsilon.as_integer_ratio()
+    term = total = 1 << (_PRECISION + _GUARD)
+    count = 0
+    while term:
+        count += 1
+        term = term * numerator // (denominator * count)
+        total += term
+    return total >> _GUARD
+
+
+def verify_weights(sizes: GroupSizes, weights: Weights, epsilon: float) -> Verdict:
+    """Check every group. `weights` holds a square matrix for each group, row by row, laid end to end."""
+    if weights.dtype != np.uint64 or len(weights) != int((sizes**2).sum()):
+        raise ValueError("expected one unsigned 64-bit weight for each pair of words of a group")
+    bound = exp_floor(epsilon)
+    holds = np.zeros(len(sizes), dtype=bool)
+    log_ratios = np.full(len(sizes), math.inf)
+    for groups, matrices in _matrices_by_size(sizes, weights):
+        sums_hold = _rows_sum_to_one(matrices)
+        largest, smallest = matrices.max(axis=1).tolist(), matrices.min(axis=1).tolist()
+        for place, group in enumerate(groups.tolist()):
+            if sums_hold[place]:
+                columns = list(zip(largest[place], smallest[place], strict=True))
+                holds[group] = all(high << _PRECISION <= bound * low for high, low in columns)
+                log_ratios[group] = max(_log_ratio(high, low) for high, low in columns)
+    return Verdict(holds, log_ratios)
+
+
+def _matrices_by_size(sizes: GroupSizes, weights: Weights) -> Iterator[tuple[GroupSizes, Weights]]:
+    """Groups of equal size together: their numbers, and their matrices as one array."""
+    ends = np.cumsum(sizes**2)
+    for size in np.unique(sizes):
+        alike = np.flatnonzero(sizes == size)
+        cells = int(size) ** 2
+        step = max(1, _CELLS // cells)
+        for first in range(0, len(alike), step):
+            groups = alike[first : first + step]
+            places = (ends[groups] - cells)[:, None] + np.arange(cells)
+            yield groups, weights[places].reshape(len(groups), int(size), int(size))
+
+
+def _rows_sum_to_one(matrices: Weights) -> npt.NDArray[np.bool_]:
+    """Whether all rows of each matrix sum to exactly 2**64; halves are added apart, so that nothing wraps around."""
+    half = np.uint64(BITS // 2)
+    low = (matrices & np.uint64((1 << 32) - 1)).sum(axis=2)
+    high = (matrices >> half).sum(axis=2)
+    rows_hold = ((low & np.uint64((1 << 32) - 1)) == 0) & (high + (low >> half) == 1 << 32)
+    return np.asarray(rows_hold.all(axis=1))
+
+
+def _log_ratio(high: int, low: int) -> float:
+    """For reports only: the check itself compares integers."""
+    if low == 0:
+        return 0.0 if high == 0 else math.inf
+    return math.log(high / low)

@@ -1,0 +1,66 @@
+"""Weights that were verified in this process: the only thing that may be sampled from."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from custext_sql.certificate import verify_weights
+from custext_sql.errors import CertificateError
+from custext_sql.mapping import Sizes
+from custext_sql.mechanism import Weights, build_weights, check_epsilon, choose_temperatures
+from custext_sql.scoring import Units
+from custext_sql.similarity import Floats
+
+_FIRST_STEP = 2.0**-44  # by which the temperature of a group that fails shrinks first; it doubles each time
+
+
+@dataclass(frozen=True, eq=False)
+class CertifiedTable:
+    """Verified weights of some groups, laid out as their scores are, and the worst log-ratio of each group.
+
+    shrunk: how many groups had to be made anew at a lower temperature.
+    """
+
+    epsilon: float
+    calibration: str
+    sizes: Sizes
+    weights: Weights
+    temperatures: Floats
+    log_ratios: Floats
+    shrunk: int
+
+
+def certify(sizes: Sizes, scores: Units, epsilon: float, calibration: str = "paper") -> CertifiedTable:
+    """Make the weights of these groups at that epsilon, and verify them.
+
+    Where rounding made a group miss the bound, its temperature shrinks in doubling steps, down to 0 (uniform), and it
+    is made anew. The result is sound whatever was made, since nothing unverified is returned.
+    """
+    epsilon = check_epsilon(epsilon)
+    temperatures = choose_temperatures(sizes, scores, epsilon, calibration)
+    weights = build_weights(sizes, scores, temperatures)
+    verdict = verify_weights(sizes, weights, epsilon)
+    log_ratios = verdict.log_ratios
+    failed, step = np.flatnonzero(~verdict.holds), _FIRST_STEP
+    shrunk = len(failed)
+    while len(failed):
+        if step > 1.0:
+            raise CertificateError(int(failed[0]), epsilon)
+        cells = _cells_of(sizes, failed)
+        rebuilt = build_weights(sizes[failed], scores[cells], temperatures[failed] * (1.0 - step))
+        verdict = verify_weights(sizes[failed], rebuilt, epsilon)
+        weights[cells], log_ratios[failed] = rebuilt, verdict.log_ratios
+        temperatures[failed[verdict.holds]] *= 1.0 - step
+        failed, step = failed[~verdict.holds], 2.0 * step
+    return CertifiedTable(epsilon, calibration, sizes, weights, temperatures, _at_most(log_ratios, epsilon), shrunk)
+
+
+def _cells_of(sizes: Sizes, groups: Sizes) -> Sizes:
+    """Where the scores and weights of these groups lie."""
+    starts = np.cumsum(sizes**2) - sizes**2
+    return np.concatenate([np.arange(starts[group], starts[group] + sizes[group] ** 2) for group in groups])
+
+
+def _at_most(log_ratios: Floats, epsilon: float) -> Floats:
+    """What integers proved is not denied by the last digit of a logarithm."""
+    return np.minimum(log_ratios, epsilon)
