@@ -20,7 +20,7 @@ from custext_sql.parameters import check_name, check_whole
 from custext_sql.scoring import check_normalization, score_groups
 from custext_sql.similarity import Compare, Cosine, Similarity, Vectors, choose_similarity, zero_rows
 from custext_sql.stopwords import SHIPPED_LANGUAGE, read_stopwords
-from custext_sql.tokenizer import is_word
+from custext_sql.tokenizer import are_words
 
 ORDERS = ("file", "random")
 
@@ -69,7 +69,7 @@ def build_mapping(
     with reading(database) as connection:
         source = find_embedding(connection, embedding)
         tokens = read_tokens(connection, source)
-        positions = np.flatnonzero([is_word(token) for token in tokens])
+        positions = np.flatnonzero(are_words(tokens))
         words = [tokens[position] for position in positions]
         stopwords = read_stopwords(connection, language) if separate_stopwords else frozenset()
         classes, merged = _classes(words, stopwords)

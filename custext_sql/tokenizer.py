@@ -1,9 +1,35 @@
-"""What a word is."""
+"""What a word is, and where words lie in a column of texts.
 
-import re
+Words are runs of Unicode letters, digits, marks and underscores, joined by inner apostrophes (' and \u2019). The texts
+of a column lie end to end in one buffer of UTF-8; all work is done on the whole buffer at once.
+"""
+
 import sys
 import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
+
+import numpy as np
+import numpy.typing as npt
+
+Bytes = npt.NDArray[np.uint8]
+Places = npt.NDArray[np.int64]
+
+_OTHER, _WORD, _APOSTROPHE = 0, 1, 2
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Runs of word characters, in order: where each begins and ends in the buffer, and the row it lies in.
+
+    joined: whether a single apostrophe, of the same row, stands between this part and the next.
+    """
+
+    starts: Places
+    ends: Places
+    rows: Places
+    joined: npt.NDArray[np.bool_]
 
 
 def fold_word(word: str) -> str:
@@ -11,22 +37,75 @@ def fold_word(word: str) -> str:
     return word.lower().replace("\u2019", "'")
 
 
-def is_word(token: str) -> bool:
-    """Whether a text that consists of this token alone is one word.
+def find_parts(text: Bytes, offsets: Places) -> Parts:
+    """The parts of words in a buffer of valid UTF-8, whose row i lies from offsets[i] to offsets[i + 1]."""
+    classes = _classify(text)
+    is_word = classes == _WORD
+    follows, precedes = np.zeros_like(is_word), np.zeros_like(is_word)
+    follows[1:], precedes[:-1] = is_word[:-1], is_word[1:]
+    inner = offsets[(offsets > 0) & (offsets < len(text))]  # a word does not reach from one row into the next
+    follows[inner], precedes[inner - 1] = False, False
+    starts = np.flatnonzero(is_word & ~follows)
+    ends = np.flatnonzero(is_word & ~precedes) + 1
+    rows = np.searchsorted(offsets, starts, side="right") - 1
+    return Parts(starts, ends, rows, _are_joined(text, classes, starts, ends, rows))
 
-    Words are runs of Unicode letters, digits, marks and underscores, with inner apostrophes joined.
-    """
-    return _word_pattern().fullmatch(token) is not None
+
+def are_words(tokens: Sequence[str]) -> npt.NDArray[np.bool_]:
+    """For each token whether a text that consists of it alone is one word."""
+    encoded = [token.encode() for token in tokens]
+    text = np.frombuffer(b"".join(encoded), dtype=np.uint8)
+    offsets = np.zeros(len(encoded) + 1, dtype=np.int64)
+    np.cumsum([len(token) for token in encoded], out=offsets[1:])
+    parts = find_parts(text, offsets)
+    last = ~parts.joined  # the last part of a word
+    first = np.ones_like(last)
+    first[1:] = last[:-1]
+    words = np.bincount(parts.rows[first], minlength=len(encoded))
+    covered = np.zeros(len(encoded), dtype=np.int64)
+    np.add.at(covered, parts.rows[first], parts.ends[last] - parts.starts[first])
+    return np.asarray((words == 1) & (covered == np.diff(offsets)))
+
+
+def _are_joined(
+    text: Bytes, classes: npt.NDArray[np.uint8], starts: Places, ends: Places, rows: Places
+) -> npt.NDArray[np.bool_]:
+    joined = np.zeros(len(starts), dtype=bool)
+    if len(starts) > 1:
+        gaps = starts[1:] - ends[:-1]
+        after = ends[:-1]
+        width = np.where(text[after] == ord("'"), 1, 3)  # the other apostrophe takes three bytes
+        joined[:-1] = (classes[after] == _APOSTROPHE) & (gaps == width) & (rows[1:] == rows[:-1])
+    return joined
+
+
+def _classify(text: Bytes) -> npt.NDArray[np.uint8]:
+    """The class of the character that each byte belongs to."""
+    table = _character_classes()
+    classes = np.concatenate([table[:128], np.zeros(128, dtype=np.uint8)])[text]
+    leads = np.flatnonzero(text >= 0xC0)
+    if not len(leads):
+        return classes
+    padded = np.concatenate([text, np.zeros(3, dtype=np.uint8)]).astype(np.uint32)
+    first, second, third, fourth = (padded[leads + step] for step in range(4))
+    second, third, fourth = second & 0x3F, third & 0x3F, fourth & 0x3F
+    width = np.where(first < 0xE0, 2, np.where(first < 0xF0, 3, 4))
+    two = (first & 0x1F) << 6 | second
+    three = (first & 0x0F) << 12 | second << 6 | third
+    four = (first & 0x07) << 18 | second << 12 | third << 6 | fourth
+    found = table[np.where(width == 2, two, np.where(width == 3, three, four))]
+    for step in range(4):
+        wide = width > step
+        classes[leads[wide] + step] = found[wide]
+    return classes
 
 
 @cache
-def _word_pattern() -> re.Pattern[str]:
-    run = f"[{_word_characters()}]+"
-    return re.compile(f"{run}(?:['\u2019]{run})*")
-
-
-def _word_characters() -> str:
-    """The inside of a character class. Python's own \\w leaves out the marks that many scripts write vowels with."""
+def _character_classes() -> npt.NDArray[np.uint8]:
+    """The class of every code point."""
     kinds = "".join(unicodedata.category(chr(code))[0] for code in range(sys.maxunicode + 1))
-    ranges = (match.span() for match in re.finditer("[LMN]+", kinds))
-    return "_" + "".join(f"{re.escape(chr(start))}-{re.escape(chr(end - 1))}" for start, end in ranges)
+    table = np.isin(np.frombuffer(kinds.encode(), dtype=np.uint8), np.frombuffer(b"LMN", dtype=np.uint8))
+    classes = np.where(table, np.uint8(_WORD), np.uint8(_OTHER))
+    classes[ord("_")] = _WORD
+    classes[[ord("'"), 0x2019]] = _APOSTROPHE
+    return classes

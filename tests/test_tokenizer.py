@@ -1,12 +1,54 @@
-"""What counts as one word."""
+"""What counts as one word, and where words lie, against a plain reading of the definition."""
 
+import re
 import unicodedata
+from collections.abc import Sequence
 
+import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from custext_sql.tokenizer import fold_word, is_word
+from custext_sql.tokenizer import are_words, find_parts, fold_word
+
+texts = st.text(
+    st.one_of(st.characters(exclude_categories=["Cs"]), st.sampled_from("aB9_'\u2019 \n.-\u0301é中ب😀\0")), max_size=20
+)
+
+
+def is_word(token: str) -> bool:
+    return bool(are_words([token])[0])
+
+
+def is_word_character(character: str) -> bool:
+    return unicodedata.category(character)[0] in "LMN" or character == "_"
+
+
+def read_words(text: str) -> list[list[str]]:
+    """The words of a text as lists of their parts, read character by character."""
+    shape = "".join("w" if is_word_character(c) else "'" if c in "'\u2019" else " " for c in text)
+    words = []
+    for match in re.finditer("w+(?:'w+)*", shape):
+        words.append(re.split("['\u2019]", text[match.start() : match.end()]))
+    return words
+
+
+def found_words(rows: Sequence[str]) -> list[list[list[str]]]:
+    """For each row its words as lists of their parts, as the tokenizer finds them."""
+    encoded = [row.encode() for row in rows]
+    buffer = b"".join(encoded)
+    offsets = np.cumsum([0, *map(len, encoded)])
+    parts = find_parts(np.frombuffer(buffer, dtype=np.uint8), offsets)
+    result: list[list[list[str]]] = [[] for _ in rows]
+    going_on = False
+    for start, end, row, joined in zip(parts.starts, parts.ends, parts.rows, parts.joined, strict=True):
+        part = buffer[start:end].decode()
+        if going_on:
+            result[row][-1].append(part)
+        else:
+            result[row].append([part])
+        going_on = bool(joined)
+    return result
 
 
 @pytest.mark.parametrize(
@@ -33,33 +75,45 @@ def test_words(token: str) -> None:
 
 @pytest.mark.parametrize(
     "token",
-    [
-        "",
-        " ",
-        "'",
-        "'s",
-        "s'",
-        "a''b",
-        "a'’b",
-        "a b",
-        "at\xa0name",
-        "a-b",
-        "a.b",
-        "...",
-        "$5",
-        "a\nb",
-        "she\n",
-        "😀",
-        "a\u200db",
-    ],
+    ["", " ", "'", "'s", "s'", "a''b", "a'’b", "a b", "at\xa0name", "a-b", "a.b", "...", "$5", "a\nb", "she\n", "😀"],
 )
 def test_other_tokens(token: str) -> None:
     assert not is_word(token)
 
 
-@given(st.characters(exclude_categories=["Cs"]))
-def test_single_characters_follow_their_unicode_category(character: str) -> None:
-    assert is_word(character) == (unicodedata.category(character)[0] in "LMN" or character == "_")
+def test_columns_of_tokens_are_judged_one_by_one() -> None:
+    tokens = ["she", "'s", "", "don't", "a b", "x", "", "o'b'c", "a-b"]
+    assert are_words(tokens).tolist() == [True, False, False, True, False, True, False, True, False]
+    assert are_words([]).tolist() == []
+    assert are_words(["", ""]).tolist() == [False, False]
+
+
+@given(st.lists(texts, max_size=8))
+def test_tokens_are_words_if_they_read_as_one(tokens: list[str]) -> None:
+    expected = [len(read_words(token)) == 1 and len("'".join(read_words(token)[0])) == len(token) for token in tokens]
+    assert are_words(tokens).tolist() == expected
+
+
+@settings(max_examples=300)
+@given(st.lists(texts, max_size=8))
+@example(["don", "'t", "it's", "", "s"])
+@example(["a", "b"])
+@example(["a'", "b"])
+@example(["", "", "a’b’c", ""])
+def test_words_are_found_as_they_read(rows: list[str]) -> None:
+    assert found_words(rows) == [read_words(row) for row in rows]
+
+
+def test_every_character_follows_its_unicode_category() -> None:
+    characters = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
+    assert are_words(characters).tolist() == [is_word_character(character) for character in characters]
+
+
+def test_a_text_of_ten_megabytes() -> None:
+    text = "movie—good naïve 中文 it's " * 300_000
+    parts = find_parts(np.frombuffer(text.encode(), dtype=np.uint8), np.array([0, len(text.encode())]))
+    assert len(parts.starts) == 6 * 300_000
+    assert int(parts.joined.sum()) == 300_000
 
 
 def test_folding() -> None:
