@@ -86,7 +86,7 @@ def _classify(text: Bytes) -> npt.NDArray[np.uint8]:
     leads = np.flatnonzero(text >= 0xC0)
     if not len(leads):
         return classes
-    padded = np.concatenate([text, np.zeros(3, dtype=np.uint8)]).astype(np.uint32)
+    padded = np.concatenate([text, np.zeros(3, dtype=np.uint8)]).astype(np.int64)
     first, second, third, fourth = (padded[leads + step] for step in range(4))
     second, third, fourth = second & 0x3F, third & 0x3F, fourth & 0x3F
     width = np.where(first < 0xE0, 2, np.where(first < 0xF0, 3, 4))
