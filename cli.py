@@ -9,4 +9,4 @@ custext_sql.__path__.append(str(Path(__file__).parent))  # where a checkout has 
 if __name__ == "__main__":
     from custext_sql.cli import main
 
-    main()
+    main(prog_name="custext")

@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from custext_sql.mapping import Mapping
     from custext_sql.mapping_builder import MappingReport, build_mapping
     from custext_sql.mapping_store import drop_mapping, list_mappings, load_mapping, use_mapping
+    from custext_sql.policy import Policy
+    from custext_sql.receipt import Receipt
+    from custext_sql.sanitizer import Sanitizer
     from custext_sql.stopwords import add_stopwords
 
 __all__ = [
@@ -19,6 +22,9 @@ __all__ = [
     "LoadReport",
     "Mapping",
     "MappingReport",
+    "Policy",
+    "Receipt",
+    "Sanitizer",
     "add_stopwords",
     "audit",
     "build_mapping",
@@ -40,6 +46,9 @@ _HOMES = {
     "mapping": ("Mapping",),
     "mapping_builder": ("MappingReport", "build_mapping"),
     "mapping_store": ("drop_mapping", "list_mappings", "load_mapping", "use_mapping"),
+    "policy": ("Policy",),
+    "receipt": ("Receipt",),
+    "sanitizer": ("Sanitizer",),
     "stopwords": ("add_stopwords",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}

@@ -1,6 +1,7 @@
 """Weights that were verified in this process: the only thing that may be sampled from."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -28,6 +29,11 @@ class CertifiedTable:
     temperatures: Floats
     log_ratios: Floats
     shrunk: int
+
+    @cached_property
+    def thresholds(self) -> Weights:
+        """Cumulative weights of each row, modulo 2**64: a row sums to 2**64, so each begins again at 0."""
+        return np.cumsum(self.weights, dtype=np.uint64)
 
 
 def certify(sizes: Sizes, scores: Units, epsilon: float, calibration: str = "paper") -> CertifiedTable:

@@ -32,6 +32,8 @@ def locate(database: Database = None) -> Path:
     named = database if database is not None else os.environ.get("CUSTEXT_DB") or None
     if named is not None:
         path = Path(named)
+        if not str(named):
+            raise DatabaseError("the name of the database is empty; name a file with --db")
         if str(path).startswith(":memory:"):
             raise DatabaseError("a custext database is a file, so that every process can read it; found :memory:")
         _exists(path)
@@ -182,6 +184,7 @@ def _transaction(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
 
 
 def _connect(path: Path, *, read_only: bool) -> duckdb.DuckDBPyConnection:
+    _check_file(path)
     deadline = time.monotonic() + _LOCK_PATIENCE
     while True:
         try:
@@ -192,6 +195,17 @@ def _connect(path: Path, *, read_only: bool) -> duckdb.DuckDBPyConnection:
             if time.monotonic() > deadline:
                 raise DatabaseError(f"{path} is in use by another process; try again when it is done") from None
         time.sleep(0.1)
+
+
+def _check_file(path: Path) -> None:
+    """Refuse what is no DuckDB file, before DuckDB tries to fetch an extension for it."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(12)
+    except OSError as error:
+        raise DatabaseError(f"cannot open the database {path}: {error.strerror}") from None
+    if head and head[8:] != b"DUCK":
+        raise DatabaseError(f"{path} is not a custext database, nor any DuckDB file; name another with --db")
 
 
 def _open_instance(path: Path, wanted: dict[str, Any]) -> duckdb.DuckDBPyConnection:

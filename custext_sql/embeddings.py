@@ -17,7 +17,7 @@ from custext_sql.database import Database, reading, writing
 from custext_sql.errors import CusTextError, SettingError, SourceError
 from custext_sql.parameters import check_name, check_whole, suggest
 from custext_sql.tokenizer import fold_word
-from custext_sql.vector_files import Batch, VectorSource, open_stream, open_vectors
+from custext_sql.vector_files import Batch, VectorSource, find_header, open_stream, open_vectors
 
 ShareDone = Callable[[float], None]
 
@@ -186,6 +186,8 @@ def _open(source: str, format: str | None, member: str | None) -> VectorSource:
     if source == "starter":
         from custext_sql import starter  # it loads embeddings, so it imports this module
 
+        if format is not None or member is not None:
+            raise SettingError("--format and --member are for files; the starter vectors are none")
         return starter.open_starter()
     return open_vectors(source, format, member)
 
@@ -194,7 +196,9 @@ def _make_room(connection: duckdb.DuckDBPyConnection, name: str, replace: bool) 
     if all(embedding.name != name for embedding in _embeddings(connection)):
         return
     if not replace:
-        raise SettingError(f"there is an embedding {name!r} already; replace it with --replace, or choose another name")
+        raise SettingError(
+            f"there is an embedding {name!r} already; replace it (--replace, replace=True), or choose another name"
+        )
     _delete(connection, name)
 
 
@@ -213,6 +217,8 @@ def _read_vocabulary(vocabulary: str | os.PathLike[str] | Iterable[str]) -> froz
     except UnicodeDecodeError as error:
         line = text.count(b"\n", 0, error.start) + 1
         raise SourceError(f"{stream.label}, line {line}: expected UTF-8, found other bytes") from None
+    if find_header(lines[0].encode()) and any(len(line.split()) > 2 for line in lines[1:2]):
+        del lines[0]  # of a word2vec or fastText file
     words = frozenset(fold_word(line.rstrip("\r").partition(" ")[0].partition("\t")[0]) for line in lines) - {""}
     if not words:
         raise SourceError(f"{stream.label}: expected one word a line, found none")

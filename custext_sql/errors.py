@@ -33,3 +33,7 @@ class CertificateError(CusTextError):
 
 class SettingError(CusTextError):
     """A parameter is outside its range."""
+
+
+class PrivacyWarning(UserWarning):
+    """What was asked for is allowed, but weakens the protection."""

@@ -2,7 +2,7 @@
 
 import difflib
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 
@@ -46,9 +46,9 @@ class Mapping:
     """
 
     info: MappingInfo
-    words: tuple[str, ...]
-    sizes: Sizes
-    scores: Units
+    words: tuple[str, ...] = field(repr=False)
+    sizes: Sizes = field(repr=False)
+    scores: Units = field(repr=False)
 
     @cached_property
     def word_starts(self) -> Sizes:
@@ -71,7 +71,7 @@ class Mapping:
         if folded not in self.index:
             close = difflib.get_close_matches(folded, self.words, n=1)
             hint = f"; did you mean {close[0]!r}?" if close else ""
-            raise MappingError(f"{word!r} is not in mapping {self.info.name}{hint}")
+            raise MappingError(f"that word is not in mapping {self.info.name}{hint}")
         index = self.index[folded]
         group = int(np.searchsorted(self.word_starts, index, side="right")) - 1
         size, first = int(self.sizes[group]), int(self.word_starts[group])

@@ -216,6 +216,6 @@ def _refuse_other(wanted: MappingInfo, infos: Sequence[MappingInfo]) -> None:
             same = replaced(same, group_count=0, fingerprint="")
         if same != wanted:
             raise SettingError(
-                f"there is a mapping {info.name!r} already, made otherwise; replace it with --replace, or choose "
-                "another name with --name"
+                f"there is a mapping {info.name!r} already, made otherwise; replace it (--replace, "
+                "replace=True), or choose another name"
             )

@@ -34,4 +34,4 @@ def suggest(name: str, known: Iterable[str]) -> str:
     if not names:
         return "there are none yet"
     close = difflib.get_close_matches(name, names, n=1)
-    return f"did you mean {close[0]!r}?" if close else f"there is {', '.join(names[:20])}"
+    return f"did you mean {close[0]!r}?" if close else f"there is {', '.join(names[:40])}"

@@ -7,6 +7,7 @@ import duckdb
 
 from custext_sql.database import Database, reading, writing
 from custext_sql.errors import SettingError, SourceError
+from custext_sql.parameters import suggest
 from custext_sql.tokenizer import fold_word
 
 SHIPPED_LANGUAGE = "english"
@@ -57,8 +58,8 @@ def _corpus_words(language: str) -> Sequence[str]:
     except LookupError:
         raise SourceError(
             "NLTK's stopwords corpus is not installed; run: python -m nltk.downloader stopwords "
-            "(or unpack it below a folder named in NLTK_DATA, as corpora/stopwords)"
+            "(or put stopwords.zip into the folder corpora below one that NLTK_DATA names)"
         ) from None
     if language not in languages:
-        raise SettingError(f"NLTK's corpus has no stopwords for {language!r}; it has {', '.join(sorted(languages))}")
+        raise SettingError(f"NLTK's corpus has no stopwords for {language!r}; {suggest(language, languages)}")
     return words

@@ -16,6 +16,8 @@ import numpy.typing as npt
 Bytes = npt.NDArray[np.uint8]
 Places = npt.NDArray[np.int64]
 
+LOWER, TITLE, UPPER = 0, 1, 2  # how a word is written
+
 _OTHER, _WORD, _APOSTROPHE = 0, 1, 2
 
 
@@ -79,25 +81,90 @@ def _are_joined(
     return joined
 
 
+def find_digits(text: Bytes, starts: Places, ends: Places) -> npt.NDArray[np.bool_]:
+    """For each span, none of them empty, whether it consists of decimal digits only, of any script."""
+    is_digit = (text >= ord("0")) & (text <= ord("9"))
+    wide = decode_wide(text)
+    if wide is not None:
+        digits = np.isin(wide.codes, _wide_digits())
+        for step in range(4):
+            reached = digits & (wide.widths > step)
+            is_digit[wide.leads[reached] + step] = True
+    return np.asarray(_sums(is_digit, starts, ends) == ends - starts)
+
+
+def find_cases(text: Bytes, starts: Places, ends: Places) -> npt.NDArray[np.int64]:
+    """How each span is written: UPPER with two capitals or more and no small letter, TITLE with a capital first."""
+    kinds = _letter_kinds()
+    written = np.concatenate([kinds[:128], np.zeros(128, dtype=np.uint8)])[text]
+    wide = decode_wide(text)
+    if wide is not None:
+        written[wide.leads] = kinds[wide.codes]
+    capitals, small = _sums(written == UPPER, starts, ends), _sums(written == TITLE, starts, ends)
+    title = np.where(written[starts] == UPPER, TITLE, LOWER)
+    return np.where((capitals > 1) & (small == 0), UPPER, title)
+
+
+def count_characters(text: Bytes, starts: Places, ends: Places) -> Places:
+    """How many characters each span has, none of them empty."""
+    return _sums((text & 0xC0) != 0x80, starts, ends)
+
+
+def _sums(flags: npt.NDArray[np.bool_], starts: Places, ends: Places) -> Places:
+    """How many flags are set within each span; spans are in order and do not overlap."""
+    totals = np.zeros(len(flags) + 1, dtype=np.int64)
+    np.cumsum(flags, out=totals[1:])
+    return totals[ends] - totals[starts]
+
+
+@dataclass(frozen=True)
+class WideCharacters:
+    """The characters beyond ASCII in a buffer: where each begins, how many bytes it takes, and its code point."""
+
+    leads: Places
+    widths: Places
+    codes: Places
+
+
+def decode_wide(text: Bytes) -> WideCharacters | None:
+    """All characters beyond ASCII of valid UTF-8; None if there is none."""
+    leads = np.flatnonzero(text >= 0xC0)
+    if not len(leads):
+        return None
+    padded = np.concatenate([text, np.zeros(3, dtype=np.uint8)])
+    first, second, third, fourth = (padded[leads + step].astype(np.int64) for step in range(4))
+    second, third, fourth = second & 0x3F, third & 0x3F, fourth & 0x3F
+    widths = np.where(first < 0xE0, 2, np.where(first < 0xF0, 3, 4))
+    two = (first & 0x1F) << 6 | second
+    three = (first & 0x0F) << 12 | second << 6 | third
+    four = (first & 0x07) << 18 | second << 12 | third << 6 | fourth
+    return WideCharacters(leads, widths, np.where(widths == 2, two, np.where(widths == 3, three, four)))
+
+
 def _classify(text: Bytes) -> npt.NDArray[np.uint8]:
     """The class of the character that each byte belongs to."""
     table = _character_classes()
     classes = np.concatenate([table[:128], np.zeros(128, dtype=np.uint8)])[text]
-    leads = np.flatnonzero(text >= 0xC0)
-    if not len(leads):
-        return classes
-    padded = np.concatenate([text, np.zeros(3, dtype=np.uint8)]).astype(np.int64)
-    first, second, third, fourth = (padded[leads + step] for step in range(4))
-    second, third, fourth = second & 0x3F, third & 0x3F, fourth & 0x3F
-    width = np.where(first < 0xE0, 2, np.where(first < 0xF0, 3, 4))
-    two = (first & 0x1F) << 6 | second
-    three = (first & 0x0F) << 12 | second << 6 | third
-    four = (first & 0x07) << 18 | second << 12 | third << 6 | fourth
-    found = table[np.where(width == 2, two, np.where(width == 3, three, four))]
-    for step in range(4):
-        wide = width > step
-        classes[leads[wide] + step] = found[wide]
+    wide = decode_wide(text)
+    if wide is not None:
+        found = table[wide.codes]
+        for step in range(4):
+            reached = wide.widths > step
+            classes[wide.leads[reached] + step] = found[reached]
     return classes
+
+
+@cache
+def _letter_kinds() -> npt.NDArray[np.uint8]:
+    """UPPER for capitals, TITLE for small letters, LOWER for all else: of every code point."""
+    kinds = [unicodedata.category(chr(code)) for code in range(sys.maxunicode + 1)]
+    return np.array([UPPER if kind in ("Lu", "Lt") else TITLE if kind == "Ll" else LOWER for kind in kinds], np.uint8)
+
+
+@cache
+def _wide_digits() -> Places:
+    """Decimal digits beyond ASCII."""
+    return np.array([code for code in range(128, sys.maxunicode + 1) if unicodedata.category(chr(code)) == "Nd"])
 
 
 @cache

@@ -7,8 +7,12 @@ from pathlib import Path
 import duckdb
 import numpy as np
 import pytest
+from hypothesis import settings
 
 from tests.vectors import write_glove
+
+settings.register_profile("tests", deadline=None)  # the first example builds tables, the machine may be busy
+settings.load_profile("tests")
 
 WORDS = [
     "alice",

@@ -47,7 +47,6 @@ def fill(readme: str, folder: Path) -> str:
 
 def prepare(folder: Path) -> bool:
     """Lay out the files that the examples name; False if the real vectors are not at hand."""
-    (folder / "ragged.txt").write_text("the 0.27 -0.06 -0.19\nand -0.18 0.21\n")
     data = os.environ.get("CUSTEXT_DATA")
     if data:
         (folder / GLOVE).symlink_to(Path(data) / GLOVE)

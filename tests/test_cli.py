@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -39,7 +40,7 @@ def test_load_map_inspect(db_path: Path, glove_file: Path) -> None:
     loaded = run("--db", db_path, "load", glove_file, "--name", "small")
     assert loaded.exit_code == 0
     assert loaded.output.startswith("small: 16 words of 5 dimensions from small.txt (glove), in ")
-    assert f"Next: custext --db {db_path} map --embedding small --k 20" in loaded.output
+    assert f"Next: custext --db {db_path} map --embedding small --k 16" in loaded.output
     mapped = run("--db", db_path, "map", "--embedding", "small", "--k", "4")
     assert mapped.exit_code == 0
     assert mapped.output.startswith("small-euclidean-k4: 16 words in 4 groups of 4 to 4, in ")
@@ -93,7 +94,7 @@ def test_use_and_drop(mapped_db: Path) -> None:
     failed = run("--db", mapped_db, "inspect", "bob")
     assert failed.exit_code == 1
     assert failed.output == (
-        "Error: no mapping is the default; choose one with: custext use NAME (small-euclidean-k4)\n"
+        f"Error: no mapping is the default; choose one with: custext --db {mapped_db} use NAME (small-euclidean-k4)\n"
     )
 
 
@@ -115,6 +116,56 @@ def test_load_starter_brings_its_mapping(db_path: Path) -> None:
     assert run("--db", db_path, "load", "starter").exit_code == 0
     assert json.loads(run("--db", db_path, "info", "--json").output)["mappings"][0]["fingerprint"] == FINGERPRINT
     assert "(already there)" in run("--db", db_path, "map", "--embedding", "starter", "--k", "20").output
+    assert run("--db", db_path, "load", "starter").output == "starter: already there, with its mapping\n"
+    assert "--format and --member are for files" in run("--db", db_path, "load", "starter", "--member", "x").output
+    few = run("--db", db_path, "load", "starter", "--name", "few", "--limit", "3")
+    assert "map --embedding few --k 3" in few.output
+
+
+def test_sanitize_prints_the_text_and_its_receipt(starter_db: Path) -> None:
+    result = run("--db", starter_db, "sanitize", "She saw a café.", "--plus", "--eps", "2", "--policy", "strict")
+    assert result.exit_code == 0
+    assert re.fullmatch(r"She \w+ a <unk>\.\n", result.stdout)
+    assert "4 words: 1 sampled" in result.stderr
+    assert "2 stopwords kept, 1 unknown masked; 4 characters in clear" in result.stderr
+    assert "spent 2 a sampled word, 2 at most in a row" in result.stderr
+    found = json.loads(run("--db", starter_db, "sanitize", "doctor nurse", "--json").stdout)
+    assert (found["receipt"]["sampled"], len(found["text"].split())) == (2, 2)
+
+
+def test_sanitize_passes_lines_through(starter_db: Path) -> None:
+    command = [sys.executable, "-m", "custext_sql", "--db", str(starter_db), "sanitize", "-", "--policy", "strict"]
+    lines = "Zoë,\r\n\nno end".encode()
+    result = subprocess.run(command, input=lines, capture_output=True, check=True)
+    assert re.fullmatch(rb"<unk>,\r\n\n\w+ \w+", result.stdout)
+    assert b"3 words: 2 sampled" in result.stderr
+    wrong = subprocess.run(command, input=b"fine\nsecret \xff\n", capture_output=True, check=False)
+    assert (wrong.returncode, wrong.stdout) == (1, b"")
+    assert wrong.stderr == b"Error: standard input, line 2: expected UTF-8\n"
+
+
+def test_sanitize_refuses_the_name_of_a_file(starter_db: Path, glove_file: Path) -> None:
+    result = run("--db", starter_db, "sanitize", glove_file)
+    assert result.exit_code == 2
+    assert "custext sanitize - < FILE" in result.output
+
+
+def test_a_terminal_that_shows_ascii_only_gets_no_traceback(starter_db: Path) -> None:
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    command = [sys.executable, "-m", "custext_sql", "--db", str(starter_db)]
+    result = subprocess.run([*command, "inspect", "cafés"], env=environment, capture_output=True, check=False)
+    assert b"Traceback" not in result.stderr
+    shown = subprocess.run([*command, "sanitize", "é"], env=environment, capture_output=True, check=True)
+    assert shown.stdout == "é\n".encode()
+
+
+def test_a_full_disk_is_named(starter_db: Path) -> None:
+    command = [sys.executable, "-m", "custext_sql", "--db", str(starter_db), "inspect", "she", "--json"]
+    with open("/dev/full", "w") as full:  # noqa: PTH123
+        result = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert result.returncode == 1
+    assert "No space left on device" in result.stderr
+    assert "Traceback" not in result.stderr
 
 
 def test_load_takes_a_member_a_limit_and_a_vocabulary(db_path: Path, glove_file: Path, tmp_path: Path) -> None:
@@ -145,6 +196,7 @@ def test_upgrade_of_a_current_database_says_so(mapped_db: Path) -> None:
         (["map", "--embedding", "small", "--k", "99"], 1, "must not exceed the number of words, 16; found 99"),
         (["map", "--embedding", "small", "--order", "random"], 1, "needs a seed"),
         (["inspect", "bobb"], 1, "did you mean 'bob'?"),
+        (["map", "--embedding", "small", "--language", "german"], 2, "--language goes with --separate-stopwords"),
         (["inspect", "bob", "--eps", "0"], 1, "eps must lie between 0.001 and 100; found 0.0"),
         (["inspect", "bob", "--eps", "nan"], 1, "found nan"),
         (["inspect", "bob", "--mapping", "none"], 1, "there is small-euclidean-k4"),
@@ -167,6 +219,18 @@ def test_a_database_that_is_not_there_is_an_error_and_stays_away(db_path: Path) 
     assert list(db_path.parent.iterdir()) == []
 
 
+def test_hints_name_the_database_that_was_named(loaded_db: Path) -> None:
+    other = loaded_db.with_name("a b.duckdb")
+    loaded_db.rename(other)
+    quoted = f"custext --db '{other}'"
+    assert f"build one with: {quoted} map" in run("--db", other, "inspect", "bob").output
+    failed = run(
+        "--db", other, "map", "--embedding", "small", "--k", "4", "--separate-stopwords", "--language", "german"
+    )
+    assert f"run: {quoted} stopwords --language german" in failed.output
+    assert f"Next: {quoted} inspect" in run("--db", other, "map", "--embedding", "small", "--k", "4").output
+
+
 def test_the_environment_names_the_database(mapped_db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CUSTEXT_DB", str(mapped_db))
     assert "in small-euclidean-k4" in run("inspect", "bob").output
@@ -184,7 +248,7 @@ def test_every_command_explains_itself(name: str, command: click.Command) -> Non
     if " " not in name:
         assert "Example" in result.output, "help shows an example"
     for parameter in command.params:
-        if isinstance(parameter, click.Option) and parameter.name not in ("embedding", "measure"):
+        if isinstance(parameter, click.Option) and parameter.name != "embedding":
             assert parameter.help, f"{name} {parameter.opts}"
 
 

@@ -125,9 +125,18 @@ def test_a_missing_database_is_named_with_the_command_that_makes_it(db_path: Pat
 
 
 def test_a_file_that_is_no_database_is_refused(db_path: Path) -> None:
-    db_path.write_bytes(b"not a database" * 1000)
+    for content in (b"not a database" * 1000, b"SQLite format 3\0" + bytes(4096), b"x"):
+        db_path.write_bytes(content)
+        _assert_refused(db_path)
+    with pytest.raises(DatabaseError, match="Is a directory"), reading(db_path.parent):
+        pass
+    with pytest.raises(DatabaseError, match="name of the database is empty"), reading(""):
+        pass
+
+
+def _assert_refused(db_path: Path) -> None:
     for opening in (reading, writing):
-        with pytest.raises(DatabaseError, match="cannot open .* not a valid DuckDB database"), opening(db_path):
+        with pytest.raises(DatabaseError, match="is not a custext database, nor any DuckDB file"), opening(db_path):
             pass
 
 

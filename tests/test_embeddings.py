@@ -10,7 +10,7 @@ import pytest
 
 from custext_sql import CusTextError, drop_embedding, list_embeddings, load_embeddings
 from custext_sql.vector_files import text
-from tests.vectors import Matrix, glove_text, gzipped, stored_vectors, write_glove
+from tests.vectors import Matrix, glove_text, gzipped, stored_vectors, word2vec_text, write_glove
 
 
 def contents(path: Path) -> list[object]:
@@ -69,6 +69,13 @@ def test_vocabulary_keeps_only_its_words(db_path: Path, glove_file: Path, tmp_pa
     assert (report.outside_vocabulary, report.not_found) == (14, 1)
 
 
+def test_a_vocabulary_that_is_a_vector_file_may_have_a_header(db_path: Path, glove_file: Path, tmp_path: Path) -> None:
+    vocabulary = tmp_path / "other.vec"
+    vocabulary.write_bytes(word2vec_text(["bob", "judy"], np.ones((2, 4), dtype=np.float32)))
+    report = load_embeddings(db_path, glove_file, name="some", vocabulary=vocabulary)
+    assert (report.embedding.size, report.not_found) == (2, 0)
+
+
 def test_embeddings_of_different_dimensions_live_side_by_side(loaded_db: Path, tmp_path: Path) -> None:
     vectors = np.ones((2, 9), dtype=np.float32)
     load_embeddings(loaded_db, write_glove(tmp_path / "wide.txt", ["alice", "bob"], vectors), name="wide")
@@ -79,7 +86,7 @@ def test_embeddings_of_different_dimensions_live_side_by_side(loaded_db: Path, t
 def test_a_name_that_is_taken_needs_replace(loaded_db: Path, tmp_path: Path) -> None:
     other = write_glove(tmp_path / "other.txt", ["x", "y"], np.eye(2, dtype=np.float32))
     before = contents(loaded_db)
-    with pytest.raises(CusTextError, match="there is an embedding 'small' already; replace it with --replace"):
+    with pytest.raises(CusTextError, match="there is an embedding 'small' already; replace it"):
         load_embeddings(loaded_db, other, name="small")
     assert contents(loaded_db) == before
     load_embeddings(loaded_db, other, name="small", replace=True)
@@ -137,7 +144,7 @@ def test_an_earlier_fault_is_named_before_later_damage(
     monkeypatch.setattr(text, "BLOCK", 1000)
     content = b"a 1 2\nb 1 x\n" + b"".join(b"w%d 1 2\n" % number for number in range(20_000))
     (tmp_path / "v.txt.gz").write_bytes(gzip.compress(content, compresslevel=0)[:-2000])
-    with pytest.raises(CusTextError, match="line 2: expected a number in field 3, found 'x'"):
+    with pytest.raises(CusTextError, match="line 2: expected a number in field 3, found something else"):
         load_embeddings(db_path, tmp_path / "v.txt.gz", name="bad")
 
 

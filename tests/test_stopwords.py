@@ -13,7 +13,7 @@ from custext_sql.stopwords import list_stopwords, read_stopwords, shipped_stopwo
 
 
 def add_language(database: Path, nltk_data: Path, language: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "custext_sql.cli", "--db", str(database), "stopwords", "--language", language]
+    command = [sys.executable, "-m", "custext_sql", "--db", str(database), "stopwords", "--language", language]
     environment = {**os.environ, "NLTK_DATA": str(nltk_data)}
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 
@@ -72,5 +72,5 @@ def test_an_unknown_language_lists_those_there_are(db_path: Path, nltk_data: Pat
     result = add_language(db_path, nltk_data, "klingon")
     assert (result.returncode, result.stderr) == (
         1,
-        "Error: NLTK's corpus has no stopwords for 'klingon'; it has german\n",
+        "Error: NLTK's corpus has no stopwords for 'klingon'; there is german\n",
     )

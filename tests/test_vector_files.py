@@ -230,8 +230,8 @@ FAULTS = {
     "missing number": (GOOD + b"word 1 2\n", "line 5: expected a word and 3 numbers, .*found 2 after the word"),
     "extra number": (GOOD + b"word 1 2 3 4\n", "line 5: expected a word and 3 numbers, .*found 4 after the word"),
     "cut in the middle": (GOOD[:-5], "line 4: expected a word and 3 numbers"),
-    "no number": (GOOD + b"word 1 x2 3\n", "line 5: expected a number in field 3, found 'x2'"),
-    "empty field": (GOOD + b"word 1  3\n", "line 5: expected a number in field 3, found ''"),
+    "no number": (GOOD + b"word 1 x2 3\n", "line 5: expected a number in field 3, found something else"),
+    "empty field": (GOOD + b"word 1  3\n", "line 5: expected a number in field 3, found something else"),
     "empty line": (GOOD + b"\nword 1 2 3\n", "line 5: expected a word .*found an empty line"),
     "other encoding": (GOOD + b"na\xefve 1 2 3\n", "line 5: expected UTF-8, found an invalid byte at column 3"),
     "nothing": (b"", "found no rows"),
@@ -247,12 +247,15 @@ FAULTS = {
     "tabs": (b"the\t1\t2\n", "line 1: expected .*separated by single spaces; found tabs"),
     "commas": (b"the,1,2\n", "line 1: expected .*separated by single spaces; found commas"),
     "lone CR": (GOOD + b"a 1 2 3\rb 1 2 3\n", "line 5: expected lines that end in LF or CRLF, found a lone CR"),
-    "long field": (GOOD + b"a 1 2 " + "é".encode() * 60 + b"\n", "line 5: expected a number in field 4, found 'éé"),
-    "plus is no fault": (GOOD + b"a +1 2 x\n", "line 5: expected a number in field 4, found 'x'"),
+    "long field": (
+        GOOD + b"a 1 2 " + "é".encode() * 60 + b"\n",
+        "line 5: expected a number in field 4, found something else",
+    ),
+    "plus is no fault": (GOOD + b"a +1 2 x\n", "line 5: expected a number in field 4, found something else"),
     "too many promised": (HEADED.replace(b"4 3", b"5 3", 1), "line 1: the header promises 5 words, the file has 4"),
     "too few promised": (HEADED.replace(b"4 3", b"3 3", 1), "line 1: the header promises 3 words, the file has 4"),
     "other dimension": (HEADED.replace(b"4 3", b"4 2", 1), "line 2: expected 2 numbers, as the header says; found 3"),
-    "fault below header": (HEADED + b"word 1 x 3\n", "line 6: expected a number in field 3, found 'x'"),
+    "fault below header": (HEADED + b"word 1 x 3\n", "line 6: expected a number in field 3, found something else"),
 }
 
 
@@ -271,7 +274,7 @@ def test_a_fault_deep_in_a_file_of_many_blocks_is_named(tmp_path: Path, monkeypa
     lines = [b"w%d 1 2 3" % number for number in range(1, 5001)]
     lines[3210] = b"w 1 2 x"
     (tmp_path / "long.txt").write_bytes(b"\n".join(lines))
-    with pytest.raises(CusTextError, match=r"long\.txt, line 3211: expected a number in field 4, found 'x'"):
+    with pytest.raises(CusTextError, match=r"long\.txt, line 3211: expected a number in field 4, found something else"):
         read_all(tmp_path / "long.txt")
 
 

@@ -1,15 +1,20 @@
 """The command line. Commands import what they need when they run, so that help answers at once."""
 
 import difflib
+import errno
+import io
 import logging
+import sys
 from typing import Any
 
 import click
 
-from custext_sql.cli import audit, drop, info, inspect, load, map, stopwords, upgrade, use
+from custext_sql.cli import audit, drop, info, inspect, load, map, sanitize, stopwords, upgrade, use
+from custext_sql.cli.output import name_database
 from custext_sql.errors import CusTextError
 
 _COMMANDS = (
+    sanitize.sanitize_command,
     load.load_command,
     map.map_command,
     inspect.inspect_command,
@@ -40,7 +45,11 @@ class _Commands(click.Group):
         try:
             return super().invoke(context)
         except CusTextError as error:
-            raise click.ClickException(str(error)) from None
+            raise click.ClickException(name_database(str(error), context.obj)) from None
+        except OSError as error:
+            if error.errno == errno.EPIPE:  # the reader went away; click ends quietly
+                raise
+            raise click.ClickException(f"cannot write the output: {error.strerror}") from None
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -59,12 +68,16 @@ def main(context: click.Context, db: str | None) -> None:
 
     \b
     Try it, with nothing to download:
-      custext inspect she --eps 1
+      custext sanitize "My doctor said the surgery went well." --eps 1 --plus
+      custext inspect doctor --eps 1
     With vectors of your own:
       custext --db my.duckdb load glove.6B.300d.txt --name glove
       custext --db my.duckdb map --embedding glove --k 20
     """
     context.obj = db
+    for stream in (sys.stdout, sys.stderr):  # a terminal that cannot show a letter shows its code
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     log = logging.getLogger("custext_sql")
     if not log.handlers:
         handler = logging.StreamHandler()

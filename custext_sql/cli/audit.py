@@ -5,7 +5,7 @@ import click
 from custext_sql.cli.output import json_option, print_json
 
 
-@click.command("audit")
+@click.command("audit", short_help="Verify the promise of eps in every group.")
 @click.option("--eps", default=1.0, show_default=True, type=float, help="Privacy budget of a word, 0.001 to 100.")
 @click.option(
     "--calibration",

@@ -7,7 +7,7 @@ import click
 from custext_sql.cli.output import again, json_option, print_json, print_table
 
 
-@click.command("info")
+@click.command("info", short_help="Show what the database holds.")
 @json_option
 @click.pass_obj
 def info_command(db: str | None, as_json: bool) -> None:
@@ -63,7 +63,7 @@ def info_command(db: str | None, as_json: bool) -> None:
             ],
             right=(1, 2, 3),
         )
-        click.echo("* the default")
+        click.echo("* the default" if default else f"no default; choose one with: {again(db, 'use NAME')}")
     else:
         click.echo(f"no mappings; build one with: {again(db, 'map --embedding NAME --k 20')}")
     click.echo()

@@ -10,7 +10,7 @@ _WIDTH = 24  # cells of the longest bar
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 
 
-@click.command("inspect")
+@click.command("inspect", short_help="Show what may come out for a word.")
 @click.argument("word")
 @click.option("--mapping", help="Name of the mapping.  [default: the database's default]")
 @click.option("--eps", default=1.0, show_default=True, type=float, help="Privacy budget of a word, 0.001 to 100.")

@@ -1,5 +1,7 @@
 """custext load"""
 
+from pathlib import Path
+
 import click
 
 from custext_sql.cli.output import again, json_option, print_json, progress_bar
@@ -7,7 +9,7 @@ from custext_sql.cli.output import again, json_option, print_json, progress_bar
 _FORMATS = ("glove", "word2vec", "word2vec-binary", "fasttext", "npz", "parquet")
 
 
-@click.command("load")
+@click.command("load", short_help="Load word vectors.")
 @click.argument("source")
 @click.option("--name", help="Name of the embedding in the database. Required, except for 'starter'.")
 @click.option("--format", type=click.Choice(_FORMATS), help="Format of the file.  [default: recognized]")
@@ -38,19 +40,23 @@ def load_command(
     Example:
       custext --db my.duckdb load glove.6B.zip --member glove.6B.300d.txt --name glove --limit 100000
     """
+    from custext_sql.database import locate
     from custext_sql.embeddings import load_embeddings
     from custext_sql.starter import NAME, load_starter
 
     if name is None and source != NAME:
         raise click.UsageError("Missing option '--name': how shall the embedding be called?")
-    with progress_bar(f"Loading {source}") as progress:
-        if source == NAME:
-            report = load_starter(db, name=name or NAME, limit=limit, vocabulary=vocab, replace=replace)
+    if source == NAME and (format or member):
+        raise click.UsageError("--format and --member are for files; the starter vectors are none.")
+    path = locate(db)  # builds the default database, if it is that and not there, before any bar is drawn
+    with progress_bar(f"Loading {Path(source).name}") as progress:
+        if source == NAME and limit is None and vocab is None:
+            report = load_starter(path, name=name or NAME, replace=replace, progress=progress)
         else:
             report = load_embeddings(
-                db,
+                path,
                 source,
-                name=str(name),
+                name=name or NAME,
                 format=format,
                 member=member,
                 limit=limit,
@@ -58,6 +64,9 @@ def load_command(
                 replace=replace,
                 progress=progress,
             )
+    if report is None:
+        click.echo(f"{name or NAME}: already there, with its mapping")
+        return
     if as_json:
         print_json(report)
         return
@@ -72,5 +81,7 @@ def load_command(
         click.echo(f"  {report.outside_vocabulary:,} rows outside the vocabulary left out")
     if report.not_found:
         click.echo(f"  {report.not_found:,} words of the vocabulary not found")
-    step = "inspect she --eps 1" if source == NAME else f"map --embedding {embedding.name} --k 20"
+    step = f"map --embedding {embedding.name} --k {min(20, embedding.size)}"
+    if source == NAME and limit is None and vocab is None:
+        step = f"inspect she --mapping {embedding.name}-euclidean-k20 --eps 1"
     click.echo(f"Next: {again(db, step)}")

@@ -5,10 +5,16 @@ import click
 from custext_sql.cli.output import again, json_option, print_json, progress_bar
 
 
-@click.command("map")
+@click.command("map", short_help="Split words into groups and score them.")
 @click.option("--embedding", required=True, help="The embedding to group.")
 @click.option("--k", default=20, show_default=True, type=click.IntRange(min=2), help="Words in a group.")
-@click.option("--measure", default="euclidean", show_default=True, type=click.Choice(["euclidean", "cosine"]))
+@click.option(
+    "--measure",
+    default="euclidean",
+    show_default=True,
+    type=click.Choice(["euclidean", "cosine"]),
+    help="What makes words similar.",
+)
 @click.option(
     "--normalization",
     default="group",
@@ -26,7 +32,7 @@ from custext_sql.cli.output import again, json_option, print_json, progress_bar
 )
 @click.option("--seed", type=int, metavar="N", help="Seed of a random order; recorded with the mapping.")
 @click.option("--separate-stopwords", is_flag=True, help="Group stopwords and other words each on their own.")
-@click.option("--language", default="english", show_default=True, help="Language of these stopwords.")
+@click.option("--language", help="Language of these stopwords.  [default: english]")
 @click.option("--replace", is_flag=True, help="Replace a mapping of that name.")
 @json_option
 @click.pass_obj
@@ -40,7 +46,7 @@ def map_command(
     order: str,
     seed: int | None,
     separate_stopwords: bool,
-    language: str,
+    language: str | None,
     replace: bool,
     as_json: bool,
 ) -> None:
@@ -53,7 +59,10 @@ def map_command(
       custext --db my.duckdb map --embedding glove --k 20 --measure cosine
     """
     from custext_sql.mapping_builder import build_mapping
+    from custext_sql.stopwords import SHIPPED_LANGUAGE
 
+    if language is not None and not separate_stopwords:
+        raise click.UsageError("--language goes with --separate-stopwords")
     with progress_bar(f"Grouping {embedding}") as progress:
         report = build_mapping(
             db,
@@ -65,7 +74,7 @@ def map_command(
             order=order,
             seed=seed,
             separate_stopwords=separate_stopwords,
-            language=language,
+            language=language or SHIPPED_LANGUAGE,
             replace=replace,
             progress=None if progress is None else lambda done, total: progress(done / total),
         )

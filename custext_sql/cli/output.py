@@ -1,6 +1,8 @@
 """What commands share when they print: JSON for programs, tables and progress bars for people."""
 
 import json
+import re
+import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -14,6 +16,10 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON."
 
 
 def print_json(value: Any) -> None:
+    click.echo(to_json(value))
+
+
+def to_json(value: Any) -> str:
     def default(item: Any) -> Any:
         if is_dataclass(item) and not isinstance(item, type):
             return asdict(item)
@@ -21,7 +27,7 @@ def print_json(value: Any) -> None:
             return item.isoformat()
         raise TypeError(f"not for JSON: {type(item)}")
 
-    click.echo(json.dumps(value, default=default, ensure_ascii=False, indent=2))
+    return json.dumps(value, default=default, ensure_ascii=False, indent=2)
 
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()) -> None:
@@ -46,7 +52,7 @@ def progress_bar(label: str) -> Iterator[Callable[[float], None] | None]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task(label, total=1.0)
         yield lambda share: progress.update(task, completed=share)
@@ -54,4 +60,11 @@ def progress_bar(label: str) -> Iterator[Callable[[float], None] | None]:
 
 def again(db: str | None, command: str) -> str:
     """A command for the same database, to be shown as the next step."""
-    return f"custext {f'--db {db} ' if db else ''}{command}"
+    return name_database(f"custext {command}", db)
+
+
+def name_database(message: str, db: str | None) -> str:
+    """A message in which every command to run names the database that the user named."""
+    if db is None:
+        return message
+    return re.sub(r"\bcustext (?=[a-z])", lambda _: f"custext --db {shlex.quote(db)} ", message)

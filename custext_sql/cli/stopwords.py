@@ -5,7 +5,7 @@ import click
 from custext_sql.cli.output import json_option, print_json, print_table
 
 
-@click.command("stopwords")
+@click.command("stopwords", short_help="Show or add stopword lists.")
 @click.option("--language", help="Take this language's list from NLTK's stopwords corpus.")
 @json_option
 @click.pass_obj

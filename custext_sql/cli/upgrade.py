@@ -5,7 +5,7 @@ import click
 from custext_sql.cli.output import json_option, print_json
 
 
-@click.command("upgrade")
+@click.command("upgrade", short_help="Bring an older database up to date.")
 @json_option
 @click.pass_obj
 def upgrade_command(db: str | None, as_json: bool) -> None:

@@ -2,12 +2,12 @@
 
 import hashlib
 import logging
-from collections.abc import Generator, Iterable
+from collections.abc import Generator
 from importlib.resources import files
 from pathlib import Path
 
-from custext_sql.database import Database, new_database
-from custext_sql.embeddings import LoadReport, load_embeddings
+from custext_sql.database import Database, locate, new_database
+from custext_sql.embeddings import LoadReport, ShareDone, list_embeddings, load_embeddings
 from custext_sql.errors import DatabaseError
 from custext_sql.mapping_builder import build_mapping
 from custext_sql.starter.format import unpack
@@ -15,6 +15,7 @@ from custext_sql.vector_files import Batch, VectorSource
 
 NAME = "starter"
 VECTORS = "glove-840b-34k.xz"
+WORDS = 33_860
 _ROWS = 8192
 
 _log = logging.getLogger("custext_sql")
@@ -37,17 +38,24 @@ def open_starter() -> VectorSource:
 
 
 def load_starter(
-    database: Database = None,
-    *,
-    name: str = NAME,
-    limit: int | None = None,
-    vocabulary: str | Iterable[str] | None = None,
-    replace: bool = False,
-) -> LoadReport:
-    """Load the shipped vectors and build their mapping of K = 20."""
-    report = load_embeddings(database, NAME, name=name, limit=limit, vocabulary=vocabulary, replace=replace)
-    build_mapping(database, embedding=name, replace=replace)
-    return report
+    database: Database = None, *, name: str = NAME, replace: bool = False, progress: ShareDone | None = None
+) -> LoadReport | None:
+    """Load the shipped vectors and build their mapping of K = 20; None if both are there already."""
+    report = None
+    if replace or not _is_loaded(database, name):
+        report = load_embeddings(database, NAME, name=name, replace=replace, progress=progress)
+    built = build_mapping(database, embedding=name, replace=replace)
+    return None if built.already_there else report
+
+
+def _is_loaded(database: Database, name: str) -> bool:
+    path = locate(database)
+    if not path.exists():
+        return False
+    with open_starter() as source:
+        digest = source.digest()
+    loaded = {embedding.name: embedding for embedding in list_embeddings(path)}
+    return name in loaded and (loaded[name].sha256, loaded[name].size) == (digest, WORDS)
 
 
 def build_default(path: Path) -> None:
@@ -55,7 +63,8 @@ def build_default(path: Path) -> None:
     _log.info("Building the default database from the shipped vectors, once: %s", path)
     try:
         with new_database(path) as draft:
-            load_starter(draft)
+            load_embeddings(draft, NAME, name=NAME)
+            build_mapping(draft, embedding=NAME)
     except DatabaseError:
         if not path.exists():  # otherwise another process built it meanwhile
             raise

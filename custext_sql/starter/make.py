@@ -1,6 +1,6 @@
 """Makes the starter vectors from a GloVe file: python -m custext_sql.starter.make glove.840B.300d.34k.txt.gz
 
-The words and their order are those of the file; see PROVENANCE.md for how it was cut from the published one.
+The words and their order are those of the file; see PROVENANCE.md.
 """
 
 import sys

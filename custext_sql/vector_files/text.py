@@ -200,5 +200,5 @@ class _Parser:
             return f"expected UTF-8, found an invalid byte at column {error.start + 1}"
         for column, field in enumerate(fields[1:], start=2):
             if not _NUMBER.fullmatch(field.decode()):
-                return f"expected a number in field {column}, found {field.decode()[:40]!r}"
+                return f"expected a number in field {column}, found something else"
         return f"{expected}, found a line that does not parse"

@@ -1,0 +1,126 @@
+"""custext sanitize"""
+
+import sys
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from custext_sql.cli.output import json_option, print_json, to_json
+
+if TYPE_CHECKING:
+    from custext_sql.receipt import Receipt
+    from custext_sql.sanitizer import Sanitizer
+
+_CHUNK = 1 << 20  # bytes of standard input handled at a time
+
+
+@click.command("sanitize", short_help="Sanitize a text, or lines.")
+@click.argument("text")
+@click.option("--eps", default=1.0, show_default=True, type=float, help="Privacy budget of a word, 0.001 to 100.")
+@click.option("--plus", is_flag=True, help="Keep stopwords (CusText+).")
+@click.option(
+    "--policy",
+    default="paper",
+    show_default=True,
+    type=click.Choice(["paper", "strict"]),
+    help="Words outside the vocabulary: keep them and change digits, or mask both.",
+)
+@click.option(
+    "--calibration",
+    default="paper",
+    show_default=True,
+    type=click.Choice(["paper", "tight"]),
+    help="How eps sets the temperature: the paper's eps/2, or the largest that keeps the promise.",
+)
+@click.option("--mapping", help="Name of the mapping.  [default: the database's default]")
+@click.option("--seed", type=int, metavar="N", help="Repeatable draws, for demonstrations only: they protect nothing.")
+@json_option
+@click.pass_obj
+def sanitize_command(
+    db: str | None,
+    text: str,
+    eps: float,
+    plus: bool,
+    policy: str,
+    calibration: str,
+    mapping: str | None,
+    seed: int | None,
+    as_json: bool,
+) -> None:
+    """Sanitize a text, or with - the lines of standard input; the receipt goes to standard error.
+
+    \b
+    Example:
+      custext sanitize "My doctor in Boston said the surgery went well." --eps 1 --plus
+      custext sanitize - --policy strict < reviews.txt > sanitized.txt
+    """
+    from custext_sql.mechanism import check_epsilon
+    from custext_sql.sanitizer import Sanitizer
+
+    check_epsilon(eps)
+    if text != "-" and len(text) < 1000 and Path(text).is_file():
+        raise click.UsageError("The text is the name of a file. For its lines: custext sanitize - < FILE")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        sanitizer = Sanitizer.load(db, mapping=mapping, policy=policy, calibration=calibration, seed=seed)
+    for warning in caught:
+        click.echo(f"Warning: {warning.message}", err=True)
+    if text == "-":
+        receipt = _sanitize_lines(sanitizer, eps, plus)
+        click.echo(to_json(receipt) if as_json else _describe(receipt), err=True)
+        return
+    results, receipt = sanitizer.release([text], eps, plus)
+    if as_json:
+        print_json({"text": results[0], "receipt": receipt})
+        return
+    click.echo(str(results[0]).encode())  # in UTF-8, whatever the terminal is said to show
+    click.echo(_describe(receipt), err=True)
+
+
+def _sanitize_lines(sanitizer: "Sanitizer", eps: float, plus: bool) -> "Receipt":
+    """From standard input to standard output, some lines at a time, each with its end as it is."""
+    from custext_sql.errors import SourceError
+    from custext_sql.receipt import Tally
+
+    source, target = sys.stdin.buffer, sys.stdout.buffer
+    tally = Tally()
+    number = 0
+    while lines := source.readlines(_CHUNK):
+        try:
+            texts = [line.decode() for line in lines]
+        except UnicodeDecodeError:
+            wrong = next(place for place, line in enumerate(lines, start=1) if not _is_unicode(line))
+            raise SourceError(f"standard input, line {number + wrong}: expected UTF-8") from None
+        for text in sanitizer.sanitize_into(tally, texts, eps, plus):
+            target.write(str(text).encode())
+        number += len(lines)
+    target.flush()
+    return sanitizer.receipt(tally, eps)
+
+
+def _is_unicode(line: bytes) -> bool:
+    try:
+        line.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _describe(receipt: "Receipt") -> str:
+    """The receipt in a few lines for people."""
+    let_through = {
+        "stopwords kept": receipt.stopwords,
+        "unknown kept": receipt.unknown_kept,
+        "unknown masked": receipt.unknown_masked,
+        "numbers": receipt.numbers,
+        "endings": receipt.endings,
+    }
+    others = "".join(f", {count:,} {what}" for what, count in let_through.items() if count)
+    return (
+        f"{receipt.words:,} words: {receipt.sampled:,} sampled, {receipt.sampled_unchanged:,} of them as they were"
+        f"{others}; {receipt.characters_in_clear:,} characters in clear\n"
+        f"spent {receipt.eps:g} a sampled word, {receipt.largest_row_eps:g} at most in a row; "
+        f"worst log-ratio {receipt.worst_log_ratio:.4g}, {receipt.mapping} {receipt.fingerprint[:12]}"
+    )

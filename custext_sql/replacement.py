@@ -1,0 +1,208 @@
+"""Replaces the words of a block of texts: finds them, decides on each, draws, and writes the new texts. Pure NumPy."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from custext_sql.certified_table import CertifiedTable
+from custext_sql.lexicon import FoldedText, Lexicon, fold_text
+from custext_sql.policy import NUMBER_MASK, UNKNOWN_MASK, Policy
+from custext_sql.randomness import Randomness
+from custext_sql.tokenizer import (
+    LOWER,
+    TITLE,
+    UPPER,
+    Bytes,
+    Parts,
+    Places,
+    count_characters,
+    find_cases,
+    find_digits,
+    find_parts,
+)
+from custext_sql.vocabulary import Numbers, Vocabulary
+
+SAMPLED, STOPWORD, NUMBER, UNKNOWN, ENDING = range(5)
+
+_ENDINGS = Lexicon(("s", "t", "re", "ve", "ll", "d", "m"))  # of English, behind an apostrophe: they stay
+_UNKNOWN, _NUMBER = (np.frombuffer(mask.encode(), dtype=np.uint8) for mask in (UNKNOWN_MASK, NUMBER_MASK))
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """The words of a block as they are decided on: where each lies, its row, its number in the vocabulary, its kind."""
+
+    starts: Places
+    ends: Places
+    rows: Places
+    words: Numbers
+    kinds: npt.NDArray[np.uint8]
+
+
+@dataclass(frozen=True)
+class Replaced:
+    """A block of new texts, and what was counted in making it."""
+
+    text: Bytes
+    offsets: Places
+    counts: npt.NDArray[np.int64]  # words of each kind
+    unchanged: int  # sampled words that drew themselves
+    characters_in_clear: int  # of words that came out as they were, not being drawn
+    sampled_by_row: npt.NDArray[np.int64]
+
+
+def find_tokens(text: Bytes, offsets: Places, vocabulary: Vocabulary, *, plus: bool) -> Tokens:
+    """Decide on every word: kept stopword (if plus), vocabulary, number, unknown.
+
+    A word with apostrophes that is neither in the vocabulary nor a kept stopword is taken apart: an English ending
+    stays, every other part is a word of its own.
+    """
+    parts = find_parts(text, offsets)
+    last = ~parts.joined
+    first = np.ones_like(last)
+    first[1:] = last[:-1]
+    chain_of = np.cumsum(first) - 1
+    starts, ends = parts.starts[first], parts.ends[last]  # of whole words
+    several = np.flatnonzero(np.bincount(chain_of, minlength=len(starts)) > 1)
+    folded = fold_text(text)
+    found = vocabulary.lexicon.find(
+        folded, np.concatenate([parts.starts, starts[several]]), np.concatenate([parts.ends, ends[several]])
+    ).astype(np.int64)
+    words, whole = found[: len(parts.starts)], found[len(parts.starts) :]
+    known = (whole >= 0) & (whole < vocabulary.size)
+    if plus:
+        known |= (whole >= 0) & vocabulary.is_stopword[whole]
+    is_whole = np.zeros(len(starts), dtype=bool)
+    is_whole[several[known]] = True
+    one = is_whole[chain_of]
+    token_ends = np.where(one, ends[chain_of], parts.ends)
+    words[first & one] = whole[known]
+    is_ending = _find_endings(folded, parts, ~first & last & ~one)
+    kept = first | ~one
+    words, starts, token_ends = words[kept], parts.starts[kept], token_ends[kept]
+    kinds = np.where((words >= 0) & (words < vocabulary.size), np.uint8(SAMPLED), np.uint8(UNKNOWN))
+    strange = np.flatnonzero(kinds == UNKNOWN)
+    kinds[strange[find_digits(text, starts[strange], token_ends[strange])]] = NUMBER
+    if plus:
+        kinds[(words >= 0) & vocabulary.is_stopword[words]] = STOPWORD
+    kinds[is_ending[kept]] = ENDING
+    return Tokens(starts, token_ends, parts.rows[kept], words, kinds)
+
+
+def _find_endings(text: FoldedText, parts: Parts, candidates: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    places = np.flatnonzero(candidates)
+    found = np.zeros(len(candidates), dtype=bool)
+    found[places[_ENDINGS.find(text, parts.starts[places], parts.ends[places]) >= 0]] = True
+    return found
+
+
+def replace_words(
+    text: Bytes,
+    offsets: Places,
+    vocabulary: Vocabulary,
+    table: CertifiedTable,
+    policy: Policy,
+    randomness: Randomness,
+    *,
+    plus: bool,
+) -> Replaced:
+    """The new texts of a block, everything between words byte for byte as it was."""
+    tokens = find_tokens(text, offsets, vocabulary, plus=plus)
+    sources = _Sources(text, tokens.starts, tokens.ends - tokens.starts)
+    sampled = np.flatnonzero(tokens.kinds == SAMPLED)
+    drawn = vocabulary.sample(table, tokens.words[sampled], randomness.draw(len(sampled)))
+    written = _Written(vocabulary, sources, text, tokens, match_case=policy.case == "match")
+    written.use(sampled, drawn)
+    kept = [np.flatnonzero((tokens.kinds == STOPWORD) | (tokens.kinds == ENDING))]
+    unknown = np.flatnonzero(tokens.kinds == UNKNOWN)
+    if policy.unknown == "mask":
+        sources.use_one(unknown, _UNKNOWN)
+    elif policy.unknown == "random":
+        written.use(unknown, _below(randomness, len(unknown), vocabulary.size))
+    else:
+        kept.append(unknown)
+    numbers = np.flatnonzero(tokens.kinds == NUMBER)
+    if policy.numbers == "mask":
+        sources.use_one(numbers, _NUMBER)
+    elif policy.numbers == "shape":
+        lengths = count_characters(text, tokens.starts[numbers], tokens.ends[numbers])
+        digits = _below(randomness, int(lengths.sum()), 10) + ord("0")
+        sources.use_spans(numbers, sources.add(digits.astype(np.uint8)), lengths)
+    else:
+        kept.append(numbers)
+    clear = np.concatenate(kept)
+    return Replaced(
+        *sources.write(tokens, offsets),
+        counts=np.bincount(tokens.kinds, minlength=5),
+        unchanged=int((drawn == tokens.words[sampled]).sum()),
+        characters_in_clear=int(count_characters(text, tokens.starts[clear], tokens.ends[clear]).sum()),
+        sampled_by_row=np.bincount(tokens.rows[sampled], minlength=len(offsets) - 1),
+    )
+
+
+class _Written:
+    """Words of the vocabulary as they are written: in lower case, or in the case of the token they replace."""
+
+    def __init__(
+        self, vocabulary: Vocabulary, sources: "_Sources", text: Bytes, tokens: Tokens, *, match_case: bool
+    ) -> None:
+        self._sources = sources
+        self._cases = find_cases(text, tokens.starts, tokens.ends) if match_case else None
+        self._spellings = [vocabulary.spelling(case) for case in (LOWER, TITLE, UPPER)] if match_case else []
+        self._spellings = self._spellings or [vocabulary.spelling(LOWER)]
+        self._bases = [sources.add(spelling.text) for spelling in self._spellings]
+
+    def use(self, tokens: Numbers, words: Numbers) -> None:
+        cases = np.zeros(len(tokens), dtype=np.int64) if self._cases is None else self._cases[tokens]
+        for case, (base, spelling) in enumerate(zip(self._bases, self._spellings, strict=True)):
+            chosen = cases == case
+            self._sources.use_words(tokens[chosen], base, spelling.offsets, words[chosen])
+
+
+def _below(randomness: Randomness, count: int, limit: int) -> Numbers:
+    """Whole numbers below a limit; none is likelier than another by more than limit parts in 2**64."""
+    return (randomness.draw(count) % np.uint64(limit)).astype(np.int64)
+
+
+class _Sources:
+    """Where the bytes of each token's replacement come from: at first, from the token itself."""
+
+    def __init__(self, text: Bytes, starts: Places, lengths: Places) -> None:
+        self._buffers = [text]
+        self._size = len(text)
+        self._starts, self._lengths = starts.copy(), lengths
+
+    def add(self, buffer: Bytes) -> int:
+        """Make a buffer available; returns where it lies."""
+        base = self._size
+        self._buffers.append(buffer)
+        self._size += len(buffer)
+        return base
+
+    def use_one(self, tokens: Numbers, mask: Bytes) -> None:
+        self._starts[tokens] = self.add(mask)
+        self._lengths[tokens] = len(mask)
+
+    def use_words(self, tokens: Numbers, base: int, offsets: Places, words: Numbers) -> None:
+        self._starts[tokens] = base + offsets[words]
+        self._lengths[tokens] = offsets[words + 1] - offsets[words]
+
+    def use_spans(self, tokens: Numbers, base: int, lengths: Places) -> None:
+        self._starts[tokens] = base + np.cumsum(lengths) - lengths
+        self._lengths[tokens] = lengths
+
+    def write(self, tokens: Tokens, offsets: Places) -> tuple[Bytes, Places]:
+        """The new text, gathered from gaps and replacements in turn, and the new offsets."""
+        count = len(tokens.starts)
+        starts = np.empty(2 * count + 1, dtype=np.int64)
+        lengths = np.empty_like(starts)
+        starts[0], starts[2::2], starts[1::2] = 0, tokens.ends, self._starts
+        lengths[0::2] = np.append(tokens.starts, len(self._buffers[0])) - starts[0::2]
+        lengths[1::2] = self._lengths
+        begins = np.cumsum(lengths) - lengths
+        places = np.repeat(starts - begins, lengths)
+        places += np.arange(len(places))
+        shift = np.zeros(count + 1, dtype=np.int64)
+        np.cumsum(self._lengths - (tokens.ends - tokens.starts), out=shift[1:])
+        return np.concatenate(self._buffers)[places], offsets + shift[np.searchsorted(tokens.ends, offsets, "right")]

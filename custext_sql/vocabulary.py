@@ -1,0 +1,73 @@
+"""A mapping and a stopword list, laid out for looking up and replacing words a column at a time."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from custext_sql.certified_table import CertifiedTable
+from custext_sql.lexicon import Lexicon
+from custext_sql.mapping import Mapping
+from custext_sql.randomness import Draws
+from custext_sql.tokenizer import LOWER, TITLE, UPPER, Bytes, Places
+
+Numbers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Spelling:
+    """Words end to end in UTF-8, and where each begins and ends."""
+
+    text: Bytes
+    offsets: Places
+
+
+class Vocabulary:
+    """Words have numbers: those of the mapping first, in its order, then stopwords that it does not have."""
+
+    def __init__(self, mapping: Mapping, stopwords: Iterable[str]) -> None:
+        kept = frozenset(stopwords)
+        words = [*mapping.words, *sorted(kept.difference(mapping.words))]
+        self.size = len(mapping.words)
+        self.lexicon = Lexicon(words)
+        self.is_stopword = np.array([word in kept for word in words], dtype=bool)
+        self._words = mapping.words
+        self._spellings: dict[int, Spelling] = {}
+        group_of = np.repeat(np.arange(len(mapping.sizes)), mapping.sizes)
+        self._group_sizes = mapping.sizes[group_of]
+        self._group_firsts = mapping.word_starts[group_of]
+        places = np.arange(self.size) - self._group_firsts
+        self._row_starts = mapping.score_starts[group_of] + places * self._group_sizes
+
+    def spelling(self, case: int) -> Spelling:
+        """The words of the mapping, written in that case."""
+        if case not in self._spellings:
+            changes: dict[int, Callable[[str], str]] = {LOWER: str, TITLE: _capitalize, UPPER: str.upper}
+            self._spellings[case] = Spelling(*join_texts(list(map(changes[case], self._words))))
+        return self._spellings[case]
+
+    def sample(self, table: CertifiedTable, words: Numbers, draws: Draws) -> Numbers:
+        """The replacement of each word: the first output whose threshold exceeds the draw, by bisection of its row."""
+        starts = self._row_starts[words]
+        low, high = starts, starts + self._group_sizes[words] - 1
+        for _ in range(int(self._group_sizes.max() - 1).bit_length()):
+            middle = (low + high) >> 1
+            beyond = draws >= table.thresholds[middle]
+            beyond &= low < high
+            low = np.where(beyond, middle + 1, low)
+            high = np.where(beyond, high, middle)
+        chosen: Numbers = self._group_firsts[words] + (low - starts)
+        return chosen
+
+
+def _capitalize(word: str) -> str:
+    return word[:1].upper() + word[1:]
+
+
+def join_texts(texts: Sequence[str]) -> tuple[Bytes, Places]:
+    """Texts end to end in UTF-8, and where each begins and ends."""
+    encoded = [text.encode() for text in texts]
+    offsets = np.zeros(len(encoded) + 1, dtype=np.int64)
+    np.cumsum([len(text) for text in encoded], out=offsets[1:])
+    return np.frombuffer(b"".join(encoded), dtype=np.uint8), offsets

@@ -1,0 +1,38 @@
+"""A mapping of a few words, made without a database."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+import numpy as np
+
+from custext_sql.grouping import partition_words
+from custext_sql.mapping import Mapping, MappingInfo, fingerprint
+from custext_sql.scoring import score_groups
+from custext_sql.similarity import MEASURES
+
+
+def small_mapping(words: Sequence[str], *, k: int, seed: int = 0) -> Mapping:
+    """Words with random vectors, grouped by Euclidean distance."""
+    vectors = np.random.default_rng(seed).normal(size=(len(words), 6)).astype(np.float32)
+    similarity = MEASURES["euclidean"]
+    partition = partition_words(vectors, similarity, k)
+    ordered = tuple(words[index] for index in partition.members)
+    scores = np.concatenate([matrix.reshape(-1) for matrix in score_groups(vectors, partition, similarity)])
+    info = MappingInfo(
+        name="small",
+        embedding="random",
+        embedding_sha256="",
+        measure="euclidean",
+        larger_is_closer=False,
+        k=k,
+        normalization="group",
+        pivot_order="file",
+        seed=None,
+        stopword_language=None,
+        words=len(words),
+        group_count=len(partition.sizes),
+        left_out=0,
+        fingerprint=fingerprint(ordered, partition.sizes, scores),
+        created_at=datetime(2026, 1, 1),
+    )
+    return Mapping(info, ordered, partition.sizes, scores)

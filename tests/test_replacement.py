@@ -1,0 +1,208 @@
+"""Words are decided on and replaced as a plain reading of the rules does it, and nothing else changes."""
+
+import random
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from custext_sql.certified_table import certify
+from custext_sql.mapping import Mapping
+from custext_sql.policy import Policy
+from custext_sql.randomness import SecureRandomness
+from custext_sql.replacement import ENDING, NUMBER, SAMPLED, STOPWORD, UNKNOWN, find_tokens, replace_words
+from custext_sql.tokenizer import fold_word
+from custext_sql.vocabulary import Vocabulary, join_texts
+from tests.small_mapping import small_mapping
+from tests.test_tokenizer import is_word_character, read_words
+
+WORDS = ["alice", "bob", "carol", "dave", "the", "don't", "naïve", "42", "s", "brien", "x" * 30, "привет"]
+STOPWORDS = frozenset({"the", "she", "don't", "she's", "o"})
+
+pieces = st.sampled_from(
+    [
+        "Alice",
+        "BOB",
+        "the",
+        "The",
+        "she",
+        "She's",
+        "DON’T",
+        "don't",
+        "Alice's",
+        "O'Brien",
+        "naïve",
+        "NAÏVE",
+        "42",
+        "1234",
+        "٣٤",
+        "covid19",
+        "zoe",
+        "rock'n'roll",
+        "you'll've",
+        "ПРИВЕТ",
+        "İ",
+        "'",
+        "’",
+        "—",
+        "😀",
+        "x" * 30,
+        "X" * 31,
+        " ",
+        "\n",
+        "\x00",
+    ]
+)
+texts = st.one_of(
+    st.lists(pieces, max_size=12).map("".join),
+    st.lists(pieces, max_size=12).map(" ".join),
+    st.text(st.characters(exclude_categories=["Cs"]), max_size=20),
+)
+
+
+@pytest.fixture(scope="module")
+def mapping() -> Mapping:
+    return small_mapping(WORDS, k=4)
+
+
+@pytest.fixture(scope="module")
+def vocabulary(mapping: Mapping) -> Vocabulary:
+    return Vocabulary(mapping, STOPWORDS)
+
+
+def read_kinds(text: str, plus: bool) -> list[tuple[str, int]]:
+    """Words and kinds, decided one by one."""
+    found: list[tuple[str, int]] = []
+
+    def decide(word: str) -> int:
+        folded = fold_word(word)
+        if plus and folded in STOPWORDS:
+            return STOPWORD
+        if folded in WORDS:
+            return SAMPLED
+        return NUMBER if word.isdecimal() else UNKNOWN
+
+    position = 0
+    for parts in read_words(text):
+        joined = re.compile("['\u2019]".join(map(re.escape, parts))).search(text, position)
+        assert joined is not None
+        position = joined.end()
+        if len(parts) == 1 or decide(joined[0]) in (STOPWORD, SAMPLED):
+            found.append((joined[0], decide(joined[0])))
+            continue
+        for place, part in enumerate(parts):
+            is_ending = place == len(parts) - 1 and fold_word(part) in ("s", "t", "re", "ve", "ll", "d", "m")
+            found.append((part, ENDING if is_ending else decide(part)))
+    return found
+
+
+def replaced(rows: Sequence[str], mapping: Mapping, vocabulary: Vocabulary, policy: Policy, plus: bool) -> list[str]:
+    table = certify(mapping.sizes, mapping.scores, 1.0)
+    result = replace_words(*join_texts(rows), vocabulary, table, policy, SecureRandomness(), plus=plus)
+    content, bounds = result.text.tobytes(), result.offsets.tolist()
+    return [content[start:end].decode() for start, end in pairwise(bounds)]
+
+
+@settings(max_examples=300)
+@given(rows=st.lists(texts, max_size=6), plus=st.booleans())
+@example(rows=["don", "'t", "Alice", "'s"], plus=True)
+def test_words_are_decided_on_as_they_read(vocabulary: Vocabulary, rows: list[str], plus: bool) -> None:
+    text, offsets = join_texts(rows)
+    tokens = find_tokens(text, offsets, vocabulary, plus=plus)
+    found: list[list[tuple[str, int]]] = [[] for _ in rows]
+    for start, end, row, kind in zip(tokens.starts, tokens.ends, tokens.rows, tokens.kinds, strict=True):
+        found[row].append((text[start:end].tobytes().decode(), int(kind)))
+    assert found == [read_kinds(row, plus) for row in rows]
+
+
+@settings(max_examples=200)
+@given(
+    rows=st.lists(texts, max_size=6),
+    plus=st.booleans(),
+    unknown=st.sampled_from(["keep", "mask", "random"]),
+    numbers=st.sampled_from(["shape", "mask", "keep"]),
+)
+def test_only_words_change_and_as_the_policy_says(
+    mapping: Mapping, vocabulary: Vocabulary, rows: list[str], plus: bool, unknown: str, numbers: str
+) -> None:
+    for before, after in zip(rows, replaced(rows, mapping, vocabulary, Policy(unknown, numbers), plus), strict=True):
+        pattern = ""
+        position = 0
+        for word, kind in read_kinds(before, plus):
+            place = before.index(word, position)
+            pattern += re.escape(before[position:place]) + _allowed(word, kind, mapping, unknown, numbers)
+            position = place + len(word)
+        assert re.fullmatch(pattern + re.escape(before[position:]), after)
+
+
+def _allowed(word: str, kind: int, mapping: Mapping, unknown: str, numbers: str) -> str:
+    anything = "|".join(map(re.escape, mapping.words))
+    if kind == SAMPLED:
+        return f"(?:{'|'.join(map(re.escape, mapping.find_row(word)[0]))})"
+    if kind == UNKNOWN:
+        return {"keep": re.escape(word), "mask": "<unk>", "random": f"(?:{anything})"}[unknown]
+    if kind == NUMBER:
+        return {"keep": re.escape(word), "mask": "<num>", "shape": f"[0-9]{{{len(word)}}}"}[numbers]
+    return re.escape(word)
+
+
+def test_a_draw_picks_the_output_whose_share_it_falls_into(mapping: Mapping, vocabulary: Vocabulary) -> None:
+    """Exactly: for every word and output, the first and the last draw of its share, and the ones beside them."""
+    table = certify(mapping.sizes, mapping.scores, 1.0)
+    start = 0
+    for word, size in enumerate(np.repeat(mapping.sizes, mapping.sizes).tolist()):
+        outputs = [mapping.index[output] for output in mapping.find_row(mapping.words[word])[0]]
+        first = 0
+        for output, weight in zip(outputs, table.weights[start : start + size].tolist(), strict=True):
+            edges = np.array([first, first + weight // 2, first + weight - 1], dtype=np.uint64)
+            assert vocabulary.sample(table, np.full(3, word), edges).tolist() == [output] * 3
+            first += weight
+        assert first == 1 << 64
+        start += size
+
+
+def test_case_can_be_matched(mapping: Mapping, vocabulary: Vocabulary) -> None:
+    rows = ["alice Alice ALICE привет Привет ПРИВЕТ A zoe aLICE"]
+    for _ in range(20):
+        words = replaced(rows, mapping, vocabulary, Policy(unknown="random", case="match"), False)[0].split()
+        for word, shape in zip(words, "lTUlTUTll", strict=True):
+            folded = fold_word(word)
+            assert word == {"l": folded, "T": folded[:1].upper() + folded[1:], "U": folded.upper()}[shape]
+
+
+def test_counts_are_those_of_a_plain_count(mapping: Mapping, vocabulary: Vocabulary) -> None:
+    rows = ["Alice's 1234 naïve the", "", "zoé, She’s", "the the"]
+    table = certify(mapping.sizes, mapping.scores, 1.0)
+    result = replace_words(*join_texts(rows), vocabulary, table, Policy(), SecureRandomness(), plus=True)
+    kinds = [kind for row in rows for _, kind in read_kinds(row, True)]
+    assert result.counts.tolist() == [kinds.count(kind) for kind in range(5)]
+    assert result.sampled_by_row.tolist() == [2, 0, 0, 0]
+    assert result.characters_in_clear == len("s" + "the" + "zoé" + "She’s" + "thethe")
+
+
+def test_digits_are_uniform(mapping: Mapping, vocabulary: Vocabulary) -> None:
+    [result] = replaced(["7777777777" * 2000], mapping, vocabulary, Policy(), False)
+    counts = np.bincount([int(digit) for digit in result], minlength=10)
+    assert len(result) == 20_000
+    assert ((counts - 2000) ** 2 / 2000).sum() < 40  # chi-squared, 9 degrees: about one in 100,000
+
+
+def test_separators_survive_in_a_long_random_text(mapping: Mapping, vocabulary: Vocabulary) -> None:
+    chooser = random.Random(5)
+    alphabet = [chr(code) for code in range(0x250)] + ["中", "😀", "\u0301", "’", "ب", " ", "alice", "the"]
+    rows = ["".join(chooser.choices(alphabet, k=2000)) for _ in range(50)]
+    outputs = replaced(rows, mapping, vocabulary, Policy(unknown="mask", numbers="mask"), False)
+    for before, after in zip(rows, outputs, strict=True):
+        hidden = after.replace("<unk>", "w").replace("<num>", "w")
+        assert _separators(before) == _separators(hidden)
+        kept = {fold_word(word) for parts in read_words(hidden) for word in parts} - {"w"}
+        assert kept <= set(WORDS) | {"don", "t"} | {"s", "t", "re", "ve", "ll", "d", "m"}
+
+
+def _separators(text: str) -> str:
+    """All but words and apostrophes, which a word of the vocabulary may have."""
+    return "".join(c for c in text if not is_word_character(c) and c not in "'\u2019")

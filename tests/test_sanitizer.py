@@ -1,0 +1,149 @@
+"""The sanitizer as Python callers use it."""
+
+import multiprocessing
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from custext_sql import CusTextError, Policy, Sanitizer
+from custext_sql import sanitizer as module
+from custext_sql.certified_table import certify
+from custext_sql.errors import PrivacyWarning
+from custext_sql.mapping import Mapping
+from tests.small_mapping import small_mapping
+from tests.statistics import fits
+
+WORDS = ["alice", "bob", "carol", "dave", "erin", "frank", "grace", "heidi"]
+
+
+@pytest.fixture(scope="module")
+def mapping() -> Mapping:
+    return small_mapping(WORDS, k=4)
+
+
+@pytest.fixture
+def sanitizer(mapping: Mapping) -> Sanitizer:
+    return Sanitizer(mapping, frozenset({"the", "she"}))
+
+
+def draw_many(sanitizer: Sanitizer) -> str:
+    return sanitizer.sanitize(" ".join(WORDS * 20))
+
+
+def test_a_stored_mapping_sanitizes(starter_db: Path) -> None:
+    loaded = Sanitizer.load(starter_db)
+    [text], receipt = loaded.release(["She didn't see 12345 kittens — naïve!"], 1.0, plus=True)
+    assert text is not None
+    assert text.startswith("She didn't ")
+    assert text.endswith(" — naïve!")
+    assert (receipt.words, receipt.sampled, receipt.stopwords, receipt.numbers) == (6, 2, 2, 1)
+    assert (receipt.unknown_kept, receipt.largest_row_eps, receipt.mapping) == (1, 2.0, "starter-euclidean-k20")
+    assert receipt.worst_log_ratio == pytest.approx(0.8136, abs=1e-4)
+
+
+@pytest.mark.parametrize("calibration", ["paper", "tight"])
+def test_draws_follow_the_integer_table_and_the_test_would_notice_a_percent(mapping: Mapping, calibration: str) -> None:
+    """A million draws for every word; the same test rejects a table with 1% moved between two outputs."""
+    drawing = Sanitizer(mapping, frozenset(), calibration=calibration)
+    table = certify(mapping.sizes, mapping.scores, 2.0, calibration)
+    start = 0
+    for word, size in zip(mapping.words, np.repeat(mapping.sizes, mapping.sizes).tolist(), strict=True):
+        outputs = mapping.find_row(word)[0]
+        drawn = drawing.sanitize(f"{word} " * 1_000_000, 2.0).split()
+        counts = [drawn.count(output) for output in outputs]
+        chances = [weight / 2.0**64 for weight in table.weights[start : start + size].tolist()]
+        assert sum(counts) == 1_000_000
+        assert fits(counts, chances)
+        chances[0], chances[1] = chances[0] + 0.01, chances[1] - 0.01
+        assert not fits(counts, chances)
+        start += size
+
+
+def test_equal_rows_and_equal_words_draw_anew(sanitizer: Sanitizer) -> None:
+    rows = sanitizer.sanitize_batch(["alice bob carol dave erin"] * 500, 0.5)
+    assert len(set(rows)) > 200
+    assert len(set(sanitizer.sanitize("alice " * 500, 0.5).split())) == 4
+
+
+def test_threads_draw_independently(sanitizer: Sanitizer) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        results = list(pool.map(lambda _: draw_many(sanitizer), range(64)))
+    assert len(set(results)) == 64
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_processes_draw_independently(sanitizer: Sanitizer, method: str) -> None:
+    draw_many(sanitizer)
+    with multiprocessing.get_context(method).Pool(2) as pool:
+        results = pool.map(draw_many, [sanitizer] * 8, chunksize=1)
+    assert len({*results, draw_many(sanitizer)}) == 9
+
+
+def test_a_sanitizer_travels_by_pickle_without_its_tables(sanitizer: Sanitizer) -> None:
+    sanitizer.sanitize("alice")
+    copy = pickle.loads(pickle.dumps(sanitizer))
+    assert sanitizer._tables
+    assert not copy._tables
+    assert copy.sanitize("alice").isalpha()
+
+
+def test_tables_are_kept_for_the_eps_used_last(sanitizer: Sanitizer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_TABLES", 2)
+    for eps in (1.0, 2.0, 1.0, 3.0):
+        sanitizer.sanitize("alice", eps)
+    assert list(sanitizer._tables) == [1.0, 3.0]
+
+
+def test_none_and_empty_texts_stay(sanitizer: Sanitizer) -> None:
+    texts, receipt = sanitizer.release([None, "", "bob", None])
+    assert texts[0] is None
+    assert texts[1] == ""
+    assert texts[3] is None
+    assert (receipt.rows, receipt.words) == (2, 1)
+    assert sanitizer.sanitize_batch([]) == []
+
+
+def test_blocks_change_nothing_but_the_draws(sanitizer: Sanitizer, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [None if number % 7 == 0 else "x " * number for number in range(50)]
+    monkeypatch.setattr(module, "_BLOCK", 10)
+    assert sanitizer.sanitize_batch(rows) == rows
+    assert sanitizer.release(rows)[1].unknown_kept == sum(number for number in range(50) if number % 7)
+
+
+def test_the_receipt_adds_up(mapping: Mapping) -> None:
+    rows = ["Alice met the 77 zoes", "she's bob's"]
+    for unknown, field in (("keep", "unknown_kept"), ("mask", "unknown_masked"), ("random", "unknown_random")):
+        _, receipt = Sanitizer(mapping, frozenset({"the", "she"}), policy=Policy(unknown)).release(rows, 0.5, plus=True)
+        assert getattr(receipt, field) == 2
+        parts = (receipt.sampled, receipt.stopwords, receipt.numbers, receipt.endings)
+        assert parts == (2, 2, 1, 2)
+        assert receipt.words == sum(parts) + 2 == 9
+        assert (receipt.rows, receipt.eps, receipt.largest_row_eps, receipt.mean_row_eps) == (2, 0.5, 0.5, 0.5)
+
+
+def test_a_seed_repeats_draws_and_warns(mapping: Mapping) -> None:
+    results = []
+    for _ in range(2):
+        with pytest.warns(PrivacyWarning, match="protect nothing"):
+            results.append(draw_many(Sanitizer(mapping, frozenset(), seed=4)))
+    assert results[0] == results[1]
+
+
+def test_bad_parameters_are_named(mapping: Mapping, sanitizer: Sanitizer) -> None:
+    for eps in (0, -1, float("nan"), float("inf"), 101):
+        with pytest.raises(CusTextError, match="eps must lie between"):
+            sanitizer.sanitize("alice", eps)
+    with pytest.raises(CusTextError, match="eps must be a number; found NoneType"):
+        sanitizer.sanitize("alice", None)  # type: ignore[arg-type]
+    with pytest.raises(CusTextError, match="strings or None; found int"):
+        sanitizer.sanitize_batch([3])  # type: ignore[list-item]
+    with pytest.raises(CusTextError, match="paper, strict or a Policy; found 'loose'"):
+        Sanitizer(mapping, frozenset(), policy="loose")
+    with pytest.raises(CusTextError, match="policy: unknown must be one of keep, mask, random; found 'drop'"):
+        Policy(unknown="drop")
+    with pytest.raises(CusTextError, match="paper, tight; found 'loose'"):
+        Sanitizer(mapping, frozenset(), calibration="loose")
