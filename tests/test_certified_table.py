@@ -1,5 +1,6 @@
 """What is made from scores keeps the promise, exactly, whatever the scores; and it is the mechanism of the paper."""
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -73,6 +74,15 @@ def test_weights_are_the_probabilities_of_the_paper(epsilon: float) -> None:
     expected = probabilities(scores, epsilon)
     assert np.abs(table.weights.reshape(20, 20) / 2.0**64 - expected).max() < 1e-15
     assert table.temperatures.tolist() == [epsilon / 2]
+
+
+@pytest.mark.parametrize("epsilon", [0.001, 1.0, 100.0])
+def test_every_weight_but_the_largest_of_a_row_is_rounded_up(epsilon: float) -> None:
+    scores = random_scores(20, "symmetric", 2)
+    weights = certify(np.array([20]), scores.reshape(-1), epsilon).weights.reshape(20, 20).tolist()
+    for row, chances in zip(weights, probabilities(scores, epsilon).tolist(), strict=True):
+        others = [place for place in range(20) if place != row.index(max(row))]
+        assert all(row[place] == max(1, math.ceil(Fraction(chances[place]) * ONE)) for place in others)
 
 
 def test_tight_uses_what_the_paper_leaves(monkeypatch: pytest.MonkeyPatch) -> None:

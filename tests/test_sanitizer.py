@@ -125,6 +125,14 @@ def test_the_receipt_adds_up(mapping: Mapping) -> None:
         assert (receipt.rows, receipt.eps, receipt.largest_row_eps, receipt.mean_row_eps) == (2, 0.5, 0.5, 0.5)
 
 
+def test_words_that_drew_themselves_are_counted(sanitizer: Sanitizer) -> None:
+    rows = [" ".join(WORDS * 5)] * 20
+    texts, receipt = sanitizer.release(rows, 3.0)
+    pairs = zip(" ".join(rows).split(), " ".join(map(str, texts)).split(), strict=True)
+    assert receipt.sampled_unchanged == sum(before == after for before, after in pairs)
+    assert 0 < receipt.sampled_unchanged < receipt.sampled == 800
+
+
 def test_a_seed_repeats_draws_and_warns(mapping: Mapping) -> None:
     results = []
     for _ in range(2):

@@ -2,19 +2,14 @@
 
 import click
 
-from custext_sql.cli.output import json_option, print_json
+from custext_sql.cli.options import calibration_option, eps_option, json_option, mapping_option
+from custext_sql.cli.output import print_json
 
 
 @click.command("audit", short_help="Verify the promise of eps in every group.")
-@click.option("--eps", default=1.0, show_default=True, type=float, help="Privacy budget of a word, 0.001 to 100.")
-@click.option(
-    "--calibration",
-    default="paper",
-    show_default=True,
-    type=click.Choice(["paper", "tight"]),
-    help="How eps sets the temperature: the paper's eps/2, or the largest that keeps the promise.",
-)
-@click.option("--mapping", help="Name of the mapping.  [default: the database's default]")
+@eps_option
+@calibration_option
+@mapping_option
 @json_option
 @click.pass_obj
 def audit_command(db: str | None, eps: float, calibration: str, mapping: str | None, as_json: bool) -> None:

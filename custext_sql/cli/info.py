@@ -4,7 +4,8 @@ from pathlib import Path
 
 import click
 
-from custext_sql.cli.output import again, json_option, print_json, print_table
+from custext_sql.cli.options import json_option
+from custext_sql.cli.output import again, print_json, print_table
 
 
 @click.command("info", short_help="Show what the database holds.")

@@ -4,7 +4,8 @@ import sys
 
 import click
 
-from custext_sql.cli.output import json_option, print_json, print_table
+from custext_sql.cli.options import eps_option, json_option, mapping_option
+from custext_sql.cli.output import print_json, print_table
 
 _WIDTH = 24  # cells of the longest bar
 _EIGHTHS = " ▏▎▍▌▋▊▉"
@@ -12,8 +13,8 @@ _EIGHTHS = " ▏▎▍▌▋▊▉"
 
 @click.command("inspect", short_help="Show what may come out for a word.")
 @click.argument("word")
-@click.option("--mapping", help="Name of the mapping.  [default: the database's default]")
-@click.option("--eps", default=1.0, show_default=True, type=float, help="Privacy budget of a word, 0.001 to 100.")
+@mapping_option
+@eps_option
 @json_option
 @click.pass_obj
 def inspect_command(db: str | None, word: str, mapping: str | None, eps: float, as_json: bool) -> None:

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import click
 
-from custext_sql.cli.output import again, json_option, print_json, progress_bar
+from custext_sql.cli.options import json_option
+from custext_sql.cli.output import again, print_json, progress_bar
 
 _FORMATS = ("glove", "word2vec", "word2vec-binary", "fasttext", "npz", "parquet")
 

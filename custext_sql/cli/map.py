@@ -2,7 +2,8 @@
 
 import click
 
-from custext_sql.cli.output import again, json_option, print_json, progress_bar
+from custext_sql.cli.options import json_option
+from custext_sql.cli.output import again, print_json, progress_bar
 
 
 @click.command("map", short_help="Split words into groups and score them.")

@@ -12,8 +12,6 @@ from typing import Any
 
 import click
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-
 
 def print_json(value: Any) -> None:
     click.echo(to_json(value))

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from custext_sql.cli.output import json_option, print_json, to_json
+from custext_sql.cli.options import calibration_option, eps_option, json_option, mapping_option
+from custext_sql.cli.output import print_json, to_json
 
 if TYPE_CHECKING:
     from custext_sql.receipt import Receipt
@@ -18,7 +19,7 @@ _CHUNK = 1 << 20  # bytes of standard input handled at a time
 
 @click.command("sanitize", short_help="Sanitize a text, or lines.")
 @click.argument("text")
-@click.option("--eps", default=1.0, show_default=True, type=float, help="Privacy budget of a word, 0.001 to 100.")
+@eps_option
 @click.option("--plus", is_flag=True, help="Keep stopwords (CusText+).")
 @click.option(
     "--policy",
@@ -27,14 +28,8 @@ _CHUNK = 1 << 20  # bytes of standard input handled at a time
     type=click.Choice(["paper", "strict"]),
     help="Words outside the vocabulary: keep them and change digits, or mask both.",
 )
-@click.option(
-    "--calibration",
-    default="paper",
-    show_default=True,
-    type=click.Choice(["paper", "tight"]),
-    help="How eps sets the temperature: the paper's eps/2, or the largest that keeps the promise.",
-)
-@click.option("--mapping", help="Name of the mapping.  [default: the database's default]")
+@calibration_option
+@mapping_option
 @click.option("--seed", type=int, metavar="N", help="Repeatable draws, for demonstrations only: they protect nothing.")
 @json_option
 @click.pass_obj

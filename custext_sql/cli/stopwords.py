@@ -2,7 +2,8 @@
 
 import click
 
-from custext_sql.cli.output import json_option, print_json, print_table
+from custext_sql.cli.options import json_option
+from custext_sql.cli.output import print_json, print_table
 
 
 @click.command("stopwords", short_help="Show or add stopword lists.")

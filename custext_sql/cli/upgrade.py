@@ -2,7 +2,8 @@
 
 import click
 
-from custext_sql.cli.output import json_option, print_json
+from custext_sql.cli.options import json_option
+from custext_sql.cli.output import print_json
 
 
 @click.command("upgrade", short_help="Bring an older database up to date.")
