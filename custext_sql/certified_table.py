@@ -31,9 +31,12 @@ class CertifiedTable:
     shrunk: int
 
     @cached_property
-    def thresholds(self) -> Weights:
-        """Cumulative weights of each row, modulo 2**64: a row sums to 2**64, so each begins again at 0."""
-        return np.cumsum(self.weights, dtype=np.uint64)
+    def last_draws(self) -> Weights:
+        """The last of the 64-bit integers that fall to each output, if a row's outputs share them out in order.
+
+        These are cumulative weights less 1, modulo 2**64: since a row sums to 2**64, each begins again at 0.
+        """
+        return np.cumsum(self.weights, dtype=np.uint64) - np.uint64(1)
 
 
 def certify(sizes: Sizes, scores: Units, epsilon: float, calibration: str = "paper") -> CertifiedTable:

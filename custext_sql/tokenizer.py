@@ -82,7 +82,7 @@ def _are_joined(
 
 
 def find_digits(text: Bytes, starts: Places, ends: Places) -> npt.NDArray[np.bool_]:
-    """For each span, none of them empty, whether it consists of decimal digits only, of any script."""
+    """For each span whether it consists of decimal digits only, of any script."""
     is_digit = (text >= ord("0")) & (text <= ord("9"))
     wide = decode_wide(text)
     if wide is not None:
@@ -106,15 +106,19 @@ def find_cases(text: Bytes, starts: Places, ends: Places) -> npt.NDArray[np.int6
 
 
 def count_characters(text: Bytes, starts: Places, ends: Places) -> Places:
-    """How many characters each span has, none of them empty."""
+    """How many characters each span has."""
     return _sums((text & 0xC0) != 0x80, starts, ends)
 
 
 def _sums(flags: npt.NDArray[np.bool_], starts: Places, ends: Places) -> Places:
-    """How many flags are set within each span; spans are in order and do not overlap."""
-    totals = np.zeros(len(flags) + 1, dtype=np.int64)
-    np.cumsum(flags, out=totals[1:])
-    return totals[ends] - totals[starts]
+    """How many flags are set within each span, none of which is empty."""
+    lengths = ends - starts
+    if not len(lengths):
+        return lengths
+    begins = np.cumsum(lengths) - lengths
+    places = np.repeat(starts - begins, lengths)
+    places += np.arange(len(places))
+    return np.add.reduceat(flags[places], begins, dtype=np.int64)
 
 
 @dataclass(frozen=True)

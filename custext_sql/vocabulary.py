@@ -48,16 +48,15 @@ class Vocabulary:
         return self._spellings[case]
 
     def sample(self, table: CertifiedTable, words: Numbers, draws: Draws) -> Numbers:
-        """The replacement of each word: the first output whose threshold exceeds the draw, by bisection of its row."""
-        starts = self._row_starts[words]
-        low, high = starts, starts + self._group_sizes[words] - 1
-        for _ in range(int(self._group_sizes.max() - 1).bit_length()):
-            middle = (low + high) >> 1
-            beyond = draws >= table.thresholds[middle]
-            beyond &= low < high
-            low = np.where(beyond, middle + 1, low)
-            high = np.where(beyond, high, middle)
-        chosen: Numbers = self._group_firsts[words] + (low - starts)
+        """The replacement of each word: the output to which its draw falls, by bisection of the word's row."""
+        starts, last = self._row_starts[words], self._group_sizes[words] - 1
+        before = np.zeros(len(words), dtype=np.int64)  # outputs of the row that lie wholly below the draw
+        step = 1 << int(self._group_sizes.max() - 1).bit_length()
+        while step := step >> 1:
+            middle = np.minimum(before + (step - 1), last)
+            middle += starts
+            before += (draws > table.last_draws[middle]) * step
+        chosen: Numbers = self._group_firsts[words] + before
         return chosen
 
 
