@@ -60,7 +60,7 @@ def _is_loaded(database: Database, name: str) -> bool:
 
 def build_default(path: Path) -> None:
     """Create the user's default database from the shipped vectors, all or nothing."""
-    _log.info("Building the default database from the shipped vectors, once: %s", path)
+    _log.warning("Building the default database from the shipped vectors, once: %s", path)
     try:
         with new_database(path) as draft:
             load_embeddings(draft, NAME, name=NAME)
