@@ -231,6 +231,12 @@ def test_hints_name_the_database_that_was_named(loaded_db: Path) -> None:
     assert f"Next: {quoted} inspect" in run("--db", other, "map", "--embedding", "small", "--k", "4").output
 
 
+def test_the_name_of_the_tool_in_a_sentence_is_no_command(db_path: Path) -> None:
+    with duckdb.connect(db_path) as connection:
+        connection.execute("CREATE TABLE mine (a INTEGER)")
+    assert "; custext keeps its tables in a database of its own" in run("--db", db_path, "info").output
+
+
 def test_the_environment_names_the_database(mapped_db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CUSTEXT_DB", str(mapped_db))
     assert "in small-euclidean-k4" in run("inspect", "bob").output

@@ -65,4 +65,4 @@ def name_database(message: str, db: str | None) -> str:
     """A message in which every command to run names the database that the user named."""
     if db is None:
         return message
-    return re.sub(r"\bcustext (?=[a-z])", lambda _: f"custext --db {shlex.quote(db)} ", message)
+    return re.sub(r"(^|: )custext (?=[a-z])", lambda match: f"{match[1]}custext --db {shlex.quote(db)} ", message)
