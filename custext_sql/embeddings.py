@@ -269,11 +269,11 @@ class _Intake:
         return start, words, batch.vectors if len(rows) == len(batch.vectors) else batch.vectors[rows]
 
     def _check_unicode(self, batch: Batch, rows: list[int]) -> None:
-        try:
-            "".join(batch.words).encode()
-        except UnicodeEncodeError:
-            row = next(row for row in rows if any("\ud800" <= character <= "\udfff" for character in batch.words[row]))
-            raise self._source.error(batch.first + row, "expected valid Unicode, found a lone surrogate") from None
+        for row in rows:
+            try:
+                batch.words[row].encode()
+            except UnicodeEncodeError:
+                raise self._source.error(batch.first + row, "expected valid Unicode, found a lone surrogate") from None
 
     def _check(self, batch: Batch) -> None:
         found = batch.vectors.shape[1]

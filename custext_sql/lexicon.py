@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
-from custext_sql.tokenizer import Bytes, Places, decode_wide, fold_word
+from custext_sql.tokenizer import Bytes, Places, decode_wide, fold_word, join_texts
 
 _KEY = 24  # bytes of a word that its key holds; longer words are compared one by one, and hardly any are
 _SIGMA = 0x3A3  # its lower case depends on what follows
@@ -22,11 +22,9 @@ class Lexicon:
 
     def __init__(self, words: Sequence[str]) -> None:
         self._index = {word: number for number, word in enumerate(words)}
-        encoded = [word.encode() for word in words]
-        text = np.frombuffer(b"".join(encoded), dtype=np.uint8)
-        ends = np.cumsum([len(word) for word in encoded], dtype=np.int64)
-        lengths = np.diff(ends, prepend=0)
-        self._keys = _keys(_padded(text), ends - lengths, lengths)
+        text, offsets = join_texts(words)
+        lengths = np.diff(offsets)
+        self._keys = _keys(_padded(text), offsets[:-1], lengths)
         self._long = self._keys[0][lengths > _KEY]
         self._bits = max(4, int(4 * len(words)).bit_length())
         self._table = np.full((1 << self._bits) + 1, -1, dtype=np.int32)

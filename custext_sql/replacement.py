@@ -59,9 +59,7 @@ def find_tokens(text: Bytes, offsets: Places, vocabulary: Vocabulary, *, plus: b
     stays, every other part is a word of its own.
     """
     parts = find_parts(text, offsets)
-    last = ~parts.joined
-    first = np.ones_like(last)
-    first[1:] = last[:-1]
+    first, last = parts.is_first, parts.is_last
     chain_of = np.cumsum(first) - 1
     starts, ends = parts.starts[first], parts.ends[last]  # of whole words
     several = np.flatnonzero(np.bincount(chain_of, minlength=len(starts)) > 1)

@@ -19,7 +19,8 @@ from custext_sql.randomness import Randomness, SecureRandomness, SeededRandomnes
 from custext_sql.receipt import Receipt, Tally
 from custext_sql.replacement import replace_words
 from custext_sql.stopwords import SHIPPED_LANGUAGE, read_stopwords
-from custext_sql.vocabulary import Vocabulary, join_texts
+from custext_sql.tokenizer import join_texts
+from custext_sql.vocabulary import Vocabulary
 
 _BLOCK = 1 << 18  # bytes handled at a time, so that what is in work stays in the cache
 _TABLES = 16  # compiled tables kept; the least recently used goes

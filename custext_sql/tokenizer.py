@@ -33,10 +33,28 @@ class Parts:
     rows: Places
     joined: npt.NDArray[np.bool_]
 
+    @property
+    def is_last(self) -> npt.NDArray[np.bool_]:
+        """Whether a word ends with this part."""
+        return ~self.joined
+
+    @property
+    def is_first(self) -> npt.NDArray[np.bool_]:
+        """Whether a word begins with this part."""
+        return np.concatenate([np.ones(min(1, len(self.joined)), dtype=bool), ~self.joined[:-1]])
+
 
 def fold_word(word: str) -> str:
     """The form in which a word is stored and looked up: lower case, with ' for the typographic apostrophe."""
     return word.lower().replace("\u2019", "'")
+
+
+def join_texts(texts: Sequence[str]) -> tuple[Bytes, Places]:
+    """Texts end to end in UTF-8, and where each begins and ends."""
+    encoded = [text.encode() for text in texts]
+    offsets = np.zeros(len(encoded) + 1, dtype=np.int64)
+    np.cumsum([len(text) for text in encoded], out=offsets[1:])
+    return np.frombuffer(b"".join(encoded), dtype=np.uint8), offsets
 
 
 def find_parts(text: Bytes, offsets: Places) -> Parts:
@@ -55,16 +73,11 @@ def find_parts(text: Bytes, offsets: Places) -> Parts:
 
 def are_words(tokens: Sequence[str]) -> npt.NDArray[np.bool_]:
     """For each token whether a text that consists of it alone is one word."""
-    encoded = [token.encode() for token in tokens]
-    text = np.frombuffer(b"".join(encoded), dtype=np.uint8)
-    offsets = np.zeros(len(encoded) + 1, dtype=np.int64)
-    np.cumsum([len(token) for token in encoded], out=offsets[1:])
+    text, offsets = join_texts(tokens)
     parts = find_parts(text, offsets)
-    last = ~parts.joined  # the last part of a word
-    first = np.ones_like(last)
-    first[1:] = last[:-1]
-    words = np.bincount(parts.rows[first], minlength=len(encoded))
-    covered = np.zeros(len(encoded), dtype=np.int64)
+    first, last = parts.is_first, parts.is_last
+    words = np.bincount(parts.rows[first], minlength=len(tokens))
+    covered = np.zeros(len(tokens), dtype=np.int64)
     np.add.at(covered, parts.rows[first], parts.ends[last] - parts.starts[first])
     return np.asarray((words == 1) & (covered == np.diff(offsets)))
 

@@ -1,6 +1,6 @@
 """A mapping and a stopword list, laid out for looking up and replacing words a column at a time."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +10,7 @@ from custext_sql.certified_table import CertifiedTable
 from custext_sql.lexicon import Lexicon
 from custext_sql.mapping import Mapping
 from custext_sql.randomness import Draws
-from custext_sql.tokenizer import LOWER, TITLE, UPPER, Bytes, Places
+from custext_sql.tokenizer import LOWER, TITLE, UPPER, Bytes, Places, join_texts
 
 Numbers = npt.NDArray[np.int64]
 
@@ -62,11 +62,3 @@ class Vocabulary:
 
 def _capitalize(word: str) -> str:
     return word[:1].upper() + word[1:]
-
-
-def join_texts(texts: Sequence[str]) -> tuple[Bytes, Places]:
-    """Texts end to end in UTF-8, and where each begins and ends."""
-    encoded = [text.encode() for text in texts]
-    offsets = np.zeros(len(encoded) + 1, dtype=np.int64)
-    np.cumsum([len(text) for text in encoded], out=offsets[1:])
-    return np.frombuffer(b"".join(encoded), dtype=np.uint8), offsets

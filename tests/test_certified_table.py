@@ -85,7 +85,7 @@ def test_every_weight_but_the_largest_of_a_row_is_rounded_up(epsilon: float) -> 
         assert all(row[place] == max(1, math.ceil(Fraction(chances[place]) * ONE)) for place in others)
 
 
-def test_tight_uses_what_the_paper_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tight_uses_what_the_paper_leaves() -> None:
     groups = [random_scores(20, "symmetric", seed) for seed in range(50)]
     sizes, scores = np.full(50, 20), np.concatenate([group.reshape(-1) for group in groups])
     paper, tight = certify(sizes, scores, 1.0), certify(sizes, scores, 1.0, "tight")

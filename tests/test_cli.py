@@ -117,6 +117,7 @@ def test_load_starter_brings_its_mapping(db_path: Path) -> None:
     assert json.loads(run("--db", db_path, "info", "--json").output)["mappings"][0]["fingerprint"] == FINGERPRINT
     assert "(already there)" in run("--db", db_path, "map", "--embedding", "starter", "--k", "20").output
     assert run("--db", db_path, "load", "starter").output == "starter: already there, with its mapping\n"
+    assert run("--db", db_path, "load", "starter", "--json").output == "null\n"
     assert "--format and --member are for files" in run("--db", db_path, "load", "starter", "--member", "x").output
     few = run("--db", db_path, "load", "starter", "--name", "few", "--limit", "3")
     assert "map --embedding few --k 3" in few.output

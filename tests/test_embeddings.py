@@ -132,6 +132,11 @@ def test_a_lone_surrogate_is_refused(db_path: Path, tmp_path: Path) -> None:
         load_embeddings(db_path, tmp_path / "v.npz", name="bad")
 
 
+def test_a_lone_surrogate_in_a_row_that_is_left_out_is_no_fault(db_path: Path, tmp_path: Path) -> None:
+    np.savez(tmp_path / "v.npz", words=np.array(["a", "b\ud800", "c"]), matrix=np.eye(3))
+    assert load_embeddings(db_path, tmp_path / "v.npz", name="v", vocabulary=["a", "c"]).embedding.size == 2
+
+
 def test_a_file_name_that_is_no_unicode_is_shown_as_well_as_can_be(db_path: Path, tmp_path: Path) -> None:
     path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9\n.txt"))
     path.write_text("a 1\nb 2\n")

@@ -8,9 +8,9 @@ import duckdb
 import numpy as np
 import pytest
 
-from custext_sql import build_mapping, load_mapping
+from custext_sql import build_mapping, drop_embedding, load_mapping
 from custext_sql.database import default_path
-from custext_sql.starter import VECTORS, build_default
+from custext_sql.starter import VECTORS, build_default, load_starter
 from custext_sql.starter.format import STEP, pack, unpack
 from custext_sql.starter.make import neighbour_recall, read_whole
 
@@ -66,6 +66,14 @@ def test_the_default_database_is_built_on_first_use_with_a_line_that_says_so(
     caplog.clear()
     load_mapping()
     assert caplog.messages == []
+
+
+def test_the_starter_loads_into_an_empty_database_and_again_after_its_vectors_were_dropped(db_path: Path) -> None:
+    duckdb.connect(db_path).close()
+    assert load_starter(db_path) is not None
+    drop_embedding(db_path, name="starter")
+    assert load_starter(db_path) is not None
+    assert load_starter(db_path) is None
 
 
 def test_a_default_database_that_fails_to_build_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

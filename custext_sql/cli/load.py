@@ -65,11 +65,11 @@ def load_command(
                 replace=replace,
                 progress=progress,
             )
-    if report is None:
-        click.echo(f"{name or NAME}: already there, with its mapping")
-        return
     if as_json:
         print_json(report)
+        return
+    if report is None:
+        click.echo(f"{name or NAME}: already there, with its mapping")
         return
     embedding = report.embedding
     click.echo(

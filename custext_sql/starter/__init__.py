@@ -6,7 +6,7 @@ from collections.abc import Generator
 from importlib.resources import files
 from pathlib import Path
 
-from custext_sql.database import Database, locate, new_database
+from custext_sql.database import Database, new_database
 from custext_sql.embeddings import LoadReport, ShareDone, list_embeddings, load_embeddings
 from custext_sql.errors import DatabaseError
 from custext_sql.mapping_builder import build_mapping
@@ -40,21 +40,21 @@ def open_starter() -> VectorSource:
 def load_starter(
     database: Database = None, *, name: str = NAME, replace: bool = False, progress: ShareDone | None = None
 ) -> LoadReport | None:
-    """Load the shipped vectors and build their mapping of K = 20; None if both are there already."""
+    """Load the shipped vectors, unless they are there, and build their mapping of K = 20; None if none were loaded."""
     report = None
     if replace or not _is_loaded(database, name):
         report = load_embeddings(database, NAME, name=name, replace=replace, progress=progress)
-    built = build_mapping(database, embedding=name, replace=replace)
-    return None if built.already_there else report
+    build_mapping(database, embedding=name, replace=replace)
+    return report
 
 
 def _is_loaded(database: Database, name: str) -> bool:
-    path = locate(database)
-    if not path.exists():
+    try:
+        loaded = {embedding.name: embedding for embedding in list_embeddings(database)}
+    except DatabaseError:  # not there or empty yet; if it is worse, loading will say so
         return False
     with open_starter() as source:
         digest = source.digest()
-    loaded = {embedding.name: embedding for embedding in list_embeddings(path)}
     return name in loaded and (loaded[name].sha256, loaded[name].size) == (digest, WORDS)
 
 

@@ -5,7 +5,6 @@ import sys
 import tempfile
 from pathlib import Path
 
-import numpy as np
 from gensim.models import KeyedVectors
 
 from custext_sql import load_embeddings
@@ -53,5 +52,4 @@ def write_text(path: Path, words: list[str], vectors: Matrix, count: int) -> Pat
 
 
 if __name__ == "__main__":
-    assert np.dtype(np.float32).itemsize == 4
     measure_memory(Path(sys.argv[1]))
