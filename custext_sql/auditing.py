@@ -8,6 +8,7 @@ from custext_sql.certified_table import certify
 from custext_sql.database import Database
 from custext_sql.errors import CertificateError
 from custext_sql.mapping_store import load_mapping
+from custext_sql.mechanism import check_epsilon
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ def audit(
     return Certificate(
         mapping=loaded.info.name,
         fingerprint=loaded.info.fingerprint,
-        eps=table.epsilon,
+        eps=check_epsilon(epsilon),
         calibration=calibration,
         words=len(loaded.words),
         groups=len(loaded.sizes),

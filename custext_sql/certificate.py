@@ -23,6 +23,7 @@ _CELLS = 1 << 22  # weights examined at a time
 
 Weights = npt.NDArray[np.uint64]
 GroupSizes = npt.NDArray[np.int64]
+Epsilons = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -49,11 +50,14 @@ def exp_floor(epsilon: float) -> int:
     return total >> _GUARD
 
 
-def verify_weights(sizes: GroupSizes, weights: Weights, epsilon: float) -> Verdict:
-    """Check every group. `weights` holds a square matrix for each group, row by row, laid end to end."""
+def verify_weights(sizes: GroupSizes, weights: Weights, epsilons: Epsilons) -> Verdict:
+    """Check every group at its epsilon. `weights` holds a square matrix a group, row by row, laid end to end."""
     if weights.dtype != np.uint64 or len(weights) != int((sizes**2).sum()):
         raise ValueError("expected one unsigned 64-bit weight for each pair of words of a group")
-    bound = exp_floor(epsilon)
+    if epsilons.dtype != np.float64 or len(epsilons) != len(sizes):
+        raise ValueError("expected one 64-bit epsilon for each group")
+    distinct, number_of = np.unique(epsilons, return_inverse=True)
+    bounds = [exp_floor(epsilon) for epsilon in distinct.tolist()]
     holds = np.zeros(len(sizes), dtype=bool)
     log_ratios = np.full(len(sizes), math.inf)
     for groups, matrices in _matrices_by_size(sizes, weights):
@@ -62,6 +66,7 @@ def verify_weights(sizes: GroupSizes, weights: Weights, epsilon: float) -> Verdi
         for place, group in enumerate(groups.tolist()):
             if sums_hold[place]:
                 columns = list(zip(largest[place], smallest[place], strict=True))
+                bound = bounds[number_of[group]]
                 holds[group] = all(high << _PRECISION <= bound * low for high, low in columns)
                 log_ratios[group] = max(_log_ratio(high, low) for high, low in columns)
     return Verdict(holds, log_ratios)

@@ -1,7 +1,6 @@
 """Weights that were verified in this process: the only thing that may be sampled from."""
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -22,7 +21,7 @@ class CertifiedTable:
     shrunk: how many groups had to be made anew at a lower temperature.
     """
 
-    epsilon: float
+    epsilons: Floats
     calibration: str
     sizes: Sizes
     weights: Weights
@@ -30,7 +29,6 @@ class CertifiedTable:
     log_ratios: Floats
     shrunk: int
 
-    @cached_property
     def last_draws(self) -> Weights:
         """The last of the 64-bit integers that fall to each output, if a row's outputs share them out in order.
 
@@ -39,37 +37,36 @@ class CertifiedTable:
         return np.cumsum(self.weights, dtype=np.uint64) - np.uint64(1)
 
 
-def certify(sizes: Sizes, scores: Units, epsilon: float, calibration: str = "paper") -> CertifiedTable:
-    """Make the weights of these groups at that epsilon, and verify them.
+def certify(sizes: Sizes, scores: Units, epsilon: float | Floats, calibration: str = "paper") -> CertifiedTable:
+    """Make the weights of these groups, at one epsilon or at one for each group, and verify them.
 
     Where rounding made a group miss the bound, its temperature shrinks in doubling steps, down to 0 (uniform), and it
     is made anew. The result is sound whatever was made, since nothing unverified is returned.
     """
-    epsilon = check_epsilon(epsilon)
-    temperatures = choose_temperatures(sizes, scores, epsilon, calibration)
+    for value in np.unique(epsilon).tolist():
+        check_epsilon(value)
+    epsilons = np.array(np.broadcast_to(np.asarray(epsilon, dtype=np.float64), sizes.shape))
+    temperatures = choose_temperatures(sizes, scores, epsilons, calibration)
     weights = build_weights(sizes, scores, temperatures)
-    verdict = verify_weights(sizes, weights, epsilon)
+    verdict = verify_weights(sizes, weights, epsilons)
     log_ratios = verdict.log_ratios
     failed, step = np.flatnonzero(~verdict.holds), _FIRST_STEP
     shrunk = len(failed)
     while len(failed):
         if step > 1.0:
-            raise CertificateError(int(failed[0]), epsilon)
-        cells = _cells_of(sizes, failed)
+            raise CertificateError(int(failed[0]), float(epsilons[failed[0]]))
+        cells = cells_of(sizes, failed)
         rebuilt = build_weights(sizes[failed], scores[cells], temperatures[failed] * (1.0 - step))
-        verdict = verify_weights(sizes[failed], rebuilt, epsilon)
+        verdict = verify_weights(sizes[failed], rebuilt, epsilons[failed])
         weights[cells], log_ratios[failed] = rebuilt, verdict.log_ratios
         temperatures[failed[verdict.holds]] *= 1.0 - step
         failed, step = failed[~verdict.holds], 2.0 * step
-    return CertifiedTable(epsilon, calibration, sizes, weights, temperatures, _at_most(log_ratios, epsilon), shrunk)
+    at_most = np.minimum(log_ratios, epsilons)  # what integers proved is not denied by the last digit of a logarithm
+    return CertifiedTable(epsilons, calibration, sizes, weights, temperatures, at_most, shrunk)
 
 
-def _cells_of(sizes: Sizes, groups: Sizes) -> Sizes:
+def cells_of(sizes: Sizes, groups: Sizes) -> Sizes:
     """Where the scores and weights of these groups lie."""
-    starts = np.cumsum(sizes**2) - sizes**2
-    return np.concatenate([np.arange(starts[group], starts[group] + sizes[group] ** 2) for group in groups])
-
-
-def _at_most(log_ratios: Floats, epsilon: float) -> Floats:
-    """What integers proved is not denied by the last digit of a logarithm."""
-    return np.minimum(log_ratios, epsilon)
+    starts, lengths = np.cumsum(sizes**2) - sizes**2, sizes[groups] ** 2
+    places = np.repeat(starts[groups] - (np.cumsum(lengths) - lengths), lengths)
+    return places + np.arange(len(places))

@@ -35,5 +35,9 @@ class SettingError(CusTextError):
     """A parameter is outside its range."""
 
 
+class KeyFileError(CusTextError):
+    """A key file cannot be used, or not for what was asked."""
+
+
 class PrivacyWarning(UserWarning):
     """What was asked for is allowed, but weakens the protection."""

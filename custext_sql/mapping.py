@@ -65,14 +65,18 @@ class Mapping:
         """Index in `words` of each word."""
         return {word: index for index, word in enumerate(self.words)}
 
-    def find_row(self, word: str) -> tuple[tuple[str, ...], Units]:
-        """The output words of an input word, in the group's order, and their scores in units."""
+    def find(self, word: str) -> int:
+        """Index in `words` of a word as it may be written."""
         folded = fold_word(word)
         if folded not in self.index:
             close = difflib.get_close_matches(folded, self.words, n=1)
             hint = f"; did you mean {close[0]!r}?" if close else ""
             raise MappingError(f"that word is not in mapping {self.info.name}{hint}")
-        index = self.index[folded]
+        return self.index[folded]
+
+    def find_row(self, word: str) -> tuple[tuple[str, ...], Units]:
+        """The output words of an input word, in the group's order, and their scores in units."""
+        index = self.find(word)
         group = int(np.searchsorted(self.word_starts, index, side="right")) - 1
         size, first = int(self.sizes[group]), int(self.word_starts[group])
         start = int(self.score_starts[group]) + (index - first) * size

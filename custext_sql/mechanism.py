@@ -43,22 +43,22 @@ def probabilities(scores: Units, epsilon: float) -> Floats:
     return _normalized(scores, np.array(check_epsilon(epsilon) / 2.0))
 
 
-def choose_temperatures(sizes: Sizes, scores: Units, epsilon: float, calibration: str = "paper") -> Floats:
-    """For each group the factor t in exp(t * score).
+def choose_temperatures(sizes: Sizes, scores: Units, epsilons: Floats, calibration: str = "paper") -> Floats:
+    """For each group, at its epsilon, the factor t in exp(t * score).
 
     "paper": eps / 2. "tight": the largest in [eps / 2, eps], by bisection, at which no two inputs of the group differ
     by more than eps in the log-probability of any output.
     """
-    temperatures = np.full(len(sizes), check_epsilon(epsilon) / 2.0)
+    temperatures = epsilons / 2.0
     if check_calibration(calibration) == "paper":
         return temperatures
     for groups, matrices in _matrices_by_size(sizes, scores):
-        low, high = temperatures[groups], np.full(len(groups), epsilon)
+        low, high, bound = temperatures[groups], epsilons[groups], epsilons[groups]
         for _ in range(_BISECTIONS):
             middle = (low + high) / 2.0
-            fits = _worst_log_ratios(matrices, middle) <= epsilon
+            fits = _worst_log_ratios(matrices, middle) <= bound
             low, high = np.where(fits, middle, low), np.where(fits, high, middle)
-        temperatures[groups] = np.where(_worst_log_ratios(matrices, high) <= epsilon, high, low)
+        temperatures[groups] = np.where(_worst_log_ratios(matrices, high) <= bound, high, low)
     return temperatures
 
 

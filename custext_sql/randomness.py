@@ -10,12 +10,19 @@ import numpy.typing as npt
 from custext_sql.errors import PrivacyWarning
 
 Draws = npt.NDArray[np.uint64]
+Numbers = npt.NDArray[np.int64]
+
+UNKNOWN_WORD, DIGIT = 1 << 32, (1 << 32) + 1  # stand for what has no number in the vocabulary: any such word or digit
 
 
 class Randomness(Protocol):
-    """A source of uniform 64-bit integers."""
+    """A source of uniform 64-bit integers, one for each word."""
 
-    def draw(self, count: int) -> Draws: ...
+    def draw(self, rows: Numbers, words: Numbers) -> Draws:
+        """A draw for each of these words, given by its row and its number in the vocabulary, in the order of the text.
+
+        All occurrences of a word in a row come in one call.
+        """
 
 
 class SecureRandomness:
@@ -23,8 +30,8 @@ class SecureRandomness:
     row, thread or process, and not by a process that was forked.
     """
 
-    def draw(self, count: int) -> Draws:
-        return np.frombuffer(os.urandom(8 * count), dtype=np.uint64)
+    def draw(self, rows: Numbers, words: Numbers) -> Draws:
+        return np.frombuffer(os.urandom(8 * len(words)), dtype=np.uint64)
 
 
 class SeededRandomness:
@@ -36,5 +43,5 @@ class SeededRandomness:
         )
         self._bits = np.random.PCG64(seed)
 
-    def draw(self, count: int) -> Draws:
-        return np.asarray(self._bits.random_raw(count), dtype=np.uint64)
+    def draw(self, rows: Numbers, words: Numbers) -> Draws:
+        return np.asarray(self._bits.random_raw(len(words)), dtype=np.uint64)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from custext_sql.policy import Policy
 from custext_sql.replacement import ENDING, NUMBER, SAMPLED, STOPWORD, UNKNOWN, Replaced
@@ -43,9 +44,10 @@ class Tally:
         self._counts = np.zeros(5, dtype=np.int64)
         self._rows = self._unchanged = self._clear = self._largest = 0
 
-    def add(self, block: Replaced) -> None:
+    def add(self, block: Replaced, *, missing: npt.NDArray[np.bool_] | None = None) -> None:
+        """Count a block. missing: the rows that have no text."""
         self._counts += block.counts
-        self._rows += len(block.sampled_by_row)
+        self._rows += len(block.sampled_by_row) - (0 if missing is None else int(missing.sum()))
         self._unchanged += block.unchanged
         self._clear += block.characters_in_clear
         self._largest = max(self._largest, int(block.sampled_by_row.max(initial=0)))

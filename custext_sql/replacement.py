@@ -5,10 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from custext_sql.certified_table import CertifiedTable
 from custext_sql.lexicon import FoldedText, Lexicon, fold_text
 from custext_sql.policy import NUMBER_MASK, UNKNOWN_MASK, Policy
-from custext_sql.randomness import Randomness
+from custext_sql.randomness import DIGIT, UNKNOWN_WORD, Randomness
+from custext_sql.row_settings import Flags, RowSettings
+from custext_sql.sampler import Numbers, Sampler
 from custext_sql.tokenizer import (
     LOWER,
     TITLE,
@@ -21,7 +22,7 @@ from custext_sql.tokenizer import (
     find_digits,
     find_parts,
 )
-from custext_sql.vocabulary import Numbers, Vocabulary
+from custext_sql.vocabulary import Vocabulary
 
 SAMPLED, STOPWORD, NUMBER, UNKNOWN, ENDING = range(5)
 
@@ -52,8 +53,8 @@ class Replaced:
     sampled_by_row: npt.NDArray[np.int64]
 
 
-def find_tokens(text: Bytes, offsets: Places, vocabulary: Vocabulary, *, plus: bool) -> Tokens:
-    """Decide on every word: kept stopword (if plus), vocabulary, number, unknown.
+def find_tokens(text: Bytes, offsets: Places, vocabulary: Vocabulary, *, plus: bool | Flags) -> Tokens:
+    """Decide on every word: kept stopword (if plus, of all rows or of its row), vocabulary, number, unknown.
 
     A word with apostrophes that is neither in the vocabulary nor a kept stopword is taken apart: an English ending
     stays, every other part is a word of its own.
@@ -69,8 +70,8 @@ def find_tokens(text: Bytes, offsets: Places, vocabulary: Vocabulary, *, plus: b
     ).astype(np.int64)
     words, whole = found[: len(parts.starts)], found[len(parts.starts) :]
     known = (whole >= 0) & (whole < vocabulary.size)
-    if plus:
-        known |= (whole >= 0) & vocabulary.is_stopword[whole]
+    if np.any(plus):
+        known |= (whole >= 0) & vocabulary.is_stopword[whole] & _at(plus, parts.rows[first][several])
     is_whole = np.zeros(len(starts), dtype=bool)
     is_whole[several[known]] = True
     one = is_whole[chain_of]
@@ -78,14 +79,14 @@ def find_tokens(text: Bytes, offsets: Places, vocabulary: Vocabulary, *, plus: b
     words[first & one] = whole[known]
     is_ending = _find_endings(folded, parts, ~first & last & ~one)
     kept = first | ~one
-    words, starts, token_ends = words[kept], parts.starts[kept], token_ends[kept]
+    words, rows, starts, token_ends = words[kept], parts.rows[kept], parts.starts[kept], token_ends[kept]
     kinds = np.where((words >= 0) & (words < vocabulary.size), np.uint8(SAMPLED), np.uint8(UNKNOWN))
     strange = np.flatnonzero(kinds == UNKNOWN)
     kinds[strange[find_digits(text, starts[strange], token_ends[strange])]] = NUMBER
-    if plus:
-        kinds[(words >= 0) & vocabulary.is_stopword[words]] = STOPWORD
+    if np.any(plus):
+        kinds[(words >= 0) & vocabulary.is_stopword[words] & _at(plus, rows)] = STOPWORD
     kinds[is_ending[kept]] = ENDING
-    return Tokens(starts, token_ends, parts.rows[kept], words, kinds)
+    return Tokens(starts, token_ends, rows, words, kinds)
 
 
 def _find_endings(text: FoldedText, parts: Parts, candidates: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
@@ -99,17 +100,17 @@ def replace_words(
     text: Bytes,
     offsets: Places,
     vocabulary: Vocabulary,
-    table: CertifiedTable,
+    sampler: Sampler,
     policy: Policy,
     randomness: Randomness,
-    *,
-    plus: bool,
+    settings: RowSettings,
 ) -> Replaced:
     """The new texts of a block, everything between words byte for byte as it was."""
-    tokens = find_tokens(text, offsets, vocabulary, plus=plus)
+    tokens = find_tokens(text, offsets, vocabulary, plus=settings.plus)
     sources = _Sources(text, tokens.starts, tokens.ends - tokens.starts)
     sampled = np.flatnonzero(tokens.kinds == SAMPLED)
-    drawn = vocabulary.sample(table, tokens.words[sampled], randomness.draw(len(sampled)))
+    words, rows = tokens.words[sampled], tokens.rows[sampled]
+    drawn = sampler.sample(words, settings.at(rows).epsilon, randomness.draw(rows, words))
     written = _Written(vocabulary, sources, text, tokens, match_case=policy.case == "match")
     written.use(sampled, drawn)
     kept = [np.flatnonzero((tokens.kinds == STOPWORD) | (tokens.kinds == ENDING))]
@@ -117,7 +118,7 @@ def replace_words(
     if policy.unknown == "mask":
         sources.use_one(unknown, _UNKNOWN)
     elif policy.unknown == "random":
-        written.use(unknown, _below(randomness, len(unknown), vocabulary.size))
+        written.use(unknown, _draw_below(vocabulary.size, randomness, tokens.rows[unknown], UNKNOWN_WORD))
     else:
         kept.append(unknown)
     numbers = np.flatnonzero(tokens.kinds == NUMBER)
@@ -125,7 +126,7 @@ def replace_words(
         sources.use_one(numbers, _NUMBER)
     elif policy.numbers == "shape":
         lengths = count_characters(text, tokens.starts[numbers], tokens.ends[numbers])
-        digits = _below(randomness, int(lengths.sum()), 10) + ord("0")
+        digits = _draw_below(10, randomness, np.repeat(tokens.rows[numbers], lengths), DIGIT) + ord("0")
         sources.use_spans(numbers, sources.add(digits.astype(np.uint8)), lengths)
     else:
         kept.append(numbers)
@@ -133,9 +134,9 @@ def replace_words(
     return Replaced(
         *sources.write(tokens, offsets),
         counts=np.bincount(tokens.kinds, minlength=5),
-        unchanged=int((drawn == tokens.words[sampled]).sum()),
+        unchanged=int((drawn == words).sum()),
         characters_in_clear=int(count_characters(text, tokens.starts[clear], tokens.ends[clear]).sum()),
-        sampled_by_row=np.bincount(tokens.rows[sampled], minlength=len(offsets) - 1),
+        sampled_by_row=np.bincount(rows, minlength=len(offsets) - 1),
     )
 
 
@@ -158,9 +159,20 @@ class _Written:
             self._sources.use_words(tokens[chosen], base, spelling.offsets, words[chosen])
 
 
-def _below(randomness: Randomness, count: int, limit: int) -> Numbers:
+def count_sampled(text: Bytes, offsets: Places, vocabulary: Vocabulary, *, plus: bool | Flags) -> Numbers:
+    """How many words of each row would be sampled."""
+    tokens = find_tokens(text, offsets, vocabulary, plus=plus)
+    return np.bincount(tokens.rows[tokens.kinds == SAMPLED], minlength=len(offsets) - 1)
+
+
+def _at(plus: bool | Flags, rows: Places) -> bool | Flags:
+    return plus[rows] if isinstance(plus, np.ndarray) else plus
+
+
+def _draw_below(limit: int, randomness: Randomness, rows: Places, symbol: int) -> Numbers:
     """Whole numbers below a limit; none is likelier than another by more than limit parts in 2**64."""
-    return (randomness.draw(count) % np.uint64(limit)).astype(np.int64)
+    draws = randomness.draw(rows, np.full(len(rows), symbol, dtype=np.int64))
+    return (draws % np.uint64(limit)).astype(np.int64)
 
 
 class _Sources:

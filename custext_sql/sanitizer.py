@@ -1,33 +1,38 @@
 """A batch of texts in, a batch of texts out, and a receipt."""
 
-import threading
-from collections import OrderedDict
+import os
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from custext_sql.certified_table import CertifiedTable, certify
 from custext_sql.database import Database, reading
-from custext_sql.errors import SettingError
+from custext_sql.errors import KeyFileError, SettingError
+from custext_sql.key_file import KeyFile, read_key_file
+from custext_sql.keyed_randomness import KeyedRandomness
 from custext_sql.mapping import Mapping
 from custext_sql.mapping_store import find_mapping, read_mapping
-from custext_sql.mechanism import check_calibration, check_epsilon
 from custext_sql.policy import Policy, choose_policy
 from custext_sql.randomness import Randomness, SecureRandomness, SeededRandomness
 from custext_sql.receipt import Receipt, Tally
-from custext_sql.replacement import replace_words
+from custext_sql.replacement import count_sampled, replace_words
+from custext_sql.row_settings import Epsilon, Plus, RowSettings, check_count, check_settings
+from custext_sql.sampler import Sampler
+from custext_sql.similarity import Floats
 from custext_sql.stopwords import SHIPPED_LANGUAGE, read_stopwords
-from custext_sql.tokenizer import join_texts
+from custext_sql.text_columns import TextColumn, open_column
 from custext_sql.vocabulary import Vocabulary
 
 _BLOCK = 1 << 18  # bytes handled at a time, so that what is in work stays in the cache
-_TABLES = 16  # compiled tables kept; the least recently used goes
 
 
 class Sanitizer:
-    """Replaces words by words of their group. Holds arrays only, no connection; threads may share it."""
+    """Replaces words by words of their group. Holds arrays only, no connection; threads may share it.
+
+    eps is the privacy budget of a word, 0.001 to 100; plus keeps stopwords (CusText+). Without a key they are 1.0 and
+    False where not given, and every draw is made anew from the operating system's secure source. With a key they are
+    those that the key was made for, and a draw depends on the key, the record and the word alone.
+    """
 
     def __init__(
         self,
@@ -36,15 +41,21 @@ class Sanitizer:
         *,
         policy: str | Policy = "paper",
         calibration: str = "paper",
+        key: KeyFile | None = None,
         seed: int | None = None,
     ) -> None:
+        if key is not None and seed is not None:
+            raise SettingError("draws come from a key or from a seed, not from both")
         self.mapping = mapping
         self.policy = choose_policy(policy)
-        self.calibration = check_calibration(calibration)
+        self.key = key
         self._vocabulary = Vocabulary(mapping, stopwords)
+        self._sampler = Sampler(mapping, calibration)
         self._randomness: Randomness = SecureRandomness() if seed is None else SeededRandomness(seed)
-        self._tables: OrderedDict[float, CertifiedTable] = OrderedDict()
-        self._lock = threading.Lock()
+        if key is not None:
+            key.check_setting("fingerprint", mapping.info.fingerprint)
+            key.check_setting("policy", self.policy)
+            key.check_setting("calibration", self.calibration)
 
     @classmethod
     def load(
@@ -52,102 +63,152 @@ class Sanitizer:
         database: Database = None,
         *,
         mapping: str | None = None,
-        policy: str | Policy = "paper",
-        calibration: str = "paper",
-        language: str = SHIPPED_LANGUAGE,
+        policy: str | Policy | None = None,
+        calibration: str | None = None,
+        language: str | None = None,
+        key_file: str | os.PathLike[str] | None = None,
         seed: int | None = None,
     ) -> "Sanitizer":
         """A sanitizer for a stored mapping (default: the database's default one).
 
-        language: of the stopwords that `plus` keeps. Draws come from the operating system's secure source; a seed makes
-        them repeatable, for tests and demonstrations only.
+        policy and calibration: "paper" unless given. language: of the stopwords that `plus` keeps. What is not given
+        comes from the key file, if there is one. A seed makes draws repeatable, for tests and demonstrations only.
         """
+        key = None if key_file is None else read_key_file(key_file)
+        if key is not None:
+            mapping, policy = mapping or key.settings.mapping, policy or key.settings.policy
+            calibration, language = calibration or key.settings.calibration, language or key.settings.language
+            key.check_setting("language", language)
         with reading(database) as connection:
             loaded = read_mapping(connection, find_mapping(connection, mapping))
-            stopwords = read_stopwords(connection, language)
-        return cls(loaded, stopwords, policy=policy, calibration=calibration, seed=seed)
+            stopwords = read_stopwords(connection, language or SHIPPED_LANGUAGE)
+        return cls(loaded, stopwords, policy=policy or "paper", calibration=calibration or "paper", key=key, seed=seed)
 
-    def sanitize(self, text: str, eps: float = 1.0, plus: bool = False) -> str:
-        """One text, sanitized. plus: keep stopwords (CusText+)."""
-        [result] = self.release([text], eps, plus)[0]
-        assert result is not None
-        return result
+    @property
+    def calibration(self) -> str:
+        return self._sampler.calibration
 
-    def sanitize_batch(self, texts: Sequence[str | None], eps: float = 1.0, plus: bool = False) -> list[str | None]:
-        """Texts, sanitized; None stays None."""
-        return self.release(texts, eps, plus)[0]
+    def sanitize(
+        self, text: str, eps: float | None = None, plus: bool | None = None, *, record: str | None = None
+    ) -> str:
+        """One text, sanitized. record: what the text is known by, with a key."""
+        if not isinstance(text, str):
+            raise SettingError(f"the text must be a string; found {type(text).__name__}")
+        [result] = self.sanitize_batch([text], eps, plus, records=None if record is None else [record])
+        return str(result)
+
+    def sanitize_batch(
+        self,
+        texts: Any,
+        eps: Epsilon | None = None,
+        plus: Plus | None = None,
+        *,
+        records: Any = None,
+    ) -> Any:
+        """Texts of a list, NumPy array, pandas or polars Series or Arrow array, sanitized, as the same kind.
+
+        Missing texts stay missing. eps and plus may be given for each text. records: one for each text, with a key.
+        """
+        column, rebuild = open_column(texts)
+        return rebuild(self.sanitize_column(column, eps, plus, records=records))
 
     def release(
-        self, texts: Sequence[str | None], eps: float = 1.0, plus: bool = False
-    ) -> tuple[list[str | None], Receipt]:
+        self, texts: Any, eps: float | None = None, plus: bool | None = None, *, records: Any = None
+    ) -> tuple[Any, Receipt]:
         """Texts, sanitized, and the receipt of what was drawn, let through and spent."""
+        column, rebuild = open_column(texts)
         tally = Tally()
-        return self.sanitize_into(tally, texts, eps, plus), self.receipt(tally, eps)
+        result = self.sanitize_column(column, eps, plus, records=records, tally=tally)
+        return rebuild(result), self.receipt(tally, eps)
 
-    def sanitize_into(
-        self, tally: Tally, texts: Sequence[str | None], eps: float = 1.0, plus: bool = False
-    ) -> list[str | None]:
-        """Texts, sanitized, as a part of a run that `tally` counts."""
-        results: list[str | None] = []
-        for block in _blocks(texts):
-            results += self._sanitize_block(block, eps, plus, tally)
-        return results
+    def distribution(self, word: str, eps: float | None = None) -> dict[str, float]:
+        """What a word may become, and how probably, the likeliest first: the very table that is sampled from."""
+        outputs = self.mapping.find_row(word)[0]
+        weights = self._sampler.row(self.mapping.find(word), self._epsilon(eps))
+        chances = {output: weight / 2.0**64 for output, weight in zip(outputs, weights, strict=True)}
+        return dict(sorted(chances.items(), key=lambda item: -item[1]))
 
-    def receipt(self, tally: Tally, eps: float) -> Receipt:
+    def receipt(self, tally: Tally, eps: float | None = None) -> Receipt:
         """The receipt of what was tallied at that eps."""
-        table = self._table(eps)
+        epsilon = self._epsilon(eps)
         return tally.receipt(
             policy=self.policy,
-            eps=table.epsilon,
+            eps=epsilon,
             mapping=self.mapping.info.name,
             fingerprint=self.mapping.info.fingerprint,
-            worst_log_ratio=float(table.log_ratios.max()),
+            worst_log_ratio=self._sampler.worst_log_ratio(epsilon),
         )
 
-    def _sanitize_block(self, texts: Sequence[str | None], eps: float, plus: bool, tally: Tally) -> list[str | None]:
-        present = [text for text in texts if text is not None]
-        _check_texts(present)
-        replaced = replace_words(
-            *join_texts(present), self._vocabulary, self._table(eps), self.policy, self._randomness, plus=plus
-        )
-        tally.add(replaced)
-        content = replaced.text.tobytes()
-        bounds = replaced.offsets.tolist()
-        new = iter([content[start:end].decode() for start, end in pairwise(bounds)])
-        return [None if text is None else next(new) for text in texts]
+    def sanitize_column(
+        self,
+        column: TextColumn,
+        eps: Epsilon | None = None,
+        plus: Plus | None = None,
+        *,
+        records: Any = None,
+        tally: Tally | None = None,
+    ) -> TextColumn:
+        """A column, sanitized, as a part of a run that `tally` counts."""
+        settings = self._settings(eps, plus, len(column))
+        known_by = self._records(records, len(column))
+        texts, offsets = [np.zeros(0, dtype=np.uint8)], [np.zeros(1, dtype=np.int64)]
+        size = 0
+        for rows, block in _blocks(column):
+            randomness = self._randomness if self.key is None else KeyedRandomness(self.key.key, known_by[rows])
+            replaced = replace_words(
+                block.text, block.offsets, self._vocabulary, self._sampler, self.policy, randomness, settings.at(rows)
+            )
+            if tally is not None:
+                tally.add(replaced, missing=block.missing)
+            texts.append(replaced.text)
+            offsets.append(replaced.offsets[1:] + size)
+            size += len(replaced.text)
+        return TextColumn(np.concatenate(texts), np.concatenate(offsets), column.missing)
 
-    def _table(self, eps: float) -> CertifiedTable:
-        """The verified table for that eps, from the cache if it was used lately."""
-        epsilon = check_epsilon(eps)
-        with self._lock:
-            if epsilon not in self._tables:
-                self._tables[epsilon] = certify(self.mapping.sizes, self.mapping.scores, epsilon, self.calibration)
-                if len(self._tables) > _TABLES:
-                    self._tables.popitem(last=False)
-            self._tables.move_to_end(epsilon)
-            return self._tables[epsilon]
+    def spent(self, column: TextColumn, eps: Epsilon | None = None, plus: Plus | None = None) -> Floats:
+        """What each text spends: the words that are sampled, times eps."""
+        settings = self._settings(eps, plus, len(column))
+        counts = [np.zeros(0, dtype=np.int64)]
+        for rows, block in _blocks(column):
+            counts.append(count_sampled(block.text, block.offsets, self._vocabulary, plus=settings.at(rows).plus))
+        spent: Floats = np.concatenate(counts).astype(np.float64) * settings.epsilon
+        return spent
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Without tables: what another process samples from, it verifies itself."""
-        return {**self.__dict__, "_tables": OrderedDict(), "_lock": None}
+    def _settings(self, eps: Epsilon | None, plus: Plus | None, rows: int) -> RowSettings:
+        """What was given, if it agrees with the key; where nothing was, what the key says, else 1.0 and False."""
+        usual = RowSettings(1.0, False) if self.key is None else self.key.settings.of_rows
+        given = check_settings(usual.epsilon if eps is None else eps, usual.plus if plus is None else plus, rows)
+        if self.key is not None:
+            for epsilon in np.unique(given.epsilon).tolist():
+                self.key.check_setting("eps", epsilon)
+            for keep in np.unique(given.plus).tolist():
+                self.key.check_setting("plus", keep)
+        return given
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._lock = threading.Lock()
+    def _epsilon(self, eps: float | None) -> float:
+        epsilon = self._settings(eps, None, 1).epsilon
+        assert isinstance(epsilon, float)
+        return epsilon
+
+    def _records(self, records: Any, rows: int) -> Sequence[str]:
+        if self.key is None:
+            if records is not None:
+                raise SettingError("records are for keyed draws: load the sanitizer with key_file")
+            return ()
+        if records is None:
+            raise KeyFileError(f"{self.key.path}: draws from a key need a record for each text")
+        known_by = open_column(records)[0]
+        check_count("records", len(known_by), rows)
+        if known_by.missing is not None:
+            raise SettingError(f"a record must be a string; found none at place {int(np.argmax(known_by.missing))}")
+        return [str(record) for record in known_by.to_arrow().to_pylist()]
 
 
-def _blocks(texts: Sequence[str | None]) -> Iterator[Sequence[str | None]]:
-    """Consecutive texts of about _BLOCK characters together."""
-    lengths = np.cumsum([len(text) if isinstance(text, str) else 0 for text in texts])
+def _blocks(column: TextColumn) -> Iterator[tuple[slice, TextColumn]]:
+    """Consecutive rows of about _BLOCK bytes together."""
     start = 0
-    while start < len(texts):
-        before = int(lengths[start - 1]) if start else 0
-        end = max(start + 1, int(np.searchsorted(lengths, before + _BLOCK, side="right")))
-        yield texts[start:end]
-        start = end
-
-
-def _check_texts(texts: Sequence[object]) -> None:
-    for text in texts:
-        if not isinstance(text, str):
-            raise SettingError(f"texts must be strings or None; found {type(text).__name__}")
+    while start < len(column):
+        end = int(np.searchsorted(column.offsets, column.offsets[start] + _BLOCK, side="right")) - 1
+        rows = slice(start, max(start + 1, end))
+        yield rows, column[rows]
+        start = rows.stop

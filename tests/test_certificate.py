@@ -18,7 +18,7 @@ epsilons = st.floats(0.001, 100)
 def verify(matrices: list[list[list[int]]], epsilon: float) -> list[bool]:
     sizes = np.array([len(matrix) for matrix in matrices])
     weights = np.array([cell for matrix in matrices for row in matrix for cell in row], dtype=np.uint64)
-    return list(map(bool, verify_weights(sizes, weights, epsilon).holds))
+    return list(map(bool, verify_weights(sizes, weights, np.full(len(sizes), epsilon)).holds))
 
 
 def largest_partner(low: int, epsilon: float) -> int:
@@ -105,7 +105,7 @@ def test_groups_are_found_wherever_they_lie(monkeypatch: pytest.MonkeyPatch) -> 
 def test_log_ratios_are_reported() -> None:
     quarter = ONE // 4
     sizes, weights = np.array([2]), np.array([quarter, ONE - quarter, 2 * quarter, 2 * quarter], dtype=np.uint64)
-    verdict = verify_weights(sizes, weights, 1.0)
+    verdict = verify_weights(sizes, weights, np.ones(1))
     assert verdict.log_ratios.tolist() == [math.log(2)]
 
 
@@ -114,4 +114,17 @@ def test_log_ratios_are_reported() -> None:
 )
 def test_anything_but_one_integer_a_pair_is_refused(weights: npt.NDArray[np.uint64]) -> None:
     with pytest.raises(ValueError, match="one unsigned 64-bit weight for each pair"):
-        verify_weights(np.array([2]), weights, 1.0)
+        verify_weights(np.array([2]), weights, np.ones(1))
+
+
+@pytest.mark.parametrize("epsilons", [np.ones(2), np.ones(1, dtype=np.float32)])
+def test_anything_but_one_epsilon_a_group_is_refused(epsilons: npt.NDArray[np.float64]) -> None:
+    with pytest.raises(ValueError, match="one 64-bit epsilon for each group"):
+        verify_weights(np.array([2]), np.full(4, 1 << 63, dtype=np.uint64), epsilons)
+
+
+def test_each_group_is_held_to_its_own_epsilon() -> None:
+    quarter = ONE // 4
+    group = [quarter, ONE - quarter, 2 * quarter, 2 * quarter]
+    sizes, weights = np.array([2, 2, 2]), np.array(group * 3, dtype=np.uint64)
+    assert verify_weights(sizes, weights, np.array([0.69, 0.7, 0.1])).holds.tolist() == [False, True, False]

@@ -14,6 +14,7 @@ from custext_sql.certified_table import certify
 from custext_sql.errors import CertificateError, SettingError
 from custext_sql.mechanism import probabilities
 from custext_sql.scoring import UNIT, Units
+from custext_sql.similarity import Floats
 
 ONE = 1 << 64
 calibrations = pytest.mark.parametrize("calibration", ["paper", "tight"])
@@ -96,8 +97,8 @@ def test_tight_uses_what_the_paper_leaves() -> None:
 
 
 def test_a_group_that_fails_is_made_anew_at_a_lower_temperature(monkeypatch: pytest.MonkeyPatch) -> None:
-    def too_hot(sizes: object, scores: object, epsilon: float, calibration: str) -> object:
-        return np.array([epsilon / 2, epsilon * 3, epsilon / 2])
+    def too_hot(sizes: object, scores: object, epsilons: Floats, calibration: str) -> object:
+        return epsilons * [0.5, 3.0, 0.5] if len(epsilons) > 1 else epsilons / 2
 
     monkeypatch.setattr(certified_table, "choose_temperatures", too_hot)
     groups = [random_scores(5, "symmetric", seed).reshape(-1) for seed in range(3)]
@@ -108,6 +109,17 @@ def test_a_group_that_fails_is_made_anew_at_a_lower_temperature(monkeypatch: pyt
     assert table.log_ratios.max() <= 1.0
     single = certify(np.array([5]), groups[0], 1.0)
     assert table.weights[:25].tolist() == single.weights.tolist()
+
+
+@pytest.mark.parametrize("calibration", ["paper", "tight"])
+def test_groups_at_their_own_epsilons_are_those_made_one_by_one(calibration: str) -> None:
+    sizes, epsilons = np.array([5, 3, 5]), np.array([0.5, 4.0, 2.0])
+    groups = [random_scores(size, "symmetric", seed).reshape(-1) for seed, size in enumerate(sizes.tolist())]
+    together = certify(sizes, np.concatenate(groups), epsilons, calibration)
+    single = [certify(sizes[[n]], groups[n], float(epsilons[n]), calibration) for n in range(3)]
+    assert together.weights.tolist() == [weight for table in single for weight in table.weights.tolist()]
+    assert together.log_ratios.tolist() == [float(table.log_ratios[0]) for table in single]
+    assert (together.log_ratios <= epsilons).all()
 
 
 def test_nothing_that_fails_is_handed_out(monkeypatch: pytest.MonkeyPatch) -> None:

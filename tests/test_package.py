@@ -17,7 +17,7 @@ PACKAGE = Path(custext_sql.__path__[0])
 PURE = (
     *("errors", "parameters", "tokenizer", "similarity", "grouping", "scoring", "mapping"),
     *("mechanism", "certificate", "certified_table", "inspection"),
-    *("lexicon", "vocabulary", "policy", "randomness", "replacement", "receipt"),
+    *("lexicon", "vocabulary", "policy", "randomness", "row_settings", "sampler", "replacement", "receipt"),
 )
 
 

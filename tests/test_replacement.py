@@ -10,11 +10,12 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from custext_sql.certified_table import certify
 from custext_sql.mapping import Mapping
 from custext_sql.policy import Policy
 from custext_sql.randomness import SecureRandomness
 from custext_sql.replacement import ENDING, NUMBER, SAMPLED, STOPWORD, UNKNOWN, find_tokens, replace_words
+from custext_sql.row_settings import RowSettings
+from custext_sql.sampler import Sampler
 from custext_sql.tokenizer import fold_word, join_texts
 from custext_sql.vocabulary import Vocabulary
 from tests.small_mapping import small_mapping
@@ -101,8 +102,9 @@ def read_kinds(text: str, plus: bool) -> list[tuple[str, int]]:
 
 
 def replaced(rows: Sequence[str], mapping: Mapping, vocabulary: Vocabulary, policy: Policy, plus: bool) -> list[str]:
-    table = certify(mapping.sizes, mapping.scores, 1.0)
-    result = replace_words(*join_texts(rows), vocabulary, table, policy, SecureRandomness(), plus=plus)
+    settings = RowSettings(1.0, plus)
+    sampler = Sampler(mapping, "paper")
+    result = replace_words(*join_texts(rows), vocabulary, sampler, policy, SecureRandomness(), settings)
     content, bounds = result.text.tobytes(), result.offsets.tolist()
     return [content[start:end].decode() for start, end in pairwise(bounds)]
 
@@ -117,6 +119,17 @@ def test_words_are_decided_on_as_they_read(vocabulary: Vocabulary, rows: list[st
     for start, end, row, kind in zip(tokens.starts, tokens.ends, tokens.rows, tokens.kinds, strict=True):
         found[row].append((text[start:end].tobytes().decode(), int(kind)))
     assert found == [read_kinds(row, plus) for row in rows]
+
+
+@settings(max_examples=100)
+@given(rows=st.lists(st.tuples(texts, st.booleans()), max_size=6))
+def test_stopwords_stay_in_the_rows_that_say_so(vocabulary: Vocabulary, rows: list[tuple[str, bool]]) -> None:
+    text, offsets = join_texts([row for row, _ in rows])
+    tokens = find_tokens(text, offsets, vocabulary, plus=np.array([plus for _, plus in rows], dtype=bool))
+    found: list[list[int]] = [[] for _ in rows]
+    for row, kind in zip(tokens.rows, tokens.kinds, strict=True):
+        found[row].append(int(kind))
+    assert found == [[kind for _, kind in read_kinds(row, plus)] for row, plus in rows]
 
 
 @settings(max_examples=200)
@@ -150,21 +163,6 @@ def _allowed(word: str, kind: int, mapping: Mapping, unknown: str, numbers: str)
     return re.escape(word)
 
 
-def test_a_draw_picks_the_output_whose_share_it_falls_into(mapping: Mapping, vocabulary: Vocabulary) -> None:
-    """Exactly: for every word and output, the first and the last draw of its share, and the ones beside them."""
-    table = certify(mapping.sizes, mapping.scores, 1.0)
-    start = 0
-    for word, size in enumerate(np.repeat(mapping.sizes, mapping.sizes).tolist()):
-        outputs = [mapping.index[output] for output in mapping.find_row(mapping.words[word])[0]]
-        first = 0
-        for output, weight in zip(outputs, table.weights[start : start + size].tolist(), strict=True):
-            edges = np.array([first, first + weight // 2, first + weight - 1], dtype=np.uint64)
-            assert vocabulary.sample(table, np.full(3, word), edges).tolist() == [output] * 3
-            first += weight
-        assert first == 1 << 64
-        start += size
-
-
 def test_case_can_be_matched(mapping: Mapping, vocabulary: Vocabulary) -> None:
     rows = ["alice Alice ALICE привет Привет ПРИВЕТ A zoe aLICE"]
     for _ in range(20):
@@ -176,8 +174,8 @@ def test_case_can_be_matched(mapping: Mapping, vocabulary: Vocabulary) -> None:
 
 def test_counts_are_those_of_a_plain_count(mapping: Mapping, vocabulary: Vocabulary) -> None:
     rows = ["Alice's 1234 naïve the", "", "zoé, She’s", "the the"]
-    table = certify(mapping.sizes, mapping.scores, 1.0)
-    result = replace_words(*join_texts(rows), vocabulary, table, Policy(), SecureRandomness(), plus=True)
+    sampler, settings = Sampler(mapping, "paper"), RowSettings(1.0, True)
+    result = replace_words(*join_texts(rows), vocabulary, sampler, Policy(), SecureRandomness(), settings)
     kinds = [kind for row in rows for _, kind in read_kinds(row, True)]
     assert result.counts.tolist() == [kinds.count(kind) for kind in range(5)]
     assert result.sampled_by_row.tolist() == [2, 0, 0, 0]

@@ -76,8 +76,11 @@ def sanitize_command(
 
 def _sanitize_lines(sanitizer: "Sanitizer", eps: float, plus: bool) -> "Receipt":
     """From standard input to standard output, some lines at a time, each with its end as it is."""
+    import pyarrow as pa
+
     from custext_sql.errors import SourceError
     from custext_sql.receipt import Tally
+    from custext_sql.text_columns import TextColumn
 
     source, target = sys.stdin.buffer, sys.stdout.buffer
     tally = Tally()
@@ -88,8 +91,8 @@ def _sanitize_lines(sanitizer: "Sanitizer", eps: float, plus: bool) -> "Receipt"
         except UnicodeDecodeError:
             wrong = next(place for place, line in enumerate(lines, start=1) if not _is_unicode(line))
             raise SourceError(f"standard input, line {number + wrong}: expected UTF-8") from None
-        for text in sanitizer.sanitize_into(tally, texts, eps, plus):
-            target.write(str(text).encode())
+        column = TextColumn.from_arrow(pa.array(texts, pa.large_string()))
+        target.write(sanitizer.sanitize_column(column, eps, plus, tally=tally).text.tobytes())
         number += len(lines)
     target.flush()
     return sanitizer.receipt(tally, eps)

@@ -1,0 +1,70 @@
+"""Draws that depend on a secret key, the record and the word alone: asked again, they come out the same.
+
+A draw is AES-256 of (digest of the record) xor (number of the word, how often it occurred before in the record), of
+which 64 bits are used. The digest is BLAKE2b of the record under a key of its own; both derive from the file's key.
+Since digests are 128 bits that nobody without the key can foresee, no two blocks of different records meet but by a
+chance of 2**-128 a pair; so draws are as good as independent, also those of one word that occurs twice.
+"""
+
+from collections.abc import Sequence
+from hashlib import blake2b
+
+import numpy as np
+import numpy.typing as npt
+from cryptography.hazmat.primitives.ciphers import Cipher
+from cryptography.hazmat.primitives.ciphers.algorithms import AES256
+from cryptography.hazmat.primitives.ciphers.modes import ECB
+
+from custext_sql.randomness import Draws, Numbers
+
+_BLOCK = 16  # bytes of a block of AES
+
+
+class SecretKey:
+    """The keys that one secret gives, and the name by which it may be known."""
+
+    def __init__(self, secret: bytes) -> None:
+        self._record_key = _derive(secret, b"custext record")
+        self._draw_key = _derive(secret, b"custext draw")
+        self.name = _derive(secret, b"custext name").hex()[:16]
+
+    def digest(self, records: Sequence[str]) -> npt.NDArray[np.uint64]:
+        """Each record as two integers."""
+        key = self._record_key
+        digests = [blake2b(record.encode(), key=key, digest_size=_BLOCK).digest() for record in records]
+        return np.frombuffer(b"".join(digests), dtype="<u8").reshape(-1, 2)
+
+    def encrypt(self, blocks: npt.NDArray[np.uint64]) -> Draws:
+        """The first half of each block, encrypted."""
+        cipher = Cipher(AES256(self._draw_key), ECB()).encryptor()  # no two blocks are equal, and none is released
+        encrypted = cipher.update(blocks.astype("<u8", copy=False).tobytes())
+        return np.frombuffer(encrypted, dtype="<u8")[::2].astype(np.uint64)
+
+
+class KeyedRandomness:
+    """The draws of some rows, whose records are given."""
+
+    def __init__(self, key: SecretKey, records: Sequence[str]) -> None:
+        self._key = key
+        self._digests = key.digest(records)
+
+    def draw(self, rows: Numbers, words: Numbers) -> Draws:
+        blocks = self._digests[rows]
+        blocks[:, 0] ^= words.astype(np.uint64)
+        blocks[:, 1] ^= count_earlier(rows, words).astype(np.uint64)
+        return self._key.encrypt(blocks)
+
+
+def count_earlier(rows: Numbers, words: Numbers) -> Numbers:
+    """For each word how often it occurs before in its row."""
+    pairs = rows << 33 | words
+    order = np.argsort(pairs, kind="stable")
+    is_first = np.append(True, np.diff(pairs[order]) != 0)[: len(pairs)]
+    starts = np.flatnonzero(is_first)
+    earlier = np.empty(len(pairs), dtype=np.int64)
+    earlier[order] = np.arange(len(pairs)) - starts[np.cumsum(is_first) - 1]
+    return earlier
+
+
+def _derive(secret: bytes, purpose: bytes) -> bytes:
+    return blake2b(purpose, key=secret, digest_size=32).digest()
