@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from custext_sql.policy import Policy
     from custext_sql.receipt import Receipt
     from custext_sql.sanitizer import Sanitizer
+    from custext_sql.sql_functions import connect, register
     from custext_sql.stopwords import add_stopwords
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "add_stopwords",
     "audit",
     "build_mapping",
+    "connect",
     "drop_embedding",
     "drop_mapping",
     "inspect_word",
@@ -35,6 +37,7 @@ __all__ = [
     "list_mappings",
     "load_embeddings",
     "load_mapping",
+    "register",
     "use_mapping",
 ]
 
@@ -49,6 +52,7 @@ _HOMES = {
     "policy": ("Policy",),
     "receipt": ("Receipt",),
     "sanitizer": ("Sanitizer",),
+    "sql_functions": ("connect", "register"),
     "stopwords": ("add_stopwords",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}

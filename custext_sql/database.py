@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -183,13 +183,30 @@ def _transaction(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
         connection.close()
 
 
+def attach(connection: duckdb.DuckDBPyConnection, database: Database = None) -> None:
+    """Make a database readable as `custext` on a connection in memory, and its tables without that prefix."""
+    path = locate(database)
+    quoted = str(path).replace("'", "''")
+    _when_free(path, lambda: connection.execute(f"ATTACH '{quoted}' AS custext (READ_ONLY)"))
+    connection.execute("SET search_path = 'memory,custext'")
+
+
 def _connect(path: Path, *, read_only: bool) -> duckdb.DuckDBPyConnection:
     _check_file(path)
+    return _when_free(path, lambda: _open_instance(path, _READ if read_only else _WRITE))
+
+
+def _when_free(path: Path, open_file: Callable[[], duckdb.DuckDBPyConnection]) -> duckdb.DuckDBPyConnection:
+    """Open a file, once no other process has it."""
     deadline = time.monotonic() + _LOCK_PATIENCE
     while True:
         try:
-            return _open_instance(path, _READ if read_only else _WRITE)
+            return open_file()
         except duckdb.Error as error:
+            if "Unique file handle conflict" in str(error):
+                raise DatabaseError(
+                    f"cannot open {path}: this process has it open already; close that connection first"
+                ) from None
             if "lock" not in str(error).lower():
                 raise DatabaseError(f"cannot open {path}: {_first_line(error)}") from None
             if time.monotonic() > deadline:
@@ -216,7 +233,7 @@ def _open_instance(path: Path, wanted: dict[str, Any]) -> duckdb.DuckDBPyConnect
         except duckdb.ConnectionException as error:
             if "different configuration" not in str(error):
                 raise
-    raise DatabaseError(f"cannot open {path}: this process has it open already, with other settings")
+    raise DatabaseError(f"cannot open {path}: this process has it open already; close that connection first")
 
 
 def _first_line(error: Exception) -> str:

@@ -50,8 +50,11 @@ def _check_epsilons(epsilon: Any, rows: int) -> float | Floats:
     except (TypeError, ValueError):
         raise SettingError("eps must be numbers, one for each text") from None
     check_count("eps", len(values), rows)
-    distinct = [check_epsilon(value) for value in np.unique(values).tolist()]
-    return distinct[0] if len(distinct) == 1 else values
+    if len(values) and (values == values[0]).all():
+        return check_epsilon(float(values[0]))
+    for value in np.unique(values).tolist():
+        check_epsilon(value)
+    return values
 
 
 def _check_plus(plus: Any, rows: int) -> bool | Flags:

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator, Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,7 @@ class Sanitizer:
         self.mapping = mapping
         self.policy = choose_policy(policy)
         self.key = key
+        self._stopwords = stopwords
         self._vocabulary = Vocabulary(mapping, stopwords)
         self._sampler = Sampler(mapping, calibration)
         self._randomness: Randomness = SecureRandomness() if seed is None else SeededRandomness(seed)
@@ -83,6 +85,19 @@ class Sanitizer:
             loaded = read_mapping(connection, find_mapping(connection, mapping))
             stopwords = read_stopwords(connection, language or SHIPPED_LANGUAGE)
         return cls(loaded, stopwords, policy=policy or "paper", calibration=calibration or "paper", key=key, seed=seed)
+
+    def with_fresh_draws(self) -> "Sanitizer":
+        """This one without its key."""
+        other = copy(self)
+        other.key = None
+        return other
+
+    @property
+    def identity(self) -> tuple[object, ...]:
+        """Equal for sanitizers that do the same."""
+        info = self.mapping.info
+        key = None if self.key is None else (self.key.path, self.key.key.name)
+        return info.name, info.fingerprint, self._stopwords, self.policy, self.calibration, key
 
     @property
     def calibration(self) -> str:
@@ -165,7 +180,7 @@ class Sanitizer:
             size += len(replaced.text)
         return TextColumn(np.concatenate(texts), np.concatenate(offsets), column.missing)
 
-    def spent(self, column: TextColumn, eps: Epsilon | None = None, plus: Plus | None = None) -> Floats:
+    def spend(self, column: TextColumn, eps: Epsilon | None = None, plus: Plus | None = None) -> Floats:
         """What each text spends: the words that are sampled, times eps."""
         settings = self._settings(eps, plus, len(column))
         counts = [np.zeros(0, dtype=np.int64)]

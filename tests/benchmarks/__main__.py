@@ -4,7 +4,7 @@ import os
 import sys
 from importlib import import_module
 
-NAMES = ("loading", "grouping")
+NAMES = ("loading", "grouping", "sanitizing")
 
 
 def main() -> None:

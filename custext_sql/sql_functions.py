@@ -1,0 +1,151 @@
+"""The functions inside DuckDB: custext_sanitize, custext_sanitize_keyed, custext_epsilon.
+
+A function belongs to a database instance, not to a connection: every connection of the instance sees it, and it
+outlives the one it was made on. So all functions of an instance share one holder, which `register` finds and refills.
+"""
+
+import itertools
+import os
+import threading
+from dataclasses import dataclass
+from typing import Any
+from weakref import WeakValueDictionary
+
+import duckdb
+import pyarrow as pa
+from duckdb.func import FunctionNullHandling, PythonUDFType
+
+from custext_sql.database import Database, attach
+from custext_sql.errors import KeyFileError, SettingError
+from custext_sql.policy import Policy
+from custext_sql.sanitizer import Sanitizer
+from custext_sql.text_columns import TextColumn
+
+_FINDER = "custext_registration"  # a function that tells an instance's number
+
+
+@dataclass(frozen=True)
+class _Served:
+    """What the functions of an instance use now."""
+
+    fresh: Sanitizer
+    keyed: Sanitizer | None
+
+
+class _Holder:
+    """The functions of one database instance."""
+
+    def __init__(self, served: _Served) -> None:
+        self.served = served
+        self.number = next(_numbers)
+
+    def sanitize(self, text: pa.ChunkedArray, eps: pa.ChunkedArray, plus: pa.ChunkedArray) -> pa.Array:
+        column = TextColumn.from_arrow(text)
+        return self.served.fresh.sanitize_column(column, _values(eps, "eps"), _values(plus, "plus")).to_arrow()
+
+    def sanitize_keyed(self, text: pa.ChunkedArray, record: pa.ChunkedArray) -> pa.Array:
+        keyed = self.served.keyed
+        if keyed is None:
+            raise KeyFileError("custext_sanitize_keyed needs a key: register(connection, key_file=PATH)")
+        if record.null_count:
+            raise SettingError("record must not be NULL: it is what a text is known by")
+        return keyed.sanitize_column(TextColumn.from_arrow(text), records=record).to_arrow()
+
+    def spend(self, text: pa.ChunkedArray, eps: pa.ChunkedArray, plus: pa.ChunkedArray) -> pa.Array:
+        column = TextColumn.from_arrow(text)
+        spent = self.served.fresh.spend(column, _values(eps, "eps"), _values(plus, "plus"))
+        return pa.array(spent, mask=column.missing)
+
+    def create_functions(self, connection: duckdb.DuckDBPyConnection) -> None:
+        self.functions = {  # kept: DuckDB itself does not hold on to a function once the connection is closed
+            "custext_sanitize": (self.sanitize, ["VARCHAR", "DOUBLE", "BOOLEAN"], "VARCHAR"),
+            "custext_sanitize_keyed": (self.sanitize_keyed, ["VARCHAR", "VARCHAR"], "VARCHAR"),
+            "custext_epsilon": (self.spend, ["VARCHAR", "DOUBLE", "BOOLEAN"], "DOUBLE"),
+        }
+        for name, (function, parameters, result) in self.functions.items():
+            connection.create_function(  # type: ignore[call-overload]
+                name,
+                function,
+                parameters,
+                result,
+                type=PythonUDFType.ARROW,
+                null_handling=FunctionNullHandling.SPECIAL,
+                side_effects=True,  # else DuckDB folds constants and merges calls, and rows would share a draw
+            )
+        self.find = lambda: self.number
+        connection.create_function(_FINDER, self.find, [], "BIGINT", side_effects=True)
+
+
+_holders: dict[int, _Holder] = {}  # there is no telling when an instance is gone; its functions are small,
+_sanitizers: WeakValueDictionary[object, Sanitizer] = WeakValueDictionary()  # and equal sanitizers are shared
+_numbers = itertools.count(1)
+_lock = threading.Lock()
+
+
+def connect(
+    database: Database = None,
+    *,
+    mapping: str | None = None,
+    policy: str | Policy | None = None,
+    calibration: str | None = None,
+    key_file: str | os.PathLike[str] | None = None,
+    config: dict[str, Any] | None = None,
+) -> duckdb.DuckDBPyConnection:
+    """A DuckDB connection in memory with the functions registered and the custext database attached, as `custext`.
+
+    The database is attached for reading only, so that other processes can read it too; its tables and macros are found
+    without a prefix, and what is created without one lives in memory. config: DuckDB's own settings. Close the
+    connection before the custext database is written to.
+    """
+    connection = duckdb.connect(config=config or {})
+    try:
+        register(connection, database, mapping=mapping, policy=policy, calibration=calibration, key_file=key_file)
+        attach(connection, database)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def register(
+    connection: duckdb.DuckDBPyConnection,
+    database: Database = None,
+    *,
+    mapping: str | None = None,
+    policy: str | Policy | None = None,
+    calibration: str | None = None,
+    key_file: str | os.PathLike[str] | None = None,
+) -> None:
+    """Make the functions available on every connection of the database instance that this one belongs to.
+
+    Once more on the same instance, from whichever of its connections, replaces what they use. The settings are those
+    of Sanitizer.load. Nothing in the instance's own database changes, so it may be open for reading only.
+    """
+    sanitizer = Sanitizer.load(database, mapping=mapping, policy=policy, calibration=calibration, key_file=key_file)
+    with _lock, connection.cursor() as own:  # not in the caller's transaction, whose end could undo half of it
+        served = _Served(_share(sanitizer.with_fresh_draws()), None if sanitizer.key is None else _share(sanitizer))
+        holder = _find_holder(own)
+        if holder is not None:
+            holder.served = served
+            return
+        holder = _Holder(served)
+        holder.create_functions(own)
+        _holders[holder.number] = holder
+
+
+def _share(sanitizer: Sanitizer) -> Sanitizer:
+    return _sanitizers.setdefault(sanitizer.identity, sanitizer)
+
+
+def _find_holder(connection: duckdb.DuckDBPyConnection) -> _Holder | None:
+    try:
+        [(number,)] = connection.execute(f"SELECT {_FINDER}()").fetchall()
+    except duckdb.CatalogException:
+        return None
+    return _holders[number]
+
+
+def _values(array: pa.ChunkedArray, name: str) -> Any:
+    if array.null_count:
+        raise SettingError(f"{name} must not be NULL: the text of that row would be lost")
+    return array.to_numpy()

@@ -1,0 +1,161 @@
+"""Sanitizing inside DuckDB, against the published code's way and DuckDB's own functions; keys, eps columns, memory."""
+
+import os
+import subprocess
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+
+import duckdb
+import numpy as np
+
+from custext_sql import Sanitizer, connect
+from custext_sql.key_file import KeySettings, write_key_file
+from custext_sql.starter import load_starter
+from tests.benchmarks.measuring import best_time, peak_megabytes, real_vectors
+
+ROWS = 1_000_000
+LARGE = 10_000_000
+DISTINCT = 10_000
+SAMPLE = 20_000  # words given to the slow method, whose speed does not depend on how many
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        database = folder / "custext.duckdb"
+        load_starter(database)
+        sanitizer = Sanitizer.load(database)
+        settings = KeySettings(
+            sanitizer.mapping.info.name,
+            sanitizer.mapping.info.fingerprint,
+            1.0,
+            True,
+            sanitizer.policy,
+            sanitizer.calibration,
+            "english",
+        )
+        write_key_file(folder / "key", settings)
+        connection = connect(database, key_file=folder / "key")
+        short, long = read_corpora()
+        for title, texts, copies in (
+            ("sentences", short, -(-ROWS // len(short))),
+            ("reviews", long, max(1, 4000 // len(long))),
+        ):
+            compare(connection, sanitizer, title, texts, copies)
+        vary_eps(connection, short)
+        connection.close()
+        subprocess.run([sys.executable, "-m", "tests.benchmarks.sanitizing", str(folder)], check=True)
+
+
+def compare(
+    connection: duckdb.DuckDBPyConnection, sanitizer: Sanitizer, title: str, texts: list[str], copies: int
+) -> None:
+    connection.execute("CREATE OR REPLACE TEMP TABLE texts (id INTEGER, text VARCHAR)")
+    connection.execute(
+        "INSERT INTO texts SELECT row_number() OVER (), text FROM (SELECT unnest(?) AS text), range(?)", [texts, copies]
+    )
+    [(rows, size)] = connection.execute("SELECT count(*), sum(strlen(text)) FROM texts").fetchall()
+    words = sanitizer.release(texts, 1.0, True)[1].words * copies
+    print(f"\nsanitizing {rows:,} {title}, {words / 1e6:.1f} million words, {size / 1e6:.0f} MB; million words a second")
+
+    def speed(expression: str, threads: int = 1) -> float:
+        connection.execute(f"SET threads = {threads}")
+        query = f"SELECT max(strlen({expression})) FROM texts"
+        return words / best_time(lambda: connection.execute(query).fetchall()) / 1e6
+
+    sample = " ".join(texts).split()[:SAMPLE]
+    naive = SAMPLE / best_time(lambda: choose_word_by_word(sanitizer, sample)) / 1e6
+    one, two = speed("custext_sanitize(text, 1.0, true)"), speed("custext_sanitize(text, 1.0, true)", 2)
+    keyed = speed("custext_sanitize_keyed(text, id::VARCHAR)")
+    split, lower = speed("string_split(text, ' ')[1]"), speed("lower(text)")
+    print(f"  numpy.random.choice, word by word  {naive:8.3f}")
+    print(f"  custext_sanitize, one thread       {one:8.2f}  {one / naive:.0f}x that")
+    print(f"  custext_sanitize, two threads      {two:8.2f}  {two / one:.2f}x one thread")
+    print(f"  custext_sanitize_keyed, one thread {keyed:8.2f}  {keyed / one:.2f} of fresh draws")
+    print(f"  DuckDB's string_split, one thread  {split:8.1f}  {split / one:.1f}x ours")
+    print(f"  DuckDB's lower, one thread         {lower:8.1f}  {lower / one:.1f}x ours", flush=True)
+
+
+def choose_word_by_word(sanitizer: Sanitizer, words: list[str]) -> list[str]:
+    """What the published code does, with its tables made beforehand."""
+    if not _prepared:
+        mapping = sanitizer.mapping
+        for word in set(words) & set(mapping.words):
+            chances = sanitizer.distribution(word, 1.0)
+            _prepared[word] = (list(chances), list(chances.values()))
+    random = np.random
+    return [str(random.choice(_prepared[w][0], 1, p=_prepared[w][1])[0]) if w in _prepared else w for w in words]
+
+
+_prepared: dict[str, tuple[list[str], list[float]]] = {}
+
+
+def vary_eps(connection: duckdb.DuckDBPyConnection, texts: list[str]) -> None:
+    connection.execute("CREATE OR REPLACE TEMP TABLE texts (text VARCHAR, eps DOUBLE)")
+    connection.execute(
+        f"INSERT INTO texts SELECT text, 0.5 + row_number() OVER () / {DISTINCT} FROM (SELECT unnest(?) AS text)",
+        [(texts * (1 + DISTINCT // len(texts)))[:DISTINCT]],
+    )
+    connection.execute("SET threads = 1")
+
+    def seconds(eps: str) -> float:
+        query = f"SELECT max(strlen(custext_sanitize(text, {eps}, true))) FROM texts"
+        return best_time(lambda: connection.execute(query).fetchall(), runs=2)
+
+    [(distinct,)] = connection.execute("SELECT count(DISTINCT eps) FROM texts").fetchall()
+    one, many = seconds("1.0"), seconds("eps")
+    print(f"\nsanitizing {DISTINCT:,} sentences")
+    print(f"  one eps                 {one:6.2f} s")
+    print(f"  {distinct:,} distinct eps     {many:6.2f} s  each verified for the groups that occur", flush=True)
+
+
+def read_corpora() -> tuple[list[str], list[str]]:
+    """Sentences and long texts: those of CUSTEXT_DATA, else words drawn at random."""
+    if folder := os.environ.get("CUSTEXT_DATA"):
+        with zipfile.ZipFile(Path(folder) / "sentence_polarity.zip") as archive:
+            halves = [archive.read(f"sentence_polarity/rt-polarity.{kind}").decode("latin-1") for kind in ("neg", "pos")]
+        with zipfile.ZipFile(Path(folder) / "movie_reviews.zip") as archive:
+            names = [name for name in archive.namelist() if name.endswith(".txt")]
+            long = [archive.read(name).decode() for name in names]
+        return [line for half in halves for line in half.splitlines() if line], long
+    words = np.array(real_vectors()[0])
+    chosen = np.random.default_rng(0).zipf(1.2, size=400_000) % len(words)
+    return [" ".join(part) for part in np.split(words[chosen], 20_000)], [
+        " ".join(part) for part in np.split(words[chosen], 500)
+    ]
+
+
+def measure_memory(folder: Path) -> None:
+    texts, _ = read_corpora()
+    source, target = folder / "large.parquet", folder / "sanitized.parquet"
+    with duckdb.connect(config={"memory_limit": "1GB"}) as writer:
+        writer.execute("CREATE TABLE texts (text VARCHAR)")
+        writer.execute("INSERT INTO texts SELECT unnest(?)", [texts])
+        copies = -(-LARGE // len(texts))
+        writer.execute(
+            f"COPY (SELECT text FROM range({copies}), texts LIMIT {LARGE}) TO '{source}' (FORMAT parquet)"
+        )
+    subprocess.run([sys.executable, "-m", "tests.benchmarks.sanitizing", str(source), str(target)], check=True)
+
+
+def stream(source: Path, target: Path) -> None:
+    times: list[float] = []
+    config = {"memory_limit": "400MB", "threads": 2, "preserve_insertion_order": False}
+    with connect(source.parent / "custext.duckdb", config=config) as connection:
+        query = f"COPY (SELECT custext_sanitize(text, 1.0, true) AS text FROM '{source}') TO '{target}' (FORMAT parquet)"
+        peak = peak_megabytes(lambda: times.append(best_time(lambda: connection.execute(query), runs=1)))
+        [(rows,)] = connection.execute(f"SELECT count(*) FROM '{target}'").fetchall()
+    status = Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0]
+    print(f"\nsanitizing {rows:,} sentences, Parquet to Parquet, two threads, memory_limit = '400MB'")
+    print(f"  {times[0]:.0f} s, {int(status) / 1024:.0f} MB of resident memory at most, {peak:.0f} MB of it for the query")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 2:
+        stream(Path(sys.argv[1]), Path(sys.argv[2]))
+    elif len(sys.argv) > 1:
+        measure_memory(Path(sys.argv[1]))
+    else:
+        main()
