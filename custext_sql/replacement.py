@@ -5,23 +5,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from custext_sql.lexicon import FoldedText, Lexicon, fold_text
+from custext_sql.encoded_text import Bytes, EncodedText, Flags, Places, spread_out
+from custext_sql.lexicon import Lexicon, fold_text
 from custext_sql.policy import NUMBER_MASK, UNKNOWN_MASK, Policy
 from custext_sql.randomness import DIGIT, UNKNOWN_WORD, Randomness
-from custext_sql.row_settings import Flags, RowSettings
+from custext_sql.row_settings import RowSettings
 from custext_sql.sampler import Numbers, Sampler
-from custext_sql.tokenizer import (
-    LOWER,
-    TITLE,
-    UPPER,
-    Bytes,
-    Parts,
-    Places,
-    count_characters,
-    find_cases,
-    find_digits,
-    find_parts,
-)
+from custext_sql.tokenizer import LOWER, TITLE, UPPER, find_cases, find_digits, find_parts
 from custext_sql.vocabulary import Vocabulary
 
 SAMPLED, STOPWORD, NUMBER, UNKNOWN, ENDING = range(5)
@@ -37,7 +27,7 @@ class Tokens:
     starts: Places
     ends: Places
     rows: Places
-    words: Numbers
+    words: npt.NDArray[np.int32]
     kinds: npt.NDArray[np.uint8]
 
 
@@ -53,47 +43,45 @@ class Replaced:
     sampled_by_row: npt.NDArray[np.int64]
 
 
-def find_tokens(text: Bytes, offsets: Places, vocabulary: Vocabulary, *, plus: bool | Flags) -> Tokens:
+def find_tokens(text: EncodedText, offsets: Places, vocabulary: Vocabulary, *, plus: bool | Flags) -> Tokens:
     """Decide on every word: kept stopword (if plus, of all rows or of its row), vocabulary, number, unknown.
 
     A word with apostrophes that is neither in the vocabulary nor a kept stopword is taken apart: an English ending
     stays, every other part is a word of its own.
     """
     parts = find_parts(text, offsets)
-    first, last = parts.is_first, parts.is_last
-    chain_of = np.cumsum(first) - 1
-    starts, ends = parts.starts[first], parts.ends[last]  # of whole words
-    several = np.flatnonzero(np.bincount(chain_of, minlength=len(starts)) > 1)
     folded = fold_text(text)
-    found = vocabulary.lexicon.find(
-        folded, np.concatenate([parts.starts, starts[several]]), np.concatenate([parts.ends, ends[several]])
-    ).astype(np.int64)
-    words, whole = found[: len(parts.starts)], found[len(parts.starts) :]
-    known = (whole >= 0) & (whole < vocabulary.size)
+    starts, ends, rows = parts.starts, parts.ends, parts.rows
+    words = vocabulary.lexicon.find(folded, starts, ends)
+    endings = np.zeros(0, dtype=np.int64)
+    if len(parts.joined):
+        first, last = _find_chains(parts.joined)
+        whole = vocabulary.lexicon.find(folded, starts[first], ends[last])
+        known = (whole >= 0) & (whole < vocabulary.size)
+        if np.any(plus):
+            known |= vocabulary.is_stopword[whole] & _at(plus, rows[first])
+        words[first[known]], ends[first[known]] = whole[known], ends[last[known]]
+        apart = last[~known]
+        endings = apart[_ENDINGS.find(folded, starts[apart], ends[apart]) >= 0]
+        swallowed = spread_out(first[known] + 1, last[known] - first[known])
+        kept = np.ones(len(starts), dtype=bool)
+        kept[swallowed] = False
+        endings -= np.searchsorted(swallowed, endings)
+        places = np.flatnonzero(kept)
+        starts, ends, rows, words = starts.take(places), ends.take(places), rows.take(places), words.take(places)
+    kinds = (words.view(np.uint32) >= vocabulary.size).view(np.uint8) * np.uint8(UNKNOWN)
+    strange = np.flatnonzero(kinds)
+    kinds[strange[find_digits(text, starts[strange], ends[strange])]] = NUMBER
     if np.any(plus):
-        known |= (whole >= 0) & vocabulary.is_stopword[whole] & _at(plus, parts.rows[first][several])
-    is_whole = np.zeros(len(starts), dtype=bool)
-    is_whole[several[known]] = True
-    one = is_whole[chain_of]
-    token_ends = np.where(one, ends[chain_of], parts.ends)
-    words[first & one] = whole[known]
-    is_ending = _find_endings(folded, parts, ~first & last & ~one)
-    kept = first | ~one
-    words, rows, starts, token_ends = words[kept], parts.rows[kept], parts.starts[kept], token_ends[kept]
-    kinds = np.where((words >= 0) & (words < vocabulary.size), np.uint8(SAMPLED), np.uint8(UNKNOWN))
-    strange = np.flatnonzero(kinds == UNKNOWN)
-    kinds[strange[find_digits(text, starts[strange], token_ends[strange])]] = NUMBER
-    if np.any(plus):
-        kinds[(words >= 0) & vocabulary.is_stopword[words] & _at(plus, rows)] = STOPWORD
-    kinds[is_ending[kept]] = ENDING
-    return Tokens(starts, token_ends, rows, words, kinds)
+        np.putmask(kinds, vocabulary.is_stopword.take(words) & _at(plus, rows), STOPWORD)
+    kinds[endings] = ENDING
+    return Tokens(starts, ends, rows, words, kinds)
 
 
-def _find_endings(text: FoldedText, parts: Parts, candidates: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-    places = np.flatnonzero(candidates)
-    found = np.zeros(len(candidates), dtype=bool)
-    found[places[_ENDINGS.find(text, parts.starts[places], parts.ends[places]) >= 0]] = True
-    return found
+def _find_chains(joined: Places) -> tuple[Places, Places]:
+    """The first and the last part of each word that has several, from the parts that are joined to the next."""
+    breaks = np.flatnonzero(np.diff(joined) > 1)
+    return joined[np.append(0, breaks + 1)], joined[np.append(breaks, len(joined) - 1)] + 1
 
 
 def replace_words(
@@ -106,36 +94,37 @@ def replace_words(
     settings: RowSettings,
 ) -> Replaced:
     """The new texts of a block, everything between words byte for byte as it was."""
-    tokens = find_tokens(text, offsets, vocabulary, plus=settings.plus)
+    encoded = EncodedText(text)
+    tokens = find_tokens(encoded, offsets, vocabulary, plus=settings.plus)
     sources = _Sources(text, tokens.starts, tokens.ends - tokens.starts)
     sampled = np.flatnonzero(tokens.kinds == SAMPLED)
-    words, rows = tokens.words[sampled], tokens.rows[sampled]
+    words, rows = tokens.words.take(sampled).astype(np.int64), tokens.rows.take(sampled)
     drawn = sampler.sample(words, settings.at(rows).epsilon, randomness.draw(rows, words))
-    written = _Written(vocabulary, sources, text, tokens, match_case=policy.case == "match")
+    written = _Written(vocabulary, sources, encoded, tokens, match_case=policy.case == "match")
     written.use(sampled, drawn)
-    kept = [np.flatnonzero((tokens.kinds == STOPWORD) | (tokens.kinds == ENDING))]
+    is_kept = np.isin(range(5), (STOPWORD, ENDING))
     unknown = np.flatnonzero(tokens.kinds == UNKNOWN)
     if policy.unknown == "mask":
         sources.use_one(unknown, _UNKNOWN)
     elif policy.unknown == "random":
         written.use(unknown, _draw_below(vocabulary.size, randomness, tokens.rows[unknown], UNKNOWN_WORD))
     else:
-        kept.append(unknown)
+        is_kept[UNKNOWN] = True
     numbers = np.flatnonzero(tokens.kinds == NUMBER)
     if policy.numbers == "mask":
         sources.use_one(numbers, _NUMBER)
     elif policy.numbers == "shape":
-        lengths = count_characters(text, tokens.starts[numbers], tokens.ends[numbers])
+        lengths = encoded.count_characters(tokens.starts[numbers], tokens.ends[numbers])
         digits = _draw_below(10, randomness, np.repeat(tokens.rows[numbers], lengths), DIGIT) + ord("0")
         sources.use_spans(numbers, sources.add(digits.astype(np.uint8)), lengths)
     else:
-        kept.append(numbers)
-    clear = np.concatenate(kept)
+        is_kept[NUMBER] = True
+    clear = np.flatnonzero(is_kept.take(tokens.kinds))
     return Replaced(
         *sources.write(tokens, offsets),
         counts=np.bincount(tokens.kinds, minlength=5),
         unchanged=int((drawn == words).sum()),
-        characters_in_clear=int(count_characters(text, tokens.starts[clear], tokens.ends[clear]).sum()),
+        characters_in_clear=int(encoded.count_characters(tokens.starts.take(clear), tokens.ends.take(clear)).sum()),
         sampled_by_row=np.bincount(rows, minlength=len(offsets) - 1),
     )
 
@@ -144,7 +133,7 @@ class _Written:
     """Words of the vocabulary as they are written: in lower case, or in the case of the token they replace."""
 
     def __init__(
-        self, vocabulary: Vocabulary, sources: "_Sources", text: Bytes, tokens: Tokens, *, match_case: bool
+        self, vocabulary: Vocabulary, sources: "_Sources", text: EncodedText, tokens: Tokens, *, match_case: bool
     ) -> None:
         self._sources = sources
         self._cases = find_cases(text, tokens.starts, tokens.ends) if match_case else None
@@ -153,15 +142,14 @@ class _Written:
         self._bases = [sources.add(spelling.text) for spelling in self._spellings]
 
     def use(self, tokens: Numbers, words: Numbers) -> None:
-        cases = np.zeros(len(tokens), dtype=np.int64) if self._cases is None else self._cases[tokens]
         for case, (base, spelling) in enumerate(zip(self._bases, self._spellings, strict=True)):
-            chosen = cases == case
+            chosen = slice(None) if self._cases is None else np.flatnonzero(self._cases[tokens] == case)
             self._sources.use_words(tokens[chosen], base, spelling.offsets, words[chosen])
 
 
 def count_sampled(text: Bytes, offsets: Places, vocabulary: Vocabulary, *, plus: bool | Flags) -> Numbers:
     """How many words of each row would be sampled."""
-    tokens = find_tokens(text, offsets, vocabulary, plus=plus)
+    tokens = find_tokens(EncodedText(text), offsets, vocabulary, plus=plus)
     return np.bincount(tokens.rows[tokens.kinds == SAMPLED], minlength=len(offsets) - 1)
 
 
@@ -195,8 +183,9 @@ class _Sources:
         self._lengths[tokens] = len(mask)
 
     def use_words(self, tokens: Numbers, base: int, offsets: Places, words: Numbers) -> None:
-        self._starts[tokens] = base + offsets[words]
-        self._lengths[tokens] = offsets[words + 1] - offsets[words]
+        starts = offsets.take(words)
+        self._starts[tokens] = base + starts
+        self._lengths[tokens] = offsets.take(words + 1) - starts
 
     def use_spans(self, tokens: Numbers, base: int, lengths: Places) -> None:
         self._starts[tokens] = base + np.cumsum(lengths) - lengths
@@ -210,9 +199,7 @@ class _Sources:
         starts[0], starts[2::2], starts[1::2] = 0, tokens.ends, self._starts
         lengths[0::2] = np.append(tokens.starts, len(self._buffers[0])) - starts[0::2]
         lengths[1::2] = self._lengths
-        begins = np.cumsum(lengths) - lengths
-        places = np.repeat(starts - begins, lengths)
-        places += np.arange(len(places))
         shift = np.zeros(count + 1, dtype=np.int64)
         np.cumsum(self._lengths - (tokens.ends - tokens.starts), out=shift[1:])
-        return np.concatenate(self._buffers)[places], offsets + shift[np.searchsorted(tokens.ends, offsets, "right")]
+        written = np.concatenate(self._buffers).take(spread_out(starts, lengths))
+        return written, offsets + shift[np.searchsorted(tokens.ends, offsets, "right")]

@@ -5,14 +5,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from custext_sql.encoded_text import Flags, Places
 from custext_sql.errors import SettingError
 from custext_sql.mechanism import check_epsilon
 from custext_sql.similarity import Floats
-from custext_sql.tokenizer import Places
 
-Flags = npt.NDArray[np.bool_]
 Epsilon = float | Sequence[float] | Floats
 Plus = bool | Sequence[bool] | Flags
 

@@ -24,10 +24,14 @@ _CELLS_AT_ONCE = 1 << 21  # made for several eps at once
 
 @dataclass(frozen=True, eq=False)
 class _Table:
-    """What is verified at one eps so far: where the thresholds of each word begin (-1: nowhere yet), and these."""
+    """What is verified at one eps so far: where the thresholds of each word begin (-1: nowhere yet), and these.
+
+    high_bits: the highest 16 bits of each threshold, so that a word's row fits into one or two lines of the cache.
+    """
 
     rows: Numbers
     last_draws: Weights
+    high_bits: npt.NDArray[np.uint16]
     worst_log_ratio: float
 
 
@@ -77,16 +81,29 @@ class Sampler:
         return table.worst_log_ratio
 
     def _bisect(self, table: _Table, words: Numbers, draws: Draws) -> Numbers:
-        """The output to which each draw falls."""
-        starts, last = table.rows[words], self._last_of[words]
-        before = np.zeros(len(words), dtype=np.int64)  # outputs of the row that lie wholly below the draw
+        """The output to which each draw falls: so many thresholds lie below it.
+
+        16 bits decide nearly always; where they are those of the next threshold too, all 64 do.
+        """
+        starts, last = table.rows.take(words), self._last_of.take(words)
+        high = (draws >> np.uint64(48)).astype(np.uint16)
+        below = self._count_below(table.high_bits, starts, last, high)
+        tied = np.flatnonzero(table.high_bits.take(starts + below) == high)
+        below[tied] = self._count_below(table.last_draws, starts[tied], last[tied], draws[tied])
+        chosen: Numbers = self._first_of.take(words) + below
+        return chosen
+
+    def _count_below(
+        self, thresholds: npt.NDArray[Any], starts: Numbers, last: Numbers, draws: npt.NDArray[Any]
+    ) -> Numbers:
+        """How many thresholds of each row lie below the draw, by bisection; the last never does."""
+        below = np.zeros(len(starts), dtype=np.int64)
         step = self._first_step
         while step := step >> 1:
-            middle = np.minimum(before + (step - 1), last)
+            middle = np.minimum(below + (step - 1), last)
             middle += starts
-            before += (draws > table.last_draws[middle]) * step
-        chosen: Numbers = self._first_of[words] + before
-        return chosen
+            below += (thresholds.take(middle) < draws) * step
+        return below
 
     def _parts(self, words: Numbers, places: Sequence[Numbers]) -> list[slice]:
         """Consecutive eps whose groups may be made together."""
@@ -112,7 +129,7 @@ class Sampler:
 
     def _empty(self) -> _Table:
         rows = np.full(len(self.mapping.words), -1, dtype=np.int64)
-        return _Table(rows, np.zeros(0, dtype=np.uint64), 0.0)
+        return _Table(rows, np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.uint16), 0.0)
 
     def _extend(self, epsilons: Sequence[float], tables: Sequence[_Table], missing: Sequence[Numbers]) -> list[_Table]:
         """Each table with the groups it misses, all verified in one go."""
@@ -134,7 +151,7 @@ class Sampler:
                 rows[members] = rows_of
                 thresholds = np.concatenate([table.last_draws, last_draws[starts[begin] : starts[end]]])
                 worst = max(table.worst_log_ratio, float(made.log_ratios[begin:end].max()))
-                table = _Table(rows, thresholds, worst)
+                table = _Table(rows, thresholds, (thresholds >> np.uint64(48)).astype(np.uint16), worst)
             extended.append(table)
         return extended
 

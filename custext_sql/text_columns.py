@@ -9,8 +9,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from custext_sql.encoded_text import Bytes, Places
 from custext_sql.errors import SettingError
-from custext_sql.tokenizer import Bytes, Places
 
 _EMPTY = pa.array([], pa.large_string())
 

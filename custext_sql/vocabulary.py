@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from custext_sql.encoded_text import Bytes, Places, join_texts
 from custext_sql.lexicon import Lexicon
 from custext_sql.mapping import Mapping
-from custext_sql.tokenizer import LOWER, TITLE, UPPER, Bytes, Places, join_texts
+from custext_sql.tokenizer import LOWER, TITLE, UPPER
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class Vocabulary:
         words = [*mapping.words, *sorted(kept.difference(mapping.words))]
         self.size = len(mapping.words)
         self.lexicon = Lexicon(words)
-        self.is_stopword = np.array([word in kept for word in words], dtype=bool)
+        self.is_stopword = np.array([*(word in kept for word in words), False])  # the last is for -1, no word
         self._words = mapping.words
         self._spellings: dict[int, Spelling] = {}
 

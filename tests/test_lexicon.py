@@ -5,6 +5,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from custext_sql.encoded_text import EncodedText
 from custext_sql.lexicon import Lexicon, fold_text
 from custext_sql.starter import open_starter
 from custext_sql.tokenizer import fold_word
@@ -26,7 +27,7 @@ def look_up(lexicon: Lexicon, rows: list[str]) -> list[int]:
     ends = np.cumsum([len(row) for row in encoded], dtype=np.int64)
     text = np.frombuffer(b"".join(encoded), dtype=np.uint8)
     starts = np.concatenate([[0], ends])[:-1].astype(np.int64)
-    return list(map(int, lexicon.find(fold_text(text), starts, ends)))
+    return list(map(int, lexicon.find(fold_text(EncodedText(text)), starts, ends)))
 
 
 @pytest.fixture(scope="module")

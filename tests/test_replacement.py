@@ -10,13 +10,14 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from custext_sql.encoded_text import EncodedText, join_texts
 from custext_sql.mapping import Mapping
 from custext_sql.policy import Policy
 from custext_sql.randomness import SecureRandomness
 from custext_sql.replacement import ENDING, NUMBER, SAMPLED, STOPWORD, UNKNOWN, find_tokens, replace_words
 from custext_sql.row_settings import RowSettings
 from custext_sql.sampler import Sampler
-from custext_sql.tokenizer import fold_word, join_texts
+from custext_sql.tokenizer import fold_word
 from custext_sql.vocabulary import Vocabulary
 from tests.small_mapping import small_mapping
 from tests.test_tokenizer import is_word_character, read_words
@@ -114,7 +115,7 @@ def replaced(rows: Sequence[str], mapping: Mapping, vocabulary: Vocabulary, poli
 @example(rows=["don", "'t", "Alice", "'s"], plus=True)
 def test_words_are_decided_on_as_they_read(vocabulary: Vocabulary, rows: list[str], plus: bool) -> None:
     text, offsets = join_texts(rows)
-    tokens = find_tokens(text, offsets, vocabulary, plus=plus)
+    tokens = find_tokens(EncodedText(text), offsets, vocabulary, plus=plus)
     found: list[list[tuple[str, int]]] = [[] for _ in rows]
     for start, end, row, kind in zip(tokens.starts, tokens.ends, tokens.rows, tokens.kinds, strict=True):
         found[row].append((text[start:end].tobytes().decode(), int(kind)))
@@ -125,7 +126,7 @@ def test_words_are_decided_on_as_they_read(vocabulary: Vocabulary, rows: list[st
 @given(rows=st.lists(st.tuples(texts, st.booleans()), max_size=6))
 def test_stopwords_stay_in_the_rows_that_say_so(vocabulary: Vocabulary, rows: list[tuple[str, bool]]) -> None:
     text, offsets = join_texts([row for row, _ in rows])
-    tokens = find_tokens(text, offsets, vocabulary, plus=np.array([plus for _, plus in rows], dtype=bool))
+    tokens = find_tokens(EncodedText(text), offsets, vocabulary, plus=np.array([plus for _, plus in rows], dtype=bool))
     found: list[list[int]] = [[] for _ in rows]
     for row, kind in zip(tokens.rows, tokens.kinds, strict=True):
         found[row].append(int(kind))

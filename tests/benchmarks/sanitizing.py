@@ -58,7 +58,9 @@ def compare(
     )
     [(rows, size)] = connection.execute("SELECT count(*), sum(strlen(text)) FROM texts").fetchall()
     words = sanitizer.release(texts, 1.0, True)[1].words * copies
-    print(f"\nsanitizing {rows:,} {title}, {words / 1e6:.1f} million words, {size / 1e6:.0f} MB; million words a second")
+    print(
+        f"\nsanitizing {rows:,} {title}, {words / 1e6:.1f} million words, {size / 1e6:.0f} MB; million words a second"
+    )
 
     def speed(expression: str, threads: int = 1) -> float:
         connection.execute(f"SET threads = {threads}")
@@ -115,7 +117,9 @@ def read_corpora() -> tuple[list[str], list[str]]:
     """Sentences and long texts: those of CUSTEXT_DATA, else words drawn at random."""
     if folder := os.environ.get("CUSTEXT_DATA"):
         with zipfile.ZipFile(Path(folder) / "sentence_polarity.zip") as archive:
-            halves = [archive.read(f"sentence_polarity/rt-polarity.{kind}").decode("latin-1") for kind in ("neg", "pos")]
+            halves = [
+                archive.read(f"sentence_polarity/rt-polarity.{kind}").decode("latin-1") for kind in ("neg", "pos")
+            ]
         with zipfile.ZipFile(Path(folder) / "movie_reviews.zip") as archive:
             names = [name for name in archive.namelist() if name.endswith(".txt")]
             long = [archive.read(name).decode() for name in names]
@@ -134,9 +138,7 @@ def measure_memory(folder: Path) -> None:
         writer.execute("CREATE TABLE texts (text VARCHAR)")
         writer.execute("INSERT INTO texts SELECT unnest(?)", [texts])
         copies = -(-LARGE // len(texts))
-        writer.execute(
-            f"COPY (SELECT text FROM range({copies}), texts LIMIT {LARGE}) TO '{source}' (FORMAT parquet)"
-        )
+        writer.execute(f"COPY (SELECT text FROM range({copies}), texts LIMIT {LARGE}) TO '{source}' (FORMAT parquet)")
     subprocess.run([sys.executable, "-m", "tests.benchmarks.sanitizing", str(source), str(target)], check=True)
 
 
@@ -144,12 +146,16 @@ def stream(source: Path, target: Path) -> None:
     times: list[float] = []
     config = {"memory_limit": "400MB", "threads": 2, "preserve_insertion_order": False}
     with connect(source.parent / "custext.duckdb", config=config) as connection:
-        query = f"COPY (SELECT custext_sanitize(text, 1.0, true) AS text FROM '{source}') TO '{target}' (FORMAT parquet)"
+        query = (
+            f"COPY (SELECT custext_sanitize(text, 1.0, true) AS text FROM '{source}') TO '{target}' (FORMAT parquet)"
+        )
         peak = peak_megabytes(lambda: times.append(best_time(lambda: connection.execute(query), runs=1)))
         [(rows,)] = connection.execute(f"SELECT count(*) FROM '{target}'").fetchall()
     status = Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0]
     print(f"\nsanitizing {rows:,} sentences, Parquet to Parquet, two threads, memory_limit = '400MB'")
-    print(f"  {times[0]:.0f} s, {int(status) / 1024:.0f} MB of resident memory at most, {peak:.0f} MB of it for the query")
+    print(
+        f"  {times[0]:.0f} s, {int(status) / 1024:.0f} MB of resident memory at most, {peak:.0f} MB of it for the query"
+    )
 
 
 if __name__ == "__main__":
