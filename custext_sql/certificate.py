@@ -68,7 +68,7 @@ def verify_weights(sizes: GroupSizes, weights: Weights, epsilons: Epsilons) -> V
                 columns = list(zip(largest[place], smallest[place], strict=True))
                 bound = bounds[number_of[group]]
                 holds[group] = all(high << _PRECISION <= bound * low for high, low in columns)
-                log_ratios[group] = max(_log_ratio(high, low) for high, low in columns)
+                log_ratios[group] = _log_ratio(columns)
     return Verdict(holds, log_ratios)
 
 
@@ -94,8 +94,8 @@ def _rows_sum_to_one(matrices: Weights) -> npt.NDArray[np.bool_]:
     return np.asarray(rows_hold.all(axis=1))
 
 
-def _log_ratio(high: int, low: int) -> float:
-    """For reports only: the check itself compares integers."""
-    if low == 0:
-        return 0.0 if high == 0 else math.inf
-    return math.log(high / low)
+def _log_ratio(columns: list[tuple[int, int]]) -> float:
+    """The worst of a group, for reports only: the check itself compares integers."""
+    if any(low == 0 < high for high, low in columns):
+        return math.inf
+    return math.log(max(high / low for high, low in columns if low))

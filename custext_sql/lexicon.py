@@ -1,16 +1,15 @@
 """Words to numbers, a column at a time: exact hash tables over the bytes of folded words."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
 import numpy.typing as npt
 
-from custext_sql.encoded_text import PADDING, Bytes, EncodedText, Places, join_texts
+from custext_sql.characters import lower_cases
+from custext_sql.encoded_text import PADDING, Bytes, EncodedText, Flags, Places, join_texts
 from custext_sql.tokenizer import fold_word
 
-_SIGMA = 0x3A3  # its lower case depends on what follows
 _MASKS = np.array([(1 << 8 * count) - 1 for count in range(9)], dtype=np.uint64)
 _FACTORS = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9], dtype=np.uint64)
 
@@ -28,13 +27,12 @@ class Lexicon:
     def __init__(self, words: Sequence[str]) -> None:
         self._index = {word: number for number, word in enumerate(words)}
         content, offsets = join_texts(words)
-        padded = np.concatenate([content, np.zeros(PADDING, dtype=np.uint8)])
+        chunks = _overlapping_chunks(np.concatenate([content, np.zeros(PADDING, dtype=np.uint8)]))
         starts, lengths = offsets[:-1], np.diff(offsets)
         short, middle = np.flatnonzero(lengths <= 8), np.flatnonzero((lengths > 8) & (lengths <= PADDING))
-        self._short = _Table([_key(padded, starts, lengths, 0)[short]], short)
-        keys = [_key(padded, starts[middle], lengths[middle], offset) for offset in (0, 8, 16)]
-        self._middle = _Table(keys, middle)
-        self._long = _key(padded, starts, lengths, 0)[lengths > PADDING]
+        self._short = _Table([_short_keys(chunks, starts[short], lengths[short])], short)
+        self._middle = _Table(_long_keys(chunks, starts[middle], lengths[middle]), middle)
+        self._long = chunks[starts[lengths > PADDING]]
 
     def __len__(self) -> int:
         return len(self._index)
@@ -42,15 +40,15 @@ class Lexicon:
     def find(self, text: "FoldedText", starts: Places, ends: Places) -> Numbers:
         """The number of the word at each span, -1 where it is none of the list. Spans are in order."""
         lengths = ends - starts
-        first = _key(text.padded, starts, lengths, 0)
-        numbers = self._short.find([first])
+        numbers = self._short.find([_short_keys(text.chunks, starts, lengths)])
         longer = np.flatnonzero(lengths > 8)
         if len(longer):
             begins, sizes = starts.take(longer), lengths.take(longer)
-            keys = [first.take(longer), *(_key(text.padded, begins, sizes, offset) for offset in (8, 16))]
-            numbers[longer] = np.where(sizes <= PADDING, self._middle.find(keys), np.int32(-1))
-            longest = longer[sizes > PADDING]
-            self._find_one_by_one(text, starts, ends, longest[np.isin(first[longest], self._long)], numbers)
+            found = self._middle.find(_long_keys(text.chunks, begins, sizes))
+            numbers[longer] = np.where(sizes <= PADDING, found, np.int32(-1))
+            longest = np.flatnonzero(sizes > PADDING)
+            alike = longest[np.isin(text.chunks[begins[longest]], self._long)]
+            self._find_one_by_one(text, starts, ends, longer[alike], numbers)
         if len(text.unusual) and len(starts):
             unusual = np.searchsorted(starts, text.unusual, side="right") - 1
             unusual = unusual[(unusual >= 0) & (text.unusual < ends[unusual])]
@@ -67,111 +65,128 @@ class Lexicon:
 
 
 class _Table:
-    """Keys of one or more integers and the number of each, hashed with linear probing."""
+    """Keys of one or more integers, none of them 0, and the number of each.
+
+    Two hash tables: a key lies at its place in the one or at its place in the other, so that no lookup goes further.
+    """
 
     def __init__(self, keys: Sequence[Keys], numbers: Places) -> None:
-        self._bits = max(4, int(2 * len(numbers)).bit_length())
-        size = 1 << self._bits
-        self._numbers = np.full(size, -1, dtype=np.int32)
-        self._keys = [np.zeros(size, dtype=np.uint64) for _ in keys]
-        places = _place(_hash(keys, self._bits).tolist(), size)
-        self._numbers[places] = numbers
-        for table, key in zip(self._keys, keys, strict=True):
-            table[places] = key
+        mixed = _mix(keys)
+        self._bits = max(4, int(1.5 * len(numbers)).bit_length())
+        while (chosen := _place(self._slots(mixed, 0).tolist(), self._slots(mixed, 1).tolist())) is None:
+            self._bits += 1
+        sides = np.array(chosen, dtype=np.int64)
+        self._sides = [self._fill(mixed, keys, numbers, np.flatnonzero(sides == side), side) for side in range(2)]
+
+    def _fill(
+        self, mixed: Keys, keys: Sequence[Keys], numbers: Places, these: Places, side: int
+    ) -> tuple[Numbers, list[Keys]]:
+        slots = self._slots(mixed[these], side)
+        number_table = np.full(1 << self._bits, -1, dtype=np.int32)
+        number_table[slots] = numbers[these]
+        key_tables = [np.zeros(1 << self._bits, dtype=np.uint64) for _ in keys]
+        for table, key in zip(key_tables, keys, strict=True):
+            table[slots] = key[these]
+        return number_table, key_tables
 
     def find(self, keys: Sequence[Keys]) -> Numbers:
-        """The number of each key, -1 where there is none. No key is 0, so that an empty place matches none."""
-        slots = _hash(keys, self._bits)
-        numbers = self._numbers.take(slots)
-        wrong = np.flatnonzero(self._differ(keys, slots))
-        while len(wrong):
-            taken = numbers.take(wrong) >= 0
-            numbers[wrong] = -1
-            wrong = wrong.compress(taken)
-            slots[wrong] = (slots.take(wrong) + 1) & ((1 << self._bits) - 1)
-            there = slots.take(wrong)
-            numbers[wrong] = self._numbers.take(there)
-            wrong = wrong.compress(self._differ([key.take(wrong) for key in keys], there))
+        """The number of each key, -1 where there is none."""
+        mixed = _mix(keys)
+        numbers, differ = self._look(mixed, keys, 0)
+        rest = np.flatnonzero(differ)
+        found, differ = self._look(mixed.take(rest), [key.take(rest) for key in keys], 1)
+        np.putmask(found, differ, -1)
+        numbers[rest] = found
         return numbers
 
-    def _differ(self, keys: Sequence[Keys], slots: Places) -> npt.NDArray[np.bool_]:
-        differ: npt.NDArray[np.bool_] = self._keys[0].take(slots) != keys[0]
-        for table, key in zip(self._keys[1:], keys[1:], strict=True):
+    def _look(self, mixed: Keys, keys: Sequence[Keys], side: int) -> tuple[Numbers, Flags]:
+        """The number at each key's place on that side, and whether another key lies there, or none."""
+        slots = self._slots(mixed, side)
+        number_table, key_tables = self._sides[side]
+        differ: Flags = key_tables[0].take(slots) != keys[0]
+        for table, key in zip(key_tables[1:], keys[1:], strict=True):
             differ |= table.take(slots) != key
-        return differ
+        return number_table.take(slots), differ
+
+    def _slots(self, mixed: Keys, side: int) -> Places:
+        slots: Places = ((mixed * _FACTORS[side]) >> np.uint64(64 - self._bits)).view(np.int64)
+        return slots
 
 
-def _place(slots: Iterable[int], size: int) -> list[int]:
-    """For each wanted slot the first free one from there on."""
-    taken = bytearray(size)
-    places = []
-    for slot in slots:
-        while taken[slot]:
-            slot = (slot + 1) & (size - 1)
-        taken[slot] = 1
-        places.append(slot)
-    return places
+def _place(first: Sequence[int], second: Sequence[int]) -> list[int] | None:
+    """For each key the side, 0 or 1, on which it has its slot to itself; None if that does not work out."""
+    slots = (first, second)
+    owners: tuple[dict[int, int], dict[int, int]] = ({}, {})
+    sides = [0] * len(first)
+    for key in range(len(first)):
+        moving, side = key, 0
+        for _ in range(500):
+            sides[moving] = side
+            before = owners[side].get(slots[side][moving])
+            owners[side][slots[side][moving]] = moving
+            if before is None:
+                break
+            moving, side = before, 1 - side  # the one that was there goes to its other place
+        else:
+            return None
+    return sides
 
 
-def _key(padded: Bytes, starts: Places, lengths: Places, offset: int) -> Keys:
-    """Eight bytes of each span from an offset on, as an integer, with zeros where the span is shorter."""
-    chunks = np.ndarray((len(padded) - 7,), dtype="<u8", buffer=padded, strides=(1,))
-    within = np.clip(lengths - offset, 0, 8) if offset else np.minimum(lengths, 8)
-    return chunks.take(starts + offset if offset else starts, mode="clip") & _MASKS.take(within)
+def _mix(keys: Sequence[Keys]) -> Keys:
+    """One integer for each key."""
+    mixed = keys[0]
+    for key in keys[1:]:
+        mixed = (mixed ^ (mixed >> np.uint64(29))) * _FACTORS[2] + key
+    return mixed
 
 
-def _hash(keys: Sequence[Keys], bits: int) -> Places:
-    mixed = keys[0] * _FACTORS[0]
-    for key, factor in zip(keys[1:], _FACTORS[1:], strict=False):
-        mixed ^= (key + (mixed >> np.uint64(29))) * factor
-        mixed *= _FACTORS[0]
-    slots: Places = (mixed >> np.uint64(64 - bits)).view(np.int64)
-    return slots
+def _overlapping_chunks(padded: Bytes) -> Keys:
+    """The eight bytes from each place on, as an integer."""
+    return np.ascontiguousarray(np.ndarray((len(padded) - 7,), dtype="<u8", buffer=padded, strides=(1,)))
+
+
+def _short_keys(chunks: Keys, starts: Places, lengths: Places) -> Keys:
+    """The first 8 bytes of each span as an integer, with zeros behind its end."""
+    return chunks.take(starts) & _MASKS.take(np.minimum(lengths, 8))
+
+
+def _long_keys(chunks: Keys, starts: Places, lengths: Places) -> list[Keys]:
+    """The first 24 bytes of each span, which has more than 8, as three integers with zeros behind its end."""
+    second = chunks.take(starts + 8) & _MASKS.take(np.minimum(lengths - 8, 8))
+    third = chunks.take(starts + 16, mode="clip") & _MASKS.take(np.clip(lengths - 16, 0, 8))
+    return [chunks.take(starts), second, third]
 
 
 @dataclass(frozen=True)
 class FoldedText:
-    """A text, the same in lower case with zeros behind it, and where characters stand that fold in unusual ways.
+    """A text, the same in lower case as overlapping integers, and where characters stand that fold in unusual ways.
 
     Those change their width or need a look at what follows; they are left as they are, and words that contain them are
     folded one by one.
     """
 
     original: Bytes
-    padded: Bytes
+    chunks: Keys
     unusual: Places
 
 
 def fold_text(text: EncodedText) -> FoldedText:
     """A text in lower case."""
     if text.wide is None:
-        return FoldedText(text.content, text.lowered, np.zeros(0, dtype=np.int64))
+        return FoldedText(text.content, _overlapping_chunks(text.lowered), np.zeros(0, dtype=np.int64))
     folded, wide = text.lowered.copy(), text.wide
-    lower = _lower_codes()[wide.codes]
+    lower = lower_cases.find(wide.codes)
     changed = np.flatnonzero((lower != wide.codes) & (lower >= 0))
     for step, byte in enumerate(_encode(lower[changed], wide.widths[changed])):
         reached = wide.widths[changed] > step
         folded[wide.leads[changed][reached] + step] = byte[reached]
-    return FoldedText(text.content, folded, wide.leads[lower < 0])
+    return FoldedText(text.content, _overlapping_chunks(folded), wide.leads[lower < 0])
 
 
-def _encode(codes: Places, widths: Places) -> list[Bytes]:
+def _encode(codes: npt.NDArray[np.int32], widths: Places) -> list[Bytes]:
     """The UTF-8 bytes of code points beyond ASCII, the first of all, the second of all, and so on."""
     prefix = np.array([0, 0, 0xC0, 0xE0, 0xF0])[widths]
     encoded = [(prefix | codes >> 6 * (widths - 1)).astype(np.uint8)]
     for step in range(1, 4):
         encoded.append((0x80 | (codes >> 6 * np.maximum(widths - 1 - step, 0)) & 0x3F).astype(np.uint8))
     return encoded
-
-
-@cache
-def _lower_codes() -> npt.NDArray[np.int64]:
-    """The lower case of every code point; -1 where it is longer or shorter in UTF-8, or depends on the context."""
-    table = np.arange(0x110000, dtype=np.int64)
-    for code in range(128, 0x110000):
-        lower = chr(code).lower()
-        if lower != chr(code):
-            same = len(lower) == 1 and len(lower.encode()) == len(chr(code).encode())
-            table[code] = ord(lower) if same else -1
-    table[[_SIGMA, 0x2019]] = -1
-    return table

@@ -6,7 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from custext_sql.policy import Policy
-from custext_sql.replacement import ENDING, NUMBER, SAMPLED, STOPWORD, UNKNOWN, Replaced
+from custext_sql.replacement import Replaced
+from custext_sql.vocabulary import ENDING, NUMBER, SAMPLED, STOPWORD, UNKNOWN
 
 
 @dataclass(frozen=True)

@@ -1,34 +1,21 @@
-"""Replaces the words of a block of texts: finds them, decides on each, draws, and writes the new texts. Pure NumPy."""
+"""Replaces the words of a block of texts: draws, and writes the new texts. Pure NumPy."""
 
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from custext_sql.characters import LOWER, TITLE, UPPER
 from custext_sql.encoded_text import Bytes, EncodedText, Flags, Places, spread_out
-from custext_sql.lexicon import Lexicon, fold_text
 from custext_sql.policy import NUMBER_MASK, UNKNOWN_MASK, Policy
 from custext_sql.randomness import DIGIT, UNKNOWN_WORD, Randomness
 from custext_sql.row_settings import RowSettings
 from custext_sql.sampler import Numbers, Sampler
-from custext_sql.tokenizer import LOWER, TITLE, UPPER, find_cases, find_digits, find_parts
-from custext_sql.vocabulary import Vocabulary
+from custext_sql.tokenizer import find_cases
+from custext_sql.tokens import Tokens, find_tokens
+from custext_sql.vocabulary import NUMBER, SAMPLED, UNKNOWN, Vocabulary
 
-SAMPLED, STOPWORD, NUMBER, UNKNOWN, ENDING = range(5)
-
-_ENDINGS = Lexicon(("s", "t", "re", "ve", "ll", "d", "m"))  # of English, behind an apostrophe: they stay
 _UNKNOWN, _NUMBER = (np.frombuffer(mask.encode(), dtype=np.uint8) for mask in (UNKNOWN_MASK, NUMBER_MASK))
-
-
-@dataclass(frozen=True)
-class Tokens:
-    """The words of a block as they are decided on: where each lies, its row, its number in the vocabulary, its kind."""
-
-    starts: Places
-    ends: Places
-    rows: Places
-    words: npt.NDArray[np.int32]
-    kinds: npt.NDArray[np.uint8]
 
 
 @dataclass(frozen=True)
@@ -43,47 +30,6 @@ class Replaced:
     sampled_by_row: npt.NDArray[np.int64]
 
 
-def find_tokens(text: EncodedText, offsets: Places, vocabulary: Vocabulary, *, plus: bool | Flags) -> Tokens:
-    """Decide on every word: kept stopword (if plus, of all rows or of its row), vocabulary, number, unknown.
-
-    A word with apostrophes that is neither in the vocabulary nor a kept stopword is taken apart: an English ending
-    stays, every other part is a word of its own.
-    """
-    parts = find_parts(text, offsets)
-    folded = fold_text(text)
-    starts, ends, rows = parts.starts, parts.ends, parts.rows
-    words = vocabulary.lexicon.find(folded, starts, ends)
-    endings = np.zeros(0, dtype=np.int64)
-    if len(parts.joined):
-        first, last = _find_chains(parts.joined)
-        whole = vocabulary.lexicon.find(folded, starts[first], ends[last])
-        known = (whole >= 0) & (whole < vocabulary.size)
-        if np.any(plus):
-            known |= vocabulary.is_stopword[whole] & _at(plus, rows[first])
-        words[first[known]], ends[first[known]] = whole[known], ends[last[known]]
-        apart = last[~known]
-        endings = apart[_ENDINGS.find(folded, starts[apart], ends[apart]) >= 0]
-        swallowed = spread_out(first[known] + 1, last[known] - first[known])
-        kept = np.ones(len(starts), dtype=bool)
-        kept[swallowed] = False
-        endings -= np.searchsorted(swallowed, endings)
-        places = np.flatnonzero(kept)
-        starts, ends, rows, words = starts.take(places), ends.take(places), rows.take(places), words.take(places)
-    kinds = (words.view(np.uint32) >= vocabulary.size).view(np.uint8) * np.uint8(UNKNOWN)
-    strange = np.flatnonzero(kinds)
-    kinds[strange[find_digits(text, starts[strange], ends[strange])]] = NUMBER
-    if np.any(plus):
-        np.putmask(kinds, vocabulary.is_stopword.take(words) & _at(plus, rows), STOPWORD)
-    kinds[endings] = ENDING
-    return Tokens(starts, ends, rows, words, kinds)
-
-
-def _find_chains(joined: Places) -> tuple[Places, Places]:
-    """The first and the last part of each word that has several, from the parts that are joined to the next."""
-    breaks = np.flatnonzero(np.diff(joined) > 1)
-    return joined[np.append(0, breaks + 1)], joined[np.append(breaks, len(joined) - 1)] + 1
-
-
 def replace_words(
     text: Bytes,
     offsets: Places,
@@ -96,55 +42,30 @@ def replace_words(
     """The new texts of a block, everything between words byte for byte as it was."""
     encoded = EncodedText(text)
     tokens = find_tokens(encoded, offsets, vocabulary, plus=settings.plus)
-    sources = _Sources(text, tokens.starts, tokens.ends - tokens.starts)
-    sampled = np.flatnonzero(tokens.kinds == SAMPLED)
+    edits = _Edits(text, tokens)
+    spell = _Speller(vocabulary, edits, encoded, tokens, match_case=policy.case == "match")
+    sampled, unknown, numbers = (np.flatnonzero(tokens.kinds == kind) for kind in (SAMPLED, UNKNOWN, NUMBER))
     words, rows = tokens.words.take(sampled).astype(np.int64), tokens.rows.take(sampled)
     drawn = sampler.sample(words, settings.at(rows).epsilon, randomness.draw(rows, words))
-    written = _Written(vocabulary, sources, encoded, tokens, match_case=policy.case == "match")
-    written.use(sampled, drawn)
-    is_kept = np.isin(range(5), (STOPWORD, ENDING))
-    unknown = np.flatnonzero(tokens.kinds == UNKNOWN)
+    spell.write(sampled, drawn)
     if policy.unknown == "mask":
-        sources.use_one(unknown, _UNKNOWN)
+        edits.use_one(unknown, _UNKNOWN)
     elif policy.unknown == "random":
-        written.use(unknown, _draw_below(vocabulary.size, randomness, tokens.rows[unknown], UNKNOWN_WORD))
-    else:
-        is_kept[UNKNOWN] = True
-    numbers = np.flatnonzero(tokens.kinds == NUMBER)
+        spell.write(unknown, _draw_below(vocabulary.size, randomness, tokens.rows[unknown], UNKNOWN_WORD))
     if policy.numbers == "mask":
-        sources.use_one(numbers, _NUMBER)
+        edits.use_one(numbers, _NUMBER)
     elif policy.numbers == "shape":
         lengths = encoded.count_characters(tokens.starts[numbers], tokens.ends[numbers])
         digits = _draw_below(10, randomness, np.repeat(tokens.rows[numbers], lengths), DIGIT) + ord("0")
-        sources.use_spans(numbers, sources.add(digits.astype(np.uint8)), lengths)
-    else:
-        is_kept[NUMBER] = True
-    clear = np.flatnonzero(is_kept.take(tokens.kinds))
+        edits.use_spans(numbers, edits.add(digits.astype(np.uint8)), lengths)
+    clear = np.flatnonzero(~edits.changed)
     return Replaced(
-        *sources.write(tokens, offsets),
+        *edits.apply(offsets),
         counts=np.bincount(tokens.kinds, minlength=5),
-        unchanged=int((drawn == words).sum()),
+        unchanged=int(np.count_nonzero(drawn == words)),
         characters_in_clear=int(encoded.count_characters(tokens.starts.take(clear), tokens.ends.take(clear)).sum()),
         sampled_by_row=np.bincount(rows, minlength=len(offsets) - 1),
     )
-
-
-class _Written:
-    """Words of the vocabulary as they are written: in lower case, or in the case of the token they replace."""
-
-    def __init__(
-        self, vocabulary: Vocabulary, sources: "_Sources", text: EncodedText, tokens: Tokens, *, match_case: bool
-    ) -> None:
-        self._sources = sources
-        self._cases = find_cases(text, tokens.starts, tokens.ends) if match_case else None
-        self._spellings = [vocabulary.spelling(case) for case in (LOWER, TITLE, UPPER)] if match_case else []
-        self._spellings = self._spellings or [vocabulary.spelling(LOWER)]
-        self._bases = [sources.add(spelling.text) for spelling in self._spellings]
-
-    def use(self, tokens: Numbers, words: Numbers) -> None:
-        for case, (base, spelling) in enumerate(zip(self._bases, self._spellings, strict=True)):
-            chosen = slice(None) if self._cases is None else np.flatnonzero(self._cases[tokens] == case)
-            self._sources.use_words(tokens[chosen], base, spelling.offsets, words[chosen])
 
 
 def count_sampled(text: Bytes, offsets: Places, vocabulary: Vocabulary, *, plus: bool | Flags) -> Numbers:
@@ -153,23 +74,21 @@ def count_sampled(text: Bytes, offsets: Places, vocabulary: Vocabulary, *, plus:
     return np.bincount(tokens.rows[tokens.kinds == SAMPLED], minlength=len(offsets) - 1)
 
 
-def _at(plus: bool | Flags, rows: Places) -> bool | Flags:
-    return plus[rows] if isinstance(plus, np.ndarray) else plus
-
-
 def _draw_below(limit: int, randomness: Randomness, rows: Places, symbol: int) -> Numbers:
     """Whole numbers below a limit; none is likelier than another by more than limit parts in 2**64."""
     draws = randomness.draw(rows, np.full(len(rows), symbol, dtype=np.int64))
     return (draws % np.uint64(limit)).astype(np.int64)
 
 
-class _Sources:
-    """Where the bytes of each token's replacement come from: at first, from the token itself."""
+class _Edits:
+    """What is written in place of tokens: for each some bytes of a buffer. Other tokens stay as they are."""
 
-    def __init__(self, text: Bytes, starts: Places, lengths: Places) -> None:
+    def __init__(self, text: Bytes, tokens: Tokens) -> None:
+        self.changed = np.zeros(len(tokens.starts), dtype=bool)
+        self._tokens = tokens
         self._buffers = [text]
         self._size = len(text)
-        self._starts, self._lengths = starts.copy(), lengths
+        self._starts, self._lengths = np.empty_like(tokens.starts), np.empty_like(tokens.starts)
 
     def add(self, buffer: Bytes) -> int:
         """Make a buffer available; returns where it lies."""
@@ -179,27 +98,49 @@ class _Sources:
         return base
 
     def use_one(self, tokens: Numbers, mask: Bytes) -> None:
-        self._starts[tokens] = self.add(mask)
-        self._lengths[tokens] = len(mask)
+        """The same bytes for all of these tokens."""
+        self._use(tokens, self.add(mask), len(mask))
 
     def use_words(self, tokens: Numbers, base: int, offsets: Places, words: Numbers) -> None:
+        """For each of these tokens a word of a list that was added."""
         starts = offsets.take(words)
-        self._starts[tokens] = base + starts
-        self._lengths[tokens] = offsets.take(words + 1) - starts
+        self._use(tokens, starts + base, offsets.take(words + 1) - starts)
 
     def use_spans(self, tokens: Numbers, base: int, lengths: Places) -> None:
-        self._starts[tokens] = base + np.cumsum(lengths) - lengths
-        self._lengths[tokens] = lengths
+        """For each of these tokens the next so many bytes of a buffer that was added."""
+        self._use(tokens, base + np.cumsum(lengths) - lengths, lengths)
 
-    def write(self, tokens: Tokens, offsets: Places) -> tuple[Bytes, Places]:
-        """The new text, gathered from gaps and replacements in turn, and the new offsets."""
-        count = len(tokens.starts)
-        starts = np.empty(2 * count + 1, dtype=np.int64)
-        lengths = np.empty_like(starts)
-        starts[0], starts[2::2], starts[1::2] = 0, tokens.ends, self._starts
-        lengths[0::2] = np.append(tokens.starts, len(self._buffers[0])) - starts[0::2]
-        lengths[1::2] = self._lengths
-        shift = np.zeros(count + 1, dtype=np.int64)
-        np.cumsum(self._lengths - (tokens.ends - tokens.starts), out=shift[1:])
+    def _use(self, tokens: Numbers, starts: Places | int, lengths: Places | int) -> None:
+        self.changed[tokens] = True
+        self._starts[tokens], self._lengths[tokens] = starts, lengths
+
+    def apply(self, offsets: Places) -> tuple[Bytes, Places]:
+        """The new text, gathered from what stays and what is written in turn, and the new offsets."""
+        changed = np.flatnonzero(self.changed)
+        begins, ends = self._tokens.starts.take(changed), self._tokens.ends.take(changed)
+        new_lengths = self._lengths.take(changed)
+        starts, lengths = np.empty((2, 2 * len(changed) + 1), dtype=np.int64)
+        starts[0], starts[1::2], starts[2::2] = 0, self._starts.take(changed), ends
+        lengths[:-1:2], lengths[1::2] = begins - starts[:-1:2], new_lengths
+        lengths[-1] = len(self._buffers[0]) - starts[-1]
         written = np.concatenate(self._buffers).take(spread_out(starts, lengths))
-        return written, offsets + shift[np.searchsorted(tokens.ends, offsets, "right")]
+        shifts = np.zeros(len(changed) + 1, dtype=np.int64)
+        np.cumsum(new_lengths - (ends - begins), out=shifts[1:])
+        return written, offsets + shifts[np.searchsorted(ends, offsets, "right")]
+
+
+class _Speller:
+    """Writes words of the vocabulary in place of tokens: in lower case, or in the case of the token."""
+
+    def __init__(
+        self, vocabulary: Vocabulary, edits: _Edits, text: EncodedText, tokens: Tokens, *, match_case: bool
+    ) -> None:
+        self._edits = edits
+        self._cases = find_cases(text, tokens.starts, tokens.ends) if match_case else None
+        self._spellings = [vocabulary.spelling(case) for case in ((LOWER, TITLE, UPPER) if match_case else (LOWER,))]
+        self._bases = [edits.add(spelling.text) for spelling in self._spellings]
+
+    def write(self, tokens: Numbers, words: Numbers) -> None:
+        for case, (base, spelling) in enumerate(zip(self._bases, self._spellings, strict=True)):
+            chosen = slice(None) if self._cases is None else np.flatnonzero(self._cases[tokens] == case)
+            self._edits.use_words(tokens[chosen], base, spelling.offsets, words[chosen])

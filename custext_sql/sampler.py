@@ -56,7 +56,7 @@ class Sampler:
         """The replacement of each word, at one eps or at one for each word, by a draw for each."""
         if isinstance(epsilon, float):
             [table] = self._prepare([check_epsilon(epsilon)], [words])
-            return self._bisect(table, words, draws)
+            return self._choose(table, words, draws)
         chosen = np.empty_like(words)
         order = np.argsort(epsilon, kind="stable")
         distinct, starts = np.unique(epsilon[order], return_index=True)
@@ -65,7 +65,7 @@ class Sampler:
             within = [words[place] for place in places[part]]
             tables = self._prepare([check_epsilon(value) for value in distinct[part].tolist()], within)
             for table, place in zip(tables, places[part], strict=True):
-                chosen[place] = self._bisect(table, words[place], draws[place])
+                chosen[place] = self._choose(table, words[place], draws[place])
         return chosen
 
     def row(self, word: int, epsilon: float) -> list[int]:
@@ -80,7 +80,7 @@ class Sampler:
         [table] = self._prepare([check_epsilon(epsilon)], [self.mapping.word_starts])
         return table.worst_log_ratio
 
-    def _bisect(self, table: _Table, words: Numbers, draws: Draws) -> Numbers:
+    def _choose(self, table: _Table, words: Numbers, draws: Draws) -> Numbers:
         """The output to which each draw falls: so many thresholds lie below it.
 
         16 bits decide nearly always; where they are those of the next threshold too, all 64 do.
@@ -115,10 +115,7 @@ class Sampler:
         """For each eps a table in which all these words have their thresholds."""
         with self._lock:
             tables = [self._tables.get(epsilon) or self._empty() for epsilon in epsilons]
-            missing = [
-                np.unique(self._group_of[found[table.rows[found] < 0]])
-                for table, found in zip(tables, words, strict=True)
-            ]
+            missing = [self._find_missing(table, found) for table, found in zip(tables, words, strict=True)]
             if any(map(len, missing)):
                 tables = self._extend(epsilons, tables, missing)
             for epsilon, table in zip(epsilons, tables, strict=True):
@@ -126,6 +123,13 @@ class Sampler:
                 self._tables.move_to_end(epsilon)
             self._forget(len(epsilons))
         return tables
+
+    def _find_missing(self, table: _Table, words: Numbers) -> Numbers:
+        """The groups of these words that the table does not have yet."""
+        starts = table.rows.take(words)
+        if starts.min(initial=0) >= 0:
+            return words[:0]
+        return np.unique(self._group_of[words[starts < 0]])
 
     def _empty(self) -> _Table:
         rows = np.full(len(self.mapping.words), -1, dtype=np.int64)
@@ -145,7 +149,7 @@ class Sampler:
         for table, count in zip(tables, counts, strict=True):
             begin, end = end, end + count
             if count:
-                rows = table.rows.copy()
+                rows = table.rows.copy() if len(table.last_draws) else table.rows
                 first = len(table.last_draws) + starts[begin:end] - starts[begin]
                 members, rows_of = _lay_out(self.mapping.word_starts[groups[begin:end]], first, sizes[begin:end])
                 rows[members] = rows_of

@@ -4,18 +4,14 @@ Words are runs of Unicode letters, digits, marks and underscores, joined by inne
 of a column lie end to end in one buffer of UTF-8; all work is done on the whole buffer at once.
 """
 
-import sys
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
 import numpy.typing as npt
 
+from custext_sql.characters import LOWER, TITLE, UPPER, decimal_digits, letter_cases, word_characters
 from custext_sql.encoded_text import Bytes, EncodedText, Flags, Places, join_texts
-
-LOWER, TITLE, UPPER = 0, 1, 2  # how a word is written
 
 _APOSTROPHE, _OTHER_APOSTROPHE = b"'", "\u2019".encode()
 
@@ -45,7 +41,9 @@ def find_parts(text: EncodedText, offsets: Places) -> Parts:
     inner = offsets[1:-1]
     touching = inner[is_word[inner] & is_word[inner + 1]]  # a word does not reach from one row into the next
     if len(touching):
-        touching = np.repeat(touching[np.diff(touching, prepend=-1) > 0], 2)
+        if (touching[1:] == touching[:-1]).any():  # an empty row between them
+            touching = np.unique(touching)
+        touching = np.repeat(touching, 2)
         edges = np.insert(edges, np.searchsorted(edges, touching), touching)
     starts, ends = edges[0::2].copy(), edges[1::2].copy()
     count_by_row = np.diff(np.searchsorted(starts, offsets))
@@ -68,18 +66,24 @@ def are_words(tokens: Sequence[str]) -> Flags:
 
 def find_digits(text: EncodedText, starts: Places, ends: Places) -> Flags:
     """For each span whether it consists of decimal digits only, of any script."""
-    is_digit = _in_range(text.content, "0", "9")
-    if text.wide is not None:
-        text.wide.spread(_decimal_digits()[text.wide.codes], is_digit)
-    return np.asarray(text.count(is_digit, starts, ends) == ends - starts)
+    first = text.content.take(starts)
+    found = _in_range(first, "0", "9") | (first >= 0x80)
+    maybe = np.flatnonzero(found)
+    if len(maybe):
+        is_digit = _in_range(text.content, "0", "9")
+        if text.wide is not None:
+            text.wide.spread(decimal_digits.find(text.wide.codes), is_digit)
+        begins, sizes = starts[maybe], ends[maybe] - starts[maybe]
+        found[maybe] = text.count(is_digit, begins, ends[maybe]) == sizes
+    return found
 
 
 def find_cases(text: EncodedText, starts: Places, ends: Places) -> npt.NDArray[np.int64]:
     """How each span is written: UPPER with two capitals or more and no small letter, TITLE with a capital first."""
-    kinds = _letter_kinds()
-    written = np.concatenate([kinds[:128], np.zeros(128, dtype=np.uint8)]).take(text.content)
+    written = letter_cases.find(np.arange(256) % 128).take(text.content)
     if text.wide is not None:
-        written[text.wide.leads] = kinds[text.wide.codes]
+        text.wide.spread(np.zeros(len(text.wide.codes), dtype=np.int32), written)
+        written[text.wide.leads] = letter_cases.find(text.wide.codes)
     capitals, small = text.count(written == UPPER, starts, ends), text.count(written == TITLE, starts, ends)
     title = np.where(written[starts] == UPPER, TITLE, LOWER)
     return np.where((capitals > 1) & (small == 0), UPPER, title)
@@ -93,7 +97,7 @@ def _find_word_bytes(text: EncodedText) -> Flags:
     np.logical_or(_in_range(text.lowered[:size], "a", "z"), _in_range(text.content, "0", "9"), out=inner)
     inner |= text.content == ord("_")
     if text.wide is not None:
-        text.wide.spread(_word_characters()[text.wide.codes], inner)
+        text.wide.spread(word_characters.find(text.wide.codes), inner)
     return found
 
 
@@ -112,25 +116,3 @@ def _find_joined(text: EncodedText, starts: Places, ends: Places, rows: Places) 
 
 def _in_range(content: Bytes, first: str, last: str) -> Flags:
     return (content - np.uint8(ord(first))) <= np.uint8(ord(last) - ord(first))
-
-
-@cache
-def _letter_kinds() -> npt.NDArray[np.uint8]:
-    """UPPER for capitals, TITLE for small letters, LOWER for all else: of every code point."""
-    kinds = [unicodedata.category(chr(code)) for code in range(sys.maxunicode + 1)]
-    return np.array([UPPER if kind in ("Lu", "Lt") else TITLE if kind == "Ll" else LOWER for kind in kinds], np.uint8)
-
-
-@cache
-def _decimal_digits() -> Flags:
-    """For every code point whether it is a decimal digit, of any script."""
-    return np.array([unicodedata.category(chr(code)) == "Nd" for code in range(sys.maxunicode + 1)])
-
-
-@cache
-def _word_characters() -> Flags:
-    """For every code point whether it belongs to words: letters, marks, numbers and the underscore."""
-    kinds = "".join(unicodedata.category(chr(code))[0] for code in range(sys.maxunicode + 1))
-    found = np.isin(np.frombuffer(kinds.encode(), dtype=np.uint8), np.frombuffer(b"LMN", dtype=np.uint8))
-    found[ord("_")] = True
-    return found

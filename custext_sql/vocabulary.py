@@ -4,11 +4,14 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
-from custext_sql.encoded_text import Bytes, Places, join_texts
+from custext_sql.characters import LOWER, TITLE, UPPER
+from custext_sql.encoded_text import Bytes, Flags, Places, join_texts
 from custext_sql.lexicon import Lexicon
 from custext_sql.mapping import Mapping
-from custext_sql.tokenizer import LOWER, TITLE, UPPER
+
+SAMPLED, STOPWORD, NUMBER, UNKNOWN, ENDING = range(5)  # what a word is
 
 
 @dataclass(frozen=True)
@@ -27,9 +30,19 @@ class Vocabulary:
         words = [*mapping.words, *sorted(kept.difference(mapping.words))]
         self.size = len(mapping.words)
         self.lexicon = Lexicon(words)
-        self.is_stopword = np.array([*(word in kept for word in words), False])  # the last is for -1, no word
+        is_stopword = np.array([word in kept for word in words])
+        usual = np.where(np.arange(len(words)) < self.size, SAMPLED, UNKNOWN)
+        # by number; the last is for -1, which is no word
+        self._kinds = np.append(usual, UNKNOWN).astype(np.uint8)
+        self._kinds_plus = np.append(np.where(is_stopword, STOPWORD, usual), UNKNOWN).astype(np.uint8)
         self._words = mapping.words
         self._spellings: dict[int, Spelling] = {}
+
+    def find_kinds(self, words: npt.NDArray[np.int32], plus: bool | Flags) -> npt.NDArray[np.uint8]:
+        """SAMPLED, STOPWORD (if plus, for all words or for each), or UNKNOWN."""
+        if isinstance(plus, np.ndarray):
+            return np.where(plus, self._kinds_plus.take(words), self._kinds.take(words))
+        return (self._kinds_plus if plus else self._kinds).take(words)
 
     def spelling(self, case: int) -> Spelling:
         """The words of the mapping, written in that case."""

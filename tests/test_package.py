@@ -15,9 +15,19 @@ import custext_sql
 ROOT = Path(__file__).parents[1]
 PACKAGE = Path(custext_sql.__path__[0])
 PURE = (
-    *("errors", "parameters", "encoded_text", "tokenizer", "similarity", "grouping", "scoring", "mapping"),
+    *(
+        "errors",
+        "parameters",
+        "characters",
+        "encoded_text",
+        "tokenizer",
+        "similarity",
+        "grouping",
+        "scoring",
+        "mapping",
+    ),
     *("mechanism", "certificate", "certified_table", "inspection"),
-    *("lexicon", "vocabulary", "policy", "randomness", "row_settings", "sampler", "replacement", "receipt"),
+    *("lexicon", "vocabulary", "policy", "randomness", "row_settings", "sampler", "tokens", "replacement", "receipt"),
 )
 
 

@@ -14,11 +14,12 @@ from custext_sql.encoded_text import EncodedText, join_texts
 from custext_sql.mapping import Mapping
 from custext_sql.policy import Policy
 from custext_sql.randomness import SecureRandomness
-from custext_sql.replacement import ENDING, NUMBER, SAMPLED, STOPWORD, UNKNOWN, find_tokens, replace_words
+from custext_sql.replacement import replace_words
 from custext_sql.row_settings import RowSettings
 from custext_sql.sampler import Sampler
 from custext_sql.tokenizer import fold_word
-from custext_sql.vocabulary import Vocabulary
+from custext_sql.tokens import find_tokens
+from custext_sql.vocabulary import ENDING, NUMBER, SAMPLED, STOPWORD, UNKNOWN, Vocabulary
 from tests.small_mapping import small_mapping
 from tests.test_tokenizer import is_word_character, read_words
 

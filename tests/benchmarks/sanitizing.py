@@ -82,11 +82,9 @@ def compare(
 
 def choose_word_by_word(sanitizer: Sanitizer, words: list[str]) -> list[str]:
     """What the published code does, with its tables made beforehand."""
-    if not _prepared:
-        mapping = sanitizer.mapping
-        for word in set(words) & set(mapping.words):
-            chances = sanitizer.distribution(word, 1.0)
-            _prepared[word] = (list(chances), list(chances.values()))
+    for word in set(words) & set(sanitizer.mapping.words) - set(_prepared):
+        chances = sanitizer.distribution(word, 1.0)
+        _prepared[word] = (list(chances), list(chances.values()))
     random = np.random
     return [str(random.choice(_prepared[w][0], 1, p=_prepared[w][1])[0]) if w in _prepared else w for w in words]
 

@@ -1,0 +1,68 @@
+"""Which words a text has, and what each is: to be sampled, or a stopword, number, unknown word or ending."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from custext_sql.encoded_text import EncodedText, Flags, Places, spread_out
+from custext_sql.lexicon import Lexicon, fold_text
+from custext_sql.tokenizer import find_digits, find_parts
+from custext_sql.vocabulary import ENDING, NUMBER, UNKNOWN, Vocabulary
+
+_ENDINGS = Lexicon(("s", "t", "re", "ve", "ll", "d", "m"))  # of English, behind an apostrophe: they stay
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """The words of a block as they are decided on: where each lies, its row, its number in the vocabulary, its kind."""
+
+    starts: Places
+    ends: Places
+    rows: Places
+    words: npt.NDArray[np.int32]
+    kinds: npt.NDArray[np.uint8]
+
+
+def find_tokens(text: EncodedText, offsets: Places, vocabulary: Vocabulary, *, plus: bool | Flags) -> Tokens:
+    """Decide on every word: kept stopword (if plus, of all rows or of its row), vocabulary, number, unknown.
+
+    A word with apostrophes that is neither in the vocabulary nor a kept stopword is taken apart: an English ending
+    stays, every other part is a word of its own.
+    """
+    parts = find_parts(text, offsets)
+    folded = fold_text(text)
+    starts, ends, rows = parts.starts, parts.ends, parts.rows
+    words = vocabulary.lexicon.find(folded, starts, ends)
+    endings = np.zeros(0, dtype=np.int64)
+    if len(parts.joined):
+        first, last = _find_chains(parts.joined)
+        whole = vocabulary.lexicon.find(folded, starts[first], ends[last])
+        known = vocabulary.find_kinds(whole, _at(plus, rows[first])) != UNKNOWN
+        apart = last[~known]
+        endings = apart[_ENDINGS.find(folded, starts[apart], ends[apart]) >= 0]
+        first, last = first[known], last[known]
+        words[first], ends[first] = whole[known], ends[last]
+        swallowed = spread_out(first + 1, last - first)
+        endings -= np.searchsorted(swallowed, endings)
+        kept = np.ones(len(starts), dtype=bool)
+        kept[swallowed] = False
+        places = np.flatnonzero(kept)
+        starts, ends, rows, words = starts.take(places), ends.take(places), rows.take(places), words.take(places)
+    kinds = vocabulary.find_kinds(words, _at(plus, rows))
+    strange = np.flatnonzero(kinds == UNKNOWN)
+    kinds[strange[find_digits(text, starts[strange], ends[strange])]] = NUMBER
+    kinds[endings] = ENDING
+    return Tokens(starts, ends, rows, words, kinds)
+
+
+def _find_chains(joined: Places) -> tuple[Places, Places]:
+    """The first and the last part of each word that has several, from the parts that are joined to the next."""
+    goes_on = joined[1:] - joined[:-1] == 1
+    ends, begins = np.ones(len(joined), dtype=bool), np.ones(len(joined), dtype=bool)
+    begins[1:] = ends[:-1] = ~goes_on
+    return joined[begins], joined[ends] + 1
+
+
+def _at(plus: bool | Flags, rows: Places) -> bool | Flags:
+    return plus[rows] if isinstance(plus, np.ndarray) else plus
