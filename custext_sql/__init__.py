@@ -8,10 +8,12 @@ if TYPE_CHECKING:
     from custext_sql.embeddings import LoadReport, drop_embedding, list_embeddings, load_embeddings
     from custext_sql.errors import CusTextError
     from custext_sql.inspection import inspect_word
+    from custext_sql.key_file import make_key
     from custext_sql.mapping import Mapping
     from custext_sql.mapping_builder import MappingReport, build_mapping
     from custext_sql.mapping_store import drop_mapping, list_mappings, load_mapping, use_mapping
     from custext_sql.policy import Policy
+    from custext_sql.query_errors import safe_errors
     from custext_sql.receipt import Receipt
     from custext_sql.sanitizer import Sanitizer
     from custext_sql.sql_functions import connect, register
@@ -37,7 +39,9 @@ __all__ = [
     "list_mappings",
     "load_embeddings",
     "load_mapping",
+    "make_key",
     "register",
+    "safe_errors",
     "use_mapping",
 ]
 
@@ -46,10 +50,12 @@ _HOMES = {
     "embeddings": ("LoadReport", "drop_embedding", "list_embeddings", "load_embeddings"),
     "errors": ("CusTextError",),
     "inspection": ("inspect_word",),
+    "key_file": ("make_key",),
     "mapping": ("Mapping",),
     "mapping_builder": ("MappingReport", "build_mapping"),
     "mapping_store": ("drop_mapping", "list_mappings", "load_mapping", "use_mapping"),
     "policy": ("Policy",),
+    "query_errors": ("safe_errors",),
     "receipt": ("Receipt",),
     "sanitizer": ("Sanitizer",),
     "sql_functions": ("connect", "register"),

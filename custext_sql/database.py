@@ -192,7 +192,7 @@ def attach(connection: duckdb.DuckDBPyConnection, database: Database = None) -> 
 
 
 def _connect(path: Path, *, read_only: bool) -> duckdb.DuckDBPyConnection:
-    _check_file(path)
+    check_file(path)
     return _when_free(path, lambda: _open_instance(path, _READ if read_only else _WRITE))
 
 
@@ -214,7 +214,7 @@ def _when_free(path: Path, open_file: Callable[[], duckdb.DuckDBPyConnection]) -
         time.sleep(0.1)
 
 
-def _check_file(path: Path) -> None:
+def check_file(path: Path) -> None:
     """Refuse what is no DuckDB file, before DuckDB tries to fetch an extension for it."""
     try:
         with path.open("rb") as file:

@@ -39,5 +39,9 @@ class KeyFileError(CusTextError):
     """A key file cannot be used, or not for what was asked."""
 
 
+class QueryError(CusTextError):
+    """A query or a file that it names cannot be used; the message quotes no data."""
+
+
 class PrivacyWarning(UserWarning):
     """What was asked for is allowed, but weakens the protection."""

@@ -9,11 +9,14 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
+from custext_sql.database import Database, reading
 from custext_sql.errors import KeyFileError
 from custext_sql.keyed_randomness import SecretKey
+from custext_sql.mapping_store import find_mapping
 from custext_sql.mechanism import check_calibration, check_epsilon
-from custext_sql.policy import Policy
+from custext_sql.policy import Policy, choose_policy
 from custext_sql.row_settings import RowSettings
+from custext_sql.stopwords import SHIPPED_LANGUAGE, read_stopwords
 
 _FORMAT = 1
 _BYTES = 32
@@ -56,6 +59,34 @@ class KeyFile:
                 f"{self.path}: this key was made for {name} = {_shown(expected)}; found {_shown(value)}; "
                 "other settings need another key: custext keygen"
             )
+
+
+def make_key(
+    path: str | os.PathLike[str],
+    database: Database = None,
+    *,
+    mapping: str | None = None,
+    eps: float = 1.0,
+    plus: bool = False,
+    policy: str | Policy | None = None,
+    calibration: str | None = None,
+    language: str = SHIPPED_LANGUAGE,
+) -> KeyFile:
+    """Make a key for a stored mapping (default: the database's default one) and these settings, in a new file."""
+    with reading(database) as connection:
+        info = find_mapping(connection, mapping)
+        read_stopwords(connection, language)
+    settings = KeySettings(
+        mapping=info.name,
+        fingerprint=info.fingerprint,
+        eps=check_epsilon(eps),
+        plus=bool(plus),
+        policy=choose_policy(policy or "paper"),
+        calibration=check_calibration(calibration or "paper"),
+        language=language,
+    )
+    write_key_file(path, settings)
+    return read_key_file(path)
 
 
 def write_key_file(path: str | os.PathLike[str], settings: KeySettings) -> None:

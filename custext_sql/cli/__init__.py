@@ -9,16 +9,18 @@ from typing import Any
 
 import click
 
-from custext_sql.cli import audit, drop, info, inspect, load, map, sanitize, stopwords, upgrade, use
+from custext_sql.cli import audit, drop, info, inspect, keygen, load, map, sanitize, sql, stopwords, upgrade, use
 from custext_sql.cli.output import name_database
 from custext_sql.errors import CusTextError
 
 _COMMANDS = (
     sanitize.sanitize_command,
+    sql.sql_command,
     load.load_command,
     map.map_command,
     inspect.inspect_command,
     audit.audit_command,
+    keygen.keygen_command,
     info.info_command,
     use.use_command,
     drop.drop_command,

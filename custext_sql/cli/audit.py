@@ -12,7 +12,7 @@ from custext_sql.cli.output import print_json
 @mapping_option
 @json_option
 @click.pass_obj
-def audit_command(db: str | None, eps: float, calibration: str, mapping: str | None, as_json: bool) -> None:
+def audit_command(db: str | None, eps: float, calibration: str | None, mapping: str | None, as_json: bool) -> None:
     """Verify a mapping: fingerprint, partition, and the promise of eps in every group.
 
     The promise is checked in exact integer arithmetic, on the integers that are sampled from. Exit status 1 if anything
@@ -24,7 +24,7 @@ def audit_command(db: str | None, eps: float, calibration: str, mapping: str | N
     """
     from custext_sql.auditing import audit
 
-    found = audit(db, mapping=mapping, epsilon=eps, calibration=calibration)
+    found = audit(db, mapping=mapping, epsilon=eps, calibration=calibration or "paper")
     if as_json:
         print_json(found)
         return

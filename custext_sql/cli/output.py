@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
-from datetime import datetime
+from datetime import date, datetime, time
 from typing import Any
 
 import click
@@ -21,9 +21,9 @@ def to_json(value: Any) -> str:
     def default(item: Any) -> Any:
         if is_dataclass(item) and not isinstance(item, type):
             return asdict(item)
-        if isinstance(item, datetime):
+        if isinstance(item, (date, datetime, time)):
             return item.isoformat()
-        raise TypeError(f"not for JSON: {type(item)}")
+        return str(item)  # decimals, UUIDs, intervals and the like
 
     return json.dumps(value, default=default, ensure_ascii=False, indent=2)
 

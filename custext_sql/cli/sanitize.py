@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from custext_sql.cli.options import calibration_option, eps_option, json_option, mapping_option
+from custext_sql.cli.options import (
+    calibration_option,
+    eps_option,
+    json_option,
+    mapping_option,
+    plus_option,
+    policy_option,
+)
 from custext_sql.cli.output import print_json, to_json
 
 if TYPE_CHECKING:
@@ -20,14 +27,8 @@ _CHUNK = 1 << 20  # bytes of standard input handled at a time
 @click.command("sanitize", short_help="Sanitize a text, or lines.")
 @click.argument("text")
 @eps_option
-@click.option("--plus", is_flag=True, help="Keep stopwords (CusText+).")
-@click.option(
-    "--policy",
-    default="paper",
-    show_default=True,
-    type=click.Choice(["paper", "strict"]),
-    help="Words outside the vocabulary: keep them and change digits, or mask both.",
-)
+@plus_option
+@policy_option
 @calibration_option
 @mapping_option
 @click.option("--seed", type=int, metavar="N", help="Repeatable draws, for demonstrations only: they protect nothing.")
@@ -38,8 +39,8 @@ def sanitize_command(
     text: str,
     eps: float,
     plus: bool,
-    policy: str,
-    calibration: str,
+    policy: str | None,
+    calibration: str | None,
     mapping: str | None,
     seed: int | None,
     as_json: bool,

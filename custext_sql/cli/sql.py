@@ -1,0 +1,82 @@
+"""custext sql"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from custext_sql.cli.options import calibration_option, json_option, mapping_option, policy_option
+from custext_sql.cli.output import print_json, print_table, progress_bar
+
+if TYPE_CHECKING:
+    import duckdb
+
+_SHOWN = 100  # rows of a table that people read
+
+
+@click.command("sql", short_help="Run a query that may sanitize.")
+@click.argument("query")
+@click.option("--data", metavar="FILE", help="A DuckDB file whose tables the query reads; it is not changed.")
+@click.option("--output", metavar="FILE", help="Write the result: a name in .parquet, .csv or .json.")
+@click.option("--force", is_flag=True, help="Replace an existing output.")
+@policy_option
+@calibration_option
+@mapping_option
+@click.option("--key-file", metavar="PATH", help="The key for custext_sanitize_keyed; it brings its settings.")
+@json_option
+@click.pass_obj
+def sql_command(
+    db: str | None,
+    query: str,
+    data: str | None,
+    output: str | None,
+    force: bool,
+    policy: str | None,
+    calibration: str | None,
+    mapping: str | None,
+    key_file: str | None,
+    as_json: bool,
+) -> None:
+    """Run SQL in DuckDB with custext_sanitize, custext_sanitize_keyed and custext_epsilon.
+
+    The query names its files, or the tables of --data; without --data it also sees the tables of the custext database.
+
+    \b
+    Example:
+      custext sql "SELECT id, custext_sanitize(body, 1.0, true) AS body FROM 'reviews.csv'"
+      custext sql "SELECT * REPLACE (custext_sanitize(body, 1, true) AS body) FROM reviews" \\
+        --data shop.duckdb --output reviews.parquet
+      custext sql "FROM custext_distribution('doctor', 1.0)"
+    """
+    from custext_sql.queries import open_data, run, write_result
+
+    settings = {"mapping": mapping, "policy": policy, "calibration": calibration, "key_file": key_file}
+    with open_data(db, data, **settings) as connection:
+        if output is None:
+            _show(run(connection, query), as_json=as_json)
+            return
+        with progress_bar("sanitizing") as progress:
+            rows = write_result(connection, query, output, force=force, progress=progress)
+        if as_json:
+            print_json({"output": output, "rows": rows})
+        else:
+            click.echo(f"{Path(output)}: {rows:,} rows")
+
+
+def _show(result: "duckdb.DuckDBPyConnection | None", *, as_json: bool) -> None:
+    columns = [] if result is None else [str(column[0]) for column in result.description]
+    if as_json:
+        rows = [] if result is None else result.fetchall()
+        print_json([dict(zip(columns, row, strict=True)) for row in rows])
+        return
+    if result is None:
+        return
+    some: list[tuple[Any, ...]] = result.fetchmany(_SHOWN + 1)
+    numbers = [place for place, column in enumerate(result.description) if str(column[1]) in _NUMBERS]
+    rows = [["NULL" if cell is None else str(cell) for cell in row] for row in some[:_SHOWN]]
+    print_table(columns, rows, right=numbers)
+    if len(some) > _SHOWN:
+        click.echo(f"The first {_SHOWN} rows; all of them: --output FILE, or --json", err=True)
+
+
+_NUMBERS = {"NUMBER", "BIGINT", "INTEGER", "DOUBLE", "FLOAT", "HUGEINT", "SMALLINT", "TINYINT"}
