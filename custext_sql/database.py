@@ -227,9 +227,9 @@ def check_file(path: Path) -> None:
 
 def _open_instance(path: Path, wanted: dict[str, Any]) -> duckdb.DuckDBPyConnection:
     """A connection with these settings, or with those of the instance that this process has open already."""
-    for config in (wanted, {}, _WRITE, _READ):
+    for read_only, config in ((False, wanted), (False, {}), (False, _WRITE), (False, _READ), (True, {})):
         try:
-            return duckdb.connect(path, config=config)
+            return duckdb.connect(path, read_only=read_only, config=config)
         except duckdb.ConnectionException as error:
             if "different configuration" not in str(error):
                 raise

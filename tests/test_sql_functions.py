@@ -137,7 +137,7 @@ def test_rows_keep_their_texts_over_many_chunks(connection: duckdb.DuckDBPyConne
     assert rows == len(expected)
     assert present == sum(number % 7 != 0 for number in expected)
     [(rows,)] = connection.execute(
-        "SELECT count(*) FROM t JOIN u ON custext_sanitize(t.a, 1, true) = u.a1 WHERE custext_sanitize(u.a2, 1, true) > ''"
+        "SELECT count(*) FROM t JOIN u ON custext_sanitize(t.a, 1, true) = u.a1 AND custext_sanitize(a2, 1, true) > ''"
     ).fetchall()
     assert rows == len(expected)
 
@@ -374,7 +374,7 @@ def test_the_distribution_macro_agrees_with_the_integer_table(mapped_db: Path) -
 def test_the_distribution_macro_agrees_on_real_words(starter_db: Path) -> None:
     sanitizer = Sanitizer.load(starter_db)
     with connect(starter_db) as connection:
-        for word in ("doctor", "don't", "Don\u2019t", "the", "coffee"):
+        for word in ("doctor", "The", "COFFEE", "naïve", "2020"):
             rows = connection.execute("FROM custext_distribution(?, 1.0)", [word]).fetchall()
             exact = sanitizer.distribution(word, 1.0)
             assert len(rows) == len(exact) == 20

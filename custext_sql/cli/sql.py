@@ -73,8 +73,8 @@ def _show(result: "duckdb.DuckDBPyConnection | None", *, as_json: bool) -> None:
         return
     some: list[tuple[Any, ...]] = result.fetchmany(_SHOWN + 1)
     numbers = [place for place, column in enumerate(result.description) if str(column[1]) in _NUMBERS]
-    rows = [["NULL" if cell is None else str(cell) for cell in row] for row in some[:_SHOWN]]
-    print_table(columns, rows, right=numbers)
+    shown = [["NULL" if cell is None else str(cell) for cell in row] for row in some[:_SHOWN]]
+    print_table(columns, shown, right=numbers)
     if len(some) > _SHOWN:
         click.echo(f"The first {_SHOWN} rows; all of them: --output FILE, or --json", err=True)
 
