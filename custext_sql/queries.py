@@ -46,6 +46,7 @@ def _open_file(path: Path) -> duckdb.DuckDBPyConnection:
     return duckdb.connect(path, read_only=True, config=_CONFIG)
 
 
+@safe_errors()
 def run(connection: duckdb.DuckDBPyConnection, query: str) -> duckdb.DuckDBPyConnection | None:
     """Run all statements of a query; returns the result of the last one, to fetch from, if it has any."""
     *before, last = _statements(connection, query)
@@ -55,6 +56,7 @@ def run(connection: duckdb.DuckDBPyConnection, query: str) -> duckdb.DuckDBPyCon
     return result if result.description else None
 
 
+@safe_errors()
 def write_result(
     connection: duckdb.DuckDBPyConnection,
     query: str,

@@ -56,9 +56,15 @@ def safe_errors() -> Iterator[None]:
     try:
         yield
     except duckdb.Error as error:
-        if isinstance(error, duckdb.InterruptException):
+        if _is_interrupt(error):
             raise KeyboardInterrupt from None
         raise explain(error) from None
+
+
+def _is_interrupt(error: duckdb.Error) -> bool:
+    """Whether it is what DuckDB makes of Ctrl-C, which may arrive within a function."""
+    inner = _OWN.match(str(error))
+    return isinstance(error, duckdb.InterruptException) or bool(inner and inner[1] == "KeyboardInterrupt")
 
 
 def explain(error: duckdb.Error) -> CusTextError:
@@ -73,7 +79,7 @@ def explain(error: duckdb.Error) -> CusTextError:
         told += f" It is {_SIGNATURES[used[1]]}." if used else ""
     kind = type(error).__name__.removesuffix("Exception")
     return QueryError(
-        told or f"the query failed with DuckDB's {kind} error, whose message is left out: it may quote data"
+        told or f"the query failed with DuckDB's {kind} error; its message is left out, it may quote data"
     )
 
 

@@ -66,10 +66,9 @@ def sql_command(
 def _show(result: "duckdb.DuckDBPyConnection | None", *, as_json: bool) -> None:
     columns = [] if result is None else [str(column[0]) for column in result.description]
     if as_json:
-        rows = [] if result is None else result.fetchall()
-        print_json([dict(zip(columns, row, strict=True)) for row in rows])
+        print_json([dict(zip(columns, row, strict=True)) for row in result.fetchall()] if result else [])
         return
-    if result is None:
+    if result is None or columns == ["Success"]:  # a statement such as SET
         return
     some: list[tuple[Any, ...]] = result.fetchmany(_SHOWN + 1)
     numbers = [place for place, column in enumerate(result.description) if str(column[1]) in _NUMBERS]

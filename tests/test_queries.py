@@ -1,0 +1,160 @@
+"""SQL from the command line: tables shown, files written whole or not at all."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import duckdb
+import pytest
+from click.testing import CliRunner, Result
+
+from custext_sql.cli import main
+from custext_sql.errors import QueryError
+from custext_sql.queries import open_data, write_result
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(main, [str(argument) for argument in arguments])
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    path = tmp_path / "shop.duckdb"
+    with duckdb.connect(path) as connection:
+        connection.execute("CREATE TABLE reviews AS SELECT range AS id, 'zq alice' AS body FROM range(250)")
+    return path
+
+
+def test_a_table_of_a_file_is_shown(mapped_db: Path, data: Path) -> None:
+    result = run(
+        "--db",
+        mapped_db,
+        "sql",
+        "SELECT id, custext_sanitize(body, 1, true) AS body FROM reviews LIMIT 2",
+        "--data",
+        data,
+    )
+    lines = result.output.splitlines()
+    assert lines[0].split() == ["id", "body"]
+    assert lines[1].startswith(" 0  zq ")
+    assert len(lines) == 3
+
+
+def test_a_long_result_is_cut_and_says_so(mapped_db: Path, data: Path) -> None:
+    result = run("--db", mapped_db, "sql", "FROM reviews", "--data", data)
+    assert len(result.stdout.splitlines()) == 101
+    assert result.stderr == "The first 100 rows; all of them: --output FILE, or --json\n"
+    assert len(json.loads(run("--db", mapped_db, "sql", "FROM reviews", "--data", data, "--json").stdout)) == 250
+
+
+def test_json_shows_every_type(mapped_db: Path) -> None:
+    query = "SELECT 1 AS a, 1.5::DECIMAL(4,2) AS b, DATE '2020-01-02' AS c, NULL AS d, [1, 2] AS e, uuid() IS NULL AS f"
+    [row] = json.loads(run("--db", mapped_db, "sql", query, "--json").output)
+    assert row == {"a": 1, "b": "1.50", "c": "2020-01-02", "d": None, "e": [1, 2], "f": False}
+
+
+def test_several_statements_show_the_last(mapped_db: Path) -> None:
+    query = "CREATE TABLE t AS SELECT 7 AS a; SET threads = 1; SELECT a FROM t -- the end"
+    assert run("--db", mapped_db, "sql", query).output.split() == ["a", "7"]
+    assert run("--db", mapped_db, "sql", "SET threads = 1").output == ""
+    assert run("--db", mapped_db, "sql", "SET threads = 1", "--json").output == "[]\n"
+    assert "the query is empty" in run("--db", mapped_db, "sql", "  ").output
+
+
+@pytest.mark.parametrize("name", ["out.parquet", "out.csv", "out.json", "out.jsonl", "it's out.PARQUET"])
+def test_a_result_is_written(mapped_db: Path, data: Path, tmp_path: Path, name: str) -> None:
+    output = tmp_path / name
+    query = "SELECT id, custext_sanitize(body, 1, true) AS body FROM reviews ORDER BY id -- all"
+    result = run("--db", mapped_db, "sql", query, "--data", data, "--output", output)
+    assert (result.exit_code, result.output) == (0, f"{output}: 250 rows\n")
+    with duckdb.connect() as connection:
+        quoted = str(output).replace("'", "''")
+        rows = connection.execute(f"SELECT id, body FROM '{quoted}' ORDER BY id").fetchall()
+    assert [row for row, _ in rows] == list(range(250))
+    assert all(body.startswith("zq ") for _, body in rows)
+
+
+def test_an_output_is_replaced_only_when_asked(mapped_db: Path, tmp_path: Path) -> None:
+    output = tmp_path / "out.csv"
+    output.write_text("precious")
+    refused = run("--db", mapped_db, "sql", "SELECT 1", "--output", output)
+    assert (refused.exit_code, refused.output) == (1, f"Error: {output} exists already; --force replaces it\n")
+    assert output.read_text() == "precious"
+    done = run("--db", mapped_db, "sql", "SELECT 1 AS a", "--output", output, "--force", "--json")
+    assert json.loads(done.output) == {"output": str(output), "rows": 1}
+    assert output.read_text() == "a\n1\n"
+
+
+def test_what_cannot_be_written_is_said_before_anything_runs(mapped_db: Path, tmp_path: Path) -> None:
+    for output, message in (
+        ("out.txt", "cannot tell the format of .*out.txt; its name must end in .parquet, .csv, .json"),
+        ("no/out.csv", "there is no folder .*no"),
+    ):
+        with open_data(mapped_db) as connection, pytest.raises(QueryError, match=message):
+            write_result(connection, "SELECT error('ran')", tmp_path / output)
+
+
+def test_a_failing_query_leaves_the_old_output(mapped_db: Path, tmp_path: Path) -> None:
+    output = tmp_path / "out.parquet"
+    output.write_text("precious")
+    query = "SELECT CASE WHEN range < 900000 THEN 1 ELSE error('late') END FROM range(1000000)"
+    assert run("--db", mapped_db, "sql", query, "--output", output, "--force").exit_code == 1
+    assert output.read_text() == "precious"
+    assert [path.name for path in tmp_path.iterdir() if "draft" in path.name] == []
+
+
+def test_the_data_is_not_changed(mapped_db: Path, data: Path) -> None:
+    result = run("--db", mapped_db, "sql", "DELETE FROM reviews", "--data", data)
+    assert result.exit_code == 1
+    with duckdb.connect(data, read_only=True) as connection:
+        assert connection.execute("SELECT count(*) FROM reviews").fetchall() == [(250,)]
+
+
+def test_a_file_that_is_no_data_is_refused(mapped_db: Path, tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("not a database at all")
+    assert "there is no file" in run("--db", mapped_db, "sql", "SELECT 1", "--data", tmp_path / "nothing").output
+    assert "nor any DuckDB file" in run("--db", mapped_db, "sql", "SELECT 1", "--data", tmp_path / "text").output
+
+
+def test_progress_is_told(mapped_db: Path, tmp_path: Path) -> None:
+    told: list[float] = []
+    query = "SELECT custext_sanitize('alice bob', 1.0, true) AS t FROM range(2000000)"
+    with open_data(mapped_db) as connection:
+        assert write_result(connection, query, tmp_path / "out.parquet", progress=told.append) == 2_000_000
+        with pytest.raises(QueryError, match="eps must lie between"):
+            write_result(connection, query.replace("1.0", "0"), tmp_path / "other.parquet", progress=told.append)
+    assert told
+    assert all(0.0 <= share <= 1.0 for share in told)
+
+
+def test_ctrl_c_stops_and_leaves_nothing(mapped_db: Path, tmp_path: Path) -> None:
+    query = "SELECT custext_sanitize('alice bob carol', 1.0, true) AS t FROM range(100000000)"
+    command = [sys.executable, "-m", "custext_sql.cli", "--db", str(mapped_db), "sql", query, "--output", "out.parquet"]
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    deadline = time.monotonic() + 60
+    while not list(tmp_path.glob(".out.parquet*")) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    os.kill(process.pid, signal.SIGINT)
+    printed = b"".join(process.communicate(timeout=60))
+    assert process.returncode == 1
+    assert printed.strip() == b"Aborted!"
+    assert [path.name for path in tmp_path.iterdir() if "out" in path.name] == []
+
+
+def test_a_key_is_made_and_used(mapped_db: Path, data: Path, tmp_path: Path) -> None:
+    made = run("--db", mapped_db, "keygen", tmp_path / "key", "--eps", 2, "--plus", "--policy", "strict")
+    assert made.exit_code == 0
+    assert "for small-euclidean-k4, eps = 2, stopwords kept" in made.output
+    query = "SELECT custext_sanitize_keyed(body, 'body:' || id) AS t FROM reviews ORDER BY id"
+    arguments = ("--db", mapped_db, "sql", query, "--data", data, "--key-file", tmp_path / "key", "--json")
+    assert run(*arguments).output == run(*arguments).output
+    assert len({row["t"] for row in json.loads(run(*arguments).output)}) == 4
+    assert "made for policy" in run(*arguments, "--policy", "paper").output
+    again = run("--db", mapped_db, "keygen", tmp_path / "key")
+    assert (again.exit_code, "never overwritten" in again.output) == (1, True)
+    shown = json.loads(run("--db", mapped_db, "keygen", tmp_path / "other", "--json").output)
+    assert set(shown) == {"path", "name", "mapping", "fingerprint", "eps", "plus", "policy", "calibration", "language"}

@@ -1,0 +1,118 @@
+"""DuckDB's errors quote no data: a marker planted in malformed files is searched in everything that is printed."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from custext_sql import safe_errors
+from custext_sql.errors import QueryError
+
+MARKER = "SECRETMARKER"
+ROWS = 30_000  # beyond what DuckDB looks at to guess types
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Files that DuckDB cannot read, each with the marker where it breaks."""
+    good = [f"{number},fine" for number in range(ROWS)]
+    (tmp_path / "type.csv").write_text("\n".join(["id,body", *good, f"{MARKER},{MARKER}"]) + "\n")
+    (tmp_path / "tricky.csv").write_text(
+        "\n".join(["id,body", *good, f'"Column {MARKER} is being converted as type DATE",{MARKER}']) + "\n"
+    )
+    (tmp_path / "count.csv").write_text("\n".join(["id,body", *good, f"1,{MARKER},{MARKER}"]) + "\n")
+    (tmp_path / "quote.csv").write_text(f'id,body\n1,x\n2,"{MARKER} broken" {MARKER}\n')
+    (tmp_path / "bytes.csv").write_bytes(f"id,body\n1,{MARKER}".encode() + b"\xff\xfe\n")
+    (tmp_path / "whole.json").write_text(f'[{{"id": 1, "body": "{MARKER}"}}, {{"id": 2, "body": "{MARKER}')
+    (tmp_path / "lines.jsonl").write_text(f'{{"id": 1}}\n{{"id": 2, "body": "{MARKER}"\n{{"id": 3}}\n')
+    lines = [json.dumps({"id": number, "body": "fine"}) for number in range(ROWS)]
+    (tmp_path / "type.jsonl").write_text("\n".join([*lines, json.dumps({"id": MARKER, "body": MARKER})]))
+    with duckdb.connect() as connection:
+        target = tmp_path / "good.parquet"
+        connection.execute(f"COPY (SELECT '{MARKER}' AS body, range AS id FROM range(1000)) TO '{target}'")
+        tricky = f"x when casting from source column {MARKER} to {MARKER}"
+        connection.execute(f"COPY (SELECT '{tricky}' AS body) TO '{tmp_path / 'tricky.parquet'}'")
+    whole = target.read_bytes()
+    (tmp_path / "half.parquet").write_bytes(whole[: len(whole) // 2])
+    (tmp_path / "end.parquet").write_bytes(whole[:-20] + b"PAR1")
+    (tmp_path / "text.parquet").write_text(MARKER * 100)
+    middle = whole.index(b"SECRET")
+    (tmp_path / "inner.parquet").write_bytes(whole[: middle - 30] + b"\xff" * 25 + whole[middle - 5 :])
+    return tmp_path
+
+
+COLUMNS = "columns = {'id': 'INT', 'body': 'VARCHAR'}"
+CASES = {
+    "SELECT * FROM 'type.csv'": "type.csv, line 30002, column id: expected BIGINT",
+    "SELECT * FROM 'tricky.csv'": "tricky.csv, line 30002, column id: expected BIGINT",
+    "SELECT * FROM read_csv('type.csv', columns = {'id': 'INT', 'body': 'VARCHAR'}, header = true)": (
+        "type.csv, line 30002, column id: expected INTEGER"
+    ),
+    f"SELECT * FROM read_csv('count.csv', {COLUMNS}, auto_detect = false, header = true)": (
+        "count.csv, line 30002: expected 2 columns, found 3"
+    ),
+    f"SELECT * FROM read_csv('quote.csv', {COLUMNS}, auto_detect = false, quote = '\"')": ("quote.csv, line "),
+    "SELECT * FROM 'bytes.csv'": "bytes.csv, line 2: expected UTF-8",
+    "SELECT * FROM 'whole.json'": "whole.json, record ",
+    "SELECT * FROM 'lines.jsonl'": "lines.jsonl, line 3: malformed JSON at byte ",
+    "SELECT * FROM 'type.jsonl'": "type.jsonl, line 30001: expected a numerical value",
+    "SELECT * FROM 'half.parquet'": "half.parquet: expected a whole Parquet file",
+    "SELECT * FROM 'end.parquet'": "end.parquet: expected a whole Parquet file",
+    "SELECT * FROM 'text.parquet'": "text.parquet: expected a whole Parquet file",
+    "SELECT * FROM 'inner.parquet'": "",
+    "SELECT body::INT FROM 'good.parquet'": "column body: expected INT32",
+    "SELECT body::INT FROM 'tricky.parquet'": "column body: expected INT32",
+    "SELECT body::DATE FROM 'good.parquet'": "column body: a value cannot be converted as the query asks",
+    "SELECT body::INT[] FROM 'good.parquet'": "column body: expected INTEGER[]",
+    "SELECT error(body) FROM 'good.parquet'": "its message is left out, it may quote data",
+    "SELECT error('Invalid Input Error: Malformed JSON in file \"' || body || '\"') FROM 'good.parquet'": "left out",
+    "SELECT strptime(body, '%Y') FROM 'good.parquet'": "left out",
+    "SELECT regexp_matches('a', body || '(') FROM 'good.parquet'": "left out",
+    "SELECT custext_sanitize(body, -1, true) FROM 'good.parquet'": "eps must lie between 0.001 and 100; found -1.0",
+    "SELECT custext_sanitize(body, id, true) FROM 'good.parquet'": "eps must lie between 0.001 and 100; found 0.0",
+    "SELECT custext_sanitize_keyed(body, body) FROM 'good.parquet'": "custext_sanitize_keyed needs a key",
+    "SELECT custext_sanitize(body, 1) FROM 'good.parquet'": "It is custext_sanitize(text VARCHAR, eps DOUBLE, plus",
+    "SELECT nothing FROM 'good.parquet'": 'Referenced column "nothing" not found',
+    "SELECT * FROM 'nowhere.csv'": 'No files found that match the pattern "nowhere.csv"',
+    "SELEC 1": 'syntax error at or near "SELEC"',
+    f"SELECT '{MARKER} is not closed": "Parser Error",
+    "SELECT * FROM nowhere": "Table with name nowhere does not exist",
+}
+
+
+@pytest.mark.parametrize("query", CASES)
+def test_no_data_is_printed(mapped_db: Path, folder: Path, query: str) -> None:
+    """Through the command, with everything that it prints."""
+    result = subprocess.run(
+        [sys.executable, "-m", "custext_sql.cli", "--db", str(mapped_db), "sql", query, "--output", "out.parquet"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if query == "SELECT * FROM 'inner.parquet'" and result.returncode == 0:
+        return  # nothing was wrong with what was read
+    printed = result.stdout + result.stderr
+    assert result.returncode == 1, printed
+    assert printed.startswith("Error: ")
+    assert CASES[query] in printed
+    assert MARKER not in printed
+    assert "Traceback" not in printed
+    assert not (folder / "out.parquet").exists()
+    assert not list(folder.glob(".*"))
+
+
+def test_python_gets_the_same_without_a_chain(folder: Path) -> None:
+    with duckdb.connect() as connection, pytest.raises(QueryError) as caught, safe_errors():
+        connection.execute(f"SELECT * FROM '{folder / 'type.csv'}'").fetchall()
+    assert caught.value.__cause__ is None
+    assert caught.value.__suppress_context__
+    assert MARKER not in str(caught.value)
+
+
+def test_an_interrupted_query_is_an_interrupt() -> None:
+    with pytest.raises(KeyboardInterrupt), safe_errors():
+        raise duckdb.InterruptException("INTERRUPT Error: Interrupted!")
