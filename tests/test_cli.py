@@ -15,6 +15,7 @@ from click.testing import CliRunner, Result
 
 from custext_sql.cli import main
 from custext_sql.cli.load import _FORMATS
+from custext_sql.revisions import REVISIONS
 from custext_sql.vector_files import FORMATS
 from tests.test_starter import FINGERPRINT
 from tests.vectors import zipped
@@ -104,7 +105,7 @@ def test_every_command_that_prints_takes_json(mapped_db: Path) -> None:
         (["use", "small-euclidean-k2"], {"default_mapping": "small-euclidean-k2"}),
         (["drop", "mapping", "small-euclidean-k2"], {"dropped": "mapping", "name": "small-euclidean-k2"}),
         (["drop", "embedding", "small"], {"dropped": "embedding", "name": "small"}),
-        (["upgrade"], {"before": "0001", "after": "0001"}),
+        (["upgrade"], {"before": REVISIONS[-1], "after": REVISIONS[-1]}),
     ):
         assert json.loads(run("--db", mapped_db, *command, "--json").output) == expected
     for name, command_object in commands():
@@ -183,7 +184,7 @@ def test_load_takes_a_member_a_limit_and_a_vocabulary(db_path: Path, glove_file:
 
 
 def test_upgrade_of_a_current_database_says_so(mapped_db: Path) -> None:
-    assert run("--db", mapped_db, "upgrade").output == "already at revision 0001\n"
+    assert run("--db", mapped_db, "upgrade").output == f"already at revision {REVISIONS[-1]}\n"
 
 
 @pytest.mark.parametrize(

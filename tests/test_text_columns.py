@@ -50,8 +50,9 @@ COLUMNS: dict[str, Any] = {
 @pytest.mark.parametrize("kind", COLUMNS)
 def test_a_column_comes_out_as_the_same_kind(sanitizer: Sanitizer, kind: str) -> None:
     given = COLUMNS[kind]
-    for result in (sanitizer.sanitize_batch(given), sanitizer.release(given)[0]):
-        assert type(result) is (list if kind == "tuple" else type(given))
+    results: list[Any] = [sanitizer.sanitize_batch(given), sanitizer.release(given)[0]]
+    for result in results:
+        assert result.__class__ == (list if kind == "tuple" else type(given))
         assert without_names(as_list(result)) == without_names(TEXTS)
         if hasattr(given, "dtype"):
             assert result.dtype == given.dtype
