@@ -12,7 +12,7 @@ Codes = npt.NDArray[np.int64]
 LOWER, TITLE, UPPER = 0, 1, 2  # how a word is written; of a letter, TITLE is small and UPPER a capital
 
 _UNASKED = -2
-_CHANGING = "\u03a3\u2019"  # the final sigma depends on what follows; the other apostrophe becomes the usual one
+_SIGMA = "\u03a3"  # its lower case depends on what follows
 
 
 class CharacterTable:
@@ -46,7 +46,7 @@ def _letter_case(character: str) -> int:
 def _lower_case(character: str) -> int:
     lower = character.lower()
     same_width = len(lower) == 1 and len(lower.encode()) == len(character.encode())
-    return ord(lower) if same_width and character not in _CHANGING else -1
+    return ord(lower) if same_width and character != _SIGMA else -1
 
 
 word_characters = CharacterTable(_is_word_character)  # letters, digits, marks and underscores

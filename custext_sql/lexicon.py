@@ -1,15 +1,17 @@
 """Words to numbers, a column at a time: exact hash tables over the bytes of folded words."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
 from custext_sql.characters import lower_cases
-from custext_sql.encoded_text import PADDING, Bytes, EncodedText, Flags, Places, join_texts
+from custext_sql.encoded_text import PADDING, Bytes, EncodedText, Flags, Places, join_texts, spread_out
 from custext_sql.tokenizer import fold_word
 
+_APOSTROPHE = 0x2019  # folds to '
+_NOWHERE = np.zeros(0, dtype=np.int64)
 _MASKS = np.array([(1 << 8 * count) - 1 for count in range(9)], dtype=np.uint64)
 _FACTORS = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9], dtype=np.uint64)
 
@@ -49,10 +51,9 @@ class Lexicon:
             longest = np.flatnonzero(sizes > PADDING)
             alike = longest[np.isin(text.chunks[begins[longest]], self._long)]
             self._find_one_by_one(text, starts, ends, longer[alike], numbers)
-        if len(text.unusual) and len(starts):
-            unusual = np.searchsorted(starts, text.unusual, side="right") - 1
-            unusual = unusual[(unusual >= 0) & (text.unusual < ends[unusual])]
-            self._find_one_by_one(text, starts, ends, unusual, numbers)
+        if len(some := _spans_with(text.apostrophes, starts, ends)):
+            numbers[some] = self.find(*_write_plain_apostrophes(text, starts[some], ends[some]))
+        self._find_one_by_one(text, starts, ends, _spans_with(text.unusual, starts, ends), numbers)
         return numbers
 
     def _find_one_by_one(
@@ -159,28 +160,54 @@ def _long_keys(chunks: Keys, starts: Places, lengths: Places) -> list[Keys]:
 
 @dataclass(frozen=True)
 class FoldedText:
-    """A text, the same in lower case as overlapping integers, and where characters stand that fold in unusual ways.
+    """A text, and the same in lower case as overlapping integers: the eight bytes from each place on.
 
-    Those change their width or need a look at what follows; they are left as they are, and words that contain them are
-    folded one by one.
+    unusual: where characters stand that change their width or need a look at what follows; they are left as they are,
+    and words that contain them are folded one by one. apostrophes: where those stand that fold to another one.
     """
 
     original: Bytes
     chunks: Keys
-    unusual: Places
+    unusual: Places = field(default_factory=lambda: _NOWHERE)
+    apostrophes: Places = field(default_factory=lambda: _NOWHERE)
 
 
 def fold_text(text: EncodedText) -> FoldedText:
     """A text in lower case."""
     if text.wide is None:
-        return FoldedText(text.content, _overlapping_chunks(text.lowered), np.zeros(0, dtype=np.int64))
+        return FoldedText(text.content, _overlapping_chunks(text.lowered))
     folded, wide = text.lowered.copy(), text.wide
     lower = lower_cases.find(wide.codes)
     changed = np.flatnonzero((lower != wide.codes) & (lower >= 0))
     for step, byte in enumerate(_encode(lower[changed], wide.widths[changed])):
         reached = wide.widths[changed] > step
         folded[wide.leads[changed][reached] + step] = byte[reached]
-    return FoldedText(text.content, _overlapping_chunks(folded), wide.leads[lower < 0])
+    unusual, apostrophes = wide.leads[lower < 0], wide.leads[wide.codes == _APOSTROPHE]
+    return FoldedText(text.content, _overlapping_chunks(folded), unusual, apostrophes)
+
+
+def _spans_with(places: Places, starts: Places, ends: Places) -> Places:
+    """The spans in which any of these places lies, once or more often each; spans are in order."""
+    if not len(places) or not len(starts):
+        return _NOWHERE
+    spans = np.searchsorted(starts, places, side="right") - 1
+    within: Places = spans[(spans >= 0) & (places < ends[spans])]
+    return within
+
+
+def _write_plain_apostrophes(text: FoldedText, starts: Places, ends: Places) -> tuple[FoldedText, Places, Places]:
+    """Spans laid end to end, each apostrophe of three bytes written as one of one byte; and where each lies now."""
+    lengths = ends - starts
+    places = spread_out(starts, lengths)
+    content = text.chunks.take(places).astype(np.uint8)  # the first byte of each chunk
+    is_apostrophe = np.isin(places, text.apostrophes)
+    content[is_apostrophe] = ord("'")
+    kept = np.ones(len(content), dtype=bool)
+    kept[np.flatnonzero(is_apostrophe) + 1] = kept[np.flatnonzero(is_apostrophe) + 2] = False
+    new_ends = np.cumsum(kept)[np.cumsum(lengths) - 1]
+    plain = content[kept]
+    padded = np.concatenate([plain, np.zeros(PADDING, dtype=np.uint8)])
+    return FoldedText(plain, _overlapping_chunks(padded)), np.append(0, new_ends[:-1]), new_ends
 
 
 def _encode(codes: npt.NDArray[np.int32], widths: Places) -> list[Bytes]:

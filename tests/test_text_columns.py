@@ -20,6 +20,10 @@ def sanitizer() -> Sanitizer:
     return Sanitizer(small_mapping(["alice", "bob"], k=2), frozenset())
 
 
+def kind_of(texts: Any) -> type:
+    return list if isinstance(texts, tuple) else type(texts)
+
+
 def as_list(texts: Any) -> list[Any]:
     return texts.to_pylist() if isinstance(texts, (pa.Array, pa.ChunkedArray)) else list(texts)
 
@@ -50,9 +54,8 @@ COLUMNS: dict[str, Any] = {
 @pytest.mark.parametrize("kind", COLUMNS)
 def test_a_column_comes_out_as_the_same_kind(sanitizer: Sanitizer, kind: str) -> None:
     given = COLUMNS[kind]
-    results: list[Any] = [sanitizer.sanitize_batch(given), sanitizer.release(given)[0]]
-    for result in results:
-        assert result.__class__ == (list if kind == "tuple" else type(given))
+    for result in (sanitizer.sanitize_batch(given), sanitizer.release(given)[0]):
+        assert kind_of(result) is kind_of(given)
         assert without_names(as_list(result)) == without_names(TEXTS)
         if hasattr(given, "dtype"):
             assert result.dtype == given.dtype
