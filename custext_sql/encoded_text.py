@@ -24,9 +24,12 @@ class WideCharacters:
 
     def spread(self, values: npt.NDArray[np.generic], target: npt.NDArray[np.generic]) -> None:
         """Write the value of each character to all its bytes."""
-        for step in range(4):
-            reached = np.flatnonzero(self.widths > step)
-            target[self.leads[reached] + step] = values[reached]
+        target[self.leads] = values
+        target[self.leads + 1] = values
+        for step in (2, 3):
+            reached = (self.widths > step).nonzero()[0]
+            if len(reached):
+                target[self.leads[reached] + step] = values[reached]
 
 
 @dataclass(frozen=True, eq=False)

@@ -47,11 +47,12 @@ class Tally:
 
     def add(self, block: Replaced, *, missing: npt.NDArray[np.bool_] | None = None) -> None:
         """Count a block. missing: the rows that have no text."""
-        self._counts += block.counts
-        self._rows += len(block.sampled_by_row) - (0 if missing is None else int(missing.sum()))
-        self._unchanged += block.unchanged
-        self._clear += block.characters_in_clear
-        self._largest = max(self._largest, int(block.sampled_by_row.max(initial=0)))
+        counts = block.count()
+        self._counts += counts.by_kind
+        self._rows += len(counts.sampled_by_row) - (0 if missing is None else int(missing.sum()))
+        self._unchanged += counts.unchanged
+        self._clear += counts.characters_in_clear
+        self._largest = max(self._largest, int(counts.sampled_by_row.max(initial=0)))
 
     def receipt(self, *, policy: Policy, eps: float, mapping: str, fingerprint: str, worst_log_ratio: float) -> Receipt:
         counts = [int(count) for count in self._counts]

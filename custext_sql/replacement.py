@@ -19,15 +19,35 @@ _UNKNOWN, _NUMBER = (np.frombuffer(mask.encode(), dtype=np.uint8) for mask in (U
 
 
 @dataclass(frozen=True)
-class Replaced:
-    """A block of new texts, and what was counted in making it."""
+class Counts:
+    """What was counted in making a block of new texts."""
 
-    text: Bytes
-    offsets: Places
-    counts: npt.NDArray[np.int64]  # words of each kind
+    by_kind: npt.NDArray[np.int64]
     unchanged: int  # sampled words that drew themselves
     characters_in_clear: int  # of words that came out as they were, not being drawn
     sampled_by_row: npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Replaced:
+    """A block of new texts, and what it was made from."""
+
+    text: Bytes
+    offsets: Places
+    before: EncodedText
+    tokens: Tokens
+    changed: Numbers  # tokens that were written anew
+    rows: Places  # of sampled words
+    unchanged: Flags  # which sampled words drew themselves
+
+    def count(self) -> Counts:
+        starts, ends = np.delete(self.tokens.starts, self.changed), np.delete(self.tokens.ends, self.changed)
+        return Counts(
+            by_kind=np.bincount(self.tokens.kinds, minlength=5),
+            unchanged=int(np.count_nonzero(self.unchanged)),
+            characters_in_clear=int(self.before.count_characters(starts, ends).sum()),
+            sampled_by_row=np.bincount(self.rows, minlength=len(self.offsets) - 1),
+        )
 
 
 def replace_words(
@@ -42,9 +62,9 @@ def replace_words(
     """The new texts of a block, everything between words byte for byte as it was."""
     encoded = EncodedText(text)
     tokens = find_tokens(encoded, offsets, vocabulary, plus=settings.plus)
-    edits = _Edits(text, tokens)
+    edits = _Edits(text)
     spell = _Speller(vocabulary, edits, encoded, tokens, match_case=policy.case == "match")
-    sampled, unknown, numbers = (np.flatnonzero(tokens.kinds == kind) for kind in (SAMPLED, UNKNOWN, NUMBER))
+    sampled, unknown, numbers = ((tokens.kinds == kind).nonzero()[0] for kind in (SAMPLED, UNKNOWN, NUMBER))
     words, rows = tokens.words.take(sampled).astype(np.int64), tokens.rows.take(sampled)
     drawn = sampler.sample(words, settings.at(rows).epsilon, randomness.draw(rows, words))
     spell.write(sampled, drawn)
@@ -54,18 +74,12 @@ def replace_words(
         spell.write(unknown, _draw_below(vocabulary.size, randomness, tokens.rows[unknown], UNKNOWN_WORD))
     if policy.numbers == "mask":
         edits.use_one(numbers, _NUMBER)
-    elif policy.numbers == "shape":
+    elif policy.numbers == "shape" and len(numbers):
         lengths = encoded.count_characters(tokens.starts[numbers], tokens.ends[numbers])
         digits = _draw_below(10, randomness, np.repeat(tokens.rows[numbers], lengths), DIGIT) + ord("0")
         edits.use_spans(numbers, edits.add(digits.astype(np.uint8)), lengths)
-    clear = np.flatnonzero(~edits.changed)
-    return Replaced(
-        *edits.apply(offsets),
-        counts=np.bincount(tokens.kinds, minlength=5),
-        unchanged=int(np.count_nonzero(drawn == words)),
-        characters_in_clear=int(encoded.count_characters(tokens.starts.take(clear), tokens.ends.take(clear)).sum()),
-        sampled_by_row=np.bincount(rows, minlength=len(offsets) - 1),
-    )
+    written, new_offsets, changed = edits.apply(tokens, offsets)
+    return Replaced(written, new_offsets, encoded, tokens, changed, rows, drawn == words)
 
 
 def count_sampled(text: Bytes, offsets: Places, vocabulary: Vocabulary, *, plus: bool | Flags) -> Numbers:
@@ -83,12 +97,12 @@ def _draw_below(limit: int, randomness: Randomness, rows: Places, symbol: int) -
 class _Edits:
     """What is written in place of tokens: for each some bytes of a buffer. Other tokens stay as they are."""
 
-    def __init__(self, text: Bytes, tokens: Tokens) -> None:
-        self.changed = np.zeros(len(tokens.starts), dtype=bool)
-        self._tokens = tokens
+    def __init__(self, text: Bytes) -> None:
         self._buffers = [text]
         self._size = len(text)
-        self._starts, self._lengths = np.empty_like(tokens.starts), np.empty_like(tokens.starts)
+        self._edits: list[
+            tuple[Numbers, Places, Places]
+        ] = []  # tokens, where their new bytes begin, how many these are
 
     def add(self, buffer: Bytes) -> int:
         """Make a buffer available; returns where it lies."""
@@ -99,34 +113,48 @@ class _Edits:
 
     def use_one(self, tokens: Numbers, mask: Bytes) -> None:
         """The same bytes for all of these tokens."""
-        self._use(tokens, self.add(mask), len(mask))
+        base = self.add(mask)
+        self._edits.append((tokens, np.full(len(tokens), base), np.full(len(tokens), len(mask))))
 
     def use_words(self, tokens: Numbers, base: int, offsets: Places, words: Numbers) -> None:
         """For each of these tokens a word of a list that was added."""
         starts = offsets.take(words)
-        self._use(tokens, starts + base, offsets.take(words + 1) - starts)
+        self._edits.append((tokens, starts + base, offsets.take(words + 1) - starts))
 
     def use_spans(self, tokens: Numbers, base: int, lengths: Places) -> None:
         """For each of these tokens the next so many bytes of a buffer that was added."""
-        self._use(tokens, base + np.cumsum(lengths) - lengths, lengths)
+        self._edits.append((tokens, base + np.cumsum(lengths) - lengths, lengths))
 
-    def _use(self, tokens: Numbers, starts: Places | int, lengths: Places | int) -> None:
-        self.changed[tokens] = True
-        self._starts[tokens], self._lengths[tokens] = starts, lengths
-
-    def apply(self, offsets: Places) -> tuple[Bytes, Places]:
-        """The new text, gathered from what stays and what is written in turn, and the new offsets."""
-        changed = np.flatnonzero(self.changed)
-        begins, ends = self._tokens.starts.take(changed), self._tokens.ends.take(changed)
-        new_lengths = self._lengths.take(changed)
+    def apply(self, tokens: Tokens, offsets: Places) -> tuple[Bytes, Places, Numbers]:
+        """The new text, gathered from what stays and what is written in turn; the new offsets; the changed tokens."""
+        changed, sources, new_lengths = self._in_order()
+        begins, ends = tokens.starts.take(changed), tokens.ends.take(changed)
         starts, lengths = np.empty((2, 2 * len(changed) + 1), dtype=np.int64)
-        starts[0], starts[1::2], starts[2::2] = 0, self._starts.take(changed), ends
+        starts[0], starts[1::2], starts[2::2] = 0, sources, ends
         lengths[:-1:2], lengths[1::2] = begins - starts[:-1:2], new_lengths
         lengths[-1] = len(self._buffers[0]) - starts[-1]
-        written = np.concatenate(self._buffers).take(spread_out(starts, lengths))
+        written = self._joined().take(spread_out(starts, lengths))
         shifts = np.zeros(len(changed) + 1, dtype=np.int64)
         np.cumsum(new_lengths - (ends - begins), out=shifts[1:])
-        return written, offsets + shifts[np.searchsorted(ends, offsets, "right")]
+        return written, offsets + shifts[ends.searchsorted(offsets, "right")], changed
+
+    def _in_order(self) -> tuple[Numbers, Places, Places]:
+        """All edits, in the order of the text."""
+        some = [edit for edit in self._edits if len(edit[0])] or self._edits[:1]
+        if len(some) == 1:
+            return some[0]
+        tokens, starts, lengths = (np.concatenate(column) for column in zip(*some, strict=True))
+        order = np.argsort(tokens, kind="stable")
+        return tokens.take(order), starts.take(order), lengths.take(order)
+
+    def _joined(self) -> Bytes:
+        """All buffers end to end. (Unlike `concatenate`, an assignment lets other threads run.)"""
+        joined = np.empty(self._size, dtype=np.uint8)
+        start = 0
+        for buffer in self._buffers:
+            joined[start : start + len(buffer)] = buffer
+            start += len(buffer)
+        return joined
 
 
 class _Speller:

@@ -50,12 +50,15 @@ class Sampler:
         self._first_of = mapping.word_starts[self._group_of]
         self._first_step = 1 << int(mapping.sizes.max() - 1).bit_length()
         self._tables: OrderedDict[float, _Table] = OrderedDict()
+        self._latest = (0.0, self._empty())  # the eps used last; read without the lock, so that threads do not wait
         self._lock = threading.Lock()
 
     def sample(self, words: Numbers, epsilon: float | Floats, draws: Draws) -> Numbers:
         """The replacement of each word, at one eps or at one for each word, by a draw for each."""
         if isinstance(epsilon, float):
-            [table] = self._prepare([check_epsilon(epsilon)], [words])
+            before, table = self._latest
+            if before != epsilon or self._misses(table, words):
+                [table] = self._prepare([check_epsilon(epsilon)], [words])
             return self._choose(table, words, draws)
         chosen = np.empty_like(words)
         order = np.argsort(epsilon, kind="stable")
@@ -88,7 +91,7 @@ class Sampler:
         starts, last = table.rows.take(words), self._last_of.take(words)
         high = (draws >> np.uint64(48)).astype(np.uint16)
         below = self._count_below(table.high_bits, starts, last, high)
-        tied = np.flatnonzero(table.high_bits.take(starts + below) == high)
+        tied = (table.high_bits.take(starts + below) == high).nonzero()[0]
         below[tied] = self._count_below(table.last_draws, starts[tied], last[tied], draws[tied])
         chosen: Numbers = self._first_of.take(words) + below
         return chosen
@@ -121,15 +124,19 @@ class Sampler:
             for epsilon, table in zip(epsilons, tables, strict=True):
                 self._tables[epsilon] = table
                 self._tables.move_to_end(epsilon)
+            self._latest = (epsilons[-1], tables[-1])
             self._forget(len(epsilons))
         return tables
 
+    def _misses(self, table: _Table, words: Numbers) -> bool:
+        """Whether the table does not have the groups of all these words yet."""
+        return int(table.rows.take(words).min(initial=0)) < 0
+
     def _find_missing(self, table: _Table, words: Numbers) -> Numbers:
         """The groups of these words that the table does not have yet."""
-        starts = table.rows.take(words)
-        if starts.min(initial=0) >= 0:
+        if not self._misses(table, words):
             return words[:0]
-        return np.unique(self._group_of[words[starts < 0]])
+        return np.unique(self._group_of[words[table.rows[words] < 0]])
 
     def _empty(self) -> _Table:
         rows = np.full(len(self.mapping.words), -1, dtype=np.int64)
@@ -167,7 +174,7 @@ class Sampler:
 
     def __getstate__(self) -> dict[str, Any]:
         """Without tables: what another process samples from, it verifies itself."""
-        return {**self.__dict__, "_tables": OrderedDict(), "_lock": None}
+        return {**self.__dict__, "_tables": OrderedDict(), "_latest": (0.0, self._empty()), "_lock": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)

@@ -37,17 +37,16 @@ def fold_word(word: str) -> str:
 def find_parts(text: EncodedText, offsets: Places) -> Parts:
     """The parts of words in a buffer whose row i lies from offsets[i] to offsets[i + 1]."""
     is_word = _find_word_bytes(text)
-    edges = np.flatnonzero(is_word[1:] != is_word[:-1])  # into words and out of them, in turn
+    edges = (is_word[1:] != is_word[:-1]).nonzero()[0]  # into words and out of them, in turn
     inner = offsets[1:-1]
     touching = inner[is_word[inner] & is_word[inner + 1]]  # a word does not reach from one row into the next
     if len(touching):
         if (touching[1:] == touching[:-1]).any():  # an empty row between them
             touching = np.unique(touching)
-        touching = np.repeat(touching, 2)
-        edges = np.insert(edges, np.searchsorted(edges, touching), touching)
+        edges = np.sort(np.concatenate([edges, touching, touching]), kind="stable")  # quick, of three sorted runs
     starts, ends = edges[0::2].copy(), edges[1::2].copy()
-    count_by_row = np.diff(np.searchsorted(starts, offsets))
-    rows = np.repeat(np.arange(len(count_by_row)), count_by_row)
+    before = starts.searchsorted(offsets)
+    rows = np.arange(len(offsets) - 1).repeat(before[1:] - before[:-1])
     return Parts(starts, ends, rows, _find_joined(text, starts, ends, rows))
 
 
@@ -104,12 +103,13 @@ def _find_word_bytes(text: EncodedText) -> Flags:
 def _find_joined(text: EncodedText, starts: Places, ends: Places, rows: Places) -> Places:
     """Which parts are joined to the next."""
     gaps = starts[1:] - ends[:-1]
-    joined = np.flatnonzero((gaps == 1) & (text.content.take(ends[:-1]) == ord(_APOSTROPHE)))
+    joined = ((gaps == 1) & (text.content.take(ends[:-1]) == ord(_APOSTROPHE))).nonzero()[0]
     if text.wide is not None:
-        after = np.flatnonzero(gaps == len(_OTHER_APOSTROPHE))
+        after = (gaps == len(_OTHER_APOSTROPHE)).nonzero()[0]
         for step, byte in enumerate(_OTHER_APOSTROPHE):
             after = after[text.content[ends[after] + step] == byte]
-        joined = np.sort(np.concatenate([joined, after]))
+        if len(after):
+            joined = np.sort(np.concatenate([joined, after]))
     same_row: Places = joined[rows[joined] == rows[joined + 1]]
     return same_row
 

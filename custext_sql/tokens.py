@@ -33,11 +33,10 @@ def find_tokens(text: EncodedText, offsets: Places, vocabulary: Vocabulary, *, p
     parts = find_parts(text, offsets)
     folded = fold_text(text)
     starts, ends, rows = parts.starts, parts.ends, parts.rows
-    words = vocabulary.lexicon.find(folded, starts, ends)
-    endings = np.zeros(0, dtype=np.int64)
-    if len(parts.joined):
-        first, last = _find_chains(parts.joined)
-        whole = vocabulary.lexicon.find(folded, starts[first], ends[last])
+    first, last = _find_chains(parts.joined)
+    words, whole = vocabulary.lexicon.find_both(folded, starts, ends, starts[first], ends[last])
+    endings = first[:0]
+    if len(first):
         known = vocabulary.find_kinds(whole, _at(plus, rows[first])) != UNKNOWN
         apart = last[~known]
         endings = apart[_ENDINGS.find(folded, starts[apart], ends[apart]) >= 0]
@@ -47,10 +46,10 @@ def find_tokens(text: EncodedText, offsets: Places, vocabulary: Vocabulary, *, p
         endings -= np.searchsorted(swallowed, endings)
         kept = np.ones(len(starts), dtype=bool)
         kept[swallowed] = False
-        places = np.flatnonzero(kept)
+        places = kept.nonzero()[0]
         starts, ends, rows, words = starts.take(places), ends.take(places), rows.take(places), words.take(places)
     kinds = vocabulary.find_kinds(words, _at(plus, rows))
-    strange = np.flatnonzero(kinds == UNKNOWN)
+    strange = (kinds == UNKNOWN).nonzero()[0]
     kinds[strange[find_digits(text, starts[strange], ends[strange])]] = NUMBER
     kinds[endings] = ENDING
     return Tokens(starts, ends, rows, words, kinds)

@@ -177,9 +177,9 @@ def test_case_can_be_matched(mapping: Mapping, vocabulary: Vocabulary) -> None:
 def test_counts_are_those_of_a_plain_count(mapping: Mapping, vocabulary: Vocabulary) -> None:
     rows = ["Alice's 1234 naïve the", "", "zoé, She’s", "the the"]
     sampler, settings = Sampler(mapping, "paper"), RowSettings(1.0, True)
-    result = replace_words(*join_texts(rows), vocabulary, sampler, Policy(), SecureRandomness(), settings)
+    result = replace_words(*join_texts(rows), vocabulary, sampler, Policy(), SecureRandomness(), settings).count()
     kinds = [kind for row in rows for _, kind in read_kinds(row, True)]
-    assert result.counts.tolist() == [kinds.count(kind) for kind in range(5)]
+    assert result.by_kind.tolist() == [kinds.count(kind) for kind in range(5)]
     assert result.sampled_by_row.tolist() == [2, 0, 0, 0]
     assert result.characters_in_clear == len("s" + "the" + "zoé" + "She’s" + "thethe")
 
