@@ -100,9 +100,8 @@ class _Edits:
     def __init__(self, text: Bytes) -> None:
         self._buffers = [text]
         self._size = len(text)
-        self._edits: list[
-            tuple[Numbers, Places, Places]
-        ] = []  # tokens, where their new bytes begin, how many these are
+        # for each kind of edit: tokens, where their new bytes begin, and how many these are
+        self._edits: list[tuple[Numbers, Places, Places]] = []
 
     def add(self, buffer: Bytes) -> int:
         """Make a buffer available; returns where it lies."""
