@@ -169,6 +169,14 @@ def test_every_arrow_type_for_text_is_taken(connection: duckdb.DuckDBPyConnectio
     assert rows == [("zq",), (None,), ("",), ("zé " * 5000,)]
 
 
+def test_long_and_odd_values_come_out_byte_for_byte(connection: duckdb.DuckDBPyConnection) -> None:
+    odd = "zq\0 عربي 中文 e\u0301\u0301 \u200d😀\r\n\t\u2019zq\u2019s 'zq' _zq_ "
+    texts = [odd * 200_000, odd, "\0", "\u0301", "\ufeffzq", odd[::-1]]
+    rows = connection.execute("SELECT custext_sanitize(unnest(?), 1.0, true)", [texts]).fetchall()
+    assert len(texts[0].encode()) > 10_000_000
+    assert [text for (text,) in rows] == texts
+
+
 def test_no_rows_give_no_rows(connection: duckdb.DuckDBPyConnection) -> None:
     assert connection.execute("SELECT custext_sanitize('a', 1.0, true) WHERE false").fetchall() == []
     connection.execute("CREATE TABLE t AS SELECT 'zq' || range AS a FROM range(50000)")
