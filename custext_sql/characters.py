@@ -23,14 +23,15 @@ class CharacterTable:
         self._values: npt.NDArray[np.int32] | None = None
 
     def find(self, codes: Codes) -> npt.NDArray[np.int32]:
-        if self._values is None:
-            self._values = np.full(sys.maxunicode + 1, _UNASKED, dtype=np.int32)
-        found = self._values.take(codes)
+        values = self._values
+        if values is None:  # another thread may do the same; each then goes on with a table of its own
+            values = self._values = np.full(sys.maxunicode + 1, _UNASKED, dtype=np.int32)
+        found = values.take(codes)
         new = codes[found == _UNASKED]
         if len(new):
             for code in np.unique(new).tolist():
-                self._values[code] = self._property_of(chr(code))
-            found = self._values.take(codes)
+                values[code] = self._property_of(chr(code))
+            found = values.take(codes)
         return found
 
 

@@ -192,7 +192,7 @@ def attach(connection: duckdb.DuckDBPyConnection, database: Database = None) -> 
 
 
 def _connect(path: Path, *, read_only: bool) -> duckdb.DuckDBPyConnection:
-    check_file(path)
+    _check_file(path)
     return _when_free(path, lambda: _open_instance(path, _READ if read_only else _WRITE))
 
 
@@ -214,14 +214,18 @@ def _when_free(path: Path, open_file: Callable[[], duckdb.DuckDBPyConnection]) -
         time.sleep(0.1)
 
 
-def check_file(path: Path) -> None:
-    """Refuse what is no DuckDB file, before DuckDB tries to fetch an extension for it."""
+def is_duckdb_file(path: Path) -> bool:
+    """Whether it is one, or empty; asked before DuckDB tries to fetch an extension for what it does not know."""
     try:
         with path.open("rb") as file:
             head = file.read(12)
     except OSError as error:
         raise DatabaseError(f"cannot open the database {path}: {error.strerror}") from None
-    if head and head[8:] != b"DUCK":
+    return not head or head[8:] == b"DUCK"
+
+
+def _check_file(path: Path) -> None:
+    if not is_duckdb_file(path):
         raise DatabaseError(f"{path} is not a custext database, nor any DuckDB file; name another with --db")
 
 

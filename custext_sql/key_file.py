@@ -3,8 +3,10 @@
 import json
 import os
 import secrets
+import shlex
 import stat
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field, fields
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -20,7 +22,6 @@ from custext_sql.stopwords import SHIPPED_LANGUAGE, read_stopwords
 
 _FORMAT = 1
 _BYTES = 32
-_SETTINGS = ("mapping", "fingerprint", "eps", "plus", "policy", "calibration", "language")
 
 
 @dataclass(frozen=True)
@@ -34,10 +35,14 @@ class KeySettings:
     policy: Policy
     calibration: str
     language: str  # of the stopwords that plus keeps
+    stopwords: str  # a digest of the list, since another one would shift what is drawn
 
     @property
     def of_rows(self) -> RowSettings:
         return RowSettings(self.eps, self.plus)
+
+
+_SETTINGS = tuple(field.name for field in fields(KeySettings))
 
 
 @dataclass(frozen=True)
@@ -48,8 +53,8 @@ class KeyFile:
     settings: KeySettings
     key: SecretKey = field(repr=False)
 
-    def __reduce__(self) -> tuple[Any, tuple[Path]]:
-        return read_key_file, (self.path,)
+    def __reduce__(self) -> tuple[Any, tuple[Path, str, KeySettings]]:
+        return _read_again, (self.path, self.key.name, self.settings)
 
     def check_setting(self, name: str, value: object) -> None:
         """Refuse a setting other than the one that the key was made for."""
@@ -75,7 +80,7 @@ def make_key(
     """Make a key for a stored mapping (default: the database's default one) and these settings, in a new file."""
     with reading(database) as connection:
         info = find_mapping(connection, mapping)
-        read_stopwords(connection, language)
+        stopwords = read_stopwords(connection, language)
     settings = KeySettings(
         mapping=info.name,
         fingerprint=info.fingerprint,
@@ -84,6 +89,7 @@ def make_key(
         policy=choose_policy(policy or "paper"),
         calibration=check_calibration(calibration or "paper"),
         language=language,
+        stopwords=digest_stopwords(stopwords),
     )
     write_key_file(path, settings)
     return read_key_file(path)
@@ -97,8 +103,9 @@ def write_key_file(path: str | os.PathLike[str], settings: KeySettings) -> None:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
         raise KeyFileError(f"{path} exists already; a key is never overwritten: name another file") from None
-    except OSError as error:
-        raise KeyFileError(f"cannot write the key file {path}: {error.strerror}") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "that is no name of a file"
+        raise KeyFileError(f"cannot write the key file {str(path)!r}: {reason}") from None
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             json.dump(content, file, indent=2)
@@ -134,18 +141,32 @@ def read_key_file(path: str | os.PathLike[str]) -> KeyFile:
     return KeyFile(path, settings, SecretKey(secret))
 
 
+def digest_stopwords(stopwords: Iterable[str]) -> str:
+    """A short digest of a list of stopwords, whatever its order."""
+    return blake2b("\n".join(sorted(stopwords)).encode(), digest_size=16).hexdigest()
+
+
+def _read_again(path: Path, name: str, settings: KeySettings) -> KeyFile:
+    """The key of that name, in another process."""
+    found = read_key_file(path)
+    if (found.key.name, found.settings) != (name, settings):
+        raise KeyFileError(f"{path} holds another key than before; expected key {name}")
+    return found
+
+
 def _read(path: Path) -> Any:
     try:
         with path.open("rb") as file:
             mode = os.fstat(file.fileno()).st_mode
             if os.name == "posix" and mode & (stat.S_IRWXG | stat.S_IRWXO):
                 raise KeyFileError(
-                    f"{path} can be read or changed by others (mode {stat.S_IMODE(mode):04o}); run: chmod 600 {path}"
+                    f"{path} can be read or changed by others (mode {stat.S_IMODE(mode):04o}); "
+                    f"run: chmod 600 {shlex.quote(str(path))}"
                 )
             return json.loads(file.read(1 << 20))
     except OSError as error:
         raise KeyFileError(f"cannot read the key file {path}: {error.strerror}") from None
-    except ValueError:
+    except (ValueError, RecursionError):
         raise KeyFileError(f"{path} is not a key file; make one with: custext keygen PATH") from None
 
 

@@ -8,6 +8,7 @@ chance of 2**-128 a pair; so draws are as good as independent, also those of one
 
 from collections.abc import Sequence
 from hashlib import blake2b
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +28,9 @@ class SecretKey:
         self._record_key = _derive(secret, b"custext record")
         self._draw_key = _derive(secret, b"custext draw")
         self.name = _derive(secret, b"custext name").hex()[:16]
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a secret key does not travel; its file does")
 
     def digest(self, records: Sequence[str]) -> npt.NDArray[np.uint64]:
         """Each record as two integers."""

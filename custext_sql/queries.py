@@ -1,23 +1,46 @@
 """Runs SQL with the functions registered, on a DuckDB file or on files that the query names; writes what comes out."""
 
+import json
 import os
+import re
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import duckdb
 
-from custext_sql.database import Database, attach, check_file
+from custext_sql.database import Database, attach, is_duckdb_file
 from custext_sql.errors import QueryError
 from custext_sql.query_errors import safe_errors
 from custext_sql.sql_functions import register
 
 FORMATS = {".parquet": "FORMAT parquet", ".csv": "FORMAT csv, HEADER", ".json": "FORMAT json", ".jsonl": "FORMAT json"}
 
-_CONFIG: dict[str, Any] = {"autoinstall_known_extensions": False}  # nothing is downloaded behind the user's back
+_READERS = {
+    "FORMAT parquet": "read_parquet('{}')",
+    "FORMAT csv, HEADER": "read_csv('{}', header = true)",
+    "FORMAT json": "read_json('{}')",
+}
+_CONFIG: dict[str, Any] = {
+    "autoinstall_known_extensions": False,  # nothing is downloaded behind the user's back
+    "python_enable_replacements": False,  # the variables of this program are no tables
+}
 _TICK = 0.2  # seconds between two looks at how far a query is
+_ENDING = re.compile(r";\s*(?:--[^\n]*\s*|/\*.*?\*/\s*)*$", re.DOTALL)  # of a statement, with remarks behind it
+_NUMBERS = re.compile(r"U?(?:TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)|FLOAT|DOUBLE|DECIMAL")
+
+
+@dataclass(frozen=True)
+class Shown:
+    """The first rows of a result as people read them; None stands for NULL."""
+
+    columns: list[str]
+    is_number: list[bool]
+    rows: list[tuple[str | None, ...]]
+    goes_on: bool
 
 
 @contextmanager
@@ -31,9 +54,9 @@ def open_data(
     with safe_errors():
         connection = duckdb.connect(config=_CONFIG) if data is None else _open_file(Path(data))
         try:
-            register(connection, database, **settings)
             if data is None:
                 attach(connection, database)
+            register(connection, database, **settings)
             yield connection
         finally:
             connection.close()
@@ -42,21 +65,40 @@ def open_data(
 def _open_file(path: Path) -> duckdb.DuckDBPyConnection:
     if not path.exists():
         raise QueryError(f"there is no file {path}; --data names a DuckDB file")
-    check_file(path)
+    if not is_duckdb_file(path):
+        raise QueryError(f"{path} is not a DuckDB file; other files are named in the query: FROM 'FILE'")
     return duckdb.connect(path, read_only=True, config=_CONFIG)
 
 
-@safe_errors()
-def run(connection: duckdb.DuckDBPyConnection, query: str) -> duckdb.DuckDBPyConnection | None:
-    """Run all statements of a query; returns the result of the last one, to fetch from, if it has any."""
-    *before, last = _statements(connection, query)
-    for statement in before:
-        connection.execute(statement)
-    result = connection.execute(last)
-    return result if result.description else None
+def show(connection: duckdb.DuckDBPyConnection, query: str, limit: int) -> Shown | None:
+    """Run a query and fetch its first rows; None if it gives none, being a statement such as SET."""
+    with safe_errors(query):
+        last, is_query = _run_up_to_the_last(connection, query)
+        if not is_query:
+            result = connection.execute(last)
+            rows = result.fetchmany(limit + 1)
+            if not rows:
+                return None
+            columns = [str(column[0]) for column in result.description]
+            texts = [tuple(None if cell is None else str(cell) for cell in row) for row in rows]
+            return Shown(columns, [False] * len(columns), texts[:limit], len(rows) > limit)
+        described = connection.execute(f"DESCRIBE {last}").fetchall()
+        rows = connection.execute(f"SELECT CAST(COLUMNS(*) AS VARCHAR) FROM (\n{last}\n)").fetchmany(limit + 1)
+        is_number = [bool(_NUMBERS.match(column[1])) for column in described]
+        return Shown([column[0] for column in described], is_number, rows[:limit], len(rows) > limit)
 
 
-@safe_errors()
+def fetch_objects(connection: duckdb.DuckDBPyConnection, query: str) -> list[Any]:
+    """Run a query and fetch all its rows, each as an object for JSON."""
+    with safe_errors(query):
+        last, is_query = _run_up_to_the_last(connection, query)
+        if not is_query:
+            connection.execute(last)
+            return []
+        rows = connection.execute(f"SELECT to_json(row) FROM (\n{last}\n) AS row").fetchall()
+        return [json.loads(row, parse_constant=str) for (row,) in rows]
+
+
 def write_result(
     connection: duckdb.DuckDBPyConnection,
     query: str,
@@ -77,36 +119,46 @@ def write_result(
         raise QueryError(f"{target} exists already; --force replaces it")
     if not target.parent.is_dir():
         raise QueryError(f"there is no folder {target.parent}")
-    *before, last = _statements(connection, query)
-    for statement in before:
-        connection.execute(statement)
     draft = target.with_name(f".{target.name}.{os.getpid()}.draft")
     quoted = str(draft).replace("'", "''")
     try:
-        rows = _watch(connection, f"COPY (\n{last}\n) TO '{quoted}' ({options})", progress)
+        with safe_errors(query):
+            last, is_query = _run_up_to_the_last(connection, query)
+            if not is_query:
+                raise QueryError("--output needs a query that gives rows at its end")
+            told = _watch(connection, f"COPY (\n{last}\n) TO '{quoted}' ({options})", progress)
+            # of a PIVOT, DuckDB does not tell the number
+            count = f"SELECT count(*) FROM {_READERS[options].format(quoted)}"
+            [(rows,)] = told or connection.execute(count).fetchall()
         draft.replace(target)
     finally:
         draft.unlink(missing_ok=True)
-    return rows
+    return int(rows)
 
 
-def _statements(connection: duckdb.DuckDBPyConnection, query: str) -> list[str]:
-    statements = [statement.query.strip().rstrip(";") for statement in connection.extract_statements(query)]
+def _run_up_to_the_last(connection: duckdb.DuckDBPyConnection, query: str) -> tuple[str, bool]:
+    """Run all statements but the last; returns that, and whether it is a query whose rows can be taken further."""
+    statements = connection.extract_statements(query)
     if not statements:
         raise QueryError("the query is empty")
-    return statements
+    *before, last = statements
+    for statement in before:
+        connection.execute(statement)
+    is_query = last.type in (duckdb.StatementType.SELECT, duckdb.StatementType.MULTI)  # the other is a PIVOT
+    return _ENDING.sub("", last.query.strip()), is_query
 
 
-def _watch(connection: duckdb.DuckDBPyConnection, statement: str, progress: Callable[[float], None] | None) -> int:
-    """Run a statement that tells a number of rows, and say how far it is meanwhile; Ctrl-C stops it."""
+def _watch(
+    connection: duckdb.DuckDBPyConnection, statement: str, progress: Callable[[float], None] | None
+) -> list[tuple[Any, ...]]:
+    """Run a statement, say meanwhile how far it is, and fetch what it gives; Ctrl-C stops it."""
     if progress is None:
-        [(rows,)] = connection.execute(statement).fetchall()
-        return int(rows)
+        return connection.execute(statement).fetchall()
     outcome: list[Any] = []
 
     def work() -> None:
         try:
-            outcome.append(connection.execute(statement).fetchall()[0][0])
+            outcome.append(connection.execute(statement).fetchall())
         except BaseException as error:
             outcome.append(error)
 
@@ -120,6 +172,7 @@ def _watch(connection: duckdb.DuckDBPyConnection, statement: str, progress: Call
         connection.interrupt()
         worker.join()
         raise
-    if isinstance(outcome[0], BaseException):
-        raise outcome[0]
-    return int(outcome[0])
+    [rows] = outcome
+    if isinstance(rows, BaseException):
+        raise rows
+    return list(rows)

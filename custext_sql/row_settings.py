@@ -35,7 +35,9 @@ def check_settings(epsilon: Epsilon, plus: Plus, rows: int) -> RowSettings:
     return RowSettings(_check_epsilons(epsilon, rows), _check_plus(plus, rows))
 
 
-def check_count(what: str, found: int, rows: int) -> None:
+def check_count(what: str, found: int, rows: int, *, dimensions: int = 1) -> None:
+    if dimensions != 1:
+        raise SettingError(f"{what} must be one for each text; found an array of {dimensions} dimensions")
     if found != rows:
         raise SettingError(f"{what} must be one for each of {rows:,} texts; found {found:,}")
 
@@ -47,7 +49,7 @@ def _check_epsilons(epsilon: Any, rows: int) -> float | Floats:
         values = np.asarray(epsilon, dtype=np.float64)
     except (TypeError, ValueError):
         raise SettingError("eps must be numbers, one for each text") from None
-    check_count("eps", len(values), rows)
+    check_count("eps", len(values), rows, dimensions=values.ndim)
     if len(values) and (values == values[0]).all():
         return check_epsilon(float(values[0]))
     for value in np.unique(values).tolist():
@@ -61,5 +63,5 @@ def _check_plus(plus: Any, rows: int) -> bool | Flags:
         raise SettingError(f"plus must be true or false; found {values.dtype}")
     if values.ndim == 0:
         return bool(values)
-    check_count("plus", len(values), rows)
+    check_count("plus", len(values), rows, dimensions=values.ndim)
     return bool(values[0]) if len(values) and (values == values[0]).all() else values

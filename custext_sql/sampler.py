@@ -55,6 +55,8 @@ class Sampler:
 
     def sample(self, words: Numbers, epsilon: float | Floats, draws: Draws) -> Numbers:
         """The replacement of each word, at one eps or at one for each word, by a draw for each."""
+        if not len(words):
+            return words
         if isinstance(epsilon, float):
             before, table = self._latest
             if before != epsilon or self._misses(table, words):
@@ -63,7 +65,7 @@ class Sampler:
         chosen = np.empty_like(words)
         order = np.argsort(epsilon, kind="stable")
         distinct, starts = np.unique(epsilon[order], return_index=True)
-        places = np.split(order, starts[1:]) if len(order) else []
+        places = np.split(order, starts[1:])
         for part in self._parts(words, places):
             within = [words[place] for place in places[part]]
             tables = self._prepare([check_epsilon(value) for value in distinct[part].tolist()], within)
@@ -156,7 +158,7 @@ class Sampler:
         for table, count in zip(tables, counts, strict=True):
             begin, end = end, end + count
             if count:
-                rows = table.rows.copy() if len(table.last_draws) else table.rows
+                rows = table.rows.copy()  # other threads may read the table as it was
                 first = len(table.last_draws) + starts[begin:end] - starts[begin]
                 members, rows_of = _lay_out(self.mapping.word_starts[groups[begin:end]], first, sizes[begin:end])
                 rows[members] = rows_of

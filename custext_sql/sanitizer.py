@@ -9,7 +9,7 @@ import numpy as np
 
 from custext_sql.database import Database, reading
 from custext_sql.errors import KeyFileError, SettingError
-from custext_sql.key_file import KeyFile, read_key_file
+from custext_sql.key_file import KeyFile, digest_stopwords, read_key_file
 from custext_sql.keyed_randomness import KeyedRandomness
 from custext_sql.mapping import Mapping
 from custext_sql.mapping_store import find_mapping, read_mapping
@@ -54,10 +54,7 @@ class Sanitizer:
         self._vocabulary = Vocabulary(mapping, stopwords)
         self._sampler = Sampler(mapping, calibration)
         self._randomness: Randomness = SecureRandomness() if seed is None else SeededRandomness(seed)
-        if key is not None:
-            key.check_setting("fingerprint", mapping.info.fingerprint)
-            key.check_setting("policy", self.policy)
-            key.check_setting("calibration", self.calibration)
+        self._check_key()
 
     @classmethod
     def load(
@@ -86,18 +83,31 @@ class Sanitizer:
             stopwords = read_stopwords(connection, language or SHIPPED_LANGUAGE)
         return cls(loaded, stopwords, policy=policy or "paper", calibration=calibration or "paper", key=key, seed=seed)
 
+    def _check_key(self) -> None:
+        if self.key is not None:
+            self.key.check_setting("fingerprint", self.mapping.info.fingerprint)
+            self.key.check_setting("policy", self.policy)
+            self.key.check_setting("calibration", self.calibration)
+            self.key.check_setting("stopwords", digest_stopwords(self._stopwords))
+
     def with_fresh_draws(self) -> "Sanitizer":
         """This one without its key."""
         other = copy(self)
-        other.key = None
+        other.key, other._randomness = None, SecureRandomness()
+        return other
+
+    def with_key(self, key: KeyFile | None) -> "Sanitizer":
+        """This one, with draws from a key that was made for its settings; the arrays are shared."""
+        other = copy(self)
+        other.key = key
+        other._check_key()
         return other
 
     @property
     def identity(self) -> tuple[object, ...]:
-        """Equal for sanitizers that do the same."""
+        """Equal for sanitizers that do the same, whatever their key."""
         info = self.mapping.info
-        key = None if self.key is None else (self.key.path, self.key.key.name)
-        return info.name, info.fingerprint, self._stopwords, self.policy, self.calibration, key
+        return info.name, info.fingerprint, self._stopwords, self.policy, self.calibration
 
     @property
     def calibration(self) -> str:

@@ -7,7 +7,9 @@ outlives the one it was made on. So all functions of an instance share one holde
 import itertools
 import os
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import wraps
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -16,11 +18,13 @@ import pyarrow as pa
 from duckdb.func import FunctionNullHandling, PythonUDFType
 
 from custext_sql.database import Database, attach
-from custext_sql.errors import KeyFileError, SettingError
+from custext_sql.errors import CusTextError, DatabaseError, KeyFileError, SettingError
 from custext_sql.policy import Policy
+from custext_sql.query_errors import own_messages
 from custext_sql.sanitizer import Sanitizer
 from custext_sql.text_columns import TextColumn
 
+NAMES = ("custext_sanitize", "custext_sanitize_keyed", "custext_epsilon")
 _FINDER = "custext_registration"  # a function that tells an instance's number
 
 
@@ -58,15 +62,15 @@ class _Holder:
 
     def create_functions(self, connection: duckdb.DuckDBPyConnection) -> None:
         self.functions = {  # kept: DuckDB itself does not hold on to a function once the connection is closed
-            "custext_sanitize": (self.sanitize, ["VARCHAR", "DOUBLE", "BOOLEAN"], "VARCHAR"),
-            "custext_sanitize_keyed": (self.sanitize_keyed, ["VARCHAR", "VARCHAR"], "VARCHAR"),
-            "custext_epsilon": (self.spend, ["VARCHAR", "DOUBLE", "BOOLEAN"], "DOUBLE"),
+            "custext_sanitize": (_remembering(self.sanitize), ["VARCHAR", "DOUBLE", "BOOLEAN"], "VARCHAR"),
+            "custext_sanitize_keyed": (_remembering(self.sanitize_keyed), ["VARCHAR", "VARCHAR"], "VARCHAR"),
+            "custext_epsilon": (_remembering(self.spend), ["VARCHAR", "DOUBLE", "BOOLEAN"], "DOUBLE"),
         }
         for name, (function, parameters, result) in self.functions.items():
-            connection.create_function(  # type: ignore[call-overload]
+            connection.create_function(
                 name,
                 function,
-                parameters,
+                parameters,  # type: ignore[arg-type]
                 result,
                 type=PythonUDFType.ARROW,
                 null_handling=FunctionNullHandling.SPECIAL,
@@ -76,9 +80,24 @@ class _Holder:
         connection.create_function(_FINDER, self.find, [], "BIGINT", side_effects=True)
 
 
-_holders: dict[int, _Holder] = {}  # there is no telling when an instance is gone; its functions are small,
-_sanitizers: WeakValueDictionary[object, Sanitizer] = WeakValueDictionary()  # and equal sanitizers are shared
-_numbers = itertools.count(1)
+def _remembering(function: Callable[..., pa.Array]) -> Callable[..., pa.Array]:
+    """A function whose errors are known again when DuckDB hands them on as text."""
+
+    @wraps(function)
+    def remembered(*columns: pa.ChunkedArray) -> pa.Array:
+        try:
+            return function(*columns)
+        except CusTextError as error:
+            own_messages.append(str(error))
+            raise
+
+    return remembered
+
+
+# There is no telling when an instance is gone, so its few small functions stay, also if this module is loaded again.
+_holders: dict[int, _Holder] = globals().get("_holders", {})
+_numbers = globals().get("_numbers", itertools.count(1))
+_sanitizers: WeakValueDictionary[object, Sanitizer] = WeakValueDictionary()  # equal ones are shared
 _lock = threading.Lock()
 
 
@@ -99,8 +118,8 @@ def connect(
     """
     connection = duckdb.connect(config=config or {})
     try:
-        register(connection, database, mapping=mapping, policy=policy, calibration=calibration, key_file=key_file)
         attach(connection, database)
+        register(connection, database, mapping=mapping, policy=policy, calibration=calibration, key_file=key_file)
     except BaseException:
         connection.close()
         raise
@@ -119,18 +138,35 @@ def register(
     """Make the functions available on every connection of the database instance that this one belongs to.
 
     Once more on the same instance, from whichever of its connections, replaces what they use. The settings are those
-    of Sanitizer.load. Nothing in the instance's own database changes, so it may be open for reading only.
+    of Sanitizer.load. Nothing in the instance's own database changes, so it may be open for reading only. A transaction
+    that has begun to read does not see functions made after that.
     """
     sanitizer = Sanitizer.load(database, mapping=mapping, policy=policy, calibration=calibration, key_file=key_file)
     with _lock, connection.cursor() as own:  # not in the caller's transaction, whose end could undo half of it
-        served = _Served(_share(sanitizer.with_fresh_draws()), None if sanitizer.key is None else _share(sanitizer))
+        fresh = _share(sanitizer.with_fresh_draws())
+        served = _Served(fresh, None if sanitizer.key is None else fresh.with_key(sanitizer.key))
+        check_names(own)
         holder = _find_holder(own)
         if holder is not None:
             holder.served = served
             return
         holder = _Holder(served)
-        holder.create_functions(own)
         _holders[holder.number] = holder
+        holder.create_functions(own)
+
+
+def check_names(connection: duckdb.DuckDBPyConnection) -> None:
+    """Refuse a macro that would be called in place of one of our functions."""
+    names = ", ".join(f"'{name}'" for name in (*NAMES, _FINDER))
+    found = connection.execute(
+        "SELECT database_name, function_name FROM duckdb_functions() "
+        f"WHERE function_type IN ('macro', 'table_macro') AND lower(function_name) IN ({names})"
+    ).fetchall()
+    if found:
+        raise DatabaseError(
+            f"the macro {found[0][1]} in database {found[0][0]} would be called in place of the function of that name; "
+            "drop or rename it"
+        )
 
 
 def _share(sanitizer: Sanitizer) -> Sanitizer:

@@ -39,6 +39,7 @@ class TextColumn:
             array = array.chunk(0) if array.num_chunks == 1 else pa.concat_arrays(array.chunks or [_EMPTY])
         if not (pa.types.is_string(array.type) or pa.types.is_large_string(array.type)):
             array = _to_large_string(array)
+        _check_arrow(array)  # also what DuckDB hands on: it takes what an Arrow table says of itself for granted
         missing = None
         if array.null_count:
             missing = array.is_null().to_numpy(zero_copy_only=False)
@@ -76,11 +77,12 @@ def open_column(texts: Any) -> tuple[TextColumn, Callable[[TextColumn], Any]]:
     if kind in ("pandas.Series", "pandas.Index"):
         return _from_python(texts), lambda column: _like_pandas(texts, column)
     if isinstance(texts, (pa.Array, pa.ChunkedArray)):
-        _check_arrow(texts)
         return TextColumn.from_arrow(texts), lambda column: _like_arrow(texts, column)
     if isinstance(texts, np.ndarray):
         if texts.ndim != 1:
             raise SettingError(f"texts must be one column; found an array of {texts.ndim} dimensions")
+        if texts.dtype.kind == "S" or isinstance(texts, np.ma.MaskedArray):
+            raise SettingError("texts must be strings or None; found an array of bytes, or a masked one")
         return _from_python(texts.tolist()), lambda column: _like_numpy(texts, column)
     if isinstance(texts, (str, bytes)) or not isinstance(texts, Sequence):
         raise SettingError(
@@ -103,10 +105,10 @@ def _from_python(texts: Any) -> TextColumn:
     except UnicodeEncodeError:
         place = next(place for place, text in enumerate(texts) if isinstance(text, str) and not _is_unicode(text))
         problem = "valid Unicode; found half of a surrogate pair"
-    except (pa.ArrowException, TypeError):
+    except (pa.ArrowException, TypeError, UnicodeDecodeError):
         wrong = ((place, text) for place, text in enumerate(texts) if text is not None and not isinstance(text, str))
-        place, text = next(wrong)
-        problem = f"strings or None; found {type(text).__name__}"
+        place, text = next(wrong, (0, ""))
+        problem = f"strings or None; found {type(text).__name__}" if text else "valid Unicode; some text is not,"
     raise SettingError(f"texts must be {problem} at place {place}")
 
 
@@ -138,7 +140,8 @@ def _like_numpy(texts: npt.NDArray[Any], column: TextColumn) -> npt.NDArray[Any]
     result = column.to_arrow().to_pylist()
     if texts.dtype.kind == "U":
         return np.array(result, dtype=np.str_)
-    return np.array(result, dtype=texts.dtype)
+    missing = getattr(texts.dtype, "na_object", None)  # of NumPy's own strings
+    return np.array([missing if text is None else text for text in result], dtype=texts.dtype)
 
 
 def _like_pandas(texts: Any, column: TextColumn) -> Any:

@@ -15,6 +15,7 @@ from custext_sql.errors import KeyFileError
 from custext_sql.key_file import KeyFile, read_key_file
 from custext_sql.keyed_randomness import SecretKey
 from custext_sql.mapping_store import load_mapping
+from custext_sql.stopwords import shipped_stopwords
 
 PINNED = [
     "carol, niaj & alice; heidi'd frank mallory 25470 the",
@@ -132,6 +133,36 @@ def test_a_mapping_built_anew_is_refused(mapped_db: Path, key_path: Path) -> Non
         Sanitizer.load(mapped_db, key_file=key_path)
 
 
+def test_another_list_of_stopwords_is_refused(mapped_db: Path, key_path: Path) -> None:
+    """It would shift which occurrence of a word is drawn, and so draw again."""
+    with duckdb.connect(mapped_db) as connection:
+        connection.execute("INSERT INTO stopwords VALUES ('english', 'alice', 'mine')")
+    with pytest.raises(KeyFileError, match="made for stopwords = "):
+        Sanitizer.load(mapped_db, key_file=key_path)
+
+
+def test_a_key_is_the_same_wherever_a_sanitizer_travels(mapped_db: Path, key_path: Path, tmp_path: Path) -> None:
+    sanitizer = Sanitizer.load(mapped_db, key_file=key_path)
+    packed = pickle.dumps(sanitizer)
+    make_key(tmp_path / "other", mapped_db, eps=50, policy="strict")
+    key_path.write_bytes((tmp_path / "other").read_bytes())
+    with pytest.raises(KeyFileError, match="holds another key than before"):
+        pickle.loads(packed)
+    assert sanitizer.key is not None
+    with pytest.raises(TypeError, match="does not travel"):
+        pickle.dumps(sanitizer.key.key)
+
+
+def test_odd_paths_and_contents_get_plain_errors(mapped_db: Path, tmp_path: Path) -> None:
+    with pytest.raises(KeyFileError, match="that is no name of a file"):
+        make_key("a\0b", mapped_db)
+    deep = tmp_path / "deep"
+    deep.write_text("[" * 200_000)
+    deep.chmod(0o600)
+    with pytest.raises(KeyFileError, match="is not a key file"):
+        read_key_file(deep)
+
+
 def test_records_and_keys_belong_together(mapped_db: Path, key_path: Path) -> None:
     keyed, fresh = Sanitizer.load(mapped_db, key_file=key_path), Sanitizer.load(mapped_db)
     with pytest.raises(CusTextError, match="draws from a key need a record for each text"):
@@ -179,6 +210,7 @@ def test_keyed_draws_are_pinned(mapped_db: Path, tmp_path: Path) -> None:
     """A text that was released must come out the same in every version: a mapping, a key, and what they give."""
     made = make_key(tmp_path / "key", mapped_db, plus=True, policy=Policy(unknown="random"))
     key = KeyFile(made.path, made.settings, SecretKey(bytes(range(32))))
-    sanitizer = Sanitizer(load_mapping(mapped_db), frozenset({"the"}), policy=made.settings.policy, key=key)
+    stopwords = frozenset(row["word"] for row in shipped_stopwords())
+    sanitizer = Sanitizer(load_mapping(mapped_db), stopwords, policy=made.settings.policy, key=key)
     found = sanitizer.sanitize_batch([TEXT, TEXT, "zq zq 99"], records=["body:1", "body:2", "é"])
     assert found == PINNED

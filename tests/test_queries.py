@@ -52,9 +52,27 @@ def test_a_long_result_is_cut_and_says_so(mapped_db: Path, data: Path) -> None:
 
 
 def test_json_shows_every_type(mapped_db: Path) -> None:
-    query = "SELECT 1 AS a, 1.5::DECIMAL(4,2) AS b, DATE '2020-01-02' AS c, NULL AS d, [1, 2] AS e, uuid() IS NULL AS f"
+    query = (
+        "SELECT 1 AS a, 1.5::DECIMAL(4,2) AS b, DATE '2020-01-02' AS c, NULL AS d, [1, 2] AS e, 2 AS a, false AS f, "
+    )
+    query += (
+        "MAP {DATE '2020-01-01': 3} AS g, 'nan'::DOUBLE AS h, INTERVAL 3 MONTH AS i, TIMESTAMPTZ '2020-01-01 00:00Z' j"
+    )
     [row] = json.loads(run("--db", mapped_db, "sql", query, "--json").output)
-    assert row == {"a": 1, "b": "1.50", "c": "2020-01-02", "d": None, "e": [1, 2], "f": False}
+    assert row.pop("j").startswith("20")
+    assert row == {
+        "a": 1,
+        "b": 1.5,
+        "c": "2020-01-02",
+        "d": None,
+        "e": [1, 2],
+        "a_1": 2,
+        "f": False,
+        "g": {"2020-01-01": 3},
+        "h": "NaN",
+        "i": "3 months",
+    }
+    assert run("--db", mapped_db, "sql", query).exit_code == 0
 
 
 def test_several_statements_show_the_last(mapped_db: Path) -> None:
@@ -63,6 +81,16 @@ def test_several_statements_show_the_last(mapped_db: Path) -> None:
     assert run("--db", mapped_db, "sql", "SET threads = 1").output == ""
     assert run("--db", mapped_db, "sql", "SET threads = 1", "--json").output == "[]\n"
     assert "the query is empty" in run("--db", mapped_db, "sql", "  ").output
+    assert run("--db", mapped_db, "sql", "SELECT true AS Success").output.split() == ["Success", "true"]
+
+
+def test_cells_are_shown_as_they_are(mapped_db: Path) -> None:
+    shown = run("--db", mapped_db, "sql", "SELECT ':smile:' AS a, '[b]x' AS b, chr(27) || '[31m' AS c").output
+    assert shown.split() == ["a", "b", "c", ":smile:", "[b]x", "\\x1b[31m"]
+
+
+def test_the_variables_of_the_program_are_no_tables(mapped_db: Path) -> None:
+    assert "Table with name connection does not exist" in run("--db", mapped_db, "sql", "FROM connection").output
 
 
 @pytest.mark.parametrize("name", ["out.parquet", "out.csv", "out.json", "out.jsonl", "it's out.PARQUET"])
@@ -76,6 +104,27 @@ def test_a_result_is_written(mapped_db: Path, data: Path, tmp_path: Path, name: 
         rows = connection.execute(f"SELECT id, body FROM '{quoted}' ORDER BY id").fetchall()
     assert [row for row, _ in rows] == list(range(250))
     assert all(body.startswith("zq ") for _, body in rows)
+
+
+@pytest.mark.parametrize(
+    ("query", "rows"),
+    [
+        ("PIVOT reviews ON id % 2 USING count(*)", 1),
+        ("SELECT 1; -- done", 1),
+        ("SELECT 1 /* ; */ ; /* the\nend */", 1),
+        ("WITH a AS (SELECT 1) FROM a", 1),
+        ("SET threads = 1; FROM reviews", 250),
+    ],
+)
+def test_queries_of_any_form_are_written(mapped_db: Path, data: Path, tmp_path: Path, query: str, rows: int) -> None:
+    result = run("--db", mapped_db, "sql", query, "--data", data, "--output", tmp_path / "out.csv", "--json")
+    assert json.loads(result.output)["rows"] == rows
+    assert run("--db", mapped_db, "sql", query, "--data", data).exit_code == 0
+
+
+def test_a_statement_without_rows_is_no_output(mapped_db: Path, tmp_path: Path) -> None:
+    result = run("--db", mapped_db, "sql", "CREATE TABLE t AS SELECT 1", "--output", tmp_path / "out.csv")
+    assert result.output == "Error: --output needs a query that gives rows at its end\n"
 
 
 def test_an_output_is_replaced_only_when_asked(mapped_db: Path, tmp_path: Path) -> None:
@@ -117,7 +166,10 @@ def test_the_data_is_not_changed(mapped_db: Path, data: Path) -> None:
 def test_a_file_that_is_no_data_is_refused(mapped_db: Path, tmp_path: Path) -> None:
     (tmp_path / "text").write_text("not a database at all")
     assert "there is no file" in run("--db", mapped_db, "sql", "SELECT 1", "--data", tmp_path / "nothing").output
-    assert "nor any DuckDB file" in run("--db", mapped_db, "sql", "SELECT 1", "--data", tmp_path / "text").output
+    assert (
+        "is not a DuckDB file; other files are named in the query"
+        in run("--db", mapped_db, "sql", "SELECT 1", "--data", tmp_path / "text").output
+    )
 
 
 def test_progress_is_told(mapped_db: Path, tmp_path: Path) -> None:
@@ -134,7 +186,13 @@ def test_progress_is_told(mapped_db: Path, tmp_path: Path) -> None:
 def test_ctrl_c_stops_and_leaves_nothing(mapped_db: Path, tmp_path: Path) -> None:
     query = "SELECT custext_sanitize('alice bob carol', 1.0, true) AS t FROM range(100000000)"
     command = [sys.executable, "-m", "custext_sql.cli", "--db", str(mapped_db), "sql", query, "--output", "out.parquet"]
-    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process = subprocess.Popen(
+        command,
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell may have the tests ignore it
+    )
     deadline = time.monotonic() + 60
     while not list(tmp_path.glob(".out.parquet*")) and time.monotonic() < deadline:
         time.sleep(0.05)
@@ -157,4 +215,15 @@ def test_a_key_is_made_and_used(mapped_db: Path, data: Path, tmp_path: Path) -> 
     again = run("--db", mapped_db, "keygen", tmp_path / "key")
     assert (again.exit_code, "never overwritten" in again.output) == (1, True)
     shown = json.loads(run("--db", mapped_db, "keygen", tmp_path / "other", "--json").output)
-    assert set(shown) == {"path", "name", "mapping", "fingerprint", "eps", "plus", "policy", "calibration", "language"}
+    assert set(shown) == {
+        "path",
+        "name",
+        "mapping",
+        "fingerprint",
+        "eps",
+        "plus",
+        "policy",
+        "calibration",
+        "language",
+        "stopwords",
+    }

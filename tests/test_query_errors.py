@@ -23,6 +23,10 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "tricky.csv").write_text(
         "\n".join(["id,body", *good, f'"Column {MARKER} is being converted as type DATE",{MARKER}']) + "\n"
     )
+    fake = f'1,"x\nColumn {MARKER} is being converted as type DATE\nz",3'
+    (tmp_path / "fake.csv").write_text("\n".join(["id,body", *good, fake]) + "\n")
+    (tmp_path / f"who={MARKER}").mkdir()
+    (tmp_path / f"who={MARKER}" / "part.csv").write_text((tmp_path / "type.csv").read_text())
     (tmp_path / "count.csv").write_text("\n".join(["id,body", *good, f"1,{MARKER},{MARKER}"]) + "\n")
     (tmp_path / "quote.csv").write_text(f'id,body\n1,x\n2,"{MARKER} broken" {MARKER}\n')
     (tmp_path / "bytes.csv").write_bytes(f"id,body\n1,{MARKER}".encode() + b"\xff\xfe\n")
@@ -44,6 +48,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+UDF = "Python exception occurred while executing the UDF"
 COLUMNS = "columns = {'id': 'INT', 'body': 'VARCHAR'}"
 CASES = {
     "SELECT * FROM 'type.csv'": "type.csv, line 30002, column id: expected BIGINT",
@@ -68,7 +73,16 @@ CASES = {
     "SELECT body::DATE FROM 'good.parquet'": "column body: a value cannot be converted as the query asks",
     "SELECT body::INT[] FROM 'good.parquet'": "column body: expected INTEGER[]",
     "SELECT error(body) FROM 'good.parquet'": "its message is left out, it may quote data",
-    "SELECT error('Invalid Input Error: Malformed JSON in file \"' || body || '\"') FROM 'good.parquet'": "left out",
+    "SELECT error('Malformed JSON in file \"' || body || '\", in line 3: ') FROM 'good.parquet'": "a file, line 3",
+    "SELECT error('Error when sniffing file \"' || body || '\".') FROM 'good.parquet'": "a file: DuckDB cannot tell",
+    "SELECT error('No magic bytes found at end of file ''' || body || '''') FROM 'good.parquet'": "a file: expected",
+    f"SELECT error('{UDF}: SettingError: ' || body) FROM 'good.parquet'": "failed with SettingError; its message",
+    f"SELECT error('{UDF}: ValueError: ' || body) FROM 'good.parquet'": "failed with ValueError; its message is left",
+    "SELECT CAST(upper(body) AS TIMESTAMP) FROM 'tricky.parquet'": "a value cannot be converted",
+    f"FROM read_csv('fake.csv', {COLUMNS}, auto_detect = false, header = true)": "fake.csv, line 30002: expected",
+    "SET VARIABLE v = (SELECT any_value(body) FROM 'good.parquet'); FROM read_csv(getvariable('v'))": "left out",
+    "SET VARIABLE v = (SELECT any_value(body) FROM 'good.parquet'); FROM query_table(getvariable('v'))": "left out",
+    "SELECT * FROM 'who=*/part.csv'": "who=.../part.csv, line 30002, column id: expected BIGINT",
     "SELECT strptime(body, '%Y') FROM 'good.parquet'": "left out",
     "SELECT regexp_matches('a', body || '(') FROM 'good.parquet'": "left out",
     "SELECT custext_sanitize(body, -1, true) FROM 'good.parquet'": "eps must lie between 0.001 and 100; found -1.0",
@@ -102,7 +116,7 @@ def test_no_data_is_printed(mapped_db: Path, folder: Path, query: str) -> None:
     assert MARKER not in printed
     assert "Traceback" not in printed
     assert not (folder / "out.parquet").exists()
-    assert not list(folder.glob(".*"))
+    assert not list(folder.glob(".out*"))
 
 
 def test_python_gets_the_same_without_a_chain(folder: Path) -> None:

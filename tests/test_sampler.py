@@ -82,6 +82,13 @@ def test_a_row_of_weights_is_the_verified_one(mapping: Mapping) -> None:
     assert Sampler(mapping, "paper").worst_log_ratio(2.0) == table.log_ratios.max()
 
 
+def test_no_words_need_no_tables(mapping: Mapping) -> None:
+    sampler = Sampler(mapping, "paper")
+    none, draws = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.uint64)
+    assert sampler.sample(none, 1.0, draws).tolist() == sampler.sample(none, np.zeros(0), draws).tolist() == []
+    assert not sampler._tables
+
+
 def test_every_eps_is_checked(mapping: Mapping) -> None:
     sampler = Sampler(mapping, "paper")
     for wrong in (0.0, -1.0, float("nan"), float("inf"), 101.0):

@@ -126,6 +126,16 @@ def test_words_that_drew_themselves_are_counted(sanitizer: Sanitizer) -> None:
     assert 0 < receipt.sampled_unchanged < receipt.sampled == 800
 
 
+def test_rows_without_words_may_have_any_eps(sanitizer: Sanitizer) -> None:
+    assert sanitizer.sanitize_batch(["zq", "zz", ""], [1.0, 2.0, 3.0]) == ["zq", "zz", ""]
+
+
+def test_fresh_draws_of_a_seeded_one_are_not_seeded(mapping: Mapping) -> None:
+    with pytest.warns(PrivacyWarning):
+        seeded = Sanitizer(mapping, frozenset(), seed=4)
+    assert draw_many(seeded.with_fresh_draws()) != draw_many(seeded.with_fresh_draws())
+
+
 def test_a_seed_repeats_draws_and_warns(mapping: Mapping) -> None:
     results = []
     for _ in range(2):

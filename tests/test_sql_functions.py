@@ -8,6 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import duckdb
+import numpy as np
+import pyarrow as pa
 import pytest
 
 from custext_sql import CusTextError, Sanitizer, build_mapping, connect, load_embeddings, make_key, register
@@ -300,6 +302,48 @@ def test_a_database_open_for_reading_only_serves(mapped_db: Path, tmp_path: Path
         assert served_policy(connection) == "paper"
 
 
+@pytest.mark.parametrize("name", ["custext_sanitize", "CUSTEXT_EPSILON", "custext_registration"])
+def test_a_macro_in_place_of_a_function_is_refused(mapped_db: Path, tmp_path: Path, name: str) -> None:
+    """Else texts could pass through it in clear."""
+    with duckdb.connect() as connection:
+        connection.execute(f"CREATE MACRO {name}(text, eps, plus) AS text")
+        with pytest.raises(CusTextError, match=f"(?i)the macro {name} in database memory"):
+            register(connection, mapped_db)
+        connection.execute(f"DROP MACRO {name}")
+        register(connection, mapped_db)
+        assert served_policy(connection) == "paper"
+    with duckdb.connect(mapped_db) as connection:
+        connection.execute(f"CREATE MACRO {name}(text, eps, plus) AS text")
+    with pytest.raises(CusTextError, match=f"(?i)the macro {name} in database custext"):
+        connect(mapped_db)
+
+
+def test_arrow_tables_that_are_no_text_are_refused(connection: duckdb.DuckDBPyConnection) -> None:
+    """DuckDB takes Arrow's word for it; half a character would let the next row's first letters pass."""
+    offsets, content = np.array([0, 4, 10], np.int32), b"abc\xe2secret"
+    column = pa.StringArray.from_buffers(2, pa.py_buffer(offsets), pa.py_buffer(content))
+    connection.register("given", pa.table({"t": column}))
+    with pytest.raises(duckdb.Error) as caught:
+        connection.execute("SELECT custext_sanitize(t, 1.0, false) FROM given").fetchall()
+    assert "secret" not in str(caught.value)
+
+
+def test_keys_share_everything_but_themselves(mapped_db: Path, tmp_path: Path) -> None:
+    from custext_sql import sql_functions
+
+    holders = []
+    for name in ("one", "two"):
+        make_key(tmp_path / name, mapped_db)
+        connect(mapped_db, key_file=tmp_path / name).close()
+        holders.append(list(sql_functions._holders.values())[-1].served)
+    first, second = (served.keyed for served in holders)
+    assert first is not None
+    assert second is not None
+    assert first._vocabulary is second._vocabulary
+    assert first._sampler is second._sampler is holders[0].fresh._sampler
+    assert first.key != second.key
+
+
 def test_equal_sanitizers_are_shared_and_others_are_let_go(mapped_db: Path) -> None:
     from custext_sql import sql_functions
 
@@ -325,6 +369,7 @@ def test_equal_sanitizers_are_shared_and_others_are_let_go(mapped_db: Path) -> N
         "register(c, path, policy='strict')",
         "e = duckdb.connect(); register(e, path); register(c.cursor(), path); e.execute(query).fetchall()",
         "[connect(path) for _ in range(3)]",
+        "import importlib, custext_sql.sql_functions as f; importlib.reload(f); f.register(c, path); c.execute(query)",
     ],
 )
 def test_connections_closed_in_any_order_or_never_leave_no_noise(mapped_db: Path, ending: str) -> None:

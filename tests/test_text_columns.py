@@ -38,6 +38,9 @@ COLUMNS: dict[str, Any] = {
     "tuple": tuple(TEXTS),
     "NumPy objects": np.array(TEXTS, dtype=object),
     "NumPy strings": np.array(TEXTS, dtype=np.dtypes.StringDType(na_object=None)),
+    "NumPy strings, NaN": np.array(
+        [np.nan if text is None else text for text in TEXTS], dtype=np.dtypes.StringDType(na_object=np.nan)
+    ),
     "pandas objects": pd.Series(TEXTS, dtype=object, index=[3, 1, 4, 1, 5], name="body"),
     "pandas strings": pd.Series(TEXTS, dtype="string", name="body"),
     "pandas str": pd.Series(TEXTS, dtype="str"),
@@ -113,6 +116,8 @@ def test_what_lies_below_a_null_is_never_read(sanitizer: Sanitizer) -> None:
         (["alice", 3], "strings or None; found int at place 1"),
         (np.array(["alice", 3.5], dtype=object), "found float at place 1"),
         (np.array([["a"]]), "one column; found an array of 2 dimensions"),
+        (np.array([b"secret"]), "found an array of bytes, or a masked one"),
+        (np.ma.MaskedArray(["secret"], [True]), "found an array of bytes, or a masked one"),
         (np.array([1.5]), "found float at place 0"),
         (pa.array([1, 2]), "a column of int64"),
         (pl.Series([1, 2]), "a column of int64"),
@@ -147,6 +152,8 @@ def test_eps_and_plus_may_differ_by_row(sanitizer: Sanitizer) -> None:
         (["a", "b"], False, "eps must be numbers"),
         (1.0, [True], "plus must be one for each of 2 texts; found 1"),
         (1.0, [1, 0], "plus must be true or false; found int64"),
+        ([[1.0], [1.0]], False, "eps must be one for each text; found an array of 2 dimensions"),
+        (1.0, [[True], [True]], "plus must be one for each text; found an array of 2 dimensions"),
     ]
     for eps, plus, message in wrong:
         with pytest.raises(CusTextError, match=message):

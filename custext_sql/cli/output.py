@@ -12,6 +12,8 @@ from typing import Any
 
 import click
 
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # what a terminal would obey
+
 
 def print_json(value: Any) -> None:
     click.echo(to_json(value))
@@ -37,8 +39,8 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, right:
     for index, column in enumerate(columns):
         table.add_column(column, justify="right" if index in right else "left", overflow="fold")
     for row in rows:
-        table.add_row(*row)
-    Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else 120).print(table)
+        table.add_row(*(_CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", cell) for cell in row))
+    Console(highlight=False, markup=False, emoji=False, width=None if sys.stdout.isatty() else 120).print(table)
 
 
 @contextmanager

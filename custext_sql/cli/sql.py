@@ -1,15 +1,11 @@
 """custext sql"""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import click
 
 from custext_sql.cli.options import calibration_option, json_option, mapping_option, policy_option
 from custext_sql.cli.output import print_json, print_table, progress_bar
-
-if TYPE_CHECKING:
-    import duckdb
 
 _SHOWN = 100  # rows of a table that people read
 
@@ -48,34 +44,21 @@ def sql_command(
         --data shop.duckdb --output reviews.parquet
       custext sql "FROM custext_distribution('doctor', 1.0)"
     """
-    from custext_sql.queries import open_data, run, write_result
+    from custext_sql.queries import fetch_objects, open_data, show, write_result
 
     settings = {"mapping": mapping, "policy": policy, "calibration": calibration, "key_file": key_file}
     with open_data(db, data, **settings) as connection:
-        if output is None:
-            _show(run(connection, query), as_json=as_json)
-            return
-        with progress_bar("sanitizing") as progress:
-            rows = write_result(connection, query, output, force=force, progress=progress)
-        if as_json:
-            print_json({"output": output, "rows": rows})
-        else:
-            click.echo(f"{Path(output)}: {rows:,} rows")
-
-
-def _show(result: "duckdb.DuckDBPyConnection | None", *, as_json: bool) -> None:
-    columns = [] if result is None else [str(column[0]) for column in result.description]
-    if as_json:
-        print_json([dict(zip(columns, row, strict=True)) for row in result.fetchall()] if result else [])
-        return
-    if result is None or columns == ["Success"]:  # a statement such as SET
-        return
-    some: list[tuple[Any, ...]] = result.fetchmany(_SHOWN + 1)
-    numbers = [place for place, column in enumerate(result.description) if str(column[1]) in _NUMBERS]
-    shown = [["NULL" if cell is None else str(cell) for cell in row] for row in some[:_SHOWN]]
-    print_table(columns, shown, right=numbers)
-    if len(some) > _SHOWN:
-        click.echo(f"The first {_SHOWN} rows; all of them: --output FILE, or --json", err=True)
-
-
-_NUMBERS = {"NUMBER", "BIGINT", "INTEGER", "DOUBLE", "FLOAT", "HUGEINT", "SMALLINT", "TINYINT"}
+        if output is not None:
+            with progress_bar("sanitizing") as progress:
+                rows = write_result(connection, query, output, force=force, progress=progress)
+            if as_json:
+                print_json({"output": output, "rows": rows})
+            else:
+                click.echo(f"{Path(output)}: {rows:,} rows")
+        elif as_json:
+            print_json(fetch_objects(connection, query))
+        elif shown := show(connection, query, _SHOWN):
+            cells = [["NULL" if cell is None else cell for cell in row] for row in shown.rows]
+            print_table(shown.columns, cells, right=[place for place, number in enumerate(shown.is_number) if number])
+            if shown.goes_on:
+                click.echo(f"The first {_SHOWN} rows; all of them: --output FILE, or --json", err=True)

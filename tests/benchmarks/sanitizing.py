@@ -10,8 +10,7 @@ from pathlib import Path
 import duckdb
 import numpy as np
 
-from custext_sql import Sanitizer, connect
-from custext_sql.key_file import KeySettings, write_key_file
+from custext_sql import Sanitizer, connect, make_key
 from custext_sql.starter import load_starter
 from tests.benchmarks.measuring import best_time, peak_megabytes, real_vectors
 
@@ -28,16 +27,7 @@ def main() -> None:
         database = folder / "custext.duckdb"
         load_starter(database)
         sanitizer = Sanitizer.load(database)
-        settings = KeySettings(
-            sanitizer.mapping.info.name,
-            sanitizer.mapping.info.fingerprint,
-            1.0,
-            True,
-            sanitizer.policy,
-            sanitizer.calibration,
-            "english",
-        )
-        write_key_file(folder / "key", settings)
+        make_key(folder / "key", database, plus=True)
         connection = connect(database, key_file=folder / "key")
         connection.execute(f"ATTACH '{folder / 'texts.duckdb'}' AS bench (ROW_GROUP_SIZE 20480)")  # what threads share
         connection.execute("SET force_compression = 'uncompressed'")  # else repeated texts are handled once by `lower`
