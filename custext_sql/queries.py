@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -41,6 +42,14 @@ class Shown:
     is_number: list[bool]
     rows: list[tuple[str | None, ...]]
     goes_on: bool
+
+
+def let_threads_alternate() -> None:
+    """Have Python hand its lock from thread to thread more often: with two, queries run a fifth faster or more.
+
+    It is a setting of the whole process, so it is for programs, not for libraries, to make.
+    """
+    sys.setswitchinterval(0.0003)
 
 
 @contextmanager

@@ -44,8 +44,9 @@ def sql_command(
         --data shop.duckdb --output reviews.parquet
       custext sql "FROM custext_distribution('doctor', 1.0)"
     """
-    from custext_sql.queries import fetch_objects, open_data, show, write_result
+    from custext_sql.queries import fetch_objects, let_threads_alternate, open_data, show, write_result
 
+    let_threads_alternate()
     settings = {"mapping": mapping, "policy": policy, "calibration": calibration, "key_file": key_file}
     with open_data(db, data, **settings) as connection:
         if output is not None:

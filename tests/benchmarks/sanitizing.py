@@ -11,6 +11,7 @@ import duckdb
 import numpy as np
 
 from custext_sql import Sanitizer, connect, make_key
+from custext_sql.queries import let_threads_alternate
 from custext_sql.starter import load_starter
 from tests.benchmarks.measuring import best_time, peak_megabytes, real_vectors
 
@@ -22,6 +23,7 @@ SAMPLE = 20_000  # words given to the slow method, whose speed does not depend o
 
 
 def main() -> None:
+    let_threads_alternate()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         database = folder / "custext.duckdb"
@@ -134,6 +136,7 @@ def measure_memory(folder: Path) -> None:
 
 
 def stream(source: Path, target: Path) -> None:
+    let_threads_alternate()
     times: list[float] = []
     config = {"memory_limit": "400MB", "threads": 2, "preserve_insertion_order": False}
     with connect(source.parent / "custext.duckdb", config=config) as connection:
