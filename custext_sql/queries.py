@@ -13,7 +13,7 @@ from typing import Any
 
 import duckdb
 
-from custext_sql.database import Database, attach, is_duckdb_file
+from custext_sql.database import Database, attach, is_duckdb_file, locate
 from custext_sql.errors import QueryError
 from custext_sql.query_errors import safe_errors
 from custext_sql.sql_functions import register
@@ -61,6 +61,8 @@ def open_data(
     settings are those of `register`. Errors of DuckDB quote no data.
     """
     with safe_errors():
+        if data is not None and Path(data).resolve() == locate(database).resolve():
+            data = None  # its tables are there anyway
         connection = duckdb.connect(config=_CONFIG) if data is None else _open_file(Path(data))
         try:
             if data is None:

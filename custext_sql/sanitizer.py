@@ -96,7 +96,7 @@ class Sanitizer:
         other.key, other._randomness = None, SecureRandomness()
         return other
 
-    def with_key(self, key: KeyFile | None) -> "Sanitizer":
+    def with_key(self, key: KeyFile) -> "Sanitizer":
         """This one, with draws from a key that was made for its settings; the arrays are shared."""
         other = copy(self)
         other.key = key

@@ -163,6 +163,11 @@ def test_the_data_is_not_changed(mapped_db: Path, data: Path) -> None:
         assert connection.execute("SELECT count(*) FROM reviews").fetchall() == [(250,)]
 
 
+def test_the_custext_database_itself_may_be_the_data(mapped_db: Path) -> None:
+    result = run("--db", mapped_db, "sql", "SELECT count(*) AS n FROM groups", "--data", mapped_db)
+    assert result.output.split() == ["n", "16"]
+
+
 def test_a_file_that_is_no_data_is_refused(mapped_db: Path, tmp_path: Path) -> None:
     (tmp_path / "text").write_text("not a database at all")
     assert "there is no file" in run("--db", mapped_db, "sql", "SELECT 1", "--data", tmp_path / "nothing").output
