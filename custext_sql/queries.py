@@ -86,15 +86,14 @@ def show(connection: duckdb.DuckDBPyConnection, query: str, limit: int) -> Shown
     with safe_errors(query):
         last, is_query = _run_up_to_the_last(connection, query)
         if not is_query:
-            result = connection.execute(last)
-            rows = result.fetchmany(limit + 1)
+            rows = _fetch(connection, last, limit + 1)
             if not rows:
                 return None
-            columns = [str(column[0]) for column in result.description]
+            columns = [str(column[0]) for column in connection.description or []]
             texts = [tuple(None if cell is None else str(cell) for cell in row) for row in rows]
             return Shown(columns, [False] * len(columns), texts[:limit], len(rows) > limit)
         described = connection.execute(f"DESCRIBE {last}").fetchall()
-        rows = connection.execute(f"SELECT CAST(COLUMNS(*) AS VARCHAR) FROM (\n{last}\n)").fetchmany(limit + 1)
+        rows = _fetch(connection, f"SELECT CAST(COLUMNS(*) AS VARCHAR) FROM (\n{last}\n)", limit + 1)
         is_number = [bool(_NUMBERS.match(column[1])) for column in described]
         return Shown([column[0] for column in described], is_number, rows[:limit], len(rows) > limit)
 
@@ -104,9 +103,9 @@ def fetch_objects(connection: duckdb.DuckDBPyConnection, query: str) -> list[Any
     with safe_errors(query):
         last, is_query = _run_up_to_the_last(connection, query)
         if not is_query:
-            connection.execute(last)
+            _fetch(connection, last)
             return []
-        rows = connection.execute(f"SELECT to_json(row) FROM (\n{last}\n) AS row").fetchall()
+        rows = _fetch(connection, f"SELECT to_json(row) FROM (\n{last}\n) AS row")
         return [json.loads(row, parse_constant=str) for (row,) in rows]
 
 
@@ -137,10 +136,10 @@ def write_result(
             last, is_query = _run_up_to_the_last(connection, query)
             if not is_query:
                 raise QueryError("--output needs a query that gives rows at its end")
-            told = _watch(connection, f"COPY (\n{last}\n) TO '{quoted}' ({options})", progress)
+            told = _fetch(connection, f"COPY (\n{last}\n) TO '{quoted}' ({options})", progress=progress)
             # of a PIVOT, DuckDB does not tell the number
             count = f"SELECT count(*) FROM {_READERS[options].format(quoted)}"
-            [(rows,)] = told or connection.execute(count).fetchall()
+            [(rows,)] = told or _fetch(connection, count)
         draft.replace(target)
     finally:
         draft.unlink(missing_ok=True)
@@ -154,34 +153,43 @@ def _run_up_to_the_last(connection: duckdb.DuckDBPyConnection, query: str) -> tu
         raise QueryError("the query is empty")
     *before, last = statements
     for statement in before:
-        connection.execute(statement)
+        _fetch(connection, statement.query)
     is_query = last.type in (duckdb.StatementType.SELECT, duckdb.StatementType.MULTI)  # the other is a PIVOT
     return _ENDING.sub("", last.query.strip()), is_query
 
 
-def _watch(
-    connection: duckdb.DuckDBPyConnection, statement: str, progress: Callable[[float], None] | None
+def _fetch(
+    connection: duckdb.DuckDBPyConnection,
+    statement: str,
+    limit: int | None = None,
+    *,
+    progress: Callable[[float], None] | None = None,
 ) -> list[tuple[Any, ...]]:
-    """Run a statement, say meanwhile how far it is, and fetch what it gives; Ctrl-C stops it."""
-    if progress is None:
-        return connection.execute(statement).fetchall()
+    """Run a statement and fetch its rows; say meanwhile how far it is.
+
+    It runs on a thread of its own, so that Ctrl-C always finds this one and stops it: within a function that DuckDB
+    calls, it could be lost.
+    """
     outcome: list[Any] = []
+    done = threading.Event()  # an interrupted `join` would take the thread for ended
 
     def work() -> None:
         try:
-            outcome.append(connection.execute(statement).fetchall())
+            result = connection.execute(statement)
+            outcome.append(result.fetchall() if limit is None else result.fetchmany(limit))
         except BaseException as error:
             outcome.append(error)
+        finally:
+            done.set()
 
-    worker = threading.Thread(target=work)
-    worker.start()
+    threading.Thread(target=work).start()
     try:
-        while worker.is_alive():
-            worker.join(_TICK)
-            progress(max(0.0, connection.query_progress()) / 100.0)
+        while not done.wait(_TICK):
+            if progress is not None:
+                progress(max(0.0, connection.query_progress()) / 100.0)
     except BaseException:
-        connection.interrupt()
-        worker.join()
+        while not done.wait(_TICK):  # an interrupt that comes before the query has begun is forgotten
+            connection.interrupt()
         raise
     [rows] = outcome
     if isinstance(rows, BaseException):
