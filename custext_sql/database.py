@@ -10,6 +10,7 @@ from typing import Any
 import duckdb
 import platformdirs
 
+from custext_sql.distribution_macro import write_distribution_macro
 from custext_sql.errors import DatabaseError
 from custext_sql.revisions import REVISIONS
 
@@ -184,11 +185,12 @@ def _transaction(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
 
 
 def attach(connection: duckdb.DuckDBPyConnection, database: Database = None) -> None:
-    """Make a database readable as `custext` on a connection in memory, and its tables without that prefix."""
+    """Make a database readable as `custext` on a connection in memory, and its tables and macro without that prefix."""
     path = locate(database)
     quoted = str(path).replace("'", "''")
     _when_free(path, lambda: connection.execute(f"ATTACH '{quoted}' AS custext (READ_ONLY)"))
     connection.execute("SET search_path = 'memory,custext'")
+    connection.execute(write_distribution_macro("custext.main."))  # it reads these tables, whatever others there are
 
 
 def _connect(path: Path, *, read_only: bool) -> duckdb.DuckDBPyConnection:

@@ -427,6 +427,15 @@ def test_the_distribution_macro_agrees_with_the_integer_table(mapped_db: Path) -
                 connection.execute(f"FROM custext_distribution('alice', {wrong})").fetchall()
 
 
+def test_tables_of_ones_own_change_nothing_in_the_macro(connection: duckdb.DuckDBPyConnection) -> None:
+    before = connection.execute("FROM custext_distribution('alice', 1.0)").fetchall()
+    connection.execute("CREATE TABLE scores AS SELECT 'small-euclidean-k4' AS mapping, 'alice' AS input, 'x' AS output")
+    connection.execute("CREATE TABLE settings AS SELECT 'default_mapping' AS key, 'mine' AS value")
+    assert connection.execute("FROM custext_distribution('alice', 1.0)").fetchall() == before
+    with connection.cursor() as other:
+        assert other.execute("FROM custext_distribution('alice', 1.0)").fetchall() == before
+
+
 def test_the_distribution_macro_agrees_on_real_words(starter_db: Path) -> None:
     sanitizer = Sanitizer.load(starter_db)
     with connect(starter_db) as connection:
