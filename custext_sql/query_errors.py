@@ -52,10 +52,7 @@ _DYNAMIC = re.compile(r"(?i)\b(?:getvariable|query|query_table)\s*\(")
 _ABOUT_THE_QUERY = (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException)
 _ABOUT_THE_MACHINE = (duckdb.IOException, duckdb.OutOfMemoryException, duckdb.PermissionException)
 
-
-own_messages: deque[str] = deque(
-    maxlen=100
-)  # that our functions raised lately; nobody else can write what looks like it
+own_messages: deque[str] = deque(maxlen=100)  # raised by our functions lately; what else looks like one may be data
 
 
 @contextmanager
