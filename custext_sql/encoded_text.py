@@ -78,6 +78,12 @@ def join_texts(texts: Sequence[str]) -> tuple[Bytes, Places]:
     return np.frombuffer(b"".join(encoded), dtype=np.uint8), offsets
 
 
+def find_rows(starts: Places, offsets: Places) -> Places:
+    """The row in which each span begins; spans are in order."""
+    before = starts.searchsorted(offsets)
+    return np.arange(len(offsets) - 1).repeat(before[1:] - before[:-1])
+
+
 def spread_out(starts: Places, lengths: Places) -> Places:
     """Every place within spans, one span after the other; a span may be empty."""
     if not lengths.all():

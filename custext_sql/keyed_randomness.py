@@ -6,7 +6,7 @@ Since digests are 128 bits that nobody without the key can foresee, no two block
 chance of 2**-128 a pair; so draws are as good as independent, also those of one word that occurs twice.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from typing import Any
 
@@ -52,10 +52,11 @@ class KeyedRandomness:
         self._key = key
         self._digests = key.digest(records)
 
-    def draw(self, rows: Numbers, words: Numbers) -> Draws:
-        blocks = self._digests[rows]
+    def draw(self, words: Numbers, rows: Callable[[], Numbers]) -> Draws:
+        in_row = rows()
+        blocks = self._digests[in_row]
         blocks[:, 0] ^= words.astype(np.uint64)
-        blocks[:, 1] ^= count_earlier(rows, words).astype(np.uint64)
+        blocks[:, 1] ^= count_earlier(in_row, words).astype(np.uint64)
         return self._key.encrypt(blocks)
 
 

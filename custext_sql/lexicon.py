@@ -8,9 +8,8 @@ import numpy.typing as npt
 
 from custext_sql.characters import lower_cases
 from custext_sql.encoded_text import PADDING, Bytes, EncodedText, Flags, Places, join_texts, spread_out
-from custext_sql.tokenizer import fold_word
+from custext_sql.tokenizer import OTHER_APOSTROPHE, fold_word
 
-_APOSTROPHE = 0x2019  # folds to '
 _NOWHERE = np.zeros(0, dtype=np.int64)
 _MASKS = np.array([(1 << 8 * count) - 1 for count in range(9)], dtype=np.uint64)
 _FACTORS = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9], dtype=np.uint64)
@@ -207,7 +206,7 @@ def fold_text(text: EncodedText) -> FoldedText:
         for step, byte in enumerate(_encode(lower[changed], wide.widths[changed])):
             reached = wide.widths[changed] > step
             folded[wide.leads[changed][reached] + step] = byte[reached]
-    unusual, apostrophes = wide.leads[lower < 0], wide.leads[wide.codes == _APOSTROPHE]
+    unusual, apostrophes = wide.leads[lower < 0], wide.leads[wide.codes == OTHER_APOSTROPHE]
     return FoldedText(text.content, _overlapping_chunks(folded), unusual, apostrophes)
 
 

@@ -2,6 +2,7 @@
 
 import os
 import warnings
+from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
@@ -18,10 +19,10 @@ UNKNOWN_WORD, DIGIT = 1 << 32, (1 << 32) + 1  # stand for what has no number in 
 class Randomness(Protocol):
     """A source of uniform 64-bit integers, one for each word."""
 
-    def draw(self, rows: Numbers, words: Numbers) -> Draws:
-        """A draw for each of these words, given by its row and its number in the vocabulary, in the order of the text.
+    def draw(self, words: Numbers, rows: Callable[[], Numbers]) -> Draws:
+        """A draw for each of these words, given by its number in the vocabulary, in the order of the text.
 
-        All occurrences of a word in a row come in one call.
+        rows: finds the row of each. All occurrences of a word in a row come in one call.
         """
 
 
@@ -30,7 +31,7 @@ class SecureRandomness:
     row, thread or process, and not by a process that was forked.
     """
 
-    def draw(self, rows: Numbers, words: Numbers) -> Draws:
+    def draw(self, words: Numbers, rows: Callable[[], Numbers]) -> Draws:
         return np.frombuffer(os.urandom(8 * len(words)), dtype=np.uint64)
 
 
@@ -43,5 +44,5 @@ class SeededRandomness:
         )
         self._bits = np.random.PCG64(seed)
 
-    def draw(self, rows: Numbers, words: Numbers) -> Draws:
+    def draw(self, words: Numbers, rows: Callable[[], Numbers]) -> Draws:
         return np.asarray(self._bits.random_raw(len(words)), dtype=np.uint64)

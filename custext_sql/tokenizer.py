@@ -11,21 +11,20 @@ import numpy as np
 import numpy.typing as npt
 
 from custext_sql.characters import LOWER, TITLE, UPPER, decimal_digits, letter_cases, word_characters
-from custext_sql.encoded_text import Bytes, EncodedText, Flags, Places, join_texts
+from custext_sql.encoded_text import Bytes, EncodedText, Flags, Places, find_rows, join_texts
 
-_APOSTROPHE, _OTHER_APOSTROPHE = b"'", "\u2019".encode()
+OTHER_APOSTROPHE = 0x2019  # of three bytes
 
 
 @dataclass(frozen=True)
 class Parts:
-    """Runs of word characters, in order: where each begins and ends in the buffer, and the row it lies in.
+    """Runs of word characters, in order: where each begins and ends in the buffer.
 
     joined: the numbers of those behind which a single apostrophe, of the same row, stands before the next.
     """
 
     starts: Places
     ends: Places
-    rows: Places
     joined: Places
 
 
@@ -45,9 +44,7 @@ def find_parts(text: EncodedText, offsets: Places) -> Parts:
             touching = np.unique(touching)
         edges = np.sort(np.concatenate([edges, touching, touching]), kind="stable")  # quick, of three sorted runs
     starts, ends = edges[0::2].copy(), edges[1::2].copy()
-    before = starts.searchsorted(offsets)
-    rows = np.arange(len(offsets) - 1).repeat(before[1:] - before[:-1])
-    return Parts(starts, ends, rows, _find_joined(text, starts, ends, rows))
+    return Parts(starts, ends, ends.searchsorted(_find_inner_apostrophes(text, is_word, offsets)))
 
 
 def are_words(tokens: Sequence[str]) -> Flags:
@@ -55,11 +52,12 @@ def are_words(tokens: Sequence[str]) -> Flags:
     content, offsets = join_texts(tokens)
     text = EncodedText(content)
     parts = find_parts(text, offsets)
-    joins = np.bincount(parts.rows[parts.joined], minlength=len(tokens))
-    words = np.bincount(parts.rows, minlength=len(tokens)) - joins
+    rows = find_rows(parts.starts, offsets)
+    joins = np.bincount(rows[parts.joined], minlength=len(tokens))
+    words = np.bincount(rows, minlength=len(tokens)) - joins
     covered = np.zeros(len(tokens), dtype=np.int64)
-    np.add.at(covered, parts.rows, parts.ends - parts.starts)
-    np.add.at(covered, parts.rows[parts.joined], parts.starts[parts.joined + 1] - parts.ends[parts.joined])
+    np.add.at(covered, rows, parts.ends - parts.starts)
+    np.add.at(covered, rows[parts.joined], parts.starts[parts.joined + 1] - parts.ends[parts.joined])
     return np.asarray((words == 1) & (covered == np.diff(offsets)))
 
 
@@ -100,18 +98,21 @@ def _find_word_bytes(text: EncodedText) -> Flags:
     return found
 
 
-def _find_joined(text: EncodedText, starts: Places, ends: Places, rows: Places) -> Places:
-    """Which parts are joined to the next."""
-    gaps = starts[1:] - ends[:-1]
-    joined = ((gaps == 1) & (text.content.take(ends[:-1]) == ord(_APOSTROPHE))).nonzero()[0]
+def _find_inner_apostrophes(text: EncodedText, is_word: Flags, offsets: Places) -> Places:
+    """Where apostrophes begin that stand between two parts of one row."""
+    found = _between_words((text.content == ord("'")).nonzero()[0], 1, is_word, offsets)
     if text.wide is not None:
-        after = (gaps == len(_OTHER_APOSTROPHE)).nonzero()[0]
-        for step, byte in enumerate(_OTHER_APOSTROPHE):
-            after = after[text.content[ends[after] + step] == byte]
-        if len(after):
-            joined = np.sort(np.concatenate([joined, after]))
-    same_row: Places = joined[rows[joined] == rows[joined + 1]]
-    return same_row
+        others = text.wide.leads[text.wide.codes == OTHER_APOSTROPHE]
+        found = np.sort(np.concatenate([found, _between_words(others, 3, is_word, offsets)]))
+    return found
+
+
+def _between_words(places: Places, width: int, is_word: Flags, offsets: Places) -> Places:
+    """Those of some characters that have bytes of words on both sides, in their own row."""
+    places = places[is_word[places] & is_word[places + width + 1]]  # flags begin one byte before the text
+    same_row = offsets.searchsorted(places - 1, "right") == offsets.searchsorted(places + width, "right")
+    within: Places = places[same_row]
+    return within
 
 
 def _in_range(content: Bytes, first: str, last: str) -> Flags:

@@ -1,11 +1,12 @@
 """Which words a text has, and what each is: to be sampled, or a stopword, number, unknown word or ending."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
-from custext_sql.encoded_text import EncodedText, Flags, Places, spread_out
+from custext_sql.encoded_text import EncodedText, Flags, Places, find_rows, spread_out
 from custext_sql.lexicon import Lexicon, fold_text
 from custext_sql.tokenizer import find_digits, find_parts
 from custext_sql.vocabulary import ENDING, NUMBER, UNKNOWN, Vocabulary
@@ -15,13 +16,23 @@ _ENDINGS = Lexicon(("s", "t", "re", "ve", "ll", "d", "m"))  # of English, behind
 
 @dataclass(frozen=True)
 class Tokens:
-    """The words of a block as they are decided on: where each lies, its row, its number in the vocabulary, its kind."""
+    """The words of a block as they are decided on: where each lies, its number in the vocabulary, its kind."""
 
+    offsets: Places  # of rows
     starts: Places
     ends: Places
-    rows: Places
     words: npt.NDArray[np.int32]
     kinds: npt.NDArray[np.uint8]
+
+    @cached_property
+    def rows(self) -> Places:
+        """The row of each."""
+        return find_rows(self.starts, self.offsets)
+
+    def at(self, kind: int) -> Places:
+        """Which of them are of a kind."""
+        places: Places = (self.kinds == kind).nonzero()[0]
+        return places
 
 
 def find_tokens(text: EncodedText, offsets: Places, vocabulary: Vocabulary, *, plus: bool | Flags) -> Tokens:
@@ -32,12 +43,12 @@ def find_tokens(text: EncodedText, offsets: Places, vocabulary: Vocabulary, *, p
     """
     parts = find_parts(text, offsets)
     folded = fold_text(text)
-    starts, ends, rows = parts.starts, parts.ends, parts.rows
+    starts, ends = parts.starts, parts.ends
     first, last = _find_chains(parts.joined)
     words, whole = vocabulary.lexicon.find_both(folded, starts, ends, starts[first], ends[last])
     endings = first[:0]
     if len(first):
-        known = vocabulary.find_kinds(whole, _at(plus, rows[first])) != UNKNOWN
+        known = vocabulary.find_kinds(whole, _at(plus, starts[first], offsets)) != UNKNOWN
         apart = last[~known]
         endings = apart[_ENDINGS.find(folded, starts[apart], ends[apart]) >= 0]
         first, last = first[known], last[known]
@@ -47,12 +58,12 @@ def find_tokens(text: EncodedText, offsets: Places, vocabulary: Vocabulary, *, p
         kept = np.ones(len(starts), dtype=bool)
         kept[swallowed] = False
         places = kept.nonzero()[0]
-        starts, ends, rows, words = starts.take(places), ends.take(places), rows.take(places), words.take(places)
-    kinds = vocabulary.find_kinds(words, _at(plus, rows))
+        starts, ends, words = starts.take(places), ends.take(places), words.take(places)
+    kinds = vocabulary.find_kinds(words, _at(plus, starts, offsets))
     strange = (kinds == UNKNOWN).nonzero()[0]
     kinds[strange[find_digits(text, starts[strange], ends[strange])]] = NUMBER
     kinds[endings] = ENDING
-    return Tokens(starts, ends, rows, words, kinds)
+    return Tokens(offsets, starts, ends, words, kinds)
 
 
 def _find_chains(joined: Places) -> tuple[Places, Places]:
@@ -63,5 +74,5 @@ def _find_chains(joined: Places) -> tuple[Places, Places]:
     return joined[begins], joined[ends] + 1
 
 
-def _at(plus: bool | Flags, rows: Places) -> bool | Flags:
-    return plus[rows] if isinstance(plus, np.ndarray) else plus
+def _at(plus: bool | Flags, starts: Places, offsets: Places) -> bool | Flags:
+    return plus[find_rows(starts, offsets)] if isinstance(plus, np.ndarray) else plus

@@ -23,7 +23,9 @@ PINNED_NAME = "81481c294d87e316"
 
 
 def draw(records: list[str], rows: list[int], words: list[int], secret: bytes = SECRET) -> list[int]:
-    drawn = KeyedRandomness(SecretKey(secret), records).draw(np.array(rows, np.int64), np.array(words, np.int64))
+    drawn = KeyedRandomness(SecretKey(secret), records).draw(
+        np.array(words, np.int64), lambda: np.array(rows, np.int64)
+    )
     return [int(value) for value in drawn]
 
 
@@ -71,7 +73,7 @@ def test_a_draw_depends_on_nothing_but_key_record_word_and_occurrence() -> None:
 def test_draws_of_records_words_and_occurrences_are_uniform_and_uncorrelated() -> None:
     records = [f"r{number}" for number in range(50_000)]
     rows = np.repeat(np.arange(len(records)), 3)
-    drawn = KeyedRandomness(SecretKey(SECRET), records).draw(rows, np.tile(np.array([5, 5, 6]), len(records)))
+    drawn = KeyedRandomness(SecretKey(SECRET), records).draw(np.tile(np.array([5, 5, 6]), len(records)), lambda: rows)
     by_record = drawn.reshape(-1, 3)
     for shift in (0, 30, 60):
         digits = (by_record >> np.uint64(shift)) & np.uint64(15)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from custext_sql.encoded_text import EncodedText
+from custext_sql.encoded_text import EncodedText, find_rows
 from custext_sql.tokenizer import are_words, find_parts, fold_word
 
 texts = st.text(
@@ -43,7 +43,8 @@ def found_words(rows: Sequence[str]) -> list[list[list[str]]]:
     result: list[list[list[str]]] = [[] for _ in rows]
     going_on = False
     are_joined = np.isin(np.arange(len(parts.starts)), parts.joined)
-    for start, end, row, joined in zip(parts.starts, parts.ends, parts.rows, are_joined, strict=True):
+    rows_of = find_rows(parts.starts, offsets)
+    for start, end, row, joined in zip(parts.starts, parts.ends, rows_of, are_joined, strict=True):
         part = buffer[start:end].decode()
         if going_on:
             result[row][-1].append(part)

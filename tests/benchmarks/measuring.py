@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +15,12 @@ from tests.vectors import Matrix
 def best_time(work: Callable[[], object], runs: int = 3) -> float:
     """Seconds of the fastest of several runs."""
     return min(_time(work) for _ in range(runs))
+
+
+def best_times(works: Mapping[str, Callable[[], object]], rounds: int = 4) -> dict[str, float]:
+    """The same for several, one after the other in each round, so that a slow minute of the machine meets them all."""
+    times = [{name: _time(work) for name, work in works.items()} for _ in range(rounds)]
+    return {name: min(each[name] for each in times) for name in works}
 
 
 def _time(work: Callable[[], object]) -> float:
