@@ -1,6 +1,6 @@
 """From draws to outputs: the thresholds of rows of weights, and shortcuts to them. Pure NumPy."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,43 +20,55 @@ class DrawTable:
     """Rows of weights that sum to 2**64, as the last draw that falls to each output of a row.
 
     shortcuts: for each row, and for each value of a draw's highest bits, the output to which all such draws fall; the
-    greatest number that fits in where they fall to several, so that all 64 bits have to decide.
+    greatest number that fits in where they fall to several, so that all 64 bits have to decide. They are worth making
+    for many draws only.
     """
 
     last_draws: Weights
     starts: Numbers  # of rows
     sizes: Numbers  # of rows
-    shortcuts: Shortcuts
-    bits: int
+    largest: int  # size of any row, also of those that may be added
+    shortcuts: Shortcuts | None = None
 
     @classmethod
     def make(cls, last_draws: Weights, sizes: Numbers, largest: int) -> "DrawTable":
         """A table of rows with so many outputs each, none with more than `largest`."""
-        bits = (_SHORTCUTS_PER_OUTPUT * largest).bit_length()
-        starts = np.cumsum(sizes) - sizes
-        return cls(last_draws, starts, sizes, _make_shortcuts(last_draws, starts, sizes, largest, bits), bits)
+        return cls(last_draws, np.cumsum(sizes) - sizes, sizes, largest)
+
+    def with_shortcuts(self) -> "DrawTable":
+        return self if self.shortcuts is not None else replace(self, shortcuts=self._make_shortcuts())
 
     def __len__(self) -> int:
         return len(self.sizes)
 
     def __add__(self, other: "DrawTable") -> "DrawTable":
-        """The rows of this table, then those of another for the same largest size."""
+        """The rows of this table, then those of another for the same largest size; with shortcuts if this one has."""
+        shortcuts = self.shortcuts
+        if shortcuts is not None:
+            shortcuts = np.concatenate([shortcuts, other.with_shortcuts().shortcuts])
         return DrawTable(
             np.concatenate([self.last_draws, other.last_draws]),
             np.concatenate([self.starts, other.starts + len(self.last_draws)]),
             np.concatenate([self.sizes, other.sizes]),
-            np.concatenate([self.shortcuts, other.shortcuts]),
-            self.bits,
+            self.largest,
+            shortcuts,
         )
 
     @property
     def nbytes(self) -> int:
-        return sum(part.nbytes for part in (self.last_draws, self.starts, self.sizes, self.shortcuts))
+        parts = (self.last_draws, self.starts, self.sizes, self.shortcuts)
+        return sum(part.nbytes for part in parts if part is not None)
+
+    @property
+    def _bits(self) -> int:
+        return (_SHORTCUTS_PER_OUTPUT * self.largest).bit_length()
 
     def choose(self, rows: Numbers, draws: Draws) -> Numbers:
         """The place, within its row, of the output to which each draw falls: so many thresholds lie below it."""
-        places = (draws >> np.uint64(64 - self.bits)).view(np.int64)
-        places += rows << self.bits
+        if self.shortcuts is None:
+            return self._bisect(rows, draws)
+        places = (draws >> np.uint64(64 - self._bits)).view(np.int64)
+        places += rows << self._bits
         found = self.shortcuts.take(places)
         several = (found == np.iinfo(found.dtype).max).nonzero()[0]
         chosen = found.astype(np.int64)
@@ -79,14 +91,13 @@ class DrawTable:
             below += (self.last_draws.take(middle) < draws) * step
         return below
 
-
-def _make_shortcuts(last_draws: Weights, starts: Numbers, sizes: Numbers, largest: int, bits: int) -> Shortcuts:
-    """A threshold decides on the draws that share its highest bits; for all others only how many lie below counts."""
-    kind: Any = np.uint8 if largest < np.iinfo(np.uint8).max else np.uint16
-    thresholds = np.delete(last_draws, starts + sizes - 1)  # the last of a row is no threshold: no draw lies above it
-    places = (thresholds >> np.uint64(64 - bits)).view(np.int64)
-    places += np.repeat(np.arange(len(sizes)) << bits, sizes - 1)
-    counts = np.bincount(places, minlength=len(sizes) << bits).astype(kind).reshape(len(sizes), 1 << bits)
-    shortcuts: Shortcuts = np.cumsum(counts, axis=1, dtype=kind)
-    shortcuts[counts > 0] = np.iinfo(kind).max
-    return shortcuts.ravel()
+    def _make_shortcuts(self) -> Shortcuts:
+        """A threshold decides on draws that share its highest bits; for others only how many thresholds lie below."""
+        kind: Any = np.uint8 if self.largest < np.iinfo(np.uint8).max else np.uint16
+        thresholds = np.delete(self.last_draws, self.starts + self.sizes - 1)  # no draw lies above the last of a row
+        places = (thresholds >> np.uint64(64 - self._bits)).view(np.int64)
+        places += np.repeat(np.arange(len(self)) << self._bits, self.sizes - 1)
+        counts = np.bincount(places, minlength=len(self) << self._bits).astype(kind).reshape(len(self), 1 << self._bits)
+        shortcuts: Shortcuts = np.cumsum(counts, axis=1, dtype=kind)
+        shortcuts[counts > 0] = np.iinfo(kind).max
+        return shortcuts.ravel()

@@ -3,7 +3,7 @@
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from custext_sql.similarity import Floats
 _BYTES = 1 << 28  # kept for all eps together; the eps least recently used goes
 _EPSILONS = 256  # for which any are kept
 _CELLS_AT_ONCE = 1 << 21  # made for several eps at once
+_DRAWS_PER_ROW = 0.5  # in one call, from which on shortcuts pay
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +55,7 @@ class Sampler:
         if isinstance(epsilon, float):
             before, verified = self._latest
             rows = verified.rows.take(words)
-            if before != epsilon or rows.min() < 0:
+            if before != epsilon or rows.min() < 0 or _wants_shortcuts(verified.table, words):
                 [verified] = self._prepare([check_epsilon(epsilon)], [words])
                 rows = verified.rows.take(words)
             return self._first_of.take(words) + verified.table.choose(rows, draws)
@@ -92,6 +93,7 @@ class Sampler:
             missing = [self._find_missing(before, found) for before, found in zip(prepared, words, strict=True)]
             if any(map(len, missing)):
                 prepared = self._extend(epsilons, prepared, missing)
+            prepared = [_with_shortcuts(verified, found) for verified, found in zip(prepared, words, strict=True)]
             for epsilon, verified in zip(epsilons, prepared, strict=True):
                 self._tables[epsilon] = verified
                 self._tables.move_to_end(epsilon)
@@ -147,3 +149,14 @@ class Sampler:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._lock = threading.Lock()
+
+
+def _wants_shortcuts(table: DrawTable, words: Numbers) -> bool:
+    """Whether these are so many that it pays."""
+    return table.shortcuts is None and _DRAWS_PER_ROW * len(table) <= len(words)
+
+
+def _with_shortcuts(verified: _Verified, words: Numbers) -> _Verified:
+    if not _wants_shortcuts(verified.table, words):
+        return verified
+    return replace(verified, table=verified.table.with_shortcuts())

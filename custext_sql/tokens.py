@@ -7,11 +7,9 @@ import numpy as np
 import numpy.typing as npt
 
 from custext_sql.encoded_text import EncodedText, Flags, Places, find_rows, spread_out
-from custext_sql.lexicon import Lexicon, fold_text
+from custext_sql.lexicon import fold_text
 from custext_sql.tokenizer import find_digits, find_parts
 from custext_sql.vocabulary import ENDING, NUMBER, UNKNOWN, Vocabulary
-
-_ENDINGS = Lexicon(("s", "t", "re", "ve", "ll", "d", "m"))  # of English, behind an apostrophe: they stay
 
 
 @dataclass(frozen=True)
@@ -50,7 +48,7 @@ def find_tokens(text: EncodedText, offsets: Places, vocabulary: Vocabulary, *, p
     if len(first):
         known = vocabulary.find_kinds(whole, _at(plus, starts[first], offsets)) != UNKNOWN
         apart = last[~known]
-        endings = apart[_ENDINGS.find(folded, starts[apart], ends[apart]) >= 0]
+        endings = apart[vocabulary.is_ending[words[apart]]]
         first, last = first[known], last[known]
         words[first], ends[first] = whole[known], ends[last]
         swallowed = spread_out(first + 1, last - first)

@@ -13,6 +13,8 @@ from custext_sql.mapping import Mapping
 
 SAMPLED, STOPWORD, NUMBER, UNKNOWN, ENDING = range(5)  # what a word is
 
+_ENDINGS = frozenset({"s", "t", "re", "ve", "ll", "d", "m"})  # of English, behind an apostrophe: they stay
+
 
 @dataclass(frozen=True)
 class Spelling:
@@ -23,16 +25,17 @@ class Spelling:
 
 
 class Vocabulary:
-    """Words have numbers: those of the mapping first, in its order, then stopwords that it does not have."""
+    """Words have numbers: those of the mapping first, in its order, then the stopwords and endings it does not have."""
 
     def __init__(self, mapping: Mapping, stopwords: Iterable[str]) -> None:
         kept = frozenset(stopwords)
-        words = [*mapping.words, *sorted(kept.difference(mapping.words))]
+        words = [*mapping.words, *sorted((kept | _ENDINGS).difference(mapping.words))]
         self.size = len(mapping.words)
+        # by number; the last is for -1, which is no word
         self.lexicon = Lexicon(words)
         is_stopword = np.array([word in kept for word in words])
+        self.is_ending = np.array([*(word in _ENDINGS for word in words), False])
         usual = np.where(np.arange(len(words)) < self.size, SAMPLED, UNKNOWN)
-        # by number; the last is for -1, which is no word
         self._kinds = np.append(usual, UNKNOWN).astype(np.uint8)
         self._kinds_plus = np.append(np.where(is_stopword, STOPWORD, usual), UNKNOWN).astype(np.uint8)
         self._words = mapping.words

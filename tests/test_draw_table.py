@@ -27,7 +27,9 @@ def rows_of_weights(draw: st.DrawFn) -> Rows:
 def make_table(rows: Rows, largest: int) -> DrawTable:
     last = [end - 1 for row in rows for end in accumulate(row)]
     return DrawTable.make(
-        np.array([value % WHOLE for value in last], dtype=np.uint64), np.array([len(row) for row in rows]), largest
+        np.array([value % WHOLE for value in last], dtype=np.uint64),
+        np.array([len(row) for row in rows], dtype=np.int64),
+        largest,
     )
 
 
@@ -39,21 +41,28 @@ def find_one_by_one(row: list[int], draw: int) -> int:
 @given(rows_of_weights(), st.lists(st.integers(0, WHOLE - 1), max_size=20))
 def test_draws_fall_to_the_share_they_lie_in(rows: Rows, more: list[int]) -> None:
     rows = [row for row in rows if row[0]] or [[WHOLE]]  # a share of nothing at the front has no last draw
-    table = make_table(rows, max(map(len, rows)))
+    largest = max(map(len, rows))
+    plain = make_table(rows, largest)
     cases = []
     for number, row in enumerate(rows):
         edges = {end + step for end in accumulate(row) for step in (-1, 0)} - {WHOLE}
         cases += [(number, draw) for draw in {*edges, *more, 0, WHOLE - 1}]
-    found = table.choose(np.array([row for row, _ in cases]), np.array([draw for _, draw in cases], dtype=np.uint64))
-    assert found.tolist() == [find_one_by_one(rows[row], draw) for row, draw in cases]
-    assert [table.row(number) for number in range(len(rows))] == rows
+    numbers, draws = np.array([row for row, _ in cases]), np.array([draw for _, draw in cases], dtype=np.uint64)
+    expected = [find_one_by_one(rows[row], draw) for row, draw in cases]
+    for table in (
+        plain,
+        plain.with_shortcuts(),
+        make_table(rows[:1], largest).with_shortcuts() + make_table(rows[1:], largest),
+    ):
+        assert table.choose(numbers, draws).tolist() == expected
+        assert [table.row(number) for number in range(len(rows))] == rows
 
 
 @pytest.mark.parametrize("largest", [2, 20, 254, 255, 256, 1000])
 def test_groups_of_any_size_have_room_for_their_shortcuts(largest: int) -> None:
     row = [1] * (largest - 1) + [WHOLE - largest + 1]
     even = [WHOLE // largest] * (largest - 1) + [WHOLE - WHOLE // largest * (largest - 1)]
-    table = make_table([row], largest) + make_table([even], largest)
+    table = make_table([row], largest).with_shortcuts() + make_table([even], largest)
     draws = [0, largest // 2, largest - 2, largest - 1, WHOLE // 2, WHOLE - 1]
     for number, weights in enumerate((row, even)):
         found = table.choose(np.full(len(draws), number), np.array(draws, dtype=np.uint64))
@@ -63,7 +72,8 @@ def test_groups_of_any_size_have_room_for_their_shortcuts(largest: int) -> None:
 def test_shortcuts_decide_most_draws_and_no_wrong_ones() -> None:
     """Nine in ten at twenty even shares; a table without the marks where all bits decide would go wrong."""
     even = [WHOLE // 20] * 19 + [WHOLE - WHOLE // 20 * 19]
-    table = make_table([even], 20)
+    table = make_table([even], 20).with_shortcuts()
+    assert table.shortcuts is not None
     marked = table.shortcuts == np.iinfo(table.shortcuts.dtype).max
     assert 0 < marked.mean() < 0.1
     draws = np.random.default_rng(5).integers(0, WHOLE, 20_000, dtype=np.uint64)

@@ -69,7 +69,7 @@ def test_the_eps_least_recently_used_is_forgotten(mapping: Mapping, monkeypatch:
     for epsilon in (1.0, 2.0, 1.0, 3.0):
         sampler.sample(word, epsilon, draw)
     assert list(sampler._tables) == [1.0, 3.0]
-    monkeypatch.setattr(module, "_BYTES", 5 * (5 * 8 + 64 + 16))  # one group of five
+    monkeypatch.setattr(module, "_BYTES", 5 * (5 * 8 + 16))  # one group of five
     sampler.sample(word, 4.0, draw)
     assert list(sampler._tables) == [4.0]
     sampler.sample(np.zeros(2, dtype=np.int64), np.array([5.0, 6.0]), np.zeros(2, dtype=np.uint64))
