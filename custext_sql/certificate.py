@@ -10,7 +10,7 @@ is an integer not above exp(epsilon) * 2**256; so a column is all positive or al
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -70,6 +70,33 @@ def verify_weights(sizes: GroupSizes, weights: Weights, epsilons: Epsilons) -> V
                 holds[group] = all(high << _PRECISION <= bound * low for high, low in columns)
                 log_ratios[group] = _log_ratio(columns)
     return Verdict(holds, log_ratios)
+
+
+def verify_union(sizes: GroupSizes, tables: Sequence[Weights], epsilon: float) -> Verdict:
+    """Check several tables of the same groups as if they were one: two inputs that draw from unlike tables.
+
+    Each table is one that `verify_weights` accepted, at an epsilon of its own.
+    """
+    bound = exp_floor(epsilon)
+    largest = np.maximum.reduce([_column_extremes(sizes, weights, np.max) for weights in tables])
+    smallest = np.minimum.reduce([_column_extremes(sizes, weights, np.min) for weights in tables])
+    ends = np.cumsum(sizes)
+    holds = np.zeros(len(sizes), dtype=bool)
+    log_ratios = np.full(len(sizes), math.inf)
+    for group, (start, end) in enumerate(zip((ends - sizes).tolist(), ends.tolist(), strict=True)):
+        columns = list(zip(largest[start:end].tolist(), smallest[start:end].tolist(), strict=True))
+        holds[group] = all(high << _PRECISION <= bound * low for high, low in columns)
+        log_ratios[group] = _log_ratio(columns)
+    return Verdict(holds, log_ratios)
+
+
+def _column_extremes(sizes: GroupSizes, weights: Weights, extreme: Callable[..., Weights]) -> Weights:
+    """The largest or smallest weight of each column, for all groups end to end."""
+    found = np.zeros(int(sizes.sum()), dtype=np.uint64)
+    starts = np.cumsum(sizes) - sizes
+    for groups, matrices in _matrices_by_size(sizes, weights):
+        found[starts[groups][:, None] + np.arange(matrices.shape[1])] = extreme(matrices, axis=1)
+    return found
 
 
 def _matrices_by_size(sizes: GroupSizes, weights: Weights) -> Iterator[tuple[GroupSizes, Weights]]:

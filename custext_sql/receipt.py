@@ -6,17 +6,19 @@ import numpy as np
 import numpy.typing as npt
 
 from custext_sql.policy import Policy
-from custext_sql.replacement import Replaced
-from custext_sql.vocabulary import ENDING, NUMBER, SAMPLED, STOPWORD, UNKNOWN
+from custext_sql.replacement import Counts
+from custext_sql.vocabulary import ENDING, KEPT, KINDS, NUMBER, SAMPLED, STOPWORD, UNKNOWN
 
 
 @dataclass(frozen=True)
 class Receipt:
     """Counts of one run. Protection is per word: a row with n sampled words has spent n * eps, and only these spend.
 
-    words = sampled + stopwords + numbers + unknown_kept + unknown_masked + unknown_random + endings.
-    sampled_unchanged: sampled words that drew themselves. characters_in_clear: of words that came out as they were
-    without being drawn. worst_log_ratio: the largest of all groups at this eps, as verified.
+    words = sampled + stopwords + numbers + unknown_kept + unknown_masked + unknown_random + endings + kept.
+    kept: words that a choice of what is sensitive left as they are. sampled_unchanged: sampled words that drew
+    themselves. characters_in_clear: of words that came out as they were without being drawn. eps: the largest of
+    `budgets`. The log-ratios are the largest of all groups, as verified: worst_log_ratio within the table of one
+    budget, union_log_ratio over those of all budgets, for two words of a group that were drawn at unlike ones.
     """
 
     rows: int
@@ -28,51 +30,73 @@ class Receipt:
     unknown_masked: int
     unknown_random: int
     endings: int
+    kept: int
     sampled_unchanged: int
     characters_in_clear: int
     eps: float
+    budgets: tuple[float, ...]
     largest_row_eps: float
     mean_row_eps: float
     mapping: str
     fingerprint: str
     worst_log_ratio: float
+    union_log_ratio: float
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """What is verified of the tables that a run draws from.
+
+    budgets: every eps in use, in ascending order. worst_log_ratio: the largest of all groups, each table alone.
+    union_log_ratio: the same over all tables together, for two words of a group that may be drawn at unlike eps.
+    """
+
+    mapping: str
+    fingerprint: str
+    budgets: tuple[float, ...]
+    worst_log_ratio: float
+    union_log_ratio: float
 
 
 class Tally:
     """Adds up what blocks report."""
 
     def __init__(self) -> None:
-        self._counts = np.zeros(5, dtype=np.int64)
-        self._rows = self._unchanged = self._clear = self._largest = 0
+        self._kinds = np.zeros(KINDS, dtype=np.int64)
+        self._rows = self._unchanged = self._clear = 0
+        self._largest = self._spent = 0.0
 
-    def add(self, block: Replaced, *, missing: npt.NDArray[np.bool_] | None = None) -> None:
-        """Count a block. missing: the rows that have no text."""
-        counts = block.count()
-        self._counts += counts.by_kind
-        self._rows += len(counts.sampled_by_row) - (0 if missing is None else int(missing.sum()))
-        self._unchanged += counts.unchanged
-        self._clear += counts.characters_in_clear
-        self._largest = max(self._largest, int(counts.sampled_by_row.max(initial=0)))
+    def add(self, counts: Counts, *, missing: npt.NDArray[np.bool_] | None = None) -> None:
+        """Count some texts. missing: those that are none."""
+        self._kinds += counts.by_kind.sum(axis=0)
+        self._rows += len(counts.spent) - (0 if missing is None else int(missing.sum()))
+        self._unchanged += int(counts.unchanged.sum())
+        self._clear += int(counts.characters_in_clear.sum())
+        self._largest = max(self._largest, float(counts.spent.max(initial=0.0)))
+        self._spent += float(counts.spent.sum())
 
-    def receipt(self, *, policy: Policy, eps: float, mapping: str, fingerprint: str, worst_log_ratio: float) -> Receipt:
-        counts = [int(count) for count in self._counts]
-        unknown = {choice: counts[UNKNOWN] if policy.unknown == choice else 0 for choice in ("keep", "mask", "random")}
+    def receipt(self, policy: Policy, guarantee: Guarantee) -> Receipt:
+        kinds = [int(count) for count in self._kinds]
+        unknown = {choice: kinds[UNKNOWN] if policy.unknown == choice else 0 for choice in ("keep", "mask", "random")}
         return Receipt(
             rows=self._rows,
-            words=sum(counts),
-            sampled=counts[SAMPLED],
-            stopwords=counts[STOPWORD],
-            numbers=counts[NUMBER],
+            words=sum(kinds),
+            sampled=kinds[SAMPLED],
+            stopwords=kinds[STOPWORD],
+            numbers=kinds[NUMBER],
             unknown_kept=unknown["keep"],
             unknown_masked=unknown["mask"],
             unknown_random=unknown["random"],
-            endings=counts[ENDING],
+            endings=kinds[ENDING],
+            kept=kinds[KEPT],
             sampled_unchanged=self._unchanged,
             characters_in_clear=self._clear,
-            eps=eps,
-            largest_row_eps=self._largest * eps,
-            mean_row_eps=counts[SAMPLED] * eps / self._rows if self._rows else 0.0,
-            mapping=mapping,
-            fingerprint=fingerprint,
-            worst_log_ratio=worst_log_ratio,
+            eps=guarantee.budgets[-1],
+            budgets=guarantee.budgets,
+            largest_row_eps=self._largest,
+            mean_row_eps=self._spent / self._rows if self._rows else 0.0,
+            mapping=guarantee.mapping,
+            fingerprint=guarantee.fingerprint,
+            worst_log_ratio=guarantee.worst_log_ratio,
+            union_log_ratio=guarantee.union_log_ratio,
         )

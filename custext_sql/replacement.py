@@ -1,31 +1,46 @@
 """Replaces the words of a block of texts: draws, and writes the new texts."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from custext_sql.characters import LOWER, TITLE, UPPER
 from custext_sql.draw_table import Numbers
-from custext_sql.encoded_text import Bytes, EncodedText, Flags, Places, join_texts
+from custext_sql.encoded_text import Bytes, EncodedText, Flags, Places, find_rows, join_texts
 from custext_sql.policy import NUMBER_MASK, UNKNOWN_MASK, Policy
 from custext_sql.randomness import DIGIT, UNKNOWN_WORD, Randomness
 from custext_sql.rewriting import Rewriting
 from custext_sql.row_settings import RowSettings
 from custext_sql.sampler import Sampler
+from custext_sql.similarity import Floats
 from custext_sql.tokenizer import find_cases
 from custext_sql.tokens import Tokens, find_tokens
-from custext_sql.vocabulary import NUMBER, SAMPLED, UNKNOWN, Vocabulary
+from custext_sql.vocabulary import KEPT, KINDS, NUMBER, SAMPLED, UNKNOWN, Vocabulary
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Counts:
-    """What was counted in making a block of new texts."""
+    """What was counted in making new texts, for each text."""
 
-    by_kind: npt.NDArray[np.int64]
-    unchanged: int  # sampled words that drew themselves
-    characters_in_clear: int  # of words that came out as they were, not being drawn
-    sampled_by_row: npt.NDArray[np.int64]
+    by_kind: npt.NDArray[np.int64]  # words of each kind
+    unchanged: Numbers  # sampled words that drew themselves
+    characters_in_clear: Numbers  # of words that came out as they were, not being drawn
+    spent: Floats
+
+    def __getitem__(self, texts: slice) -> "Counts":
+        return Counts(self.by_kind[texts], self.unchanged[texts], self.characters_in_clear[texts], self.spent[texts])
+
+
+def join_counts(parts: Sequence[Counts]) -> Counts:
+    """Those of the texts of all parts."""
+    return Counts(
+        np.concatenate([np.zeros((0, KINDS), dtype=np.int64), *(part.by_kind for part in parts)]),
+        np.concatenate([np.zeros(0, dtype=np.int64), *(part.unchanged for part in parts)]),
+        np.concatenate([np.zeros(0, dtype=np.int64), *(part.characters_in_clear for part in parts)]),
+        np.concatenate([np.zeros(0), *(part.spent for part in parts)]),
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,72 +48,112 @@ class Replaced:
     """A block of new texts, and what it was made from."""
 
     text: Bytes
-    offsets: Places
+    offsets: Places  # of rows
     before: EncodedText
+    texts: Places  # where each of the old ones begins and ends
     tokens: Tokens
     kept: Flags  # which tokens stand in the new text as they were, not being drawn
-    unchanged: int  # sampled words that drew themselves
+    unchanged: Places  # sampled words that drew themselves
+    epsilon: float | Floats  # of each row
 
     def count(self) -> Counts:
+        """What was counted, text by text."""
+        tokens, count = self.tokens, len(self.texts) - 1
+        text_of = find_rows(tokens.starts, self.texts)
+        in_clear = self.before.count_characters(tokens.starts[self.kept], tokens.ends[self.kept])
+        kinds = np.bincount(text_of * KINDS + tokens.kinds, minlength=count * KINDS).reshape(count, KINDS)
+        spent: Floats = kinds[:, SAMPLED].astype(np.float64)
+        if isinstance(self.epsilon, float):
+            spent *= self.epsilon
+        else:
+            sampled = tokens.at(SAMPLED)
+            spent = np.bincount(text_of[sampled], self.epsilon[tokens.rows[sampled]], count).astype(np.float64)
         return Counts(
-            by_kind=np.bincount(self.tokens.kinds, minlength=5),
-            unchanged=self.unchanged,
-            characters_in_clear=int(
-                self.before.count_characters(self.tokens.starts[self.kept], self.tokens.ends[self.kept]).sum()
-            ),
-            sampled_by_row=_count_by_row(self.tokens),
+            by_kind=kinds,
+            unchanged=np.bincount(text_of[self.unchanged], minlength=count),
+            characters_in_clear=np.bincount(text_of[self.kept], in_clear, minlength=count).astype(np.int64),
+            spent=spent,
         )
 
 
-def replace_words(
-    text: Bytes,
-    offsets: Places,
-    vocabulary: Vocabulary,
-    sampler: Sampler,
-    policy: Policy,
-    randomness: Randomness,
-    settings: RowSettings,
-) -> Replaced:
-    """The new texts of a block, everything between words byte for byte as it was."""
-    encoded = EncodedText(text)
-    tokens = find_tokens(encoded, offsets, vocabulary, plus=settings.plus)
-    rewriting = Rewriting(text, tokens.starts, tokens.ends)
-    spell = _Speller(vocabulary, rewriting, encoded, tokens, match_case=policy.case == "match")
-    sampled, unknown, numbers = map(tokens.at, (SAMPLED, UNKNOWN, NUMBER))
-    words = tokens.words.take(sampled).astype(np.int64)
-    epsilon = settings.epsilon
-    if isinstance(epsilon, np.ndarray):
-        epsilon = epsilon[tokens.rows.take(sampled)]
-    drawn = sampler.sample(words, epsilon, randomness.draw(words, lambda: tokens.rows.take(sampled)))
-    spell.write(sampled, drawn)
-    if policy.unknown == "mask":
-        rewriting.replace(unknown, rewriting.add(*join_texts([UNKNOWN_MASK])))
-    elif policy.unknown == "random":
-        spell.write(unknown, _draw_below(vocabulary.size, randomness, tokens.rows[unknown], UNKNOWN_WORD))
-    if policy.numbers == "mask":
-        rewriting.replace(numbers, rewriting.add(*join_texts([NUMBER_MASK])))
-    elif policy.numbers == "shape" and len(numbers):
-        lengths = encoded.count_characters(tokens.starts[numbers], tokens.ends[numbers])
-        digits = _draw_below(10, randomness, np.repeat(tokens.rows[numbers], lengths), DIGIT) + ord("0")
-        first = rewriting.add(digits.astype(np.uint8), np.append(0, np.cumsum(lengths)))
-        rewriting.replace(numbers, first + np.arange(len(numbers)))
-    written, new_offsets = rewriting.write(offsets)
-    return Replaced(written, new_offsets, encoded, tokens, rewriting.find_kept(), int(np.count_nonzero(drawn == words)))
+@dataclass(frozen=True)
+class Replacer:
+    """Replaces words by words of their group, and other words as a policy says."""
+
+    vocabulary: Vocabulary
+    sampler: Sampler
+    policy: Policy
+
+    def replace_words(self, text: Bytes, offsets: Places, randomness: Randomness, settings: RowSettings) -> Replaced:
+        """The new texts of a block, everything between words byte for byte as it was."""
+        encoded = EncodedText(text)
+        tokens = find_tokens(encoded, offsets, self.vocabulary, plus=settings.plus)
+        return self.replace_tokens(encoded, offsets, tokens, randomness, settings.epsilon)
+
+    def replace_tokens(
+        self,
+        text: EncodedText,
+        texts: Places,
+        tokens: Tokens,
+        randomness: Randomness,
+        epsilon: float | Floats,
+        chosen: Flags | None = None,
+    ) -> Replaced:
+        """The same for words that were decided on. texts: where each begins and ends, which is what `randomness` goes
+        by; epsilon: that of each row of the tokens; chosen: which rows are replaced at all.
+        """
+        rewriting = Rewriting(text.content, tokens.starts, tokens.ends)
+        spell = _Speller(self.vocabulary, rewriting, text, tokens, match_case=self.policy.case == "match")
+        draw = _Drawing(randomness, tokens, texts)
+        sampled, unknown, numbers = map(tokens.at, (SAMPLED, UNKNOWN, NUMBER))
+        words = tokens.words.take(sampled).astype(np.int64)
+        per_word = epsilon[tokens.rows.take(sampled)] if isinstance(epsilon, np.ndarray) else epsilon
+        drawn = self.sampler.sample(words, per_word, draw.for_words(sampled, words))
+        spell.write(sampled, drawn)
+        if self.policy.unknown == "mask":
+            rewriting.replace(unknown, rewriting.add(*join_texts([UNKNOWN_MASK])))
+        elif self.policy.unknown == "random":
+            spell.write(unknown, draw.below(self.vocabulary.size, unknown, UNKNOWN_WORD))
+        if self.policy.numbers == "mask":
+            rewriting.replace(numbers, rewriting.add(*join_texts([NUMBER_MASK])))
+        elif self.policy.numbers == "shape" and len(numbers):
+            in_order = np.sort(numbers)
+            lengths = text.count_characters(tokens.starts[in_order], tokens.ends[in_order])
+            lengths = lengths[in_order.searchsorted(numbers)]
+            digits = draw.below(10, np.repeat(numbers, lengths), DIGIT) + ord("0")
+            first = rewriting.add(digits.astype(np.uint8), np.append(0, np.cumsum(lengths)))
+            rewriting.replace(numbers, first + np.arange(len(numbers)))
+        unchanged = sampled[drawn == words]
+        if chosen is not None:
+            stays = ~chosen.take(tokens.rows)
+            rewriting.keep(stays.nonzero()[0])
+            unchanged = unchanged[~stays[unchanged]]
+            tokens = replace(tokens, kinds=np.where(stays, np.uint8(KEPT), tokens.kinds))
+        written, offsets = rewriting.write(tokens.offsets)
+        return Replaced(written, offsets, text, texts, tokens, rewriting.find_kept(), unchanged, epsilon)
+
+    def count_sampled(self, text: Bytes, offsets: Places, *, plus: bool | Flags) -> Numbers:
+        """How many words of each row would be sampled."""
+        tokens = find_tokens(EncodedText(text), offsets, self.vocabulary, plus=plus)
+        return np.bincount(tokens.rows.take(tokens.at(SAMPLED)), minlength=len(offsets) - 1)
 
 
-def count_sampled(text: Bytes, offsets: Places, vocabulary: Vocabulary, *, plus: bool | Flags) -> Numbers:
-    """How many words of each row would be sampled."""
-    return _count_by_row(find_tokens(EncodedText(text), offsets, vocabulary, plus=plus))
+@dataclass(frozen=True, eq=False)
+class _Drawing:
+    """Draws for tokens, which know their text if they are asked."""
 
+    randomness: Randomness
+    tokens: Tokens
+    texts: Places
 
-def _count_by_row(tokens: Tokens) -> Numbers:
-    return np.bincount(tokens.rows.take(tokens.at(SAMPLED)), minlength=len(tokens.offsets) - 1)
+    def for_words(self, tokens: Numbers, words: Numbers) -> npt.NDArray[np.uint64]:
+        """A draw for each of these tokens, which stand for these words."""
+        return self.randomness.draw(words, lambda: find_rows(self.tokens.starts, self.texts).take(tokens))
 
-
-def _draw_below(limit: int, randomness: Randomness, rows: Places, symbol: int) -> Numbers:
-    """Whole numbers below a limit; none is likelier than another by more than limit parts in 2**64."""
-    draws = randomness.draw(np.full(len(rows), symbol, dtype=np.int64), lambda: rows)
-    return (draws % np.uint64(limit)).astype(np.int64)
+    def below(self, limit: int, tokens: Numbers, symbol: int) -> Numbers:
+        """Whole numbers below a limit; none is likelier than another by more than limit parts in 2**64."""
+        draws = self.for_words(tokens, np.full(len(tokens), symbol, dtype=np.int64))
+        return (draws % np.uint64(limit)).astype(np.int64)
 
 
 class _Speller:

@@ -36,6 +36,10 @@ class Rewriting:
         """Write a string, given by its number, for each of these words."""
         self._chosen[2 * words + 1] = strings
 
+    def keep(self, words: Places) -> None:
+        """Write these words as they were after all."""
+        self._chosen[2 * words + 1] = 2 * words + 1
+
     def find_kept(self) -> Flags:
         """For each word whether it is written as it was."""
         kept: Flags = self._chosen[1::2] == np.arange(1, len(self._chosen), 2)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from custext_sql.certificate import verify_union
 from custext_sql.certified_table import cells_of, certify
 from custext_sql.draw_table import DrawTable, Numbers
 from custext_sql.encoded_text import spread_out
@@ -79,6 +80,14 @@ class Sampler:
         """The largest of all groups at this eps."""
         [verified] = self._prepare([check_epsilon(epsilon)], [self.mapping.word_starts])
         return verified.worst_log_ratio
+
+    def union_log_ratio(self, epsilons: Sequence[float]) -> float:
+        """The largest of all groups over the tables at all these eps together."""
+        sizes, scores = self.mapping.sizes, self.mapping.scores
+        tables = [certify(sizes, scores, check_epsilon(epsilon), self.calibration).weights for epsilon in epsilons]
+        verdict = verify_union(sizes, tables, max(epsilons))
+        ratios = np.where(verdict.holds, np.minimum(verdict.log_ratios, max(epsilons)), verdict.log_ratios)
+        return float(ratios.max())
 
     def _parts(self, words: Numbers, places: Sequence[Numbers]) -> list[slice]:
         """Consecutive eps whose groups may be made together."""

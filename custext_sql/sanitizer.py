@@ -1,27 +1,30 @@
 """A batch of texts in, a batch of texts out, and a receipt."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from copy import copy
 from typing import Any
 
 import numpy as np
 
 from custext_sql.database import Database, reading
+from custext_sql.encoded_text import EncodedText, Flags, Places
 from custext_sql.errors import KeyFileError, SettingError
 from custext_sql.key_file import KeyFile, digest_stopwords, read_key_file
 from custext_sql.keyed_randomness import KeyedRandomness
 from custext_sql.mapping import Mapping
 from custext_sql.mapping_store import find_mapping, read_mapping
+from custext_sql.mechanism import check_epsilon
 from custext_sql.policy import Policy, choose_policy
 from custext_sql.randomness import Randomness, SecureRandomness, SeededRandomness
-from custext_sql.receipt import Receipt, Tally
-from custext_sql.replacement import count_sampled, replace_words
+from custext_sql.receipt import Guarantee, Receipt, Tally
+from custext_sql.replacement import Replacer
 from custext_sql.row_settings import Epsilon, Plus, RowSettings, check_count, check_settings
 from custext_sql.sampler import Sampler
 from custext_sql.similarity import Floats
 from custext_sql.stopwords import SHIPPED_LANGUAGE, read_stopwords
 from custext_sql.text_columns import TextColumn, open_column
+from custext_sql.token_batch import SanitizedTokens, TokenBatch, find_words, find_words_as_texts
 from custext_sql.vocabulary import Vocabulary
 
 _BLOCK = 1 << 20  # bytes handled at a time: enough that NumPy works long without the lock that threads share
@@ -51,8 +54,8 @@ class Sanitizer:
         self.policy = choose_policy(policy)
         self.key = key
         self._stopwords = stopwords
-        self._vocabulary = Vocabulary(mapping, stopwords)
         self._sampler = Sampler(mapping, calibration)
+        self._replacer = Replacer(Vocabulary(mapping, stopwords), self._sampler, self.policy)
         self._randomness: Randomness = SecureRandomness() if seed is None else SeededRandomness(seed)
         self._check_key()
 
@@ -155,14 +158,15 @@ class Sanitizer:
 
     def receipt(self, tally: Tally, eps: float | None = None) -> Receipt:
         """The receipt of what was tallied at that eps."""
-        epsilon = self._epsilon(eps)
-        return tally.receipt(
-            policy=self.policy,
-            eps=epsilon,
-            mapping=self.mapping.info.name,
-            fingerprint=self.mapping.info.fingerprint,
-            worst_log_ratio=self._sampler.worst_log_ratio(epsilon),
-        )
+        return tally.receipt(self.policy, self.guarantee({self._epsilon(eps)}))
+
+    def guarantee(self, budgets: Collection[float]) -> Guarantee:
+        """What is verified of the tables at these eps, each alone and all together."""
+        distinct = tuple(sorted(check_epsilon(epsilon) for epsilon in budgets))
+        worst = union = max(map(self._sampler.worst_log_ratio, distinct))
+        if len(distinct) > 1:
+            union = max(union, self._sampler.union_log_ratio(distinct))
+        return Guarantee(self.mapping.info.name, self.mapping.info.fingerprint, distinct, worst, union)
 
     def sanitize_column(
         self,
@@ -180,22 +184,50 @@ class Sanitizer:
         size = 0
         for rows, block in _blocks(column):
             randomness = self._randomness if self.key is None else KeyedRandomness(self.key.key, known_by[rows])
-            replaced = replace_words(
-                block.text, block.offsets, self._vocabulary, self._sampler, self.policy, randomness, settings.at(rows)
-            )
+            replaced = self._replacer.replace_words(block.text, block.offsets, randomness, settings.at(rows))
             if tally is not None:
-                tally.add(replaced, missing=block.missing)
+                tally.add(replaced.count(), missing=block.missing)
             texts.append(replaced.text)
             offsets.append(replaced.offsets[1:] + size)
             size += len(replaced.text)
         return TextColumn(np.concatenate(texts), np.concatenate(offsets), column.missing)
+
+    def sanitize_tokens(
+        self,
+        batch: TokenBatch,
+        eps: Epsilon | None = None,
+        plus: bool | None = None,
+        *,
+        sensitive: Flags | None = None,
+        records: Any = None,
+    ) -> SanitizedTokens:
+        """Documents that were cut into tokens elsewhere, each token sanitized by itself.
+
+        eps may be given for each token. sensitive: which tokens are replaced, the others staying as they are. records:
+        one for each document, with a key; words that are words of the text as a whole then come out as they do there.
+        """
+        settings = self._settings(eps, plus, len(batch.offsets) - 1)
+        known_by = self._records(records, len(batch.documents) - 1)
+        find = find_words if self.key is None else find_words_as_texts
+        done = []
+        for documents in _slices(batch.document_offsets):
+            block = batch[documents]
+            tokens = slice(int(batch.documents[documents.start]), int(batch.documents[documents.stop]))
+            epsilon = settings.at(tokens).epsilon
+            text = EncodedText(block.text)
+            words = find(block, text, self._replacer.vocabulary, plus=bool(settings.plus))
+            randomness = self._randomness if self.key is None else KeyedRandomness(self.key.key, known_by[documents])
+            chosen = None if sensitive is None else sensitive[tokens]
+            replaced = self._replacer.replace_tokens(text, block.document_offsets, words, randomness, epsilon, chosen)
+            done.append(SanitizedTokens.of(replaced))
+        return SanitizedTokens.join(done)
 
     def spend(self, column: TextColumn, eps: Epsilon | None = None, plus: Plus | None = None) -> Floats:
         """What each text spends: the words that are sampled, times eps."""
         settings = self._settings(eps, plus, len(column))
         counts = [np.zeros(0, dtype=np.int64)]
         for rows, block in _blocks(column):
-            counts.append(count_sampled(block.text, block.offsets, self._vocabulary, plus=settings.at(rows).plus))
+            counts.append(self._replacer.count_sampled(block.text, block.offsets, plus=settings.at(rows).plus))
         spent: Floats = np.concatenate(counts).astype(np.float64) * settings.epsilon
         return spent
 
@@ -230,10 +262,14 @@ class Sanitizer:
 
 
 def _blocks(column: TextColumn) -> Iterator[tuple[slice, TextColumn]]:
-    """Consecutive rows of about _BLOCK bytes together."""
+    return ((rows, column[rows]) for rows in _slices(column.offsets))
+
+
+def _slices(offsets: Places) -> Iterator[slice]:
+    """Consecutive texts of about _BLOCK bytes together."""
     start = 0
-    while start < len(column):
-        end = int(np.searchsorted(column.offsets, column.offsets[start] + _BLOCK, side="right")) - 1
-        rows = slice(start, max(start + 1, end))
-        yield rows, column[rows]
-        start = rows.stop
+    while start < len(offsets) - 1:
+        end = int(np.searchsorted(offsets, offsets[start] + _BLOCK, side="right")) - 1
+        texts = slice(start, max(start + 1, end))
+        yield texts
+        start = texts.stop

@@ -21,6 +21,7 @@ class Tokens:
     ends: Places
     words: npt.NDArray[np.int32]
     kinds: npt.NDArray[np.uint8]
+    late: Flags | None = None  # those that draw after all others
 
     @cached_property
     def rows(self) -> Places:
@@ -28,9 +29,12 @@ class Tokens:
         return find_rows(self.starts, self.offsets)
 
     def at(self, kind: int) -> Places:
-        """Which of them are of a kind."""
+        """Which of them are of a kind, in the order in which they draw."""
         places: Places = (self.kinds == kind).nonzero()[0]
-        return places
+        if self.late is None:
+            return places
+        late = self.late[places]
+        return np.concatenate([places[~late], places[late]])
 
 
 def find_tokens(text: EncodedText, offsets: Places, vocabulary: Vocabulary, *, plus: bool | Flags) -> Tokens:

@@ -11,7 +11,8 @@ from custext_sql.encoded_text import Bytes, Flags, Places, join_texts
 from custext_sql.lexicon import Lexicon
 from custext_sql.mapping import Mapping
 
-SAMPLED, STOPWORD, NUMBER, UNKNOWN, ENDING = range(5)  # what a word is
+KINDS = 6  # what a word is; KEPT is one that somebody chose to leave as it is
+SAMPLED, STOPWORD, NUMBER, UNKNOWN, ENDING, KEPT = range(KINDS)
 
 _ENDINGS = frozenset({"s", "t", "re", "ve", "ll", "d", "m"})  # of English, behind an apostrophe: they stay
 

@@ -1,1 +1,1 @@
-"""Where spaCy and custext-sql meet."""
+"""Where spaCy and custext-sql meet: a pipeline component, and the vectors of pipelines."""

@@ -14,7 +14,7 @@ from custext_sql.encoded_text import EncodedText, join_texts
 from custext_sql.mapping import Mapping
 from custext_sql.policy import Policy
 from custext_sql.randomness import SecureRandomness
-from custext_sql.replacement import replace_words
+from custext_sql.replacement import Replacer
 from custext_sql.row_settings import RowSettings
 from custext_sql.sampler import Sampler
 from custext_sql.tokenizer import fold_word
@@ -106,7 +106,7 @@ def read_kinds(text: str, plus: bool) -> list[tuple[str, int]]:
 def replaced(rows: Sequence[str], mapping: Mapping, vocabulary: Vocabulary, policy: Policy, plus: bool) -> list[str]:
     settings = RowSettings(1.0, plus)
     sampler = Sampler(mapping, "paper")
-    result = replace_words(*join_texts(rows), vocabulary, sampler, policy, SecureRandomness(), settings)
+    result = Replacer(vocabulary, sampler, policy).replace_words(*join_texts(rows), SecureRandomness(), settings)
     content, bounds = result.text.tobytes(), result.offsets.tolist()
     return [content[start:end].decode() for start, end in pairwise(bounds)]
 
@@ -177,11 +177,12 @@ def test_case_can_be_matched(mapping: Mapping, vocabulary: Vocabulary) -> None:
 def test_counts_are_those_of_a_plain_count(mapping: Mapping, vocabulary: Vocabulary) -> None:
     rows = ["Alice's 1234 naïve the", "", "zoé, She’s", "the the"]
     sampler, settings = Sampler(mapping, "paper"), RowSettings(1.0, True)
-    result = replace_words(*join_texts(rows), vocabulary, sampler, Policy(), SecureRandomness(), settings).count()
+    replacer = Replacer(vocabulary, sampler, Policy())
+    result = replacer.replace_words(*join_texts(rows), SecureRandomness(), settings).count()
     kinds = [kind for row in rows for _, kind in read_kinds(row, True)]
-    assert result.by_kind.tolist() == [kinds.count(kind) for kind in range(5)]
-    assert result.sampled_by_row.tolist() == [2, 0, 0, 0]
-    assert result.characters_in_clear == len("s" + "the" + "zoé" + "She’s" + "thethe")
+    assert result.by_kind.sum(axis=0).tolist() == [kinds.count(kind) for kind in range(6)]
+    assert result.by_kind[:, SAMPLED].tolist() == result.spent.tolist() == [2, 0, 0, 0]
+    assert result.characters_in_clear.tolist() == [len("sthe"), 0, len("zoéShe’s"), len("thethe")]
 
 
 def test_digits_are_uniform(mapping: Mapping, vocabulary: Vocabulary) -> None:

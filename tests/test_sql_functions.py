@@ -342,7 +342,7 @@ def test_keys_share_everything_but_themselves(mapped_db: Path, tmp_path: Path) -
     first, second = (served.keyed for served in holders)
     assert first is not None
     assert second is not None
-    assert first._vocabulary is second._vocabulary
+    assert first._replacer.vocabulary is second._replacer.vocabulary
     assert first._sampler is second._sampler is holders[0].fresh._sampler
     assert first.key != second.key
 

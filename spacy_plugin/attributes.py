@@ -1,0 +1,112 @@
+"""What the component leaves on a Doc: `doc._.custext` and its kin.
+
+Everything lies in one entry of `doc.user_data`, in types that spaCy can write to bytes, so that it travels with the Doc
+between processes and in files.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+from spacy.tokens import Doc, Token
+
+from custext_sql.errors import CusTextError
+
+if TYPE_CHECKING:
+    from custext_sql import Receipt
+
+KEY = "custext"
+KINDS = ("sampled", "stopword", "number", "unknown", "ending", "kept")
+
+
+@dataclass(frozen=True, eq=False)
+class Sanitized:
+    """A document's new text in UTF-8; where its tokens begin and end in it; what each token is; the receipt."""
+
+    text: bytes
+    starts: npt.NDArray[np.int64]
+    ends: npt.NDArray[np.int64]
+    kinds: npt.NDArray[np.uint8]
+    receipt: "Receipt"
+
+    def store(self, doc: Doc) -> None:
+        doc.user_data[KEY] = {
+            "text": self.text,
+            "starts": self.starts.astype("<i4").tobytes(),
+            "ends": self.ends.astype("<i4").tobytes(),
+            "kinds": self.kinds.tobytes(),
+            "receipt": {**vars(self.receipt), "budgets": list(self.receipt.budgets)},
+        }
+
+    def words(self) -> list[str]:
+        """The new tokens."""
+        return [
+            self.text[start:end].decode() for start, end in zip(self.starts.tolist(), self.ends.tolist(), strict=True)
+        ]
+
+
+def _find(doc: Doc) -> dict[str, Any] | None:
+    found = doc.user_data.get(KEY)
+    if found is not None and len(found["kinds"]) != len(doc):
+        raise CusTextError(
+            f"this Doc has {len(doc):,} tokens and was sanitized with {len(found['kinds']):,}: tokens "
+            "that were merged, split or cut out since have no replacement; do that before the custext component"
+        )
+    return found
+
+
+def get_text(doc: Doc) -> str | None:
+    """The sanitized text; None before the component has seen the Doc."""
+    found = _find(doc)
+    return None if found is None else found["text"].decode()
+
+
+def get_receipt(doc: Doc) -> "Receipt | None":
+    """What was drawn, let through and spent."""
+    from custext_sql import Receipt
+
+    found = _find(doc)
+    return None if found is None else Receipt(**{**found["receipt"], "budgets": tuple(found["receipt"]["budgets"])})
+
+
+def get_replacement(token: Token) -> str | None:
+    """What stands in the sanitized text for the token; the token itself where it stays."""
+    found = _find(token.doc)
+    if found is None:
+        return None
+    start, end = (int.from_bytes(found[bound][4 * token.i : 4 * token.i + 4], "little") for bound in ("starts", "ends"))
+    return str(found["text"][start:end].decode())
+
+
+def get_kind(token: Token) -> str | None:
+    """sampled, stopword, unknown, number, ending or kept.
+
+    Of a token with several words in it, the first of unknown, number, sampled, stopword and ending that occurs.
+    """
+    found = _find(token.doc)
+    return None if found is None else KINDS[found["kinds"][token.i]]
+
+
+_ATTRIBUTES: tuple[tuple[type[Doc] | type[Token], str, dict[str, Any]], ...] = (
+    (Doc, "custext", {"getter": get_text}),
+    (Doc, "custext_receipt", {"getter": get_receipt}),
+    (Doc, "custext_record", {"default": None}),
+    (Token, "custext", {"getter": get_replacement}),
+    (Token, "custext_kind", {"getter": get_kind}),
+)
+
+
+def register_attributes() -> None:
+    """Make those that are not there yet."""
+    for owner, name, options in _ATTRIBUTES:
+        if not owner.has_extension(name):
+            owner.set_extension(name, **options)
+
+
+def check_attributes() -> None:
+    """Refuse to work beside attributes of the same names that somebody else made."""
+    register_attributes()
+    for owner, name, options in _ATTRIBUTES:
+        if owner.get_extension(name)[2] is not options.get("getter"):
+            raise CusTextError(f"{owner.__name__} already has an extension attribute {name}, made by somebody else")

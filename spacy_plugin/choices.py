@@ -1,0 +1,194 @@
+"""Which tokens of a Doc are sensitive, and with what privacy budget: choices that a pipeline's config can name.
+
+`sensitive` in the component's config is one of those below, or a function of your own, registered with
+`@spacy.registry.misc("NAME")`: it is called with a Doc and gives a value for each token: True (replace it, at the
+component's epsilon), a number (replace it, at that epsilon), or False, None or 0 (keep it, in clear).
+
+A choice that depends on the text is itself visible to whoever reads the output: that a word stayed, or how far words
+of its kind stray, tells what the pipeline took it for.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+from spacy.attrs import ENT_TYPE, ORTH, POS, TAG
+from spacy.parts_of_speech import IDS
+from spacy.strings import get_string_id
+from spacy.tokens import Doc
+from spacy.util import registry
+
+from custext_sql.errors import SettingError
+from custext_sql.mechanism import check_epsilon
+from custext_sql.tokenizer import fold_word
+
+Floats = npt.NDArray[np.float64]
+Choice = Callable[[Doc], Sequence[Any]]
+
+KEPT = 0.0  # in place of an epsilon: the token stays
+
+
+class BudgetChoice(Protocol):
+    """A choice made for all tokens of a Doc at once, whose budgets are known beforehand."""
+
+    keeps_stopwords: bool
+
+    def list_budgets(self, usual: float) -> set[float]:
+        """Every epsilon that may occur; usual: the component's own."""
+
+    def find_budgets(self, doc: Doc, usual: float) -> Floats:
+        """The epsilon of each token, 0 for those that stay."""
+
+
+@dataclass(frozen=True)
+class AllTokens:
+    """Every token, at the component's epsilon."""
+
+    keeps_stopwords: bool = False
+
+    def list_budgets(self, usual: float) -> set[float]:
+        return {usual}
+
+    def find_budgets(self, doc: Doc, usual: float) -> Floats:
+        return np.full(len(doc), usual)
+
+
+@dataclass(frozen=True)
+class Budgets:
+    """An epsilon for each of some names, None for the component's own; and one for all other tokens, 0 if they stay."""
+
+    named: Mapping[str, float | None]
+    others: float
+
+    @classmethod
+    def check(cls, key: str, named: Sequence[str] | Mapping[str, float], others: float | None) -> "Budgets":
+        if not named:
+            raise SettingError(f"sensitive: {key} must name at least one; found none")
+        budgets = dict(named) if isinstance(named, Mapping) else dict.fromkeys(named)
+        for name, epsilon in budgets.items():
+            if epsilon is not None:
+                _check_budget(f"{key}, {name}", epsilon)
+        if others is not None:
+            _check_budget("others", others)
+        return cls(budgets, KEPT if others is None else others)
+
+    def list(self, usual: float) -> set[float]:
+        return {usual if epsilon is None else epsilon for epsilon in (*self.named.values(), self.others)} - {KEPT}
+
+    def find(self, values: npt.NDArray[Any], ids: Mapping[str, int], usual: float) -> Floats:
+        """For each value the epsilon of the name whose id it is."""
+        found = np.full(len(values), self.others)
+        for name, epsilon in self.named.items():
+            found[values == ids[name]] = usual if epsilon is None else epsilon
+        return found
+
+
+@dataclass(frozen=True)
+class ByAttribute:
+    """Tokens by an attribute that earlier components of the pipeline set."""
+
+    attribute: int
+    ids: Mapping[str, int]
+    budgets: Budgets
+    keeps_stopwords: bool = False
+
+    def list_budgets(self, usual: float) -> set[float]:
+        return self.budgets.list(usual)
+
+    def find_budgets(self, doc: Doc, usual: float) -> Floats:
+        return self.budgets.find(doc.to_array(self.attribute), self.ids, usual)
+
+
+@dataclass(frozen=True)
+class ByWord:
+    """Tokens whose text, in lower case, is on a list."""
+
+    words: frozenset[str]
+    budgets: Budgets
+    keeps_stopwords: bool = False
+
+    def list_budgets(self, usual: float) -> set[float]:
+        return self.budgets.list(usual)
+
+    def find_budgets(self, doc: Doc, usual: float) -> Floats:
+        distinct, number_of = np.unique(doc.to_array(ORTH), return_inverse=True)
+        listed = [fold_word(doc.vocab.strings[int(orth)]) in self.words for orth in distinct]
+        return self.budgets.find(np.array(listed, dtype=np.int64)[number_of], {"words": 1}, usual)
+
+
+def choose_all() -> AllTokens:
+    """Every token; the component's `plus` decides on stopwords."""
+    return AllTokens()
+
+
+def choose_all_but_stopwords() -> AllTokens:
+    """CusText+: every token that is no stopword of the custext database."""
+    return AllTokens(keeps_stopwords=True)
+
+
+def choose_entities(labels: list[str] | dict[str, float], others: float | None = None) -> ByAttribute:
+    """Tokens of entities. labels: a list, or an epsilon for each. others: the epsilon of other tokens, or they stay."""
+    budgets = Budgets.check("labels", labels, others)
+    return ByAttribute(ENT_TYPE, {label: get_string_id(label) for label in budgets.named}, budgets)
+
+
+def choose_parts_of_speech(tags: list[str] | dict[str, float], others: float | None = None) -> ByAttribute:
+    """Tokens by coarse part of speech (`token.pos_`: PROPN, NOUN, ...); tags and others as for entities."""
+    budgets = Budgets.check("tags", tags, others)
+    for tag in budgets.named:
+        if not tag or tag not in IDS:
+            known = ", ".join(sorted(name for name in IDS if name))
+            raise SettingError(f"sensitive: tags must be universal parts of speech ({known}); found {tag!r}")
+    return ByAttribute(POS, {tag: IDS[tag] for tag in budgets.named}, budgets)
+
+
+def choose_tags(tags: list[str] | dict[str, float], others: float | None = None) -> ByAttribute:
+    """Tokens by fine-grained tag (`token.tag_`: NNP, CD, ...); tags and others as for entities."""
+    budgets = Budgets.check("tags", tags, others)
+    return ByAttribute(TAG, {tag: get_string_id(tag) for tag in budgets.named}, budgets)
+
+
+def choose_words(
+    words: list[str] | None = None,
+    path: str | None = None,
+    epsilon: float | None = None,
+    others: float | None = None,
+) -> ByWord:
+    """Tokens on a list, or in a file with one a line, in whatever case; epsilon: theirs; others: as for entities."""
+    if (words is None) == (path is None):
+        raise SettingError("sensitive: give either words, a list, or path, a file with one a line")
+    listed = frozenset(map(fold_word, words if words is not None else _read_words(str(path))))
+    if not listed:
+        raise SettingError("sensitive: words must name at least one; found none")
+    if epsilon is None:
+        return ByWord(listed, Budgets.check("words", ["words"], others))
+    return ByWord(listed, Budgets.check("epsilon", {"words": epsilon}, others))
+
+
+def _read_words(path: str) -> list[str]:
+    try:
+        lines = Path(path).read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingError(f"sensitive: path: {path} cannot be read: {type(error).__name__}") from None
+    return [line.strip() for line in lines if line.strip()]
+
+
+def _check_budget(key: str, epsilon: float) -> None:
+    try:
+        check_epsilon(epsilon)
+    except SettingError as error:
+        raise SettingError(f"sensitive: {key}: {error}") from None
+
+
+for _name, _choice in {
+    "custext.all.v1": choose_all,
+    "custext.all_but_stopwords.v1": choose_all_but_stopwords,
+    "custext.entities.v1": choose_entities,
+    "custext.parts_of_speech.v1": choose_parts_of_speech,
+    "custext.tags.v1": choose_tags,
+    "custext.words.v1": choose_words,
+}.items():
+    registry.misc.register(_name, func=_choice)
