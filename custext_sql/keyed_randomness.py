@@ -52,23 +52,12 @@ class KeyedRandomness:
         self._key = key
         self._digests = key.digest(records)
 
-    def draw(self, words: Numbers, rows: Callable[[], Numbers]) -> Draws:
-        in_row = rows()
-        blocks = self._digests[in_row]
+    def draw(self, words: Numbers, find_places: Callable[[], tuple[Numbers, Numbers]]) -> Draws:
+        rows, earlier = find_places()
+        blocks = self._digests[rows]
         blocks[:, 0] ^= words.astype(np.uint64)
-        blocks[:, 1] ^= count_earlier(in_row, words).astype(np.uint64)
+        blocks[:, 1] ^= earlier.astype(np.uint64)
         return self._key.encrypt(blocks)
-
-
-def count_earlier(rows: Numbers, words: Numbers) -> Numbers:
-    """For each word how often it occurs before in its row."""
-    pairs = rows << 33 | words
-    order = np.argsort(pairs, kind="stable")
-    is_first = np.append(True, np.diff(pairs[order]) != 0)[: len(pairs)]
-    starts = np.flatnonzero(is_first)
-    earlier = np.empty(len(pairs), dtype=np.int64)
-    earlier[order] = np.arange(len(pairs)) - starts[np.cumsum(is_first) - 1]
-    return earlier
 
 
 def _derive(secret: bytes, purpose: bytes) -> bytes:

@@ -19,10 +19,10 @@ UNKNOWN_WORD, DIGIT = 1 << 32, (1 << 32) + 1  # stand for what has no number in 
 class Randomness(Protocol):
     """A source of uniform 64-bit integers, one for each word."""
 
-    def draw(self, words: Numbers, rows: Callable[[], Numbers]) -> Draws:
-        """A draw for each of these words, given by its number in the vocabulary, in the order of the text.
+    def draw(self, words: Numbers, find_places: Callable[[], tuple[Numbers, Numbers]]) -> Draws:
+        """A draw for each of these words, given by its number in the vocabulary.
 
-        rows: finds the row of each. All occurrences of a word in a row come in one call.
+        find_places: finds the row of each, and how many draws of the same word in the same row came before.
         """
 
 
@@ -31,7 +31,7 @@ class SecureRandomness:
     row, thread or process, and not by a process that was forked.
     """
 
-    def draw(self, words: Numbers, rows: Callable[[], Numbers]) -> Draws:
+    def draw(self, words: Numbers, find_places: Callable[[], tuple[Numbers, Numbers]]) -> Draws:
         return np.frombuffer(os.urandom(8 * len(words)), dtype=np.uint64)
 
 
@@ -44,5 +44,18 @@ class SeededRandomness:
         )
         self._bits = np.random.PCG64(seed)
 
-    def draw(self, words: Numbers, rows: Callable[[], Numbers]) -> Draws:
+    def draw(self, words: Numbers, find_places: Callable[[], tuple[Numbers, Numbers]]) -> Draws:
         return np.asarray(self._bits.random_raw(len(words)), dtype=np.uint64)
+
+
+def count_earlier(rows: Numbers, words: Numbers, draws: Numbers | None = None) -> Numbers:
+    """For each word how many draws its earlier occurrences in its row make: one each, or as many as given."""
+    pairs = rows << 33 | words
+    order = np.argsort(pairs, kind="stable")
+    each = np.ones(len(pairs), dtype=np.int64) if draws is None else draws[order]
+    before = np.cumsum(each) - each
+    is_first = np.append(True, np.diff(pairs[order]) != 0)[: len(pairs)]
+    starts = np.flatnonzero(is_first)
+    earlier = np.empty(len(pairs), dtype=np.int64)
+    earlier[order] = before - before[starts[np.cumsum(is_first) - 1]]
+    return earlier

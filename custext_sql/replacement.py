@@ -10,7 +10,7 @@ from custext_sql.characters import LOWER, TITLE, UPPER
 from custext_sql.draw_table import Numbers
 from custext_sql.encoded_text import Bytes, EncodedText, Flags, Places, find_rows, join_texts
 from custext_sql.policy import NUMBER_MASK, UNKNOWN_MASK, Policy
-from custext_sql.randomness import DIGIT, UNKNOWN_WORD, Randomness
+from custext_sql.randomness import DIGIT, UNKNOWN_WORD, Randomness, count_earlier
 from custext_sql.rewriting import Rewriting
 from custext_sql.row_settings import RowSettings
 from custext_sql.sampler import Sampler
@@ -117,9 +117,7 @@ class Replacer:
         if self.policy.numbers == "mask":
             rewriting.replace(numbers, rewriting.add(*join_texts([NUMBER_MASK])))
         elif self.policy.numbers == "shape" and len(numbers):
-            in_order = np.sort(numbers)
-            lengths = text.count_characters(tokens.starts[in_order], tokens.ends[in_order])
-            lengths = lengths[in_order.searchsorted(numbers)]
+            lengths = text.count_characters(tokens.starts[numbers], tokens.ends[numbers])
             digits = draw.below(10, np.repeat(numbers, lengths), DIGIT) + ord("0")
             first = rewriting.add(digits.astype(np.uint8), np.append(0, np.cumsum(lengths)))
             rewriting.replace(numbers, first + np.arange(len(numbers)))
@@ -148,7 +146,13 @@ class _Drawing:
 
     def for_words(self, tokens: Numbers, words: Numbers) -> npt.NDArray[np.uint64]:
         """A draw for each of these tokens, which stand for these words."""
-        return self.randomness.draw(words, lambda: find_rows(self.tokens.starts, self.texts).take(tokens))
+        return self.randomness.draw(words, lambda: self._find_places(tokens, words))
+
+    def _find_places(self, tokens: Numbers, words: Numbers) -> tuple[Numbers, Numbers]:
+        rows = find_rows(self.tokens.starts, self.texts).take(tokens)
+        if self.tokens.earlier is None:
+            return rows, count_earlier(rows, words)
+        return rows, self.tokens.earlier.take(tokens) + count_earlier(tokens, words)  # the digits of a number in turn
 
     def below(self, limit: int, tokens: Numbers, symbol: int) -> Numbers:
         """Whole numbers below a limit; none is likelier than another by more than limit parts in 2**64."""

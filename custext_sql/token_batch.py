@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from custext_sql.encoded_text import Bytes, EncodedText, Flags, Places, find_rows
+from custext_sql.randomness import DIGIT, UNKNOWN_WORD, count_earlier
 from custext_sql.replacement import Counts, Replaced, join_counts
 from custext_sql.tokenizer import OTHER_APOSTROPHE
 from custext_sql.tokens import Tokens, find_tokens
@@ -88,18 +89,35 @@ def find_words(batch: TokenBatch, text: EncodedText, vocabulary: Vocabulary, *, 
 
 
 def find_words_as_texts(batch: TokenBatch, text: EncodedText, vocabulary: Vocabulary, *, plus: bool) -> Tokens:
-    """The same. Those that a document as one text would not have draw after all others of it, so that a key gives the
-    others what it gives them there.
-    """
+    """The same, for draws by a key: words that a document as one text has too draw as they do there, others after."""
     words = find_words(batch, text, vocabulary, plus=plus)
     whole = find_tokens(text, batch.document_offsets, vocabulary, plus=plus)
-    if not len(whole.starts):
-        return words
-    place = np.minimum(whole.starts.searchsorted(words.starts), len(whole.starts) - 1)
-    shared = (
-        (whole.starts[place] == words.starts) & (whole.ends[place] == words.ends) & (whole.kinds[place] == words.kinds)
+    place = whole.starts.searchsorted(words.starts)
+    shared = place < len(whole.starts)
+    place[~shared] = 0
+    for ours, theirs in ((words.starts, whole.starts), (words.ends, whole.ends), (words.kinds, whole.kinds)):
+        shared[shared] = (ours == theirs[place])[shared] if len(theirs) else False
+    documents = find_rows(words.starts, batch.document_offsets)
+    late = np.flatnonzero(~shared)
+    symbols, draws = _find_symbols(text, words)
+    all_symbols, all_draws = _find_symbols(text, whole)
+    earlier = count_earlier(
+        np.concatenate([whole.rows, documents[late]]),
+        np.concatenate([all_symbols, symbols[late]]),
+        np.concatenate([all_draws, draws[late]]),
     )
-    return replace(words, late=~shared)
+    place[late] = len(whole.starts) + np.arange(len(late))
+    return replace(words, earlier=earlier[place])
+
+
+def _find_symbols(text: EncodedText, words: Tokens) -> tuple[Places, Places]:
+    """What each word draws as, and how often."""
+    symbols = np.where(words.kinds == SAMPLED, words.words, 0).astype(np.int64)
+    draws = (words.kinds == SAMPLED).astype(np.int64)
+    unknown, numbers = words.at(UNKNOWN), words.at(NUMBER)
+    symbols[unknown], draws[unknown] = UNKNOWN_WORD, 1
+    symbols[numbers], draws[numbers] = DIGIT, text.count_characters(words.starts[numbers], words.ends[numbers])
+    return symbols, draws
 
 
 def _find_endings(batch: TokenBatch, text: EncodedText, words: Tokens, vocabulary: Vocabulary) -> Places:

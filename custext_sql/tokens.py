@@ -21,7 +21,7 @@ class Tokens:
     ends: Places
     words: npt.NDArray[np.int32]
     kinds: npt.NDArray[np.uint8]
-    late: Flags | None = None  # those that draw after all others
+    earlier: Places | None = None  # draws of the same text and symbol before those of each, if not as they stand here
 
     @cached_property
     def rows(self) -> Places:
@@ -29,12 +29,9 @@ class Tokens:
         return find_rows(self.starts, self.offsets)
 
     def at(self, kind: int) -> Places:
-        """Which of them are of a kind, in the order in which they draw."""
+        """Which of them are of a kind."""
         places: Places = (self.kinds == kind).nonzero()[0]
-        if self.late is None:
-            return places
-        late = self.late[places]
-        return np.concatenate([places[~late], places[late]])
+        return places
 
 
 def find_tokens(text: EncodedText, offsets: Places, vocabulary: Vocabulary, *, plus: bool | Flags) -> Tokens:

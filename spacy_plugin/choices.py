@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import StrictFloat, StrictInt
 from spacy.attrs import ENT_TYPE, ORTH, POS, TAG
 from spacy.parts_of_speech import IDS
 from spacy.strings import get_string_id
@@ -27,6 +28,8 @@ from custext_sql.tokenizer import fold_word
 
 Floats = npt.NDArray[np.float64]
 Choice = Callable[[Doc], Sequence[Any]]
+Number = StrictFloat | StrictInt
+Named = list[str] | dict[str, Number]  # names, or an epsilon for each
 
 KEPT = 0.0  # in place of an epsilon: the token stays
 
@@ -99,6 +102,11 @@ class ByAttribute:
         return self.budgets.list(usual)
 
     def find_budgets(self, doc: Doc, usual: float) -> Floats:
+        if self.attribute == ENT_TYPE and len(doc) and not doc.has_annotation("ENT_IOB"):
+            raise SettingError(
+                "sensitive: this Doc has no entities, not even none: the component that finds them must come before "
+                "custext in the pipeline"
+            )
         return self.budgets.find(doc.to_array(self.attribute), self.ids, usual)
 
 
@@ -129,13 +137,13 @@ def choose_all_but_stopwords() -> AllTokens:
     return AllTokens(keeps_stopwords=True)
 
 
-def choose_entities(labels: list[str] | dict[str, float], others: float | None = None) -> ByAttribute:
+def choose_entities(labels: Named, others: Number | None = None) -> ByAttribute:
     """Tokens of entities. labels: a list, or an epsilon for each. others: the epsilon of other tokens, or they stay."""
     budgets = Budgets.check("labels", labels, others)
     return ByAttribute(ENT_TYPE, {label: get_string_id(label) for label in budgets.named}, budgets)
 
 
-def choose_parts_of_speech(tags: list[str] | dict[str, float], others: float | None = None) -> ByAttribute:
+def choose_parts_of_speech(tags: Named, others: Number | None = None) -> ByAttribute:
     """Tokens by coarse part of speech (`token.pos_`: PROPN, NOUN, ...); tags and others as for entities."""
     budgets = Budgets.check("tags", tags, others)
     for tag in budgets.named:
@@ -145,7 +153,7 @@ def choose_parts_of_speech(tags: list[str] | dict[str, float], others: float | N
     return ByAttribute(POS, {tag: IDS[tag] for tag in budgets.named}, budgets)
 
 
-def choose_tags(tags: list[str] | dict[str, float], others: float | None = None) -> ByAttribute:
+def choose_tags(tags: Named, others: Number | None = None) -> ByAttribute:
     """Tokens by fine-grained tag (`token.tag_`: NNP, CD, ...); tags and others as for entities."""
     budgets = Budgets.check("tags", tags, others)
     return ByAttribute(TAG, {tag: get_string_id(tag) for tag in budgets.named}, budgets)
@@ -154,8 +162,8 @@ def choose_tags(tags: list[str] | dict[str, float], others: float | None = None)
 def choose_words(
     words: list[str] | None = None,
     path: str | None = None,
-    epsilon: float | None = None,
-    others: float | None = None,
+    epsilon: Number | None = None,
+    others: Number | None = None,
 ) -> ByWord:
     """Tokens on a list, or in a file with one a line, in whatever case; epsilon: theirs; others: as for entities."""
     if (words is None) == (path is None):

@@ -10,7 +10,7 @@ from spacy.tokens import Doc
 from spacy.util import minibatch, raise_error
 
 from custext_sql import Policy, Sanitizer
-from custext_sql.errors import KeyFileError, SettingError
+from custext_sql.errors import DatabaseError, KeyFileError, MappingError, SettingError
 from custext_sql.mechanism import check_epsilon
 from custext_sql.receipt import Guarantee, Tally
 from spacy_plugin.attributes import Sanitized, check_attributes
@@ -21,6 +21,7 @@ Floats = npt.NDArray[np.float64]
 ErrorHandler = Callable[[str, "CusText", list[Doc], Exception], Any]
 
 OUTPUTS = ("annotate", "replace")
+_KEYS = {KeyFileError: "key_file", DatabaseError: "database", MappingError: "mapping"}  # of the config, at fault
 
 
 class CusText:
@@ -82,7 +83,10 @@ class CusText:
     def sanitizer(self) -> Sanitizer:
         """Loaded once a process; the database is closed again at once."""
         if self._loaded is None:
-            self._loaded = Sanitizer.load(**self._source)  # type: ignore[arg-type]
+            try:
+                self._loaded = Sanitizer.load(**self._source)  # type: ignore[arg-type]
+            except (KeyFileError, DatabaseError, MappingError) as error:
+                raise type(error)(f"{_KEYS[type(error)]}: {error}") from None
         return self._loaded
 
     @property

@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from custext_sql.keyed_randomness import KeyedRandomness, SecretKey, count_earlier
-from custext_sql.randomness import DIGIT, UNKNOWN_WORD
+from custext_sql.keyed_randomness import KeyedRandomness, SecretKey
+from custext_sql.randomness import DIGIT, UNKNOWN_WORD, count_earlier
 from tests.statistics import fits
 
 SECRET = bytes(range(32))
@@ -23,9 +23,9 @@ PINNED_NAME = "81481c294d87e316"
 
 
 def draw(records: list[str], rows: list[int], words: list[int], secret: bytes = SECRET) -> list[int]:
-    drawn = KeyedRandomness(SecretKey(secret), records).draw(
-        np.array(words, np.int64), lambda: np.array(rows, np.int64)
-    )
+    in_rows, numbers = np.array(rows, np.int64), np.array(words, np.int64)
+    keyed = KeyedRandomness(SecretKey(secret), records)
+    drawn = keyed.draw(numbers, lambda: (in_rows, count_earlier(in_rows, numbers)))
     return [int(value) for value in drawn]
 
 
@@ -59,6 +59,9 @@ def test_draws_are_aes_of_the_record_the_word_and_its_occurrence() -> None:
 def test_earlier_occurrences_are_counted_within_a_row(pairs: list[tuple[int, int]]) -> None:
     rows, words = np.array([row for row, _ in pairs], np.int64), np.array([word for _, word in pairs], np.int64)
     assert count_earlier(rows, words).tolist() == [pairs[:place].count(pair) for place, pair in enumerate(pairs)]
+    draws = np.arange(len(pairs)) % 3
+    expected = [sum(draws[j] for j in range(place) if pairs[j] == pair) for place, pair in enumerate(pairs)]
+    assert count_earlier(rows, words, draws).tolist() == expected
 
 
 def test_a_draw_depends_on_nothing_but_key_record_word_and_occurrence() -> None:
@@ -73,7 +76,9 @@ def test_a_draw_depends_on_nothing_but_key_record_word_and_occurrence() -> None:
 def test_draws_of_records_words_and_occurrences_are_uniform_and_uncorrelated() -> None:
     records = [f"r{number}" for number in range(50_000)]
     rows = np.repeat(np.arange(len(records)), 3)
-    drawn = KeyedRandomness(SecretKey(SECRET), records).draw(np.tile(np.array([5, 5, 6]), len(records)), lambda: rows)
+    words = np.tile(np.array([5, 5, 6]), len(records))
+    keyed = KeyedRandomness(SecretKey(SECRET), records)
+    drawn = keyed.draw(words, lambda: (rows, count_earlier(rows, words)))
     by_record = drawn.reshape(-1, 3)
     for shift in (0, 30, 60):
         digits = (by_record >> np.uint64(shift)) & np.uint64(15)

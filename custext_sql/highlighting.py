@@ -1,0 +1,104 @@
+"""Texts before and after, word by word, as a self-contained HTML page: what was drawn, and what stands in clear."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+LEGEND = {  # what a reader is told of each kind
+    "sampled": "drawn anew",
+    "unknown": "not in the vocabulary",
+    "number": "number",
+    "stopword": "stopword, kept",
+    "ending": "ending, kept",
+    "kept": "not sensitive, kept",
+}
+
+_STYLE = """
+:root { --ink: #1c2733; --soft: #5c6b7a; --line: #dde3e9; --paper: #ffffff;
+  --sampled: #cfe8d5; --unknown: #f6c9c4; --number: #fbe0b5; --stopword: #e3e7ec; --ending: #e3e7ec; --kept: #f3e3f5; }
+* { box-sizing: border-box; }
+body { margin: 0 auto; padding: 1.5rem; max-width: 64rem; background: var(--paper); color: var(--ink);
+  font: 1rem/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", sans-serif; }
+h1 { font-size: 1.25rem; margin: 0 0 .25rem; }
+.note { color: var(--soft); margin: 0 0 1rem; font-size: .875rem; }
+.legend { display: flex; flex-wrap: wrap; gap: .375rem 1rem; margin: 0 0 1rem; padding: 0; list-style: none;
+  font-size: .8125rem; }
+.legend b { display: inline-block; width: .875rem; height: .875rem; border-radius: .2rem; margin-right: .375rem;
+  vertical-align: -.125rem; }
+article { border: 1px solid var(--line); border-radius: .5rem; margin: 0 0 1rem; overflow: hidden;
+  break-inside: avoid; }
+.side { display: grid; grid-template-columns: 4.5rem 1fr; }
+.side + .side { border-top: 1px solid var(--line); }
+.side > h2 { font-size: .75rem; font-weight: 600; letter-spacing: .04em; text-transform: uppercase; color: var(--soft);
+  margin: 0; padding: .95rem 0 0 1rem; }
+.side > div { padding: .75rem 1rem; line-height: 2.1; white-space: pre-wrap; overflow-wrap: anywhere; min-width: 0; }
+mark { color: inherit; padding: .2rem .3rem; border-radius: .3rem; -webkit-box-decoration-break: clone;
+  box-decoration-break: clone; }
+.sampled { background: var(--sampled); } .unknown { background: var(--unknown); }
+.number { background: var(--number); } .stopword { background: var(--stopword); }
+.ending { background: var(--ending); } .kept { background: var(--kept); }
+mark.clear { text-decoration: underline dotted; text-underline-offset: .25em; }
+footer { padding: .5rem 1rem; border-top: 1px solid var(--line); color: var(--soft); font-size: .8125rem; }
+@media (max-width: 32rem) { body { padding: 1rem .75rem; } .side { grid-template-columns: 1fr; }
+  .side > h2 { padding: .6rem .75rem 0; } .side > div { padding: .25rem .75rem .6rem; } }
+@media print { body { max-width: none; padding: 0; }
+  mark, .legend b { print-color-adjust: exact; -webkit-print-color-adjust: exact; } }
+""".strip()
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A piece of a text: what it was, what it is now, and what kind of word it is ("" if none)."""
+
+    before: str
+    after: str
+    kind: str = ""
+
+    @property
+    def in_clear(self) -> bool:
+        """Whether it stands as it was although nothing was drawn."""
+        return bool(self.kind) and self.kind != "sampled" and self.before == self.after
+
+
+def write_page(texts: Sequence[Sequence[Piece]], *, title: str, note: str = "", unit: str = "words") -> str:
+    """A page that shows each text before and after; it needs nothing but itself. unit: what is counted."""
+    kinds = Counter(piece.kind for text in texts for piece in text if piece.kind)
+    legend = "".join(
+        f'<li><b class="{kind}"></b>{escape(LEGEND[kind])}: {count:,}</li>'
+        for kind, count in sorted(kinds.items(), key=lambda item: list(LEGEND).index(item[0]))
+    )
+    return "\n".join(
+        [
+            "<!doctype html>",
+            '<html lang="en"><head><meta charset="utf-8">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            f"<title>{escape(title)}</title>",
+            f"<style>\n{_STYLE}\n</style></head><body>",
+            f"<h1>{escape(title)}</h1>",
+            *([f'<p class="note">{escape(note)}</p>'] if note else []),
+            f'<ul class="legend">{legend}<li><mark class="clear">dotted</mark>stands in clear</li></ul>',
+            *(_write_text(text, unit) for text in texts),
+            "</body></html>\n",
+        ]
+    )
+
+
+def _write_text(text: Sequence[Piece], unit: str) -> str:
+    words = [piece for piece in text if piece.kind]
+    clear = sum(piece.in_clear for piece in words)
+    share = f"{clear:,} of {len(words):,} {unit} in clear" if words else f"no {unit}"
+    before = "".join(_mark(piece.before, piece) for piece in text)
+    after = "".join(_mark(piece.after, piece) for piece in text)
+    return (
+        f'<article><div class="side"><h2>Before</h2><div dir="auto">{before}</div></div>'
+        f'<div class="side"><h2>After</h2><div dir="auto">{after}</div></div><footer>{share}</footer></article>'
+    )
+
+
+def _mark(text: str, piece: Piece) -> str:
+    if not piece.kind:
+        return escape(text)
+    label = LEGEND[piece.kind]
+    clear = " clear" if piece.in_clear else ""
+    return f'<mark class="{piece.kind}{clear}" title="{escape(label)}">{escape(text)}</mark>'

@@ -1,0 +1,29 @@
+"""A picture of Docs before and after, in the manner of displaCy."""
+
+from collections.abc import Iterable
+
+from spacy.tokens import Doc
+
+from custext_sql.errors import CusTextError
+from custext_sql.highlighting import Piece, write_page
+
+
+def render(docs: Doc | Iterable[Doc], *, title: str = "Before and after") -> str:
+    """A self-contained HTML page of Docs that the component has annotated; each replaced token is marked.
+
+    It shows the original words: it is for the eyes of those who may read them.
+    """
+    several = [docs] if isinstance(docs, Doc) else list(docs)
+    return write_page([_read_pieces(doc) for doc in several], title=title, unit="tokens")
+
+
+def _read_pieces(doc: Doc) -> list[Piece]:
+    if doc._.custext is None:
+        raise CusTextError("this Doc has not passed the custext component")
+    pieces = []
+    for token in doc:
+        has_word = token._.custext_kind != "kept" or any(character.isalnum() for character in token.text)
+        pieces.append(Piece(token.text, token._.custext, token._.custext_kind if has_word else ""))
+        if token.whitespace_:
+            pieces.append(Piece(token.whitespace_, token.whitespace_))
+    return pieces
