@@ -70,20 +70,17 @@ class Budgets:
     def check(cls, key: str, named: Sequence[str] | Mapping[str, float], others: float | None) -> "Budgets":
         if not named:
             raise SettingError(f"sensitive: {key} must name at least one; found none")
-        budgets = dict(named) if isinstance(named, Mapping) else dict.fromkeys(named)
-        for name, epsilon in budgets.items():
-            if epsilon is not None:
-                _check_budget(f"{key}, {name}", epsilon)
-        if others is not None:
-            _check_budget("others", others)
-        return cls(budgets, KEPT if others is None else others)
+        budgets: dict[str, float | None] = dict.fromkeys(named)
+        if isinstance(named, Mapping):
+            budgets = {name: _check_budget(f"{key}, {name}", epsilon) for name, epsilon in named.items()}
+        return cls(budgets, KEPT if others is None else _check_budget("others", others))
 
     def list(self, usual: float) -> set[float]:
         return {usual if epsilon is None else epsilon for epsilon in (*self.named.values(), self.others)} - {KEPT}
 
     def find(self, values: npt.NDArray[Any], ids: Mapping[str, int], usual: float) -> Floats:
         """For each value the epsilon of the name whose id it is."""
-        found = np.full(len(values), self.others)
+        found = np.full(len(values), self.others, dtype=np.float64)
         for name, epsilon in self.named.items():
             found[values == ids[name]] = usual if epsilon is None else epsilon
         return found
@@ -184,9 +181,9 @@ def _read_words(path: str) -> list[str]:
     return [line.strip() for line in lines if line.strip()]
 
 
-def _check_budget(key: str, epsilon: float) -> None:
+def _check_budget(key: str, epsilon: float) -> float:
     try:
-        check_epsilon(epsilon)
+        return check_epsilon(epsilon)
     except SettingError as error:
         raise SettingError(f"sensitive: {key}: {error}") from None
 

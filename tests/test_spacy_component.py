@@ -1,0 +1,320 @@
+"""The spaCy component in real pipelines: what it leaves on Docs, and what it refuses."""
+
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import spacy
+from spacy.language import Language
+from spacy.tokens import Doc, Token
+
+from custext_sql import CusTextError, Receipt, Sanitizer, connect, make_key
+from spacy_plugin.rendering import render
+from tests.statistics import fits
+
+KINDS = {"sampled", "stopword", "unknown", "number", "ending", "kept"}
+
+
+def make_pipeline(database: Path, *before: str, language: str = "en", **config: Any) -> Language:
+    """A blank pipeline with these components and then custext."""
+    nlp = spacy.blank(language)
+    for name in before:
+        nlp.add_pipe(name)
+    nlp.add_pipe("custext", config={"database": str(database), **config})
+    return nlp
+
+
+def words_of(doc: Doc) -> list[str]:
+    return [token._.custext for token in doc]
+
+
+def kinds_of(doc: Doc) -> list[str]:
+    return [token._.custext_kind for token in doc]
+
+
+def test_it_is_added_with_no_import_and_no_config(own_home: Path) -> None:
+    script = """
+        import spacy
+        nlp = spacy.blank("en")
+        nlp.add_pipe("custext")
+        doc = nlp("My doctor said it went well.")
+        assert len(doc) == 7 and doc._.custext.endswith("."), doc._.custext
+        assert doc._.custext_receipt.sampled == 6
+    """
+    subprocess.run([sys.executable, "-c", textwrap.dedent(script)], check=True, env=dict(os.environ))
+
+
+def test_pipelines_without_it_do_not_pay_for_it() -> None:
+    """SpaCy loads every factory of the environment when a pipeline is made."""
+    script = """
+        import sys, spacy
+        spacy.blank("en")
+        heavy = {"duckdb", "pyarrow", "sqlalchemy", "custext_sql.sanitizer", "spacy_plugin.component"}
+        assert "spacy_plugin.factory" in sys.modules and not heavy & set(sys.modules), heavy & set(sys.modules)
+    """
+    subprocess.run([sys.executable, "-W", "error", "-c", textwrap.dedent(script)], check=True)
+
+
+def test_tokens_and_docs_hold_the_results(starter_db: Path) -> None:
+    nlp = make_pipeline(starter_db, "sentencizer", plus=True)
+    text = "Alice's doctor in Boston didn't call bob@example.com;  see http://x.org/a_b.\n\nShe paid 1234567 to Zzyzxa!"
+    doc = nlp(text)
+    assert doc.text == text  # the Doc itself is left alone
+    found = dict(zip((token.text for token in doc), kinds_of(doc), strict=True))
+    expected = {
+        "Alice": "sampled",
+        "'s": "ending",
+        "doctor": "sampled",
+        "in": "stopword",
+        "did": "stopword",
+        "n't": "ending",
+        "bob@example.com": "sampled",
+        ";": "kept",
+        " ": "kept",
+        "\n\n": "kept",
+        "!": "kept",
+        "1234567": "number",
+        "Zzyzxa": "unknown",
+    }
+    assert expected.items() <= found.items()
+    assert set(found.values()) <= KINDS
+    assert doc._.custext == "".join(token._.custext + token.whitespace_ for token in doc)
+    assert found["http://x.org/a_b"] == "unknown"  # for its last part; the others are drawn
+    assert doc[[token.text for token in doc].index("http://x.org/a_b")]._.custext.endswith("/a_b")
+    kept = [token for token in doc if token._.custext_kind in ("kept", "stopword", "ending") or token.text == "Zzyzxa"]
+    assert [token._.custext for token in kept] == [token.text for token in kept]
+    address = doc[[token.text for token in doc].index("bob@example.com")]._.custext
+    assert [character for character in address if not character.isalnum()] == ["@", "."]
+    assert words_of(doc) == words_of(doc) and doc._.custext == doc._.custext  # drawn once
+
+
+def test_the_receipt_is_that_of_the_document(starter_db: Path) -> None:
+    nlp = make_pipeline(starter_db, epsilon=0.5, plus=True)
+    first, empty, second = nlp.pipe(["The doctor paid 1234567 to Zzyzxa.", "", "It was"])
+    receipt = first._.custext_receipt
+    assert isinstance(receipt, Receipt)
+    assert (receipt.rows, receipt.words, receipt.sampled, receipt.stopwords) == (1, 6, 2, 2)
+    assert (receipt.numbers, receipt.unknown_kept, receipt.characters_in_clear) == (1, 1, len("ThetoZzyzxa"))
+    assert (receipt.eps, receipt.budgets, receipt.largest_row_eps) == (0.5, (0.5,), 1.0)
+    assert receipt.union_log_ratio == receipt.worst_log_ratio <= 0.5
+    assert receipt.fingerprint == Sanitizer.load(starter_db).mapping.info.fingerprint
+    assert (empty._.custext, empty._.custext_receipt.words) == ("", 0)
+    assert second._.custext == "It was" and second._.custext_receipt.sampled == 0
+
+
+def test_a_doc_that_did_not_pass_has_no_results(starter_db: Path) -> None:
+    make_pipeline(starter_db)
+    doc = spacy.blank("en")("doctor")
+    assert doc._.custext is None and doc._.custext_receipt is None
+    assert doc[0]._.custext is None and doc[0]._.custext_kind is None
+    with pytest.raises(CusTextError, match="has not passed"):
+        render(doc)
+
+
+def test_tokens_changed_afterwards_are_noticed(starter_db: Path) -> None:
+    doc = make_pipeline(starter_db)("The doctor said so.")
+    with doc.retokenize() as retokenizer:
+        retokenizer.merge(doc[0:2])
+    with pytest.raises(CusTextError, match="this Doc has 4 tokens and was sanitized with 5"):
+        doc[0]._.custext  # noqa: B018
+
+
+def test_underscores_are_punctuation_to_spacy_and_stay(starter_db: Path) -> None:
+    doc = make_pipeline(starter_db, policy="strict")("a __ b -_- doctor_ house")
+    for token in doc:
+        if token.is_punct:
+            assert (token._.custext, token._.custext_kind) == (token.text, "kept")
+
+
+def test_contractions_are_tokens_of_their_own(starter_db: Path) -> None:
+    doc = make_pipeline(starter_db)("I don't, we'll, Alice’s, they're 's n't")
+    kinds = [(token.text, token._.custext_kind) for token in doc]
+    for part in ("n't", "'ll", "’s", "'re"):
+        assert kinds[[text for text, _ in kinds].index(part)] == (part, "ending")
+    assert kinds[-1][1] != "ending"  # on its own it is a word
+
+
+@pytest.mark.parametrize("language", ["de", "ar", "zh", "fr", "ru", "xx"])
+def test_other_languages_work(starter_db: Path, language: str) -> None:
+    texts = [
+        "Der Doctor hat's gesagt: doctor! Ärzte",
+        "قال الطبيب doctor نعم",
+        "医生说 doctor 很好。",
+        "Врач doctor, да",
+    ]
+    nlp = make_pipeline(starter_db, language=language, policy="strict")
+    for text, doc in zip(texts, nlp.pipe(texts), strict=True):
+        assert doc.text == text
+        assert doc._.custext.encode()  # valid UTF-8
+        assert "".join(token._.custext + token.whitespace_ for token in doc) == doc._.custext
+        assert not any(token._.custext == token.text for token in doc if token._.custext_kind == "unknown")
+
+
+def test_long_docs_and_odd_whitespace(starter_db: Path) -> None:
+    nlp = make_pipeline(starter_db, plus=True)
+    texts = ["doctor the " * 50_000, "", " ", "\n\n\t  x", "\u3000doctor\u00a0house", "a\x00b"]
+    nlp.max_length = 10**7
+    for text, doc in zip(texts, nlp.pipe(texts), strict=True):
+        assert [character for character in doc._.custext if character.isspace()] == [c for c in text if c.isspace()]
+    assert len(nlp(texts[0])) == 100_000
+
+
+@pytest.mark.parametrize("calibration", ["paper", "tight"])
+def test_replacements_follow_the_integer_table_that_sql_uses(mapped_db: Path, calibration: str) -> None:
+    """Two hundred thousand draws a word; the same test rejects a table with 1% moved between two outputs."""
+    nlp = make_pipeline(mapped_db, epsilon=2.0, calibration=calibration)
+    with connect(mapped_db, calibration=calibration) as connection:
+        [(spent,)] = connection.execute("SELECT custext_epsilon('alice', 2, false)").fetchall()
+    assert spent == 2.0
+    sanitizer = Sanitizer.load(mapped_db, calibration=calibration)
+    for word in sanitizer.mapping.words:
+        doc = nlp.get_pipe("custext")(Doc(nlp.vocab, words=[word] * 200_000))
+        found, counts = np.unique(doc._.custext.split(), return_counts=True)
+        drawn = dict(zip(found.tolist(), counts.tolist(), strict=True))
+        chances = sanitizer.distribution(word, 2.0)
+        assert drawn.keys() <= chances.keys()
+        in_order = [drawn.get(output, 0) for output in chances]
+        assert fits(in_order, list(chances.values()))
+        first, second, *others = chances.values()
+        assert not fits(in_order, [first - 0.01, second + 0.01, *others])
+
+
+def test_with_a_key_and_a_record_it_agrees_with_sql(starter_db: Path, tmp_path: Path) -> None:
+    key = tmp_path / "key"
+    make_key(key, starter_db, eps=2.0, plus=True)
+    nlp = make_pipeline(starter_db, "sentencizer", key_file=str(key))
+    texts = [
+        "My doctor in Boston said : the doctor went to Boston with my doctor",
+        "Alice's doctor doesn't know ; does n't know, do n't; do do know 1234567 and 7654321km and 999999 !",
+        "the cat sat on the mat , the cat sat , the dog , Zzyzxa Zzyzxa",
+    ]
+    docs = []
+    for number, text in enumerate(texts):
+        doc = nlp.make_doc(text)
+        doc._.custext_record = f"body:{number}"
+        docs.append(doc)
+    with connect(starter_db, key_file=key) as connection:
+        for number, (text, doc) in enumerate(zip(texts, nlp.pipe(docs), strict=True)):
+            [(expected,)] = connection.execute(
+                "SELECT custext_sanitize_keyed(?, ?)", [text, f"body:{number}"]
+            ).fetchall()
+            for chunk, theirs, ours in zip(text.split(), expected.split(), doc._.custext.split(), strict=True):
+                if chunk not in ("doesn't", "7654321km"):  # other tokens to spaCy
+                    assert ours == theirs, chunk
+    again = nlp.make_doc(texts[0])
+    again._.custext_record = "body:0"
+    assert nlp(again)._.custext == docs[0]._.custext
+
+
+def test_a_key_needs_a_record_and_its_own_settings(starter_db: Path, tmp_path: Path) -> None:
+    key = tmp_path / "key"
+    make_key(key, starter_db, eps=2.0, plus=True)
+    nlp = make_pipeline(starter_db, key_file=str(key))
+    with pytest.raises(CusTextError, match="set doc._.custext_record to a string"):
+        nlp("doctor")
+    with pytest.raises(CusTextError, match="set doc._.custext_record to a string"):
+        list(nlp.pipe(["doctor"]))
+    doc = nlp.make_doc("doctor")
+    doc._.custext_record = 3
+    with pytest.raises(CusTextError, match="found int"):
+        nlp(doc)
+    entities = {"@misc": "custext.entities.v1", "labels": {"PERSON": 1.0}}
+    for wrong in ({"epsilon": 1.0}, {"plus": False}, {"policy": "strict"}, {"sensitive": entities}):
+        with pytest.raises(CusTextError, match="this key was made for"):
+            make_pipeline(starter_db, key_file=str(key), **wrong)
+
+
+@pytest.mark.parametrize(
+    ("config", "named"),
+    [
+        ({"nothing": 1}, "nothing"),
+        ({"epsilon": "1"}, "epsilon"),
+        ({"epsilon": True}, "epsilon"),
+        ({"epsilon": 0}, "epsilon"),
+        ({"epsilon": 101.0}, "epsilon"),
+        ({"plus": 1}, "plus"),
+        ({"policy": "secret"}, "policy"),
+        ({"policy": {"unknown": "secret"}}, "policy"),
+        ({"policy": {"nothing": "keep"}}, "policy"),
+        ({"calibration": "loose"}, "calibration"),
+        ({"mapping": "nothing"}, "mapping"),
+        ({"mapping": 3}, "mapping"),
+        ({"database": 3}, "database"),
+        ({"database": "/nowhere/custext.duckdb"}, "database"),
+        ({"key_file": "/nowhere/key"}, "key_file"),
+        ({"output": "nothing"}, "output"),
+        ({"output": None}, "output"),
+        ({"carry": ["nothing"], "output": "replace"}, "carry"),
+        ({"carry": "pos", "output": "replace"}, "carry"),
+        ({"carry": ["pos"]}, "carry"),
+        ({"sensitive": "entities"}, "sensitive"),
+        ({"sensitive": {"@misc": "custext.entities.v1"}}, "labels"),
+        ({"sensitive": {"@misc": "custext.entities.v1", "labels": []}}, "labels"),
+        ({"sensitive": {"@misc": "custext.entities.v1", "labels": {"PERSON": 0}}}, "PERSON"),
+        ({"sensitive": {"@misc": "custext.entities.v1", "labels": ["PERSON"], "others": 1000}}, "others"),
+        ({"sensitive": {"@misc": "custext.parts_of_speech.v1", "tags": ["NAME"]}}, "tags"),
+        ({"sensitive": {"@misc": "custext.words.v1"}}, "words"),
+        ({"sensitive": {"@misc": "custext.words.v1", "words": []}}, "words"),
+        ({"sensitive": {"@misc": "custext.words.v1", "path": "/nowhere/words.txt"}}, "path"),
+        ({"sensitive": {"@misc": "custext.all_but_stopwords.v1"}, "plus": False}, "plus"),
+    ],
+)
+def test_what_is_wrong_is_said_when_the_pipe_is_added(starter_db: Path, config: dict[str, Any], named: str) -> None:
+    with pytest.raises(Exception, match=named) as caught:
+        spacy.blank("en").add_pipe("custext", config={"database": str(starter_db), **config})
+    assert isinstance(caught.value, (CusTextError, ValueError))
+
+
+def test_attributes_of_somebody_else_are_not_taken_over(starter_db: Path) -> None:
+    ours = Token.remove_extension("custext")
+    try:
+        Token.set_extension("custext", default="mine")
+        with pytest.raises(CusTextError, match="Token already has an extension attribute custext"):
+            make_pipeline(starter_db)
+    finally:
+        Token.set_extension("custext", getter=ours[2], force=True)
+
+
+def test_an_error_handler_drops_what_could_not_be_sanitized(starter_db: Path, tmp_path: Path) -> None:
+    """What cannot be sanitized does not come out at all."""
+    make_key(tmp_path / "key", starter_db)
+    nlp = make_pipeline(starter_db, key_file=str(tmp_path / "key"))
+    failed: list[Doc] = []
+    nlp.set_error_handler(lambda name, proc, docs, error: failed.extend(docs))  # type: ignore[arg-type, return-value]
+    assert list(nlp.pipe(["doctor", "nurse"])) == []
+    assert [doc.text for doc in failed] == ["doctor", "nurse"]
+
+
+def test_errors_quote_no_text(starter_db: Path, tmp_path: Path) -> None:
+    make_key(tmp_path / "key", starter_db)
+    nlp = make_pipeline(starter_db, key_file=str(tmp_path / "key"))
+    with pytest.raises(CusTextError) as caught:
+        nlp("Marker81")
+    assert "Marker81" not in str(caught.value)
+
+
+def test_a_picture_shows_both_and_needs_nothing_else(starter_db: Path) -> None:
+    nlp = make_pipeline(starter_db, plus=True)
+    page = render(nlp.pipe(["The doctor <b>said</b> & left.", "Zzyzxa"]), title="A & B")
+    assert page.count("<article>") == 2 and "<title>A &amp; B</title>" in page
+    assert '<mark class="sampled" title="drawn anew">doctor</mark>' in page
+    assert '<mark class="stopword clear"' in page and '<mark class="unknown clear"' in page
+    assert "&lt;" in page and "<b>said" not in page
+    assert "http" not in page and "src=" not in page
+
+
+def test_a_trained_pipeline_works_in_front(starter_db: Path) -> None:
+    installed = spacy.util.get_installed_models()
+    if not installed:
+        pytest.skip("no trained spaCy pipeline is installed")
+    nlp = spacy.load(installed[0])
+    sensitive = {"@misc": "custext.entities.v1", "labels": {"PERSON": 0.5}, "others": 3.0}
+    nlp.add_pipe("custext", config={"database": str(starter_db), "sensitive": sensitive})
+    doc = nlp("Barack Obama met the doctor in Paris.")
+    assert doc._.custext_receipt.budgets == (0.5, 3.0)
+    assert len(words_of(doc)) == len(doc)

@@ -1,0 +1,174 @@
+"""output="replace": new Docs, without a trace of the original words, also in what is written to disk."""
+
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import spacy
+from spacy.language import Language
+from spacy.strings import get_string_id
+from spacy.tokens import Doc, DocBin, Span
+
+from custext_sql import CusTextError
+from spacy_plugin.documents import CARRIED
+
+SECRETS = [
+    "Zzyzxa",
+    "doctorate",
+    "Bostonians",
+    "q7zk-81",
+    "zzlemma",
+    "zznorm",
+    "zzkb",
+    "zzid",
+    "zzcat",
+    "zzspan",
+    "zzdata",
+]
+TEXT = "Alice Zzyzxa holds a doctorate. The Bostonians wrote to q7zk-81@example.com, twice."
+
+
+@Language.component("leave_traces")
+def leave_traces(doc: Doc) -> Doc:
+    """Everything that components may set, with something to be found again in each."""
+    doc[1].lemma_, doc[2].norm_ = "zzlemma", "zznorm"
+    doc.ents = [Span(doc, 0, 2, label="PERSON", kb_id="zzkb", span_id="zzid")]
+    doc.cats["zzcat"] = 1.0
+    doc.spans["zzspan"] = [Span(doc, 0, 2, label="zzspan", kb_id="zzkb", span_id="zzid")]
+    doc.tensor = np.full((len(doc), 3), 81.25, dtype=np.float32)
+    doc.user_data["zzdata"] = doc.text
+    doc.sentiment = 81.25
+    doc[0].dep_ = "zzspan"
+    return doc
+
+
+def make_pipeline(database: Path, **config: Any) -> Language:
+    nlp = spacy.blank("en")
+    nlp.add_pipe("sentencizer")
+    nlp.add_pipe("leave_traces")
+    settings = {"database": str(database), "policy": "strict", "epsilon": 0.01, "output": "replace", **config}
+    nlp.add_pipe("custext", config=settings)
+    return nlp
+
+
+def check_clean(content: bytes) -> None:
+    for secret in SECRETS:
+        assert secret.encode() not in content, secret
+        assert get_string_id(secret).to_bytes(8, "little") not in content, secret  # as spaCy's hash of it
+    assert np.float32(81.25).tobytes() not in content
+
+
+def test_a_new_doc_has_no_trace_of_the_original(starter_db: Path) -> None:
+    doc = make_pipeline(starter_db)(TEXT)
+    assert doc.text == doc._.custext != TEXT
+    check_clean(doc.to_bytes())
+    check_clean(zlib.decompress(DocBin(docs=[doc], store_user_data=True).to_bytes()))
+    check_clean(repr(doc.user_data).encode() + repr(doc.cats).encode() + repr(dict(doc.spans)).encode())
+    attributes = doc.to_array(
+        ["ORTH", "LOWER", "NORM", "LEMMA", "SHAPE", "PREFIX", "SUFFIX", "ENT_ID", "ENT_KB_ID", "DEP"]
+    )
+    originals = {get_string_id(word) for token in spacy.blank("en")(TEXT) for word in (token.text, token.lower_)}
+    kept = {get_string_id(word) for word in (".", ",", "")}
+    drawn_itself = {get_string_id(token.text) for token in doc}
+    assert not set(attributes.ravel().tolist()) & (originals - kept - drawn_itself)
+    assert doc.tensor.size == 0 and not doc.cats and not doc.spans and doc.sentiment == 0
+    assert [token._.custext for token in doc] == [token.text for token in doc]
+    assert doc._.custext_receipt.sampled > 0
+
+
+def test_the_check_for_traces_finds_them(starter_db: Path) -> None:
+    doc = make_pipeline(starter_db, output="annotate")(TEXT)
+    for content in (doc.to_bytes(), zlib.decompress(DocBin(docs=[doc]).to_bytes())):
+        with pytest.raises(AssertionError, match="Zzyzxa"):
+            check_clean(content)
+
+
+def test_sentences_and_entity_labels_are_kept(starter_db: Path) -> None:
+    doc = make_pipeline(starter_db)(TEXT)
+    assert [token.i for token in doc if token.is_sent_start] == [0, 6]
+    assert [(entity.start, entity.end, entity.label_) for entity in doc.ents] == [(0, 2, "PERSON")]
+    assert not any(token.ent_id_ or token.ent_kb_id_ or token.lemma_ or token.dep_ for token in doc)
+    assert [token.whitespace_ for token in doc] == [token.whitespace_ for token in spacy.blank("en")(TEXT)]
+
+
+def test_without_sentences_and_entities_there_are_none(starter_db: Path) -> None:
+    nlp = spacy.blank("en")
+    nlp.add_pipe("custext", config={"database": str(starter_db), "output": "replace"})
+    doc = nlp(TEXT)
+    assert not doc.has_annotation("SENT_START") and not doc.has_annotation("ENT_IOB")
+    assert len(nlp("")) == 0
+
+
+@pytest.mark.parametrize("item", CARRIED)
+def test_what_is_carried_is_what_was_named(starter_db: Path, item: str) -> None:
+    doc = make_pipeline(starter_db, carry=[item])(TEXT)
+    present = {
+        "pos": False,  # nobody set any
+        "tag": False,
+        "morph": False,
+        "dep": doc[0].dep_ == "zzspan",
+        "lemma": doc[1].lemma_ == "zzlemma",
+        "ent_id": doc[0].ent_id_ == "zzid",
+        "ent_kb_id": doc[0].ent_kb_id_ == "zzkb",
+        "cats": doc.cats == {"zzcat": 1.0},
+        "spans": [span.label_ for span in doc.spans.get("zzspan", [])] == ["zzspan"],
+        "tensor": doc.tensor.size > 0,
+        "user_data": doc.user_data.get("zzdata") == TEXT,
+    }
+    assert present == {name: name == item and name not in ("pos", "tag", "morph") for name in present}
+    assert [entity.label_ for entity in doc.ents] == ["PERSON"]
+
+
+def test_parts_of_speech_are_carried(starter_db: Path) -> None:
+    nlp = spacy.blank("en")
+    ruler = nlp.add_pipe("attribute_ruler")
+    ruler.add([[{"LOWER": "doctor"}]], {"POS": "NOUN", "TAG": "NN", "MORPH": "Number=Sing"})  # type: ignore[attr-defined]
+    config = {"database": str(starter_db), "output": "replace", "carry": ["pos", "tag", "morph"]}
+    nlp.add_pipe("custext", config=config)
+    token = nlp("the doctor")[1]
+    assert (token.pos_, token.tag_, str(token.morph)) == ("NOUN", "NN", "Number=Sing")
+
+
+def test_components_behind_it_see_the_new_words(starter_db: Path) -> None:
+    seen: list[str] = []
+
+    @Language.component("look")
+    def look(doc: Doc) -> Doc:
+        seen.append(doc.text)
+        return doc
+
+    nlp = make_pipeline(starter_db)
+    nlp.add_pipe("look")
+    docs = list(nlp.pipe([(TEXT, 1), ("Zzyzxa the doctorate", 2)], as_tuples=True))
+    assert [context for _, context in docs] == [1, 2]
+    assert seen == [doc.text for doc, _ in docs] == [doc._.custext for doc, _ in docs]
+    check_clean("".join(seen).encode())
+
+
+def test_a_written_pipeline_does_not_hold_the_words_seen_in_a_memory_zone(starter_db: Path, tmp_path: Path) -> None:
+    """The README shows this way. Outside a zone the pipeline's vocabulary remembers all words, which the counter-check
+    sees.
+    """
+    nlp = make_pipeline(starter_db)
+    with nlp.memory_zone():
+        docs = list(nlp.pipe([TEXT] * 3))
+        DocBin(docs=docs, store_user_data=True).to_disk(tmp_path / "clean.spacy")
+        del docs
+    nlp.to_disk(tmp_path / "clean")
+    check_clean(nlp.to_bytes())
+    check_clean(zlib.decompress((tmp_path / "clean.spacy").read_bytes()))
+    for path in (tmp_path / "clean").rglob("*"):
+        if path.is_file():
+            check_clean(path.read_bytes())
+    [doc, *_] = DocBin().from_disk(tmp_path / "clean.spacy").get_docs(spacy.blank("en").vocab)
+    assert doc._.custext == doc.text and doc._.custext_receipt.words > 0
+    nlp(TEXT)
+    with pytest.raises(AssertionError, match="Zzyzxa"):
+        check_clean(nlp.to_bytes())
+
+
+def test_entries_of_carry_need_a_new_doc(starter_db: Path) -> None:
+    with pytest.raises(CusTextError, match='only with output = "replace"'):
+        make_pipeline(starter_db, output="annotate", carry=["pos"])
