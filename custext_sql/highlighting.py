@@ -38,7 +38,7 @@ mark { color: inherit; padding: .2rem .3rem; border-radius: .3rem; -webkit-box-d
 .sampled { background: var(--sampled); } .unknown { background: var(--unknown); }
 .number { background: var(--number); } .stopword { background: var(--stopword); }
 .ending { background: var(--ending); } .kept { background: var(--kept); }
-mark.clear { text-decoration: underline dotted; text-underline-offset: .25em; }
+.clear { text-decoration: underline dotted; text-underline-offset: .25em; }
 footer { padding: .5rem 1rem; border-top: 1px solid var(--line); color: var(--soft); font-size: .8125rem; }
 @media (max-width: 32rem) { body { padding: 1rem .75rem; } .side { grid-template-columns: 1fr; }
   .side > h2 { padding: .6rem .75rem 0; } .side > div { padding: .25rem .75rem .6rem; } }
@@ -77,7 +77,7 @@ def write_page(texts: Sequence[Sequence[Piece]], *, title: str, note: str = "", 
             f"<style>\n{_STYLE}\n</style></head><body>",
             f"<h1>{escape(title)}</h1>",
             *([f'<p class="note">{escape(note)}</p>'] if note else []),
-            f'<ul class="legend">{legend}<li><mark class="clear">dotted</mark>stands in clear</li></ul>',
+            f'<ul class="legend">{legend}<li><span class="clear">dotted</span>: in clear</li></ul>',
             *(_write_text(text, unit) for text in texts),
             "</body></html>\n",
         ]

@@ -28,7 +28,7 @@ PURE = (
     ),
     *("mechanism", "certificate", "certified_table", "inspection"),
     *("lexicon", "vocabulary", "policy", "randomness", "row_settings", "draw_table", "sampler", "tokens"),
-    *("rewriting", "replacement", "receipt"),
+    *("rewriting", "replacement", "receipt", "token_batch", "highlighting"),
 )
 
 

@@ -4,7 +4,7 @@ import os
 import sys
 from importlib import import_module
 
-NAMES = ("loading", "grouping", "sanitizing")
+NAMES = ("loading", "grouping", "sanitizing", "spacy_pipeline")
 
 
 def main() -> None:

@@ -1,0 +1,39 @@
+"""Makes the pictures of the README with a headless Chromium: python docs/pictures.py"""
+
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+import spacy
+
+from spacy_plugin.rendering import render
+
+HERE = Path(__file__).parent
+TEXTS = [
+    "Alice Novak's doctor in Boston didn't call her back, so she wrote to a.novak@example.com on 12 May 1998.",
+    "The surgery went well; the nurse was kind. She paid 1234567 dollars to Zoë Štěpánková.",
+]
+_OPTIONS = ("--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--force-device-scale-factor=2")
+
+
+def main() -> None:
+    nlp = spacy.blank("en")
+    nlp.add_pipe("custext", config={"epsilon": 4.0, "plus": True})
+    page = render(nlp.pipe(TEXTS), title="A Doc before and after, eps = 4, stopwords kept")
+    (HERE / "spacy.html").write_text(page, encoding="utf-8")
+    take_picture(HERE / "spacy.html", HERE / "spacy.png", width=920, height=590)
+
+
+def take_picture(page: Path, picture: Path, *, width: int, height: int) -> None:
+    """What a browser shows of a page in a window of that size."""
+    browser = shutil.which("chromium") or shutil.which("google-chrome")
+    if browser is None:
+        raise SystemExit("no Chromium is installed")
+    with tempfile.TemporaryDirectory() as profile:
+        where = (f"--user-data-dir={profile}", f"--window-size={width},{height}", f"--screenshot={picture}")
+        subprocess.run([browser, *_OPTIONS, *where, page.resolve().as_uri()], check=True, capture_output=True)
+
+
+if __name__ == "__main__":
+    main()
