@@ -104,10 +104,9 @@ class CusText:
         for docs in minibatch(stream, batch_size):  # type: ignore[no-untyped-call]
             try:
                 results = [result for _, part in groupby(docs, _vocab_of) for result in self._sanitize(list(part))]
-            except Exception as error:
-                self._error_handler(self.name, self, docs, error)
-            else:
-                yield from results
+            except Exception:
+                results = list(self._sanitize_one_by_one(docs))
+            yield from results
 
     def set_error_handler(self, error_handler: ErrorHandler) -> None:
         self._error_handler = error_handler
@@ -167,6 +166,14 @@ class CusText:
             sanitized.store(doc)
             finished.append(doc)
         return finished
+
+    def _sanitize_one_by_one(self, docs: Sequence[Doc]) -> Iterator[Doc]:
+        """So that only those that cannot be sanitized are lost to the rest of the pipeline."""
+        for doc in docs:
+            try:
+                yield self(doc)
+            except Exception as error:
+                self._error_handler(self.name, self, [doc], error)
 
     def _find_budgets(self, docs: Sequence[Doc]) -> Floats:
         """The epsilon of each token, 0 for those that stay."""

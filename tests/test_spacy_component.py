@@ -286,8 +286,11 @@ def test_an_error_handler_drops_what_could_not_be_sanitized(starter_db: Path, tm
     nlp = make_pipeline(starter_db, key_file=str(tmp_path / "key"))
     failed: list[Doc] = []
     nlp.set_error_handler(lambda name, proc, docs, error: failed.extend(docs))  # type: ignore[arg-type, return-value]
-    assert list(nlp.pipe(["doctor", "nurse"])) == []
-    assert [doc.text for doc in failed] == ["doctor", "nurse"]
+    docs = [nlp.make_doc(text) for text in ("doctor", "nurse", "surgery")]
+    docs[1]._.custext_record = "n"
+    [found] = nlp.pipe(docs)
+    assert found.text == "nurse" and found._.custext
+    assert [doc.text for doc in failed] == ["doctor", "surgery"]
 
 
 def test_errors_quote_no_text(starter_db: Path, tmp_path: Path) -> None:
