@@ -76,15 +76,15 @@ def reading(database: Database = None) -> Iterator[duckdb.DuckDBPyConnection]:
 
 
 @contextmanager
-def writing(database: Database = None) -> Iterator[duckdb.DuckDBPyConnection]:
+def writing(database: Database = None, *, patience: float = _LOCK_PATIENCE) -> Iterator[duckdb.DuckDBPyConnection]:
     """One transaction on a database that is up to date.
 
     It commits at the end and rolls back on an error. A database that was not there is made beside its place and
-    appears there only when the transaction is complete.
+    appears there only when the transaction is complete. patience: seconds to wait while another process has it open.
     """
     path = locate(database)
     if path.exists():
-        with _transaction(path) as connection:
+        with _transaction(path, patience) as connection:
             yield connection
     else:
         with new_database(path) as draft, _transaction(draft) as connection:
@@ -159,8 +159,8 @@ def upgrade_database(database: Database = None) -> tuple[str, str]:
 
 
 @contextmanager
-def _transaction(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    connection = _connect(path, read_only=False)
+def _transaction(path: Path, patience: float = _LOCK_PATIENCE) -> Iterator[duckdb.DuckDBPyConnection]:
+    connection = _connect(path, read_only=False, patience=patience)
     try:
         if not _is_current(connection, path):
             connection.close()
@@ -193,14 +193,16 @@ def attach(connection: duckdb.DuckDBPyConnection, database: Database = None) -> 
     connection.execute(write_distribution_macro("custext.main."))  # it reads these tables, whatever others there are
 
 
-def _connect(path: Path, *, read_only: bool) -> duckdb.DuckDBPyConnection:
+def _connect(path: Path, *, read_only: bool, patience: float = _LOCK_PATIENCE) -> duckdb.DuckDBPyConnection:
     _check_file(path)
-    return _when_free(path, lambda: _open_instance(path, _READ if read_only else _WRITE))
+    return _when_free(path, lambda: _open_instance(path, _READ if read_only else _WRITE), patience)
 
 
-def _when_free(path: Path, open_file: Callable[[], duckdb.DuckDBPyConnection]) -> duckdb.DuckDBPyConnection:
+def _when_free(
+    path: Path, open_file: Callable[[], duckdb.DuckDBPyConnection], patience: float = _LOCK_PATIENCE
+) -> duckdb.DuckDBPyConnection:
     """Open a file, once no other process has it."""
-    deadline = time.monotonic() + _LOCK_PATIENCE
+    deadline = time.monotonic() + patience
     while True:
         try:
             return open_file()

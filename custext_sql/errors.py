@@ -39,6 +39,14 @@ class KeyFileError(CusTextError):
     """A key file cannot be used, or not for what was asked."""
 
 
+class OutputError(CusTextError):
+    """An output cannot be written where it was asked for."""
+
+
+class BudgetError(CusTextError):
+    """A release would spend more than it may; nothing was written."""
+
+
 class QueryError(CusTextError):
     """A query or a file that it names cannot be used; the message quotes no data."""
 

@@ -86,14 +86,14 @@ def show(connection: duckdb.DuckDBPyConnection, query: str, limit: int) -> Shown
     with safe_errors(query):
         last, is_query = _run_up_to_the_last(connection, query)
         if not is_query:
-            rows = _fetch(connection, last, limit + 1)
+            rows = fetch(connection, last, limit + 1)
             if not rows:
                 return None
             columns = [str(column[0]) for column in connection.description or []]
             texts = [tuple(None if cell is None else str(cell) for cell in row) for row in rows]
             return Shown(columns, [False] * len(columns), texts[:limit], len(rows) > limit)
         described = connection.execute(f"DESCRIBE {last}").fetchall()
-        rows = _fetch(connection, f"SELECT CAST(COLUMNS(*) AS VARCHAR) FROM (\n{last}\n)", limit + 1)
+        rows = fetch(connection, f"SELECT CAST(COLUMNS(*) AS VARCHAR) FROM (\n{last}\n)", limit + 1)
         is_number = [bool(_NUMBERS.match(column[1])) for column in described]
         return Shown([column[0] for column in described], is_number, rows[:limit], len(rows) > limit)
 
@@ -103,9 +103,9 @@ def fetch_objects(connection: duckdb.DuckDBPyConnection, query: str) -> list[Any
     with safe_errors(query):
         last, is_query = _run_up_to_the_last(connection, query)
         if not is_query:
-            _fetch(connection, last)
+            fetch(connection, last)
             return []
-        rows = _fetch(connection, f"SELECT to_json(row) FROM (\n{last}\n) AS row")
+        rows = fetch(connection, f"SELECT to_json(row) FROM (\n{last}\n) AS row")
         return [json.loads(row, parse_constant=str) for (row,) in rows]
 
 
@@ -136,10 +136,10 @@ def write_result(
             last, is_query = _run_up_to_the_last(connection, query)
             if not is_query:
                 raise QueryError("--output needs a query that gives rows at its end")
-            told = _fetch(connection, f"COPY (\n{last}\n) TO '{quoted}' ({options})", progress=progress)
+            told = fetch(connection, f"COPY (\n{last}\n) TO '{quoted}' ({options})", progress=progress)
             # of a PIVOT, DuckDB does not tell the number
             count = f"SELECT count(*) FROM {_READERS[options].format(quoted)}"
-            [(rows,)] = told or _fetch(connection, count)
+            [(rows,)] = told or fetch(connection, count)
         draft.replace(target)
     finally:
         draft.unlink(missing_ok=True)
@@ -153,12 +153,12 @@ def _run_up_to_the_last(connection: duckdb.DuckDBPyConnection, query: str) -> tu
         raise QueryError("the query is empty")
     *before, last = statements
     for statement in before:
-        _fetch(connection, statement.query)
+        fetch(connection, statement.query)
     is_query = last.type in (duckdb.StatementType.SELECT, duckdb.StatementType.MULTI)  # the other is a PIVOT
     return _ENDING.sub("", last.query.strip()), is_query
 
 
-def _fetch(
+def fetch(
     connection: duckdb.DuckDBPyConnection,
     statement: str,
     limit: int | None = None,

@@ -6,10 +6,12 @@ from what is known to be harmless in it: file, line, column, expected type. What
 
 import re
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fnmatch import fnmatch
+from functools import wraps
 from pathlib import Path
+from typing import Any
 
 import duckdb
 
@@ -53,6 +55,20 @@ _ABOUT_THE_QUERY = (duckdb.ParserException, duckdb.BinderException, duckdb.Catal
 _ABOUT_THE_MACHINE = (duckdb.IOException, duckdb.OutOfMemoryException, duckdb.PermissionException)
 
 own_messages: deque[str] = deque(maxlen=100)  # raised by our functions lately; what else looks like one may be data
+
+
+def remembering(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function whose errors are known again when DuckDB hands them on as text."""
+
+    @wraps(function)
+    def remembered(*columns: Any) -> Any:
+        try:
+            return function(*columns)
+        except CusTextError as error:
+            own_messages.append(str(error))
+            raise
+
+    return remembered
 
 
 @contextmanager

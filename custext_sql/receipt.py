@@ -1,6 +1,8 @@
 """What a run did: how many words it drew, how many it let through, and what it spent."""
 
+import threading
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -58,22 +60,41 @@ class Guarantee:
     union_log_ratio: float
 
 
+class Counter(Protocol):
+    """Takes what blocks report, in their order."""
+
+    def add(self, counts: Counts, *, missing: npt.NDArray[np.bool_] | None = None) -> None:
+        """Count some texts. missing: those that are none."""
+
+
 class Tally:
-    """Adds up what blocks report."""
+    """Adds up what blocks report; threads may share it."""
 
     def __init__(self) -> None:
+        self._lock = threading.Lock()
         self._kinds = np.zeros(KINDS, dtype=np.int64)
         self._rows = self._unchanged = self._clear = 0
         self._largest = self._spent = 0.0
 
     def add(self, counts: Counts, *, missing: npt.NDArray[np.bool_] | None = None) -> None:
         """Count some texts. missing: those that are none."""
-        self._kinds += counts.by_kind.sum(axis=0)
-        self._rows += len(counts.spent) - (0 if missing is None else int(missing.sum()))
-        self._unchanged += int(counts.unchanged.sum())
-        self._clear += int(counts.characters_in_clear.sum())
-        self._largest = max(self._largest, float(counts.spent.max(initial=0.0)))
-        self._spent += float(counts.spent.sum())
+        with self._lock:
+            self._kinds += counts.by_kind.sum(axis=0)
+            self._rows += len(counts.spent) - (0 if missing is None else int(missing.sum()))
+            self._unchanged += int(counts.unchanged.sum())
+            self._clear += int(counts.characters_in_clear.sum())
+            self._largest = max(self._largest, float(counts.spent.max(initial=0.0)))
+            self._spent += float(counts.spent.sum())
+
+    @property
+    def rows(self) -> int:
+        """So far."""
+        return self._rows
+
+    @property
+    def words(self) -> int:
+        """So far."""
+        return int(self._kinds.sum())
 
     def receipt(self, policy: Policy, guarantee: Guarantee) -> Receipt:
         kinds = [int(count) for count in self._kinds]

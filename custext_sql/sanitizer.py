@@ -17,7 +17,7 @@ from custext_sql.mapping_store import find_mapping, read_mapping
 from custext_sql.mechanism import check_epsilon
 from custext_sql.policy import Policy, choose_policy
 from custext_sql.randomness import Randomness, SecureRandomness, SeededRandomness
-from custext_sql.receipt import Guarantee, Receipt, Tally
+from custext_sql.receipt import Counter, Guarantee, Receipt, Tally
 from custext_sql.replacement import Replacer
 from custext_sql.row_settings import Epsilon, Plus, RowSettings, check_count, check_settings
 from custext_sql.sampler import Sampler
@@ -116,6 +116,13 @@ class Sanitizer:
     def calibration(self) -> str:
         return self._sampler.calibration
 
+    @property
+    def draws(self) -> str:
+        """Where draws come from: fresh, keyed or seeded."""
+        if self.key is not None:
+            return "keyed"
+        return "seeded" if isinstance(self._randomness, SeededRandomness) else "fresh"
+
     def sanitize(
         self, text: str, eps: float | None = None, plus: bool | None = None, *, record: str | None = None
     ) -> str:
@@ -175,7 +182,7 @@ class Sanitizer:
         plus: Plus | None = None,
         *,
         records: Any = None,
-        tally: Tally | None = None,
+        tally: Counter | None = None,
     ) -> TextColumn:
         """A column, sanitized, as a part of a run that `tally` counts."""
         settings = self._settings(eps, plus, len(column))

@@ -7,9 +7,7 @@ outlives the one it was made on. So all functions of an instance share one holde
 import itertools
 import os
 import threading
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import wraps
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -18,9 +16,8 @@ import pyarrow as pa
 from duckdb.func import FunctionNullHandling, PythonUDFType
 
 from custext_sql.database import Database, attach
-from custext_sql.errors import CusTextError, DatabaseError, KeyFileError, SettingError
+from custext_sql.errors import DatabaseError, KeyFileError, SettingError
 from custext_sql.policy import Policy
-from custext_sql.query_errors import own_messages
 from custext_sql.sanitizer import Sanitizer
 from custext_sql.text_columns import TextColumn
 
@@ -62,9 +59,9 @@ class _Holder:
 
     def create_functions(self, connection: duckdb.DuckDBPyConnection) -> None:
         self.functions = {  # kept: DuckDB itself does not hold on to a function once the connection is closed
-            "custext_sanitize": (_remembering(self.sanitize), ["VARCHAR", "DOUBLE", "BOOLEAN"], "VARCHAR"),
-            "custext_sanitize_keyed": (_remembering(self.sanitize_keyed), ["VARCHAR", "VARCHAR"], "VARCHAR"),
-            "custext_epsilon": (_remembering(self.spend), ["VARCHAR", "DOUBLE", "BOOLEAN"], "DOUBLE"),
+            "custext_sanitize": (remembering(self.sanitize), ["VARCHAR", "DOUBLE", "BOOLEAN"], "VARCHAR"),
+            "custext_sanitize_keyed": (remembering(self.sanitize_keyed), ["VARCHAR", "VARCHAR"], "VARCHAR"),
+            "custext_epsilon": (remembering(self.spend), ["VARCHAR", "DOUBLE", "BOOLEAN"], "DOUBLE"),
         }
         for name, (function, parameters, result) in self.functions.items():
             connection.create_function(
@@ -78,20 +75,6 @@ class _Holder:
             )
         self.find = lambda: self.number
         connection.create_function(_FINDER, self.find, [], "BIGINT", side_effects=True)
-
-
-def _remembering(function: Callable[..., pa.Array]) -> Callable[..., pa.Array]:
-    """A function whose errors are known again when DuckDB hands them on as text."""
-
-    @wraps(function)
-    def remembered(*columns: pa.ChunkedArray) -> pa.Array:
-        try:
-            return function(*columns)
-        except CusTextError as error:
-            own_messages.append(str(error))
-            raise
-
-    return remembered
 
 
 # There is no telling when an instance is gone, so its few small functions stay, also if this module is loaded again.

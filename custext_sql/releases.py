@@ -1,0 +1,316 @@
+"""A release from files or a table, end to end: checked beforehand, counted, written whole, entered in the ledger."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import duckdb
+
+from custext_sql import ledger
+from custext_sql.database import Database
+from custext_sql.drafts import draft_of
+from custext_sql.errors import BudgetError, CusTextError, DatabaseError, SettingError, SourceError
+from custext_sql.files import Source, choose_reader, identifier, quote, write_options
+from custext_sql.queries import fetch
+from custext_sql.query_errors import safe_errors
+from custext_sql.receipt import Receipt, Tally
+from custext_sql.row_functions import RELEASE, SPEND, RowFunctions
+from custext_sql.sanitizer import Sanitizer
+
+MEMORY = "400MB"  # that DuckDB may use; what does not fit is spilled beside the output
+
+Progress = Callable[[float, int, int], None]  # the share done, rows and words so far
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How texts are released. max_row_eps, budget_total: what a row may spend in this release, and in all of them."""
+
+    sanitizer: Sanitizer
+    eps: float
+    plus: bool
+    columns: Sequence[str]
+    record_column: str | None = None
+    max_row_eps: float | None = None
+    budget_total: float | None = None
+
+    @property
+    def limits_rows(self) -> bool:
+        return self.max_row_eps is not None or self.budget_total is not None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a release. note: what the user should know of the ledger, if something went wrong with it."""
+
+    rows: int
+    receipt: Receipt
+    note: str | None = None
+
+
+class Entry:
+    """A release in the ledger: pending before its output appears, complete when it is there."""
+
+    def __init__(self, database: Database, settings: Settings, dataset: str, *, beside: Path | None) -> None:
+        sanitizer = settings.sanitizer
+        self._database = database
+        self._budget_total = settings.budget_total
+        self._beside = beside
+        self.note: str | None = None
+        self.release = ledger.new_release(
+            dataset=dataset,
+            text_columns=", ".join(settings.columns),
+            mapping=sanitizer.mapping.info.name,
+            fingerprint=sanitizer.mapping.info.fingerprint,
+            eps=settings.eps,
+            plus=settings.plus,
+            policy=ledger.describe_policy(sanitizer.policy),
+            calibration=sanitizer.calibration,
+            draws=sanitizer.draws,
+            key_id=None if sanitizer.key is None else sanitizer.key.key.name,
+        )
+
+    def check(self, largest_row_eps: float) -> None:
+        """Refuse early what the budget does not allow; `begin` decides."""
+        if self._budget_total is not None:
+            release = replace(self.release, largest_row_eps=largest_row_eps)
+            ledger.check_budget(ledger.list_releases(self._database), release, self._budget_total)
+
+    def begin(self, receipt: Receipt | None = None) -> None:
+        if receipt is not None:
+            self.release = self.release.with_counts(receipt)
+        try:
+            ledger.begin(self._database, self.release, budget_total=self._budget_total)
+        except DatabaseError as error:
+            if self._budget_total is not None:
+                raise
+            self._write_beside(error)
+
+    def complete(self, receipt: Receipt) -> None:
+        self.release = self.release.with_counts(receipt)
+        if self.note is None:
+            try:
+                ledger.complete(self._database, self.release)
+            except DatabaseError as error:
+                self._write_beside(error)
+
+    def withdraw(self) -> None:
+        if self.note is None:
+            ledger.withdraw(self._database, self.release)
+
+    def _write_beside(self, error: CusTextError) -> None:
+        """The ledger cannot be written: leave the receipt where the output is."""
+        self.note = f"the ledger was not written: {error}"
+        if self._beside is not None:
+            self._beside.write_text(ledger.to_json(self.release), encoding="utf-8")
+            self.note += f"; the receipt is in {self._beside}"
+
+
+@contextmanager
+def open_instance(data: Path | None = None, *, spill: Path | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
+    """DuckDB within bounded memory, alone or on a file that it may write."""
+    config: dict[str, Any] = {"memory_limit": MEMORY, "autoinstall_known_extensions": False}
+    if spill is not None:
+        config["temp_directory"] = str(spill)
+    with safe_errors():
+        connection = duckdb.connect(data or ":memory:", config=config)
+    try:
+        yield connection
+    finally:
+        connection.close()
+
+
+def release_to_file(
+    open_source: Callable[[duckdb.DuckDBPyConnection], Source],
+    target: Path,
+    target_format: str,
+    settings: Settings,
+    database: Database,
+    dataset: str,
+    *,
+    force: bool = False,
+    progress: Progress | None = None,
+) -> Outcome:
+    """Sanitize columns of files, into a new file."""
+    entry = Entry(database, settings, dataset, beside=target.with_name(f"{target.name}.receipt.json"))
+    with draft_of(target, force=force) as draft:
+        with open_instance(spill=draft.spill) as connection:
+            source = open_source(connection)
+            options = write_options(target, target_format, source)
+            query, tally = prepare(connection, source, target_format, settings, entry)
+            rows = _run(connection, f"COPY ({query}) TO {quote(str(draft.path))} ({options})", tally, progress)
+        receipt = settings.sanitizer.receipt(tally, settings.eps)
+        _publish(draft.publish, entry, receipt)
+    return Outcome(rows, receipt, entry.note)
+
+
+def release_to_table(
+    data: Path,
+    open_source: Callable[[duckdb.DuckDBPyConnection], Source],
+    table: str,
+    settings: Settings,
+    database: Database,
+    dataset: str,
+    *,
+    force: bool = False,
+    progress: Progress | None = None,
+) -> Outcome:
+    """Sanitize columns of a table, into a new table of the same DuckDB file, within one transaction."""
+    entry = Entry(database, settings, dataset, beside=data.with_name(f"{data.name}.{table}.receipt.json"))
+    create = "CREATE OR REPLACE TABLE" if force else "CREATE TABLE"
+    with open_instance(data) as connection:
+        source = open_source(connection)
+        _check_new_table(connection, table, force=force)
+        query, tally = prepare(connection, source, "table", settings, entry)
+        connection.execute("BEGIN")
+        rows = _run(connection, f"{create} {identifier(table)} AS {query}", tally, progress)
+        receipt = settings.sanitizer.receipt(tally, settings.eps)
+        with safe_errors():
+            _publish(lambda: connection.execute("COMMIT"), entry, receipt)
+    return Outcome(rows, receipt, entry.note)
+
+
+def release_lines(
+    open_source: Callable[[], BinaryIO],
+    target: Path,
+    settings: Settings,
+    database: Database,
+    dataset: str,
+    *,
+    name: str,
+    force: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+) -> Outcome:
+    """Sanitize the lines of a file, into a new file."""
+    entry = Entry(database, settings, dataset, beside=target.with_name(f"{target.name}.receipt.json"))
+    with draft_of(target, force=force) as draft:
+        check_lines(open_source, settings, entry, name)
+        tally = Tally()
+        told = None if progress is None else lambda: progress(tally.rows, tally.words)
+        with open_source() as lines, open_lines(draft.path, "wb", zipped=target.suffix.lower() == ".gz") as written:
+            sanitize_lines(
+                lines, written, settings.sanitizer, settings.eps, settings.plus, name=name, tally=tally, progress=told
+            )
+        receipt = settings.sanitizer.receipt(tally, settings.eps)
+        _publish(draft.publish, entry, receipt)
+    return Outcome(tally.rows, receipt, entry.note)
+
+
+def check_lines(open_source: Callable[[], BinaryIO], settings: Settings, entry: Entry, name: str) -> None:
+    """Check what the settings ask of lines."""
+    if settings.sanitizer.key is not None:
+        raise SettingError(f"{name}: lines have no ids by which a key could know them; use a format with columns")
+    if settings.columns:
+        raise SettingError(f"{name}: lines have no columns; leave --column out, or say another --format")
+    if not settings.limits_rows:
+        return
+    largest, over = 0.0, 0
+    with open_source() as lines:
+        for spent in find_spending(lines, settings.sanitizer, settings.eps, settings.plus, name=name):
+            largest = max(largest, float(spent.max(initial=0.0)))
+            over += 0 if settings.max_row_eps is None else int((spent > settings.max_row_eps).sum())
+    refuse_over(name, settings.max_row_eps, largest, over)
+    entry.check(largest)
+
+
+def _publish(publish: Callable[[], object], entry: Entry, receipt: Receipt) -> None:
+    """Let an output appear, between the two entries in the ledger."""
+    entry.begin(receipt)
+    try:
+        publish()
+    except BaseException:
+        entry.withdraw()
+        raise
+    entry.complete(receipt)
+
+
+def prepare(
+    connection: duckdb.DuckDBPyConnection, source: Source, target_format: str, settings: Settings, entry: Entry
+) -> tuple[str, Tally]:
+    """Check everything that can be checked before; returns the query, and what will have counted when it has run."""
+    chosen = _check_columns(source, settings)
+    reader = choose_reader(source, chosen, target_format)
+    record = settings.record_column and source.find_column(settings.record_column)
+    if record:
+        _check_records(connection, source, record)
+    functions = RowFunctions(settings.sanitizer, settings.eps, settings.plus, chosen, keyed=bool(record))
+    functions.register(connection)
+    fields = [f"c{number} := CAST({identifier(column)} AS VARCHAR)" for number, column in enumerate(chosen)]
+    fields += [f"record := CAST({identifier(record)} AS VARCHAR)"] if record else []
+    packed = f"struct_pack({', '.join(fields)})"
+    if settings.limits_rows:
+        entry.check(_check_spending(connection, source, f"SELECT {SPEND}({packed}) AS spent FROM {reader}", settings))
+    made = "custext_released"
+    while made in source.columns:
+        made += "_"
+    new = ", ".join(f"{made}.c{number} AS {identifier(column)}" for number, column in enumerate(chosen))
+    query = f"SELECT * EXCLUDE ({made}) REPLACE ({new}) FROM (SELECT *, {RELEASE}({packed}) AS {made} FROM {reader})"
+    return query, functions.tally
+
+
+def _run(connection: duckdb.DuckDBPyConnection, statement: str, tally: Tally, progress: Progress | None) -> int:
+    told = None if progress is None else lambda share: progress(share, tally.rows, tally.words)
+    with safe_errors():
+        [(rows,)] = fetch(connection, statement, progress=told)
+    return int(rows)
+
+
+def _check_columns(source: Source, settings: Settings) -> list[str]:
+    chosen = [source.find_text_column(column) for column in settings.columns]
+    if not chosen:
+        raise SettingError(
+            f"{source.name}: name the columns to sanitize: --column NAME; there is {', '.join(source.columns)}"
+        )
+    if len(set(chosen)) < len(chosen):
+        raise SettingError("a column is named twice")
+    if settings.sanitizer.key is not None and settings.record_column is None:
+        raise SettingError("draws from a key need a record for each row: --record-column NAME, a column of ids")
+    if settings.sanitizer.key is None and settings.record_column is not None:
+        raise SettingError("--record-column is for draws from a key: --key-file PATH")
+    return chosen
+
+
+def _check_records(connection: duckdb.DuckDBPyConnection, source: Source, record: str) -> None:
+    """Every row must have an id of its own."""
+    with safe_errors():
+        [(missing, repeated)] = fetch(
+            connection,
+            f"SELECT coalesce(sum(n) FILTER (id IS NULL), 0), count(*) FILTER (n > 1 AND id IS NOT NULL) FROM "
+            f"(SELECT {identifier(record)} AS id, count(*) AS n FROM {source.reader} GROUP BY id)",
+        )
+    if missing:
+        raise SourceError(f"{source.name}: column {record} is NULL in {int(missing):,} rows; every record needs an id")
+    if repeated:
+        raise SourceError(
+            f"{source.name}: {int(repeated):,} values of column {record} occur more than once; every record needs an "
+            "id of its own"
+        )
+
+
+def _check_spending(connection: duckdb.DuckDBPyConnection, source: Source, query: str, settings: Settings) -> float:
+    """The most that a row would spend, if it may."""
+    limit = settings.max_row_eps
+    with safe_errors():
+        [(largest, over)] = fetch(
+            connection,
+            f"SELECT max(spent), count(*) FILTER (spent > {repr(limit) if limit else 'NULL'}) FROM ({query})",
+        )
+    refuse_over(source.name, limit, largest or 0.0, over)
+    return float(largest or 0.0)
+
+
+def refuse_over(name: str, limit: float | None, largest: float, over: int) -> None:
+    """Refuse rows that would spend more than they may."""
+    if limit is not None and over:
+        raise BudgetError(
+            f"{name}: {over:,} rows would spend more than --max-row-eps {limit:g}, up to {largest:g}; "
+            "nothing was written"
+        )
+
+
+def _check_new_table(connection: duckdb.DuckDBPyConnection, table: str, *, force: bool) -> None:
+    found = connection.execute("SELECT 1 FROM duckdb_tables() WHERE lower(table_name) = lower(?)", [table]).fetchall()
+    if found and not force:
+        raise SettingError(f"there is a table {table} already; --force replaces it")
