@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -13,11 +14,14 @@ from custext_sql.database import Database
 from custext_sql.drafts import draft_of
 from custext_sql.errors import BudgetError, CusTextError, DatabaseError, SettingError, SourceError
 from custext_sql.files import Source, choose_reader, identifier, quote, write_options
+from custext_sql.lines import find_spending, open_lines, sanitize_lines
+from custext_sql.mechanism import check_epsilon
 from custext_sql.queries import fetch
 from custext_sql.query_errors import safe_errors
 from custext_sql.receipt import Receipt, Tally
 from custext_sql.row_functions import RELEASE, SPEND, RowFunctions
 from custext_sql.sanitizer import Sanitizer
+from custext_sql.text_columns import open_column
 
 MEMORY = "400MB"  # that DuckDB may use; what does not fit is spilled beside the output
 
@@ -39,6 +43,16 @@ class Settings:
     @property
     def limits_rows(self) -> bool:
         return self.max_row_eps is not None or self.budget_total is not None
+
+    def check(self) -> None:
+        """Refuse what cannot be, before anything is read."""
+        check_epsilon(self.eps)
+        for name, limit in (("--max-row-eps", self.max_row_eps), ("--budget-total", self.budget_total)):
+            if limit is not None and not limit > 0:
+                raise SettingError(f"{name} must be greater than 0; found {limit:g}")
+        if self.sanitizer.key is not None:
+            self.sanitizer.key.check_setting("eps", self.eps)
+            self.sanitizer.key.check_setting("plus", self.plus)
 
 
 @dataclass(frozen=True)
@@ -134,7 +148,7 @@ def release_to_file(
     progress: Progress | None = None,
 ) -> Outcome:
     """Sanitize columns of files, into a new file."""
-    entry = Entry(database, settings, dataset, beside=target.with_name(f"{target.name}.receipt.json"))
+    entry = Entry(database, settings, dataset, beside=_receipt_beside(target))
     with draft_of(target, force=force) as draft:
         with open_instance(spill=draft.spill) as connection:
             source = open_source(connection)
@@ -173,7 +187,7 @@ def release_to_table(
 
 
 def release_lines(
-    open_source: Callable[[], BinaryIO],
+    files: Sequence[Path],
     target: Path,
     settings: Settings,
     database: Database,
@@ -181,38 +195,90 @@ def release_lines(
     *,
     name: str,
     force: bool = False,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Outcome:
-    """Sanitize the lines of a file, into a new file."""
-    entry = Entry(database, settings, dataset, beside=target.with_name(f"{target.name}.receipt.json"))
+    """Sanitize the lines of files, into a new file."""
+    entry = Entry(database, settings, dataset, beside=_receipt_beside(target))
     with draft_of(target, force=force) as draft:
-        check_lines(open_source, settings, entry, name)
-        tally = Tally()
-        told = None if progress is None else lambda: progress(tally.rows, tally.words)
-        with open_source() as lines, open_lines(draft.path, "wb", zipped=target.suffix.lower() == ".gz") as written:
-            sanitize_lines(
-                lines, written, settings.sanitizer, settings.eps, settings.plus, name=name, tally=tally, progress=told
-            )
+        _check_lines(files, settings, entry, name)
+        tally, size, done = Tally(), sum(file.stat().st_size for file in files), 0
+        with open_lines(draft.path, "wb", zipped=target.suffix.lower() == ".gz") as written:
+            for file in files:
+                with _open_text(file) as lines:
+                    told = progress and partial(_tell_lines, progress, tally, lines, done, size)
+                    _sanitize(lines, written, settings, name, tally, told)
+                done += file.stat().st_size
         receipt = settings.sanitizer.receipt(tally, settings.eps)
         _publish(draft.publish, entry, receipt)
     return Outcome(tally.rows, receipt, entry.note)
 
 
-def check_lines(open_source: Callable[[], BinaryIO], settings: Settings, entry: Entry, name: str) -> None:
+def release_stream(source: BinaryIO, target: BinaryIO, settings: Settings, database: Database, dataset: str) -> Outcome:
+    """Sanitize lines as they come. The ledger knows of it from the beginning, and its counts in the end."""
+    entry = Entry(database, settings, dataset, beside=None)
+    _check_lines([], settings, entry, "standard input")
+    tally = Tally()
+    entry.begin()
+    _sanitize(source, target, settings, "standard input", tally, None)
+    target.flush()
+    receipt = settings.sanitizer.receipt(tally, settings.eps)
+    entry.complete(receipt)
+    return Outcome(tally.rows, receipt, entry.note)
+
+
+def release_text(text: str, settings: Settings, database: Database, dataset: str) -> tuple[str, Outcome]:
+    """Sanitize one text."""
+    entry = Entry(database, settings, dataset, beside=None)
+    _check_lines([], settings, entry, "the text")
+    if settings.limits_rows:
+        [spent] = settings.sanitizer.spend(open_column([text])[0], settings.eps, settings.plus).tolist()
+        refuse_over("the text", settings.max_row_eps, spent, int(spent > (settings.max_row_eps or spent)))
+    [result], receipt = settings.sanitizer.release([text], settings.eps, settings.plus)
+    _publish(lambda: None, entry, receipt)
+    return result, Outcome(1, receipt, entry.note)
+
+
+def _sanitize(
+    lines: BinaryIO,
+    written: BinaryIO,
+    settings: Settings,
+    name: str,
+    tally: Tally,
+    progress: Callable[[], None] | None,
+) -> None:
+    sanitizer, eps, plus = settings.sanitizer, settings.eps, settings.plus
+    sanitize_lines(lines, written, sanitizer, eps, plus, name=name, tally=tally, progress=progress)
+
+
+def _open_text(file: Path) -> BinaryIO:
+    return open_lines(file, "rb", zipped=file.suffix.lower() == ".gz")
+
+
+def _tell_lines(progress: Progress, tally: Tally, lines: BinaryIO, before: int, size: int) -> None:
+    """How far we are, by the bytes read (of a gzipped file, those that it unpacks to, so at most all)."""
+    progress(min(1.0, (before + lines.tell()) / max(size, 1)), tally.rows, tally.words)
+
+
+def _check_lines(files: Sequence[Path], settings: Settings, entry: Entry, name: str) -> None:
     """Check what the settings ask of lines."""
     if settings.sanitizer.key is not None:
         raise SettingError(f"{name}: lines have no ids by which a key could know them; use a format with columns")
     if settings.columns:
         raise SettingError(f"{name}: lines have no columns; leave --column out, or say another --format")
-    if not settings.limits_rows:
+    if not settings.limits_rows or not files:
         return
     largest, over = 0.0, 0
-    with open_source() as lines:
-        for spent in find_spending(lines, settings.sanitizer, settings.eps, settings.plus, name=name):
-            largest = max(largest, float(spent.max(initial=0.0)))
-            over += 0 if settings.max_row_eps is None else int((spent > settings.max_row_eps).sum())
+    for file in files:
+        with _open_text(file) as lines:
+            for spent in find_spending(lines, settings.sanitizer, settings.eps, settings.plus, name=name):
+                largest = max(largest, float(spent.max(initial=0.0)))
+                over += 0 if settings.max_row_eps is None else int((spent > settings.max_row_eps).sum())
     refuse_over(name, settings.max_row_eps, largest, over)
     entry.check(largest)
+
+
+def _receipt_beside(target: Path) -> Path:
+    return target.with_name(f"{target.name}.receipt.json")
 
 
 def _publish(publish: Callable[[], object], entry: Entry, receipt: Receipt) -> None:

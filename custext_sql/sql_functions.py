@@ -18,6 +18,7 @@ from duckdb.func import FunctionNullHandling, PythonUDFType
 from custext_sql.database import Database, attach
 from custext_sql.errors import DatabaseError, KeyFileError, SettingError
 from custext_sql.policy import Policy
+from custext_sql.query_errors import remembering
 from custext_sql.sanitizer import Sanitizer
 from custext_sql.text_columns import TextColumn
 

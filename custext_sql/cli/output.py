@@ -4,13 +4,18 @@ import json
 import re
 import shlex
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
-from datetime import date, datetime, time
-from typing import Any
+from datetime import date, datetime
+from datetime import time as time_of_day
+from typing import TYPE_CHECKING, Any
 
 import click
+
+if TYPE_CHECKING:
+    from custext_sql.receipt import Receipt
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # what a terminal would obey
 
@@ -23,7 +28,7 @@ def to_json(value: Any) -> str:
     def default(item: Any) -> Any:
         if is_dataclass(item) and not isinstance(item, type):
             return asdict(item)
-        if isinstance(item, (date, datetime, time)):
+        if isinstance(item, (date, datetime, time_of_day)):
             return item.isoformat()
         return str(item)  # decimals, UUIDs, intervals and the like
 
@@ -56,6 +61,52 @@ def progress_bar(label: str) -> Iterator[Callable[[float], None] | None]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task(label, total=1.0)
         yield lambda share: progress.update(task, completed=share)
+
+
+@contextmanager
+def counting_bar(label: str) -> Iterator[Callable[[float, int, int], None] | None]:
+    """The same for rows: a bar that takes the share done, the rows and the words so far."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        TaskProgressColumn(),
+        TextColumn("{task.fields[counts]}", markup=False),
+        TimeRemainingColumn(),
+    )
+    started = time.monotonic()
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(label, total=1.0, counts="")
+
+        def show(share: float, rows: int, words: int) -> None:
+            speed = words / max(time.monotonic() - started, 1e-9)
+            progress.update(task, completed=share, counts=f"{rows:,} rows, {speed:,.0f} words/s")
+
+        yield show
+
+
+def describe_receipt(receipt: "Receipt") -> str:
+    """A receipt in a few lines for people."""
+    let_through = {
+        "stopwords kept": receipt.stopwords,
+        "unknown kept": receipt.unknown_kept,
+        "unknown masked": receipt.unknown_masked,
+        "unknown replaced": receipt.unknown_random,
+        "numbers": receipt.numbers,
+        "endings": receipt.endings,
+    }
+    others = "".join(f", {count:,} {what}" for what, count in let_through.items() if count)
+    return (
+        f"{receipt.words:,} words: {receipt.sampled:,} sampled, {receipt.sampled_unchanged:,} of them as they were"
+        f"{others}; {receipt.characters_in_clear:,} characters in clear\n"
+        f"spent {receipt.eps:g} a sampled word, {receipt.largest_row_eps:g} at most in a row; "
+        f"worst log-ratio {receipt.worst_log_ratio:.4g}, {receipt.mapping} {receipt.fingerprint[:12]}"
+    )
 
 
 def again(db: str | None, command: str) -> str:

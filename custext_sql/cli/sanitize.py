@@ -1,125 +1,254 @@
 """custext sanitize"""
 
+import shutil
 import sys
+import tempfile
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from custext_sql.cli.options import (
-    calibration_option,
-    eps_option,
-    json_option,
-    mapping_option,
-    plus_option,
-    policy_option,
-)
-from custext_sql.cli.output import print_json, to_json
+from custext_sql.cli.options import calibration_option, json_option, mapping_option, policy_option
+from custext_sql.cli.output import counting_bar, describe_receipt, print_json, to_json
 
 if TYPE_CHECKING:
-    from custext_sql.receipt import Receipt
+    from custext_sql.releases import Outcome, Settings
     from custext_sql.sanitizer import Sanitizer
 
-_CHUNK = 1 << 20  # bytes of standard input handled at a time
+_STREAM = "-"
 
 
-@click.command("sanitize", short_help="Sanitize a text, or lines.")
-@click.argument("text")
-@eps_option
-@plus_option
+@click.command("sanitize", short_help="Sanitize a text, a file, a folder or a table.")
+@click.argument("arguments", nargs=-1, metavar="TEXT | INPUT OUTPUT")
+@click.option("--column", "columns", multiple=True, metavar="NAME", help="A column to sanitize; may be repeated.")
+@click.option("--eps", type=float, help="Privacy budget of a word, 0.001 to 100.  [default: 1.0, or the key's]")
+@click.option("--plus", is_flag=True, default=None, help="Keep stopwords (CusText+).")
 @policy_option
 @calibration_option
 @mapping_option
+@click.option("--format", "format_", type=click.Choice(["csv", "tsv", "json", "parquet", "text"]), help="Of the input.")
+@click.option("--data", metavar="FILE", help="A DuckDB file; with --table, OUTPUT is a new table of it.")
+@click.option("--table", metavar="NAME", help="The table of --data to sanitize.")
+@click.option("--key-file", metavar="PATH", help="A key, which brings its settings: the same text each time.")
+@click.option("--record-column", metavar="NAME", help="With a key: the column of ids; the record is COLUMN:ID.")
+@click.option("--max-row-eps", type=float, metavar="B", help="Refuse if a row would spend more in this release.")
+@click.option("--budget-total", type=float, metavar="B", help="Refuse if all releases of the dataset would spend more.")
+@click.option("--dataset", metavar="NAME", help="What the ledger calls the data.  [default: the path of INPUT]")
+@click.option("--force", is_flag=True, help="Replace an existing output.")
 @click.option("--seed", type=int, metavar="N", help="Repeatable draws, for demonstrations only: they protect nothing.")
 @json_option
 @click.pass_obj
 def sanitize_command(
     db: str | None,
-    text: str,
-    eps: float,
-    plus: bool,
+    arguments: tuple[str, ...],
+    columns: tuple[str, ...],
+    eps: float | None,
+    plus: bool | None,
     policy: str | None,
     calibration: str | None,
     mapping: str | None,
+    format_: str | None,
+    data: str | None,
+    table: str | None,
+    key_file: str | None,
+    record_column: str | None,
+    max_row_eps: float | None,
+    budget_total: float | None,
+    dataset: str | None,
+    force: bool,
     seed: int | None,
     as_json: bool,
 ) -> None:
-    """Sanitize a text, or with - the lines of standard input; the receipt goes to standard error.
+    """Sanitize a text; or INPUT into OUTPUT: files (CSV, TSV, JSON lines, Parquet, lines of text), a folder or pattern
+    of them, a table, - for a stream. OUTPUT appears when it is complete. Every release is entered in the ledger.
 
     \b
     Example:
       custext sanitize "My doctor in Boston said the surgery went well." --eps 1 --plus
-      custext sanitize - --policy strict < reviews.txt > sanitized.txt
+      custext sanitize reviews.csv sanitized.csv --column body --column title --eps 1 --plus
+      custext sanitize 'reviews/*.parquet' sanitized.parquet --column body --max-row-eps 200
+      custext sanitize --data shop.duckdb --table reviews reviews_sanitized --column body
+      custext sanitize - - --policy strict < reviews.txt > sanitized.txt
     """
-    from custext_sql.mechanism import check_epsilon
+    from custext_sql.releases import Settings
+
+    if (data is None) != (table is None):
+        raise click.UsageError("--data and --table belong together: a DuckDB file and a table of it.")
+    wanted = 1 if data else 2
+    if arguments == (_STREAM,) and not data:
+        arguments = (_STREAM, _STREAM)
+    if not arguments or len(arguments) > 2 or (data and len(arguments) > 1):
+        raise click.UsageError("Expected OUTPUT, a new table." if data else "Expected TEXT, or INPUT and OUTPUT.")
+    if len(arguments) < wanted and len(arguments[0]) < 1000 and Path(arguments[0]).exists():
+        raise click.UsageError(
+            f"The text is the name of a file. For its content: custext sanitize {arguments[0]} OUTPUT --column NAME"
+        )
+    sanitizer = _load(db, mapping, policy, calibration, key_file, seed)
+    usual = sanitizer.key.settings.of_rows if sanitizer.key else None
+    settings = Settings(
+        sanitizer=sanitizer,
+        eps=float(usual.epsilon) if eps is None and usual else 1.0 if eps is None else eps,
+        plus=bool(usual.plus) if plus is None and usual else bool(plus),
+        columns=columns,
+        record_column=record_column,
+        max_row_eps=max_row_eps,
+        budget_total=budget_total,
+    )
+    settings.check()
+    if len(arguments) < wanted:
+        _sanitize_text(db, arguments[0], settings, dataset, as_json=as_json)
+        return
+    if data is not None and table is not None:
+        outcome = _sanitize_table(db, Path(data), table, arguments[0], settings, dataset, force=force)
+    else:
+        outcome = _sanitize_files(db, arguments[0], arguments[1], settings, dataset, format_, force=force)
+    _report(outcome, arguments[-1], to_stream=arguments[-1] == _STREAM, as_json=as_json)
+
+
+def _load(
+    db: str | None,
+    mapping: str | None,
+    policy: str | None,
+    calibration: str | None,
+    key_file: str | None,
+    seed: int | None,
+) -> "Sanitizer":
     from custext_sql.sanitizer import Sanitizer
 
-    check_epsilon(eps)
-    if text != "-" and len(text) < 1000 and Path(text).is_file():
-        raise click.UsageError("The text is the name of a file. For its lines: custext sanitize - < FILE")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        sanitizer = Sanitizer.load(db, mapping=mapping, policy=policy, calibration=calibration, seed=seed)
+        sanitizer = Sanitizer.load(
+            db, mapping=mapping, policy=policy, calibration=calibration, key_file=key_file, seed=seed
+        )
     for warning in caught:
         click.echo(f"Warning: {warning.message}", err=True)
-    if text == "-":
-        receipt = _sanitize_lines(sanitizer, eps, plus)
-        click.echo(to_json(receipt) if as_json else _describe(receipt), err=True)
-        return
-    results, receipt = sanitizer.release([text], eps, plus)
+    return sanitizer
+
+
+def _sanitize_text(db: str | None, text: str, settings: "Settings", dataset: str | None, *, as_json: bool) -> None:
+    from custext_sql.releases import release_text
+
+    result, outcome = release_text(text, settings, db, dataset or "<argument>")
     if as_json:
-        print_json({"text": results[0], "receipt": receipt})
-        return
-    click.echo(str(results[0]).encode())  # in UTF-8, whatever the terminal is said to show
-    click.echo(_describe(receipt), err=True)
+        print_json({"text": result, "receipt": outcome.receipt})
+    else:
+        click.echo(result.encode())  # in UTF-8, whatever the terminal is said to show
+        click.echo(describe_receipt(outcome.receipt), err=True)
+    _warn(outcome)
 
 
-def _sanitize_lines(sanitizer: "Sanitizer", eps: float, plus: bool) -> "Receipt":
-    """From standard input to standard output, some lines at a time, each with its end as it is."""
-    import pyarrow as pa
-
+def _sanitize_table(
+    db: str | None, data: Path, table: str, new: str, settings: "Settings", dataset: str | None, *, force: bool
+) -> "Outcome":
+    from custext_sql.database import is_duckdb_file
     from custext_sql.errors import SourceError
-    from custext_sql.receipt import Tally
-    from custext_sql.text_columns import TextColumn
+    from custext_sql.files import open_table
+    from custext_sql.releases import release_to_table
 
-    source, target = sys.stdin.buffer, sys.stdout.buffer
-    tally = Tally()
-    number = 0
-    while lines := source.readlines(_CHUNK):
-        try:
-            texts = [line.decode() for line in lines]
-        except UnicodeDecodeError:
-            wrong = next(place for place, line in enumerate(lines, start=1) if not _is_unicode(line))
-            raise SourceError(f"standard input, line {number + wrong}: expected UTF-8") from None
-        column = TextColumn.from_arrow(pa.array(texts, pa.large_string()))
-        target.write(sanitizer.sanitize_column(column, eps, plus, tally=tally).text.tobytes())
-        number += len(lines)
-    target.flush()
-    return sanitizer.receipt(tally, eps)
-
-
-def _is_unicode(line: bytes) -> bool:
-    try:
-        line.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
+    if not data.exists() or not is_duckdb_file(data):
+        raise SourceError(f"{data}: there is no DuckDB file of that name")
+    name = dataset or f"{data.resolve()}:{table}"
+    with counting_bar("sanitizing") as progress:
+        return release_to_table(
+            data,
+            lambda connection: open_table(connection, str(data), table),
+            new,
+            settings,
+            db,
+            name,
+            force=force,
+            progress=progress,
+        )
 
 
-def _describe(receipt: "Receipt") -> str:
-    """The receipt in a few lines for people."""
-    let_through = {
-        "stopwords kept": receipt.stopwords,
-        "unknown kept": receipt.unknown_kept,
-        "unknown masked": receipt.unknown_masked,
-        "numbers": receipt.numbers,
-        "endings": receipt.endings,
-    }
-    others = "".join(f", {count:,} {what}" for what, count in let_through.items() if count)
-    return (
-        f"{receipt.words:,} words: {receipt.sampled:,} sampled, {receipt.sampled_unchanged:,} of them as they were"
-        f"{others}; {receipt.characters_in_clear:,} characters in clear\n"
-        f"spent {receipt.eps:g} a sampled word, {receipt.largest_row_eps:g} at most in a row; "
-        f"worst log-ratio {receipt.worst_log_ratio:.4g}, {receipt.mapping} {receipt.fingerprint[:12]}"
-    )
+def _sanitize_files(
+    db: str | None,
+    given: str,
+    output: str,
+    settings: "Settings",
+    dataset: str | None,
+    format_: str | None,
+    *,
+    force: bool,
+) -> "Outcome":
+    from custext_sql.errors import OutputError
+    from custext_sql.files import check_target, list_files, open_files, tell_format
+    from custext_sql.queries import let_threads_alternate
+    from custext_sql.releases import release_lines, release_stream, release_to_file
+
+    let_threads_alternate()
+    to_stream, from_stream = output == _STREAM, given == _STREAM
+    source_format = format_ or ("text" if from_stream else tell_format(list_files(given)[0]))
+    name = dataset or ("<stdin>" if from_stream else str(Path(given).resolve()))
+    if from_stream and to_stream and source_format == "text" and not settings.limits_rows:
+        return release_stream(sys.stdin.buffer, sys.stdout.buffer, settings, db, name)
+    with _as_files(given, source_format) as files, _as_target(output) as target, counting_bar("sanitizing") as progress:
+        if not from_stream and not to_stream:
+            check_target(files, given, target)
+        target_format = source_format if to_stream else tell_format(target)
+        if target_format is None or (target_format == "text") != (source_format == "text"):
+            raise OutputError(
+                f"cannot write {source_format or 'this'} to {output}; its name must end in "
+                + (".txt or .txt.gz" if source_format == "text" else ".csv, .tsv, .json, .jsonl or .parquet")
+            )
+        label = "standard input" if from_stream else given
+        if source_format == "text":
+            return release_lines(files, target, settings, db, name, name=label, force=force, progress=progress)
+        return release_to_file(
+            lambda connection: open_files(connection, label, files, format=format_),
+            target,
+            target_format,
+            settings,
+            db,
+            name,
+            force=force,
+            progress=progress,
+        )
+
+
+@contextmanager
+def _as_files(given: str, source_format: str | None) -> Iterator[list[Path]]:
+    """The files of an input; standard input is first written to one."""
+    from custext_sql.files import list_files
+
+    if given != _STREAM:
+        yield list_files(given)
+        return
+    with tempfile.TemporaryDirectory(prefix="custext-") as folder:
+        spooled = Path(folder) / ("input.jsonl" if source_format == "json" else f"input.{source_format}")
+        with spooled.open("wb") as file:
+            shutil.copyfileobj(sys.stdin.buffer, file)
+        yield [spooled]
+
+
+@contextmanager
+def _as_target(output: str) -> Iterator[Path]:
+    """The file of an output; for standard output, one whose content goes there in the end."""
+    if output != _STREAM:
+        yield Path(output)
+        return
+    with tempfile.TemporaryDirectory(prefix="custext-") as folder:
+        target = Path(folder) / "output"
+        yield target
+        with target.open("rb") as file:
+            shutil.copyfileobj(file, sys.stdout.buffer)
+        sys.stdout.buffer.flush()
+
+
+def _report(outcome: "Outcome", output: str, *, to_stream: bool, as_json: bool) -> None:
+    if as_json:
+        found = to_json({"output": output, "rows": outcome.rows, "receipt": outcome.receipt})
+        click.echo(found, err=to_stream)
+    else:
+        if not to_stream:
+            click.echo(f"{output}: {outcome.rows:,} rows")
+        click.echo(describe_receipt(outcome.receipt), err=True)
+    _warn(outcome)
+
+
+def _warn(outcome: "Outcome") -> None:
+    if outcome.note:
+        click.echo(f"Warning: {outcome.note}", err=True)
