@@ -1,9 +1,12 @@
 """Files and tables in, files out: how DuckDB reads each, and how it writes them."""
 
+import csv
 import difflib
+import gzip
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import duckdb
 
@@ -43,8 +46,14 @@ class Source:
         if name in self.columns or len(alike) == 1:
             return name if name in self.columns else alike[0]
         nearest = difflib.get_close_matches(name, self.columns, n=1)
-        hint = f"did you mean {nearest[0]}?" if nearest else f"there is {', '.join(self.columns)}"
+        hint = f"did you mean {nearest[0]}?" if nearest else self.tell_columns()
         raise SourceError(f"{self.name}: there is no column {name}; {hint}")
+
+    def tell_columns(self) -> str:
+        """Which there are; but a CSV file may lack its header, so that its first line is data."""
+        if self.format in ("csv", "tsv"):
+            return f"it has {len(self.columns)}, named in its first line"
+        return f"there is {', '.join(self.columns)}"
 
     def find_text_column(self, name: str) -> str:
         """The same, if it holds texts."""
@@ -105,14 +114,25 @@ def open_files(
             layout = "newline_delimited" if tell_layout(files[0]) else "auto"
             reader = f"read_json({listed}, format = '{layout}')"
             return Source(name, found, reader, _describe(connection, reader))
-        [(delimiter,)] = connection.execute(
-            f"SELECT Delimiter FROM sniff_csv({quote(str(files[0]))}, header = true, quote = '\"'"
-            + (", delim = '\t')" if found == "tsv" else ")")
-        ).fetchall()
-        options = f"header = true, delim = {quote(delimiter)}, quote = '\"', escape = '\"', allow_quoted_nulls = false"
-        reader = f"read_csv({listed}, {options})"
-        exact = f"read_csv({listed}, {options}, all_varchar = true)"
-        return Source(name, found, reader, _describe(connection, reader), exact, delimiter)
+        return _open_csv(connection, name, files, found, listed)
+
+
+def _open_csv(
+    connection: duckdb.DuckDBPyConnection, name: str, files: Sequence[Path], format: str, listed: str
+) -> Source:
+    delimiter, header = _read_header(files[0], ("\t",) if format == "tsv" else (",", ";", "\t", "|"))
+    if len({column.lower() for column in header}) < len(header) or not all(header):
+        raise SourceError(f"{name}: the first line must name the columns, each once")
+    options = f"header = true, delim = {quote(delimiter)}, quote = '\"', escape = '\"', allow_quoted_nulls = false"
+    kinds = ", ".join(f"{quote(column)}: 'VARCHAR'" for column in header)
+    exact = f"read_csv({listed}, {options}, auto_detect = false, columns = {{{kinds}}})"
+    typed = f"read_csv({listed}, {options}, skip = 0, null_padding = false)"
+    try:
+        columns = _describe(connection, typed)
+    except duckdb.Error:
+        connection.execute(f"SELECT count(*) FROM {exact}").fetchall()  # its error names the line
+        raise
+    return Source(name, format, typed, columns, exact, delimiter)
 
 
 def tell_layout(file: Path) -> bool:
@@ -165,9 +185,7 @@ def check_target(source_files: Sequence[Path], given: str, target: Path) -> None
             raise OutputError(f"{target} is the input; name another output")
     folder = Path(given)
     if folder.is_dir() and folder.resolve() in target.resolve().parents:
-        raise OutputError(
-            f"{target} lies in the folder {given}, so that the next run would read it; name another output"
-        )
+        raise OutputError(f"{target} lies in the input folder {given}, where the next run would read it; name another")
 
 
 def quote(text: str) -> str:
@@ -182,6 +200,19 @@ def identifier(name: str) -> str:
 
 def _describe(connection: duckdb.DuckDBPyConnection, reader: str) -> dict[str, str]:
     return {row[0]: row[1] for row in connection.execute(f"DESCRIBE SELECT * FROM {reader}").fetchall()}
+
+
+def _read_header(file: Path, delimiters: Sequence[str]) -> tuple[str, list[str]]:
+    """What parts the fields of the first line, being that of some which makes most of them; and these."""
+    opener: Any = gzip.open if file.suffix.lower() == ".gz" else open
+    try:
+        with opener(file, "rt", encoding="utf-8-sig", errors="replace", newline="") as lines:
+            start = lines.readline(1 << 20)
+    except OSError as error:
+        raise SourceError(f"{file}: cannot be read: {error.strerror or 'it is no gzip file'}") from None
+    found = {delimiter: next(csv.reader([start], delimiter=delimiter), []) for delimiter in delimiters}
+    best = max(found, key=lambda delimiter: len(found[delimiter]))
+    return best, found[best]
 
 
 def _is_visible(file: Path, base: Path) -> bool:

@@ -2,16 +2,18 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from html import escape
 
-LEGEND = {  # what a reader is told of each kind
-    "sampled": "drawn anew",
-    "unknown": "not in the vocabulary",
-    "number": "number",
-    "stopword": "stopword, kept",
-    "ending": "ending, kept",
-    "kept": "not sensitive, kept",
+from custext_sql.replacement import Piece
+from custext_sql.vocabulary import ENDING, KEPT, NUMBER, SAMPLED, STOPWORD, UNKNOWN
+
+LEGEND = {  # what a reader is told of each kind, and how a page calls it
+    SAMPLED: ("drawn anew", "sampled"),
+    UNKNOWN: ("not in the vocabulary", "unknown"),
+    NUMBER: ("number", "number"),
+    STOPWORD: ("stopword, kept", "stopword"),
+    ENDING: ("ending, kept", "ending"),
+    KEPT: ("not sensitive, kept", "kept"),
 }
 
 _STYLE = """
@@ -47,26 +49,19 @@ footer { padding: .5rem 1rem; border-top: 1px solid var(--line); color: var(--so
 """.strip()
 
 
-@dataclass(frozen=True)
-class Piece:
-    """A piece of a text: what it was, what it is now, and what kind of word it is ("" if none)."""
+def write_page(
+    texts: Sequence[Sequence[Piece]], *, title: str, note: str = "", remarks: Sequence[str] | None = None
+) -> str:
+    """A page that shows each text before and after; it needs nothing but itself.
 
-    before: str
-    after: str
-    kind: str = ""
-
-    @property
-    def in_clear(self) -> bool:
-        """Whether it stands as it was although nothing was drawn."""
-        return bool(self.kind) and self.kind != "sampled" and self.before == self.after
-
-
-def write_page(texts: Sequence[Sequence[Piece]], *, title: str, note: str = "", unit: str = "words") -> str:
-    """A page that shows each text before and after; it needs nothing but itself. unit: what is counted."""
-    kinds = Counter(piece.kind for text in texts for piece in text if piece.kind)
+    remarks: what is said below each text, instead of how many of its words are in clear.
+    """
+    said = [_count(text) for text in texts] if remarks is None else remarks
+    kinds = Counter(piece.kind for text in texts for piece in text)
     legend = "".join(
-        f'<li><b class="{kind}"></b>{escape(LEGEND[kind])}: {count:,}</li>'
-        for kind, count in sorted(kinds.items(), key=lambda item: list(LEGEND).index(item[0]))
+        f'<li><b class="{name}"></b>{escape(label)}: {kinds[kind]:,}</li>'
+        for kind, (label, name) in LEGEND.items()
+        if kinds[kind]
     )
     return "\n".join(
         [
@@ -78,27 +73,31 @@ def write_page(texts: Sequence[Sequence[Piece]], *, title: str, note: str = "", 
             f"<h1>{escape(title)}</h1>",
             *([f'<p class="note">{escape(note)}</p>'] if note else []),
             f'<ul class="legend">{legend}<li><span class="clear">dotted</span>: in clear</li></ul>',
-            *(_write_text(text, unit) for text in texts),
+            *map(_write_text, texts, said),
             "</body></html>\n",
         ]
     )
 
 
-def _write_text(text: Sequence[Piece], unit: str) -> str:
-    words = [piece for piece in text if piece.kind]
+def _count(text: Sequence[Piece]) -> str:
+    words = [piece for piece in text if piece.kind is not None]
     clear = sum(piece.in_clear for piece in words)
-    share = f"{clear:,} of {len(words):,} {unit} in clear" if words else f"no {unit}"
+    return f"{clear:,} of {len(words):,} words in clear" if words else "no words"
+
+
+def _write_text(text: Sequence[Piece], remark: str) -> str:
     before = "".join(_mark(piece.before, piece) for piece in text)
     after = "".join(_mark(piece.after, piece) for piece in text)
     return (
         f'<article><div class="side"><h2>Before</h2><div dir="auto">{before}</div></div>'
-        f'<div class="side"><h2>After</h2><div dir="auto">{after}</div></div><footer>{share}</footer></article>'
+        f'<div class="side"><h2>After</h2><div dir="auto">{after}</div></div>'
+        f"<footer>{escape(remark)}</footer></article>"
     )
 
 
 def _mark(text: str, piece: Piece) -> str:
-    if not piece.kind:
+    if piece.kind is None:
         return escape(text)
-    label = LEGEND[piece.kind]
+    label, name = LEGEND[piece.kind]
     clear = " clear" if piece.in_clear else ""
-    return f'<mark class="{piece.kind}{clear}" title="{escape(label)}">{escape(text)}</mark>'
+    return f'<mark class="{name}{clear}" title="{escape(label)}">{escape(text)}</mark>'

@@ -112,38 +112,29 @@ def fetch_objects(connection: duckdb.DuckDBPyConnection, query: str) -> list[Any
 def write_result(
     connection: duckdb.DuckDBPyConnection,
     query: str,
-    output: str | os.PathLike[str],
+    path: Path,
+    options: str,
     *,
-    force: bool = False,
     progress: Callable[[float], None] | None = None,
 ) -> int:
-    """Write what a query gives to a new file, whole or not at all, and return the number of rows.
+    """Write what a query gives to a file, in the format that COPY's options name, and return the number of rows."""
+    quoted = str(path).replace("'", "''")
+    with safe_errors(query):
+        last, is_query = _run_up_to_the_last(connection, query)
+        if not is_query:
+            raise QueryError("--output needs a query that gives rows at its end")
+        told = fetch(connection, f"COPY (\n{last}\n) TO '{quoted}' ({options})", progress=progress)
+        # of a PIVOT, DuckDB does not tell the number
+        [(rows,)] = told or fetch(connection, f"SELECT count(*) FROM {_READERS[options].format(quoted)}")
+    return int(rows)
 
-    The name's ending tells the format. An existing file is replaced only if `force` says so.
-    """
-    target = Path(output)
+
+def choose_options(target: Path) -> str:
+    """COPY's options for a file; the name's ending tells the format."""
     options = FORMATS.get(target.suffix.lower())
     if options is None:
         raise QueryError(f"cannot tell the format of {target}; its name must end in {', '.join(FORMATS)}")
-    if target.exists() and not force:
-        raise QueryError(f"{target} exists already; --force replaces it")
-    if not target.parent.is_dir():
-        raise QueryError(f"there is no folder {target.parent}")
-    draft = target.with_name(f".{target.name}.{os.getpid()}.draft")
-    quoted = str(draft).replace("'", "''")
-    try:
-        with safe_errors(query):
-            last, is_query = _run_up_to_the_last(connection, query)
-            if not is_query:
-                raise QueryError("--output needs a query that gives rows at its end")
-            told = fetch(connection, f"COPY (\n{last}\n) TO '{quoted}' ({options})", progress=progress)
-            # of a PIVOT, DuckDB does not tell the number
-            count = f"SELECT count(*) FROM {_READERS[options].format(quoted)}"
-            [(rows,)] = told or fetch(connection, count)
-        draft.replace(target)
-    finally:
-        draft.unlink(missing_ok=True)
-    return int(rows)
+    return options
 
 
 def _run_up_to_the_last(connection: duckdb.DuckDBPyConnection, query: str) -> tuple[str, bool]:

@@ -13,14 +13,15 @@ from custext_sql import ledger
 from custext_sql.database import Database
 from custext_sql.drafts import draft_of
 from custext_sql.errors import BudgetError, CusTextError, DatabaseError, SettingError, SourceError
-from custext_sql.files import Source, choose_reader, identifier, quote, write_options
-from custext_sql.lines import find_spending, open_lines, sanitize_lines
+from custext_sql.files import Source, choose_reader, identifier, list_files, open_files, quote, write_options
+from custext_sql.lines import find_spending, open_lines, read_lines, sanitize_lines
 from custext_sql.mechanism import check_epsilon
-from custext_sql.queries import fetch
+from custext_sql.queries import choose_options, fetch, open_data, write_result
 from custext_sql.query_errors import safe_errors
 from custext_sql.receipt import Receipt, Tally
 from custext_sql.row_functions import RELEASE, SPEND, RowFunctions
 from custext_sql.sanitizer import Sanitizer
+from custext_sql.sql_functions import Usage, watch
 from custext_sql.text_columns import open_column
 
 MEMORY = "400MB"  # that DuckDB may use; what does not fit is spilled beside the output
@@ -85,6 +86,11 @@ class Entry:
             draws=sanitizer.draws,
             key_id=None if sanitizer.key is None else sanitizer.key.key.name,
         )
+
+    def use(self, usage: Usage) -> None:
+        """Say what a query called the functions with."""
+        plus = next(iter(usage.plus)) if len(usage.plus) == 1 else None
+        self.release = replace(self.release, plus=plus, eps=max(usage.epsilons, default=None))
 
     def check(self, largest_row_eps: float) -> None:
         """Refuse early what the budget does not allow; `begin` decides."""
@@ -238,6 +244,40 @@ def release_text(text: str, settings: Settings, database: Database, dataset: str
     return result, Outcome(1, receipt, entry.note)
 
 
+def release_query(
+    query: str,
+    target: Path,
+    database: Database,
+    data: str | None,
+    dataset: str,
+    *,
+    force: bool = False,
+    progress: Callable[[float], None] | None = None,
+    **settings: Any,
+) -> tuple[int, str | None]:
+    """Write what a query gives to a new file; returns the number of rows, and a note if the ledger was not written.
+
+    settings are those of `register`. The ledger has what the functions did, whatever of it the query gives.
+    """
+    options = choose_options(target)
+    sanitizer = Sanitizer.load(database, **settings)
+    with draft_of(target, force=force) as draft:
+        with open_data(database, data, **settings) as connection:
+            usage = watch(connection)
+            rows = write_result(connection, query, draft.path, options, progress=progress)
+        entry = Entry(database, _settings_of(sanitizer, usage), dataset, beside=_receipt_beside(target))
+        entry.use(usage)
+        guarantee = sanitizer.guarantee({max(usage.epsilons, default=1.0)})
+        _publish(draft.publish, entry, usage.tally.receipt(sanitizer.policy, guarantee))
+    return rows, entry.note
+
+
+def _settings_of(sanitizer: Sanitizer, usage: Usage) -> Settings:
+    eps = max(usage.epsilons, default=1.0)
+    used = sanitizer if usage.key_id is not None and not usage.was_fresh else sanitizer.with_fresh_draws()
+    return Settings(used, eps, usage.plus == {True}, ())
+
+
 def _sanitize(
     lines: BinaryIO,
     written: BinaryIO,
@@ -326,9 +366,7 @@ def _run(connection: duckdb.DuckDBPyConnection, statement: str, tally: Tally, pr
 def _check_columns(source: Source, settings: Settings) -> list[str]:
     chosen = [source.find_text_column(column) for column in settings.columns]
     if not chosen:
-        raise SettingError(
-            f"{source.name}: name the columns to sanitize: --column NAME; there is {', '.join(source.columns)}"
-        )
+        raise SettingError(f"{source.name}: name the columns to sanitize: --column NAME; {source.tell_columns()}")
     if len(set(chosen)) < len(chosen):
         raise SettingError("a column is named twice")
     if settings.sanitizer.key is not None and settings.record_column is None:
@@ -380,3 +418,22 @@ def _check_new_table(connection: duckdb.DuckDBPyConnection, table: str, *, force
     found = connection.execute("SELECT 1 FROM duckdb_tables() WHERE lower(table_name) = lower(?)", [table]).fetchall()
     if found and not force:
         raise SettingError(f"there is a table {table} already; --force replaces it")
+
+
+def read_texts(given: str, column: str | None, rows: int) -> list[str | None]:
+    """The first texts of a column of files, or of lines."""
+    files = list_files(given)
+    with open_instance() as connection:
+        source = open_files(connection, given, files)
+        if source.format == "text":
+            if column is not None:
+                raise SettingError(f"{given}: lines have no columns; leave --column out")
+            with _open_text(files[0]) as lines:
+                first = next(read_lines(lines, given), None)
+            return [] if first is None else [line.rstrip("\r\n") for line in first.to_arrow().to_pylist()[:rows]]
+        if column is None:
+            raise SettingError(f"{given}: name the column to show: --column NAME; {source.tell_columns()}")
+        name = identifier(source.find_text_column(column))
+        with safe_errors():
+            found = fetch(connection, f"SELECT CAST({name} AS VARCHAR) FROM {source.reader} LIMIT {rows}")
+    return [text for (text,) in found]

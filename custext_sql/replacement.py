@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,20 @@ from custext_sql.similarity import Floats
 from custext_sql.tokenizer import find_cases
 from custext_sql.tokens import Tokens, find_tokens
 from custext_sql.vocabulary import KEPT, KINDS, NUMBER, SAMPLED, UNKNOWN, Vocabulary
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A piece of a text: what it was, what it is now, and what kind of word it is (None: no word)."""
+
+    before: str
+    after: str
+    kind: int | None = None
+
+    @property
+    def in_clear(self) -> bool:
+        """Whether it is a word that stands as it was although it was not drawn."""
+        return self.kind not in (None, SAMPLED) and self.before == self.after
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,12 +64,30 @@ class Replaced:
 
     text: Bytes
     offsets: Places  # of rows
+    cuts: Places  # where tokens begin and end in turn, between the beginning and the end
     before: EncodedText
     texts: Places  # where each of the old ones begins and ends
     tokens: Tokens
     kept: Flags  # which tokens stand in the new text as they were, not being drawn
     unchanged: Places  # sampled words that drew themselves
     epsilon: float | Floats  # of each row
+
+    def compare(self) -> list[list[Piece]]:
+        """Each row piece by piece, before and after: words, and what lies between them. For few rows, not for many."""
+        old, new, tokens = self.before.content.tobytes(), self.text.tobytes(), self.tokens
+        firsts = tokens.starts.searchsorted(tokens.offsets).tolist()
+        rows = []
+        for row, (start, end) in enumerate(pairwise(tokens.offsets.tolist())):
+            pieces, position = [], start
+            for token in range(firsts[row], firsts[row + 1]):
+                begin, finish = int(tokens.starts[token]), int(tokens.ends[token])
+                between = old[position:begin].decode()
+                after = new[self.cuts[2 * token + 1] : self.cuts[2 * token + 2]].decode()
+                pieces += [Piece(between, between), Piece(old[begin:finish].decode(), after, int(tokens.kinds[token]))]
+                position = finish
+            rest = old[position:end].decode()
+            rows.append([piece for piece in (*pieces, Piece(rest, rest)) if piece.before])
+        return rows
 
     def count(self) -> Counts:
         """What was counted, text by text."""
@@ -127,8 +160,8 @@ class Replacer:
             rewriting.keep(stays.nonzero()[0])
             unchanged = unchanged[~stays[unchanged]]
             tokens = replace(tokens, kinds=np.where(stays, np.uint8(KEPT), tokens.kinds))
-        written, offsets = rewriting.write(tokens.offsets)
-        return Replaced(written, offsets, text, texts, tokens, rewriting.find_kept(), unchanged, epsilon)
+        written, offsets, cuts = rewriting.write(tokens.offsets)
+        return Replaced(written, offsets, cuts, text, texts, tokens, rewriting.find_kept(), unchanged, epsilon)
 
     def count_sampled(self, text: Bytes, offsets: Places, *, plus: bool | Flags) -> Numbers:
         """How many words of each row would be sampled."""

@@ -45,15 +45,15 @@ class Rewriting:
         kept: Flags = self._chosen[1::2] == np.arange(1, len(self._chosen), 2)
         return kept
 
-    def write(self, offsets: Places) -> tuple[Bytes, Places]:
-        """The new texts, and where each begins and ends; offsets: where each of the old ones did."""
+    def write(self, offsets: Places) -> tuple[Bytes, Places, Places]:
+        """The new texts, where each begins and ends, and where their pieces do; offsets: of the old texts."""
         bounds, text = pa.py_buffer(_join(self._bounds)), pa.py_buffer(_join(self._texts))
         strings = pa.LargeBinaryArray.from_buffers(pa.large_binary(), self._count, [None, bounds, text])
         _, new_bounds, content = strings.take(pa.array(self._chosen)).buffers()
         new_cuts = np.frombuffer(new_bounds, dtype=np.int64)
         pieces = self._cuts.searchsorted(offsets, "right") - 1  # texts begin and end within what lies between words
         new_text = np.frombuffer(content or b"", dtype=np.uint8)[: new_cuts[-1]]
-        return new_text, new_cuts.take(pieces) + (offsets - self._cuts.take(pieces))
+        return new_text, new_cuts.take(pieces) + (offsets - self._cuts.take(pieces)), new_cuts
 
 
 def _join(arrays: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:

@@ -18,7 +18,7 @@ from custext_sql.mechanism import check_epsilon
 from custext_sql.policy import Policy, choose_policy
 from custext_sql.randomness import Randomness, SecureRandomness, SeededRandomness
 from custext_sql.receipt import Counter, Guarantee, Receipt, Tally
-from custext_sql.replacement import Replacer
+from custext_sql.replacement import Piece, Replacer
 from custext_sql.row_settings import Epsilon, Plus, RowSettings, check_count, check_settings
 from custext_sql.sampler import Sampler
 from custext_sql.similarity import Floats
@@ -155,6 +155,16 @@ class Sanitizer:
         tally = Tally()
         result = self.sanitize_column(column, eps, plus, records=records, tally=tally)
         return rebuild(result), self.receipt(tally, eps)
+
+    def compare(
+        self, texts: Any, eps: float | None = None, plus: bool | None = None, *, records: Any = None
+    ) -> list[list[Piece]]:
+        """A few texts, sanitized, as pieces before and after, for people to look at; missing texts have none."""
+        column = open_column(texts)[0]
+        settings = self._settings(eps, plus, len(column))
+        known_by = self._records(records, len(column))
+        randomness = self._randomness if self.key is None else KeyedRandomness(self.key.key, known_by)
+        return self._replacer.replace_words(column.text, column.offsets, randomness, settings).compare()
 
     def distribution(self, word: str, eps: float | None = None) -> dict[str, float]:
         """What a word may become, and how probably, the likeliest first: the very table that is sampled from."""

@@ -7,11 +7,12 @@ outlives the one it was made on. So all functions of an instance share one holde
 import itertools
 import os
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from weakref import WeakValueDictionary
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 from duckdb.func import FunctionNullHandling, PythonUDFType
 
@@ -19,6 +20,7 @@ from custext_sql.database import Database, attach
 from custext_sql.errors import DatabaseError, KeyFileError, SettingError
 from custext_sql.policy import Policy
 from custext_sql.query_errors import remembering
+from custext_sql.receipt import Tally
 from custext_sql.sanitizer import Sanitizer
 from custext_sql.text_columns import TextColumn
 
@@ -32,6 +34,27 @@ class _Served:
 
     fresh: Sanitizer
     keyed: Sanitizer | None
+    usage: "Usage | None" = None
+
+
+class Usage:
+    """What the functions of an instance did, over all queries: counts, and with what settings they were called."""
+
+    def __init__(self) -> None:
+        self.tally = Tally()
+        self.epsilons: set[float] = set()
+        self.plus: set[bool] = set()
+        self.key_id: str | None = None
+        self.was_fresh = False
+
+    def note(self, sanitizer: Sanitizer, eps: Any, plus: Any) -> None:
+        """Note a call, before it is carried out."""
+        self.epsilons.add(float(np.max(eps, initial=0.0)))
+        self.plus.update(np.unique(plus).tolist())
+        if sanitizer.key is None:
+            self.was_fresh = True
+        else:
+            self.key_id = sanitizer.key.key.name
 
 
 class _Holder:
@@ -42,8 +65,7 @@ class _Holder:
         self.number = next(_numbers)
 
     def sanitize(self, text: pa.ChunkedArray, eps: pa.ChunkedArray, plus: pa.ChunkedArray) -> pa.Array:
-        column = TextColumn.from_arrow(text)
-        return self.served.fresh.sanitize_column(column, _values(eps, "eps"), _values(plus, "plus")).to_arrow()
+        return self._sanitize(self.served.fresh, text, _values(eps, "eps"), _values(plus, "plus"), None)
 
     def sanitize_keyed(self, text: pa.ChunkedArray, record: pa.ChunkedArray) -> pa.Array:
         keyed = self.served.keyed
@@ -51,7 +73,16 @@ class _Holder:
             raise KeyFileError("custext_sanitize_keyed needs a key: register(connection, key_file=PATH)")
         if record.null_count:
             raise SettingError("record must not be NULL: it is what a text is known by")
-        return keyed.sanitize_column(TextColumn.from_arrow(text), records=record).to_arrow()
+        settings = keyed.key.settings if keyed.key else None
+        assert settings is not None
+        return self._sanitize(keyed, text, settings.eps, settings.plus, record)
+
+    def _sanitize(self, sanitizer: Sanitizer, text: pa.ChunkedArray, eps: Any, plus: Any, records: Any) -> pa.Array:
+        usage, column = self.served.usage, TextColumn.from_arrow(text)
+        if usage is not None and len(column):
+            usage.note(sanitizer, eps, plus)
+        tally = None if usage is None else usage.tally
+        return sanitizer.sanitize_column(column, eps, plus, records=records, tally=tally).to_arrow()
 
     def spend(self, text: pa.ChunkedArray, eps: pa.ChunkedArray, plus: pa.ChunkedArray) -> pa.Array:
         column = TextColumn.from_arrow(text)
@@ -137,6 +168,16 @@ def register(
         holder = _Holder(served)
         _holders[holder.number] = holder
         holder.create_functions(own)
+
+
+def watch(connection: duckdb.DuckDBPyConnection) -> Usage:
+    """What the functions of this connection's instance do from now on."""
+    holder = _find_holder(connection)
+    if holder is None:
+        raise DatabaseError("the functions are not registered on this connection")
+    usage = Usage()
+    holder.served = replace(holder.served, usage=usage)
+    return usage
 
 
 def check_names(connection: duckdb.DuckDBPyConnection) -> None:

@@ -129,6 +129,7 @@ def _find_endings(batch: TokenBatch, text: EncodedText, words: Tokens, vocabular
     starts = words.starts[before]
     is_n = (words.ends[before] - starts == 1) & (text.lowered[starts] == ord("n"))
     behind_n = behind_n[is_n & (starts == batch.offsets[words.rows[behind_n]])]
+    behind_n = behind_n[_ends_token(batch, text, words, behind_n)]
     return np.concatenate(
         [
             after_apostrophe[_is_attached(batch, words, after_apostrophe)],
@@ -139,15 +140,20 @@ def _find_endings(batch: TokenBatch, text: EncodedText, words: Tokens, vocabular
 
 def _starts_with_apostrophe(batch: TokenBatch, text: EncodedText, words: Tokens, some: Places) -> Flags:
     """Which of some words lie behind an apostrophe that begins their token, and end it."""
-    starts, ends = batch.offsets[words.rows[some]], batch.offsets[words.rows[some] + 1]
+    starts = batch.offsets[words.rows[some]]
     found = np.zeros(len(some), dtype=bool)
     for apostrophe in _APOSTROPHES:
         alike = words.starts[some] - starts == len(apostrophe)
         for step, byte in enumerate(apostrophe):
             alike &= text.content.take(starts + step, mode="clip") == byte
         found |= alike
-    space_behind = text.content.take(ends - 1, mode="clip") == ord(" ")
-    whole: Flags = found & (words.ends[some] == ends - space_behind)
+    return found & _ends_token(batch, text, words, some)
+
+
+def _ends_token(batch: TokenBatch, text: EncodedText, words: Tokens, some: Places) -> Flags:
+    """Which of some words reach to the end of their token, but for the space behind it."""
+    ends = batch.offsets[words.rows[some] + 1]
+    whole: Flags = words.ends[some] == ends - (text.content.take(ends - 1, mode="clip") == ord(" "))
     return whole
 
 

@@ -61,6 +61,23 @@ def are_words(tokens: Sequence[str]) -> Flags:
     return np.asarray((words == 1) & (covered == np.diff(offsets)))
 
 
+def split_words(texts: Sequence[str]) -> list[list[str]]:
+    """The words of each text, joined ones also part by part."""
+    content, offsets = join_texts(texts)
+    parts = find_parts(EncodedText(content), offsets)
+    found: list[list[str]] = [[] for _ in texts]
+    rows, joined = find_rows(parts.starts, offsets).tolist(), set(parts.joined.tolist())
+    begin = 0
+    for number, row in enumerate(rows):
+        found[row].append(content[parts.starts[number] : parts.ends[number]].tobytes().decode())
+        if number in joined:
+            continue
+        if begin < number:
+            found[row].append(content[parts.starts[begin] : parts.ends[number]].tobytes().decode())
+        begin = number + 1
+    return found
+
+
 def find_digits(text: EncodedText, starts: Places, ends: Places) -> Flags:
     """For each span whether it consists of decimal digits only, of any script."""
     first = text.content.take(starts)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+from spacy.attrs import ORTH
 from spacy.tokens import Doc, Token
 
 from custext_sql.errors import CusTextError
@@ -16,7 +17,7 @@ from custext_sql.errors import CusTextError
 if TYPE_CHECKING:
     from custext_sql import Receipt
 
-KEY = "custext"
+KEY = ("._.", "custext_results", None, None)  # as spaCy keys extension attributes, so that it knows how to treat it
 KINDS = ("sampled", "stopword", "number", "unknown", "ending", "kept")
 
 
@@ -31,8 +32,9 @@ class Sanitized:
     receipt: "Receipt"
 
     def store(self, doc: Doc) -> None:
-        doc.user_data[KEY] = {
+        doc.user_data[KEY] = {  # type: ignore[index]
             "text": self.text,
+            "tokens": doc.to_array(ORTH).astype("<u8").tobytes(),
             "starts": self.starts.astype("<i4").tobytes(),
             "ends": self.ends.astype("<i4").tobytes(),
             "kinds": self.kinds.tobytes(),
@@ -46,14 +48,32 @@ class Sanitized:
         ]
 
 
+def is_sanitized(doc: Doc) -> bool:
+    return doc.user_data.get(KEY) is not None  # type: ignore[call-overload, no-any-return]
+
+
 def _find(doc: Doc) -> dict[str, Any] | None:
-    found = doc.user_data.get(KEY)
-    if found is not None and len(found["kinds"]) != len(doc):
-        raise CusTextError(
-            f"this Doc has {len(doc):,} tokens and was sanitized with {len(found['kinds']):,}: tokens "
-            "that were merged, split or cut out since have no replacement; do that before the custext component"
-        )
+    found: dict[str, Any] | None = doc.user_data.get(KEY)  # type: ignore[call-overload]
+    if found is not None and found["tokens"] != doc.to_array(ORTH).astype("<u8").tobytes():
+        raise _changed()
     return found
+
+
+def _find_at(token: Token) -> dict[str, Any] | None:
+    """The same, looking only at one token."""
+    found: dict[str, Any] | None = token.doc.user_data.get(KEY)  # type: ignore[call-overload]
+    if found is not None:
+        place = slice(8 * token.i, 8 * token.i + 8)
+        if len(found["kinds"]) != len(token.doc) or found["tokens"][place] != token.orth.to_bytes(8, "little"):
+            raise _changed()
+    return found
+
+
+def _changed() -> CusTextError:
+    return CusTextError(
+        "the tokens of this Doc are not those that were sanitized: what was merged, split or cut out since has no "
+        "replacement; do that before the custext component"
+    )
 
 
 def get_text(doc: Doc) -> str | None:
@@ -72,7 +92,7 @@ def get_receipt(doc: Doc) -> "Receipt | None":
 
 def get_replacement(token: Token) -> str | None:
     """What stands in the sanitized text for the token; the token itself where it stays."""
-    found = _find(token.doc)
+    found = _find_at(token)
     if found is None:
         return None
     start, end = (int.from_bytes(found[bound][4 * token.i : 4 * token.i + 4], "little") for bound in ("starts", "ends"))
@@ -84,7 +104,7 @@ def get_kind(token: Token) -> str | None:
 
     Of a token with several words in it, the first of unknown, number, sampled, stopword and ending that occurs.
     """
-    found = _find(token.doc)
+    found = _find_at(token)
     return None if found is None else KINDS[found["kinds"][token.i]]
 
 

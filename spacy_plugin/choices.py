@@ -1,8 +1,9 @@
 """Which tokens of a Doc are sensitive, and with what privacy budget: choices that a pipeline's config can name.
 
-`sensitive` in the component's config is one of those below, or a function of your own, registered with
-`@spacy.registry.misc("NAME")`: it is called with a Doc and gives a value for each token: True (replace it, at the
-component's epsilon), a number (replace it, at that epsilon), or False, None or 0 (keep it, in clear).
+`sensitive` in the component's config is one of those below, or what a function of your own makes that is registered
+with `@spacy.registry.misc("NAME")`: something to be called with a Doc, which gives a value for each token: True
+(replace it, at the component's epsilon), False (keep it, in clear), or an epsilon. Every epsilon that it may give must
+be listed in its attribute `budgets`, so that what is promised does not depend on the text.
 
 A choice that depends on the text is itself visible to whoever reads the output: that a word stayed, or how far words
 of its kind stray, tells what the pipeline took it for.
@@ -24,20 +25,21 @@ from spacy.util import registry
 
 from custext_sql.errors import SettingError
 from custext_sql.mechanism import check_epsilon
-from custext_sql.tokenizer import fold_word
+from custext_sql.tokenizer import are_words, fold_word, split_words
 
 Floats = npt.NDArray[np.float64]
-Choice = Callable[[Doc], Sequence[Any]]
 Number = StrictFloat | StrictInt
 Named = list[str] | dict[str, Number]  # names, or an epsilon for each
 
 KEPT = 0.0  # in place of an epsilon: the token stays
 
 
-class BudgetChoice(Protocol):
-    """A choice made for all tokens of a Doc at once, whose budgets are known beforehand."""
+class Choice(Protocol):
+    """What is sensitive, with budgets that are known beforehand."""
 
-    keeps_stopwords: bool
+    @property
+    def keeps_stopwords(self) -> bool:
+        """Whether it is CusText+."""
 
     def list_budgets(self, usual: float) -> set[float]:
         """Every epsilon that may occur; usual: the component's own."""
@@ -68,8 +70,8 @@ class Budgets:
 
     @classmethod
     def check(cls, key: str, named: Sequence[str] | Mapping[str, float], others: float | None) -> "Budgets":
-        if not named:
-            raise SettingError(f"sensitive: {key} must name at least one; found none")
+        if not named or not all(named):
+            raise SettingError(f"sensitive: {key} must name at least one, and no empty name")
         budgets: dict[str, float | None] = dict.fromkeys(named)
         if isinstance(named, Mapping):
             budgets = {name: _check_budget(f"{key}, {name}", epsilon) for name, epsilon in named.items()}
@@ -88,9 +90,10 @@ class Budgets:
 
 @dataclass(frozen=True)
 class ByAttribute:
-    """Tokens by an attribute that earlier components of the pipeline set."""
+    """Tokens by an attribute that earlier components of the pipeline set; annotation: what tells that they did."""
 
     attribute: int
+    annotation: str
     ids: Mapping[str, int]
     budgets: Budgets
     keeps_stopwords: bool = False
@@ -99,17 +102,17 @@ class ByAttribute:
         return self.budgets.list(usual)
 
     def find_budgets(self, doc: Doc, usual: float) -> Floats:
-        if self.attribute == ENT_TYPE and len(doc) and not doc.has_annotation("ENT_IOB"):
+        if len(doc) and not doc.has_annotation(self.annotation):  # else all of it would pass in clear
             raise SettingError(
-                "sensitive: this Doc has no entities, not even none: the component that finds them must come before "
-                "custext in the pipeline"
+                f"sensitive: no component has set {self.annotation} on this Doc; the one that finds entities or parts "
+                "of speech must come before custext in the pipeline"
             )
         return self.budgets.find(doc.to_array(self.attribute), self.ids, usual)
 
 
 @dataclass(frozen=True)
 class ByWord:
-    """Tokens whose text, in lower case, is on a list."""
+    """Tokens that have a word of a list in them, in whatever case."""
 
     words: frozenset[str]
     budgets: Budgets
@@ -120,8 +123,40 @@ class ByWord:
 
     def find_budgets(self, doc: Doc, usual: float) -> Floats:
         distinct, number_of = np.unique(doc.to_array(ORTH), return_inverse=True)
-        listed = [fold_word(doc.vocab.strings[int(orth)]) in self.words for orth in distinct]
+        texts = [doc.vocab.strings[int(orth)] for orth in distinct]
+        listed = [not self.words.isdisjoint(map(fold_word, words)) for words in split_words(texts)]
         return self.budgets.find(np.array(listed, dtype=np.int64)[number_of], {"words": 1}, usual)
+
+
+@dataclass(frozen=True)
+class ByFunction:
+    """What a function of the user's chooses."""
+
+    function: Callable[[Doc], Any]
+    budgets: frozenset[float]
+    keeps_stopwords: bool = False
+
+    @classmethod
+    def of(cls, function: Callable[[Doc], Any]) -> "ByFunction":
+        declared = getattr(function, "budgets", ())
+        return cls(function, frozenset(_check_budget("budgets", epsilon) for epsilon in declared))
+
+    def list_budgets(self, usual: float) -> set[float]:
+        return {usual, *self.budgets}
+
+    def find_budgets(self, doc: Doc, usual: float) -> Floats:
+        values = self.function(doc)
+        if not isinstance(values, (list, tuple, np.ndarray)):
+            raise SettingError(f"sensitive: expected a list or an array; found {type(values).__name__}")
+        if len(values) != len(doc):
+            raise SettingError(f"sensitive: expected a value for each of {len(doc):,} tokens; found {len(values):,}")
+        found = np.array([_read_value(value, usual) for value in values], dtype=np.float64)
+        if undeclared := set(found.tolist()) - self.list_budgets(usual) - {KEPT}:
+            raise SettingError(
+                f"sensitive: an epsilon of {min(undeclared):g} is not among the budgets that the choice declares; list "
+                "every one in its attribute `budgets`"
+            )
+        return found
 
 
 def choose_all() -> AllTokens:
@@ -137,7 +172,7 @@ def choose_all_but_stopwords() -> AllTokens:
 def choose_entities(labels: Named, others: Number | None = None) -> ByAttribute:
     """Tokens of entities. labels: a list, or an epsilon for each. others: the epsilon of other tokens, or they stay."""
     budgets = Budgets.check("labels", labels, others)
-    return ByAttribute(ENT_TYPE, {label: get_string_id(label) for label in budgets.named}, budgets)
+    return ByAttribute(ENT_TYPE, "ENT_IOB", {label: get_string_id(label) for label in budgets.named}, budgets)
 
 
 def choose_parts_of_speech(tags: Named, others: Number | None = None) -> ByAttribute:
@@ -147,13 +182,13 @@ def choose_parts_of_speech(tags: Named, others: Number | None = None) -> ByAttri
         if not tag or tag not in IDS:
             known = ", ".join(sorted(name for name in IDS if name))
             raise SettingError(f"sensitive: tags must be universal parts of speech ({known}); found {tag!r}")
-    return ByAttribute(POS, {tag: IDS[tag] for tag in budgets.named}, budgets)
+    return ByAttribute(POS, "POS", {tag: IDS[tag] for tag in budgets.named}, budgets)
 
 
 def choose_tags(tags: Named, others: Number | None = None) -> ByAttribute:
     """Tokens by fine-grained tag (`token.tag_`: NNP, CD, ...); tags and others as for entities."""
     budgets = Budgets.check("tags", tags, others)
-    return ByAttribute(TAG, {tag: get_string_id(tag) for tag in budgets.named}, budgets)
+    return ByAttribute(TAG, "TAG", {tag: get_string_id(tag) for tag in budgets.named}, budgets)
 
 
 def choose_words(
@@ -165,12 +200,32 @@ def choose_words(
     """Tokens on a list, or in a file with one a line, in whatever case; epsilon: theirs; others: as for entities."""
     if (words is None) == (path is None):
         raise SettingError("sensitive: give either words, a list, or path, a file with one a line")
-    listed = frozenset(map(fold_word, words if words is not None else _read_words(str(path))))
-    if not listed:
+    given = [word.strip() for word in (words if words is not None else _read_words(str(path)))]
+    if not given:
         raise SettingError("sensitive: words must name at least one; found none")
+    wrong = [place for place, is_word in enumerate(are_words(given), start=1) if not is_word]
+    if wrong:
+        raise SettingError(
+            f"sensitive: words must each be one word, and number {wrong[0]} is none; for phrases put an entity_ruler "
+            "before custext and choose by its labels"
+        )
+    listed = frozenset(map(fold_word, given))
     if epsilon is None:
         return ByWord(listed, Budgets.check("words", ["words"], others))
     return ByWord(listed, Budgets.check("epsilon", {"words": epsilon}, others))
+
+
+def _read_value(value: Any, usual: float) -> float:
+    """A flag or an epsilon; whole numbers 0 and 1 are flags, as in spaCy's arrays."""
+    if value is None:
+        return KEPT
+    if isinstance(value, (bool, np.bool_)) or (isinstance(value, (int, np.integer)) and value in (0, 1)):
+        return usual if value else KEPT
+    if isinstance(value, (float, np.floating)):
+        return float(value)
+    raise SettingError(
+        f"sensitive: expected True, False or an epsilon such as 2.0 for each token; found {type(value).__name__}"
+    )
 
 
 def _read_words(path: str) -> list[str]:
@@ -182,6 +237,8 @@ def _read_words(path: str) -> list[str]:
 
 
 def _check_budget(key: str, epsilon: float) -> float:
+    if isinstance(epsilon, bool) or not isinstance(epsilon, (int, float)):
+        raise SettingError(f"sensitive: {key}: an epsilon must be a number; found {type(epsilon).__name__}")
     try:
         return check_epsilon(epsilon)
     except SettingError as error:

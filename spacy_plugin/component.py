@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -10,11 +10,11 @@ from spacy.tokens import Doc
 from spacy.util import minibatch, raise_error
 
 from custext_sql import Policy, Sanitizer
-from custext_sql.errors import DatabaseError, KeyFileError, MappingError, SettingError
+from custext_sql.errors import CusTextError, DatabaseError, KeyFileError, MappingError, SettingError
 from custext_sql.mechanism import check_epsilon
 from custext_sql.receipt import Guarantee, Tally
-from spacy_plugin.attributes import Sanitized, check_attributes
-from spacy_plugin.choices import KEPT, AllTokens, Choice
+from spacy_plugin.attributes import Sanitized, check_attributes, is_sanitized
+from spacy_plugin.choices import KEPT, AllTokens, ByFunction, Choice
 from spacy_plugin.documents import CARRIED, DocBatch, write_doc
 
 Floats = npt.NDArray[np.float64]
@@ -47,7 +47,7 @@ class CusText:
         calibration: str | None = None,
         key_file: str | None = None,
         output: str = "annotate",
-        sensitive: Choice | None = None,
+        sensitive: Any = None,
         carry: Sequence[str] = (),
     ) -> None:
         check_attributes()
@@ -57,7 +57,7 @@ class CusText:
         if self.carry and output != "replace":
             raise SettingError('carry: what a new Doc takes over; there is one only with output = "replace"')
         self.sensitive = _check_choice(sensitive)
-        if getattr(self.sensitive, "keeps_stopwords", False):
+        if self.sensitive.keeps_stopwords:
             if plus is False:
                 raise SettingError("plus is false, but the choice `sensitive` keeps stopwords; leave one of them out")
             plus = True
@@ -121,26 +121,30 @@ class CusText:
     def _check_settings(self) -> None:
         """Find out now what would be wrong later."""
         key = self.sanitizer.key
+        if self._epsilon is not None and self._epsilon not in self.sensitive.list_budgets(self.epsilon):
+            raise SettingError(
+                f"epsilon: no token would be drawn at {self._epsilon:g}, since `sensitive` has an epsilon for each "
+                "name; leave it out, or give it as `others` of the choice"
+            )
         if key is not None:
-            for epsilon in self._list_budgets():
+            for epsilon in self.sensitive.list_budgets(self.epsilon):
                 key.check_setting("eps", epsilon)
             if self._plus is not None:
                 key.check_setting("plus", self._plus)
 
-    def _list_budgets(self) -> set[float]:
-        """Those known beforehand."""
-        listed = getattr(self.sensitive, "list_budgets", None)
-        return {self.epsilon} if listed is None else listed(self.epsilon)
-
     def _sanitize(self, docs: Sequence[Doc]) -> list[Doc]:
+        if any(is_sanitized(doc) for doc in docs):
+            raise CusTextError(
+                "this Doc was sanitized already; once more would be another release, of which its receipt would not "
+                "tell: use one custext component, with a budget for each label"
+            )
         tokens = DocBatch(docs)
         budgets = self._find_budgets(docs)
         punctuation = tokens.find_punctuation()
         sensitive = None
         if budgets.min(initial=np.inf) == KEPT or punctuation.any():
             sensitive = (budgets != KEPT) & ~punctuation
-        in_use = self._list_budgets() if hasattr(self.sensitive, "list_budgets") else set(budgets.tolist()) - {KEPT}
-        in_use = in_use or {self.epsilon}
+        in_use = self.sensitive.list_budgets(self.epsilon)
         budgets[budgets == KEPT] = max(in_use)  # drawn, and not used
         result = self.sanitizer.sanitize_tokens(
             tokens.batch, budgets, self._plus, sensitive=sensitive, records=self._find_records(docs)
@@ -177,10 +181,7 @@ class CusText:
 
     def _find_budgets(self, docs: Sequence[Doc]) -> Floats:
         """The epsilon of each token, 0 for those that stay."""
-        find = getattr(self.sensitive, "find_budgets", None)
-        if find is not None:
-            return np.concatenate([find(doc, self.epsilon) for doc in docs])
-        return np.concatenate([_read_choice(self.sensitive(doc), len(doc), self.epsilon) for doc in docs])
+        return np.concatenate([self.sensitive.find_budgets(doc, self.epsilon) for doc in docs])
 
     def _find_records(self, docs: Sequence[Doc]) -> list[str] | None:
         key = self.sanitizer.key
@@ -214,11 +215,13 @@ def _check_one_of(key: str, value: object, choices: Sequence[str]) -> str:
     return str(value)
 
 
-def _check_choice(sensitive: Any) -> Any:
+def _check_choice(sensitive: Any) -> Choice:
     if sensitive is None:
         return AllTokens()
-    if callable(sensitive) or hasattr(sensitive, "find_budgets"):
-        return sensitive
+    if hasattr(sensitive, "find_budgets"):
+        return cast(Choice, sensitive)
+    if callable(sensitive):
+        return ByFunction.of(sensitive)
     raise SettingError(
         'sensitive must be a registered choice, as in {"@misc": "custext.entities.v1", "labels": ["PERSON"]}; '
         f"found {type(sensitive).__name__}"
@@ -230,26 +233,3 @@ def _make_policy(parts: dict[str, str]) -> Policy:
         return Policy(**parts)
     except TypeError:
         raise SettingError(f"policy has the parts unknown, numbers and case; found {', '.join(parts)}") from None
-
-
-def _read_choice(values: Any, tokens: int, usual: float) -> Floats:
-    """What a function of the user's gave, as an epsilon for each token."""
-    if len(values) != tokens:
-        raise SettingError(f"sensitive: expected a value for each of {tokens:,} tokens; found {len(values):,}")
-    budgets = np.array([_read_value(value, usual) for value in values], dtype=np.float64)
-    for epsilon in np.unique(budgets).tolist():
-        if epsilon != KEPT:
-            check_epsilon(epsilon)
-    return budgets
-
-
-def _read_value(value: Any, usual: float) -> float:
-    if value is None or value is False or value is np.False_:
-        return KEPT
-    if value is True or value is np.True_:
-        return usual
-    if isinstance(value, (int, float, np.integer, np.floating)):
-        return float(value)
-    raise SettingError(
-        f"sensitive: expected True, False, None or an epsilon for each token; found {type(value).__name__}"
-    )

@@ -1,12 +1,13 @@
 """Docs to columns of tokens, and back to new Docs."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 from spacy.attrs import DEP, ENT_ID, ENT_IOB, ENT_KB_ID, ENT_TYPE, HEAD, LEMMA, MORPH, ORTH, POS, SENT_START, SPACY, TAG
-from spacy.tokens import Doc
+from spacy.tokens import Doc, Span
 
 from custext_sql.encoded_text import join_texts
 from custext_sql.token_batch import TokenBatch
@@ -74,18 +75,38 @@ class DocBatch:
 def write_doc(doc: Doc, words: Sequence[str], spaces: Flags, carry: Sequence[str]) -> Doc:
     """A new Doc with these words in place of the original ones, sentence starts, entity labels, and what is carried."""
     new = Doc(doc.vocab, words=list(words), spaces=spaces.tolist())
-    attributes = [ENT_IOB, ENT_TYPE, *(() if "dep" in carry else (SENT_START,))]  # a parse has its own sentences
+    has_parse = "dep" in carry and doc.has_annotation("DEP")
+    attributes = [ENT_IOB, ENT_TYPE, *(() if has_parse else (SENT_START,))]  # a parse has its own sentences
     for name in carry:
-        attributes += _TOKEN_ATTRIBUTES.get(name, ())
+        attributes += _TOKEN_ATTRIBUTES.get(name, ()) if name != "dep" or has_parse else ()
     if len(doc):
         new.from_array(attributes, doc.to_array(attributes))  # type: ignore[arg-type]
     if "cats" in carry:
         new.cats = dict(doc.cats)
     if "spans" in carry:
-        new.spans.from_bytes(doc.spans.to_bytes())
+        for key, group in doc.spans.items():
+            new.spans[key] = [
+                Span(new, span.start, span.end, span.label, span.kb_id, span_id=span.id) for span in group
+            ]
     if "tensor" in carry:
         new.tensor = doc.tensor
     if "user_data" in carry:
-        new.user_data.update(doc.user_data)
+        new.user_data.update(_move_user_data(doc, new))
     new._context = doc._context  # what `nlp.pipe(..., as_tuples=True)` hands on
     return new
+
+
+def _move_user_data(doc: Doc, new: Doc) -> dict[Any, Any]:
+    """User data for a Doc with as many tokens; spaCy keys those of tokens and spans by where these begin and end."""
+    starts = {token.idx: new[token.i].idx for token in doc}
+    ends = {token.idx + len(token): new[token.i].idx + len(new[token.i]) for token in doc}
+    moved: dict[Any, Any] = {}
+    for key, value in doc.user_data.items():
+        if not (isinstance(key, tuple) and len(key) == 4 and key[0] == "._."):
+            moved[key] = value
+            continue
+        kind, name, start, end = key
+        if (start is None or start in starts) and (end is None or end in ends):
+            at = None if start is None else starts[start]
+            moved[kind, name, at, None if end is None else ends[end]] = value
+    return moved

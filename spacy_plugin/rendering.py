@@ -4,8 +4,11 @@ from collections.abc import Iterable
 
 from spacy.tokens import Doc
 
+from custext_sql import Receipt
 from custext_sql.errors import CusTextError
-from custext_sql.highlighting import Piece, write_page
+from custext_sql.highlighting import write_page
+from custext_sql.replacement import Piece
+from spacy_plugin.attributes import KINDS
 
 
 def render(docs: Doc | Iterable[Doc], *, title: str = "Before and after") -> str:
@@ -14,7 +17,12 @@ def render(docs: Doc | Iterable[Doc], *, title: str = "Before and after") -> str
     It shows the original words: it is for the eyes of those who may read them.
     """
     several = [docs] if isinstance(docs, Doc) else list(docs)
-    return write_page([_read_pieces(doc) for doc in several], title=title, unit="tokens")
+    pieces = [_read_pieces(doc) for doc in several]
+    return write_page(pieces, title=title, remarks=[_count(doc._.custext_receipt) for doc in several])
+
+
+def _count(receipt: Receipt) -> str:
+    return f"{receipt.words:,} words, {receipt.sampled:,} drawn; {receipt.characters_in_clear:,} characters in clear"
 
 
 def _read_pieces(doc: Doc) -> list[Piece]:
@@ -23,7 +31,7 @@ def _read_pieces(doc: Doc) -> list[Piece]:
     pieces = []
     for token in doc:
         has_word = token._.custext_kind != "kept" or any(character.isalnum() for character in token.text)
-        pieces.append(Piece(token.text, token._.custext, token._.custext_kind if has_word else ""))
+        pieces.append(Piece(token.text, token._.custext, KINDS.index(token._.custext_kind) if has_word else None))
         if token.whitespace_:
             pieces.append(Piece(token.whitespace_, token.whitespace_))
     return pieces

@@ -13,8 +13,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from custext_sql.cli import main
-from custext_sql.errors import QueryError
-from custext_sql.queries import open_data, write_result
+from custext_sql.errors import CusTextError, QueryError
+from custext_sql.releases import release_query
 
 
 def run(*arguments: object) -> Result:
@@ -143,8 +143,8 @@ def test_what_cannot_be_written_is_said_before_anything_runs(mapped_db: Path, tm
         ("out.txt", "cannot tell the format of .*out.txt; its name must end in .parquet, .csv, .json"),
         ("no/out.csv", "there is no folder .*no"),
     ):
-        with open_data(mapped_db) as connection, pytest.raises(QueryError, match=message):
-            write_result(connection, "SELECT error('ran')", tmp_path / output)
+        with pytest.raises(CusTextError, match=message):
+            release_query("SELECT error('ran')", tmp_path / output, mapped_db, None, "<query>")
 
 
 def test_a_failing_query_leaves_the_old_output(mapped_db: Path, tmp_path: Path) -> None:
@@ -180,10 +180,10 @@ def test_a_file_that_is_no_data_is_refused(mapped_db: Path, tmp_path: Path) -> N
 def test_progress_is_told(mapped_db: Path, tmp_path: Path) -> None:
     told: list[float] = []
     query = "SELECT custext_sanitize('alice bob', 1.0, true) AS t FROM range(2000000)"
-    with open_data(mapped_db) as connection:
-        assert write_result(connection, query, tmp_path / "out.parquet", progress=told.append) == 2_000_000
-        with pytest.raises(QueryError, match="eps must lie between"):
-            write_result(connection, query.replace("1.0", "0"), tmp_path / "other.parquet", progress=told.append)
+    output = tmp_path / "out.parquet"
+    assert release_query(query, output, mapped_db, None, "<query>", progress=told.append) == (2_000_000, None)
+    with pytest.raises(QueryError, match="eps must lie between"):
+        release_query(query.replace("1.0", "0"), tmp_path / "other.parquet", mapped_db, None, "q", progress=told.append)
     assert told
     assert all(0.0 <= share <= 1.0 for share in told)
 

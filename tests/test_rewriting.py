@@ -39,6 +39,6 @@ def test_only_words_change(rows: list[tuple[list[tuple[str, tuple[str, str | Non
     rewriting.add(*join_texts(["not", "used"]))
     first = rewriting.add(*join_texts(written))
     rewriting.replace(np.array(replaced, dtype=np.int64), first + np.arange(len(replaced)))
-    content, bounds = rewriting.write(offsets)
+    content, bounds, _ = rewriting.write(offsets)
     assert [content[start:end].tobytes().decode() for start, end in pairwise(bounds.tolist())] == new
     assert np.flatnonzero(~rewriting.find_kept()).tolist() == replaced

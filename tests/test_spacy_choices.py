@@ -2,7 +2,7 @@
 
 import math
 import pickle
-from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -134,33 +134,64 @@ def test_the_union_is_verified_in_integers(mapped_db: Path) -> None:
     assert not verify_union(mapping.sizes, [low, broken], 100.0).holds[0]
 
 
+@dataclass(frozen=True)
+class LongWords:
+    """A choice as a user may write it."""
+
+    at_least: int
+    budgets: tuple[float, ...] = (2.5,)
+
+    def __call__(self, doc: Doc) -> list[bool | float | None]:
+        return [2.5 if token.text == "Boston" else len(token) >= self.at_least or None for token in doc]
+
+
 def test_a_function_of_the_users_may_choose(starter_db: Path) -> None:
-    def make_choice(at_least: int) -> Any:
-        def choose(doc: Doc) -> Sequence[Any]:
-            return [2.5 if token.text == "Boston" else len(token) >= at_least or None for token in doc]
-
-        return choose
-
-    registry.misc.register("test.long_words.v1", func=make_choice)
-    choice = {"@misc": "test.long_words.v1", "at_least": 5}
-    doc = make_pipeline(starter_db, choice, epsilon=0.5)(TEXT)
+    registry.misc.register("test.long_words.v1", func=LongWords)
+    nlp = make_pipeline(starter_db, {"@misc": "test.long_words.v1", "at_least": 5}, epsilon=0.5)
+    doc = nlp(TEXT)
     assert sampled(doc) == ["doctor", "Alice", "Zzyzxa", "Boston", "yesterday"]
     assert doc._.custext_receipt.budgets == (0.5, 2.5)
-    arrays = make_pipeline(starter_db, {"@misc": "test.long_words.v1", "at_least": 100})(TEXT)
-    assert sampled(arrays) == ["Boston"]
+    assert nlp("a")._.custext_receipt.budgets == (0.5, 2.5)  # whatever occurs
+    assert sampled(pickle.loads(pickle.dumps(nlp))(TEXT)) == sampled(doc)
+    registry.misc.register("test.flags.v1", func=lambda: lambda doc: doc.to_array("IS_TITLE"))
+    flagged = make_pipeline(starter_db, {"@misc": "test.flags.v1"}, epsilon=0.25)(TEXT)
+    assert sampled(flagged) == ["The", "Alice", "Zzyzxa", "Boston"]
+    assert flagged._.custext_receipt.budgets == (0.25,)
 
 
 @pytest.mark.parametrize(
     ("values", "message"),
-    [([True], "a value for each of 9 tokens; found 1"), (["x"] * 9, "found str"), ([1000.0] * 9, "between 0.001")],
+    [
+        ([True], "a value for each of 9 tokens; found 1"),
+        (["x"] * 9, "found str"),
+        ([2] * 9, "such as 2.0"),
+        ([2.0] * 9, "an epsilon of 2 is not among the budgets"),
+        ([float("nan")] * 9, "is not among the budgets"),
+        ({1: True}, "expected a list or an array; found dict"),
+        (None, "found NoneType"),
+    ],
 )
-def test_a_function_that_goes_wrong_is_refused(starter_db: Path, values: list[Any], message: str) -> None:
+def test_a_function_that_goes_wrong_is_refused(starter_db: Path, values: Any, message: str) -> None:
     registry.misc.register("test.wrong.v1", func=lambda: lambda doc: values)
-    with pytest.raises(CusTextError, match=message):
+    with pytest.raises(CusTextError, match=f"sensitive: .*{message}"):
         make_pipeline(starter_db, {"@misc": "test.wrong.v1"})(TEXT)
 
 
-def test_entities_that_nobody_looked_for_are_an_error(starter_db: Path) -> None:
+def test_listed_words_are_found_within_tokens(starter_db: Path) -> None:
+    choice = {"@misc": "custext.words.v1", "words": ["alice", "o'brien", "bob"]}
+    doc = make_pipeline(starter_db, choice)("Mail alice@corp.com, #Alice; www.bob.org and o'brien bobby")
+    chosen = [token.text for token in doc if token._.custext_kind != "kept"]
+    assert chosen == ["alice@corp.com", "Alice", "www.bob.org", "o'brien"]
+
+
+def test_an_epsilon_that_nothing_would_use_is_refused(starter_db: Path) -> None:
+    """`PERSON 0.5, everything else 3` is said with `others`."""
+    choice = {"@misc": "custext.entities.v1", "labels": {"PERSON": 0.5}}
+    with pytest.raises(CusTextError, match="epsilon: no token would be drawn at 3"):
+        make_pipeline(starter_db, choice, epsilon=3.0)
+
+
+def test_what_nobody_looked_for_is_an_error(starter_db: Path) -> None:
     """Else every word would pass in clear because a component is missing."""
     nlp = spacy.blank("en")
     sensitive = {"@misc": "custext.entities.v1", "labels": ["PERSON"]}
@@ -168,6 +199,11 @@ def test_entities_that_nobody_looked_for_are_an_error(starter_db: Path) -> None:
     with pytest.raises(CusTextError, match="must come before custext"):
         nlp(TEXT)
     assert nlp("")._.custext == ""
+    for name, tags in (("custext.parts_of_speech.v1", ["NOUN"]), ("custext.tags.v1", ["NN"])):
+        other = spacy.blank("en")
+        other.add_pipe("custext", config={"database": str(starter_db), "sensitive": {"@misc": name, "tags": tags}})
+        with pytest.raises(CusTextError, match="must come before custext"):
+            other(TEXT)
     nothing_found = make_pipeline(starter_db, sensitive)("The doctor left.")
     assert nothing_found._.custext == "The doctor left." and nothing_found._.custext_receipt.kept == 3
 

@@ -120,8 +120,20 @@ def test_tokens_changed_afterwards_are_noticed(starter_db: Path) -> None:
     doc = make_pipeline(starter_db)("The doctor said so.")
     with doc.retokenize() as retokenizer:
         retokenizer.merge(doc[0:2])
-    with pytest.raises(CusTextError, match="this Doc has 4 tokens and was sanitized with 5"):
-        doc[0]._.custext  # noqa: B018
+    with doc.retokenize() as retokenizer:
+        retokenizer.split(doc[1], ["sa", "id"], heads=[(doc[1], 1), doc[0]])  # as many tokens as before
+    for owner, name in ((doc[0], "custext"), (doc[1], "custext_kind"), (doc, "custext")):
+        with pytest.raises(CusTextError, match="the tokens of this Doc are not those that were sanitized"):
+            getattr(owner._, name)
+
+
+def test_a_doc_is_sanitized_once(starter_db: Path) -> None:
+    """A second release would not be on the receipt."""
+    for output in ("annotate", "replace"):
+        nlp = make_pipeline(starter_db, output=output)
+        doc = nlp("The doctor said so.")
+        with pytest.raises(CusTextError, match="this Doc was sanitized already"):
+            nlp(doc)
 
 
 def test_underscores_are_punctuation_to_spacy_and_stay(starter_db: Path) -> None:
@@ -255,6 +267,10 @@ def test_a_key_needs_a_record_and_its_own_settings(starter_db: Path, tmp_path: P
         ({"sensitive": "entities"}, "sensitive"),
         ({"sensitive": {"@misc": "custext.entities.v1"}}, "labels"),
         ({"sensitive": {"@misc": "custext.entities.v1", "labels": []}}, "labels"),
+        ({"sensitive": {"@misc": "custext.entities.v1", "labels": [""]}}, "labels"),
+        ({"sensitive": {"@misc": "custext.entities.v1", "labels": {"PERSON": "0.5"}}}, "labels"),
+        ({"sensitive": {"@misc": "custext.words.v1", "words": ["alice", "New York"]}}, "number 2"),
+        ({"sensitive": {"@misc": "custext.words.v1", "words": [" "]}}, "number 1"),
         ({"sensitive": {"@misc": "custext.entities.v1", "labels": {"PERSON": 0}}}, "PERSON"),
         ({"sensitive": {"@misc": "custext.entities.v1", "labels": ["PERSON"], "others": 1000}}, "others"),
         ({"sensitive": {"@misc": "custext.parts_of_speech.v1", "tags": ["NAME"]}}, "tags"),

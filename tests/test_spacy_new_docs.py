@@ -9,7 +9,7 @@ import pytest
 import spacy
 from spacy.language import Language
 from spacy.strings import get_string_id
-from spacy.tokens import Doc, DocBin, Span
+from spacy.tokens import Doc, DocBin, Span, Token
 
 from custext_sql import CusTextError
 from spacy_plugin.documents import CARRIED
@@ -119,6 +119,30 @@ def test_what_is_carried_is_what_was_named(starter_db: Path, item: str) -> None:
     }
     assert present == {name: name == item and name not in ("pos", "tag", "morph") for name in present}
     assert [entity.label_ for entity in doc.ents] == ["PERSON"]
+
+
+def test_carried_data_of_tokens_and_spans_moves_with_them(starter_db: Path) -> None:
+    @Language.component("number_tokens")
+    def number_tokens(doc: Doc) -> Doc:
+        for token in doc:
+            token._.test_number = token.i
+        doc[0:2]._.test_span = "first two"
+        doc.spans["pair"] = [doc[1:3]]
+        return doc
+
+    Token.set_extension("test_number", default=None, force=True)
+    Span.set_extension("test_span", default=None, force=True)
+    nlp = spacy.blank("en")
+    nlp.add_pipe("number_tokens")
+    config = {"database": str(starter_db), "output": "replace", "carry": ["user_data", "spans", "dep"], "epsilon": 0.01}
+    nlp.add_pipe("sentencizer")
+    nlp.add_pipe("custext", config=config)
+    for doc in nlp.pipe(["The doctor met Alice in Boston yesterday. It rained."] * 50):
+        assert [token._.test_number for token in doc] == list(range(len(doc)))
+        assert doc[0:2]._.test_span == "first two"
+        [span] = doc.spans["pair"]
+        assert doc.text[span.start_char : span.end_char] == span.text == doc[1:3].text
+        assert len(list(doc.sents)) == 2
 
 
 def test_parts_of_speech_are_carried(starter_db: Path) -> None:

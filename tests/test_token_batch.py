@@ -84,8 +84,9 @@ def test_each_token_is_looked_at_alone(sanitizer: Sanitizer) -> None:
 
 
 def test_an_ending_belongs_to_its_own_document(sanitizer: Sanitizer) -> None:
-    result = sanitizer.sanitize_tokens(make_batch([["alice"], ["'s"], ["do"], ["n't"]]), 1.0, False)
-    assert result.kinds.tolist() == [SAMPLED, SAMPLED, SAMPLED, SAMPLED]
+    result = sanitizer.sanitize_tokens(make_batch([["alice"], ["'s"], ["do"], ["n't"], ["bob", "n's-n"]]), 1.0, False)
+    assert result.kinds.tolist() == [SAMPLED] * 6  # n's-n is more than an ending
+    assert result.counts.by_kind[4, SAMPLED] == 3
 
 
 def test_what_is_not_sensitive_stays_and_is_counted(sanitizer: Sanitizer) -> None:

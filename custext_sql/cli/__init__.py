@@ -9,13 +9,30 @@ from typing import Any
 
 import click
 
-from custext_sql.cli import audit, drop, info, inspect, keygen, load, map, sanitize, sql, stopwords, upgrade, use
+from custext_sql.cli import (
+    audit,
+    diff,
+    drop,
+    info,
+    inspect,
+    keygen,
+    ledger,
+    load,
+    map,
+    sanitize,
+    sql,
+    stopwords,
+    upgrade,
+    use,
+)
 from custext_sql.cli.output import name_database
 from custext_sql.errors import CusTextError
 
 _COMMANDS = (
     sanitize.sanitize_command,
+    diff.diff_command,
     sql.sql_command,
+    ledger.ledger_command,
     load.load_command,
     map.map_command,
     inspect.inspect_command,

@@ -15,6 +15,7 @@ _SHOWN = 100  # rows of a table that people read
 @click.option("--data", metavar="FILE", help="A DuckDB file whose tables the query reads; it is not changed.")
 @click.option("--output", metavar="FILE", help="Write the result: a name in .parquet, .csv or .json.")
 @click.option("--force", is_flag=True, help="Replace an existing output.")
+@click.option("--dataset", metavar="NAME", help="With --output: what the ledger calls the data.  [default: <query>]")
 @policy_option
 @calibration_option
 @mapping_option
@@ -27,6 +28,7 @@ def sql_command(
     data: str | None,
     output: str | None,
     force: bool,
+    dataset: str | None,
     policy: str | None,
     calibration: str | None,
     mapping: str | None,
@@ -44,19 +46,25 @@ def sql_command(
         --data shop.duckdb --output reviews.parquet
       custext sql "FROM custext_distribution('doctor', 1.0)"
     """
-    from custext_sql.queries import fetch_objects, let_threads_alternate, open_data, show, write_result
+    from custext_sql.queries import fetch_objects, let_threads_alternate, open_data, show
+    from custext_sql.releases import release_query
 
     let_threads_alternate()
     settings = {"mapping": mapping, "policy": policy, "calibration": calibration, "key_file": key_file}
+    if output is not None:
+        with progress_bar("sanitizing") as progress:
+            rows, note = release_query(
+                query, Path(output), db, data, dataset or "<query>", force=force, progress=progress, **settings
+            )
+        if note:
+            click.echo(f"Warning: {note}", err=True)
+        if as_json:
+            print_json({"output": output, "rows": rows})
+        else:
+            click.echo(f"{Path(output)}: {rows:,} rows")
+        return
     with open_data(db, data, **settings) as connection:
-        if output is not None:
-            with progress_bar("sanitizing") as progress:
-                rows = write_result(connection, query, output, force=force, progress=progress)
-            if as_json:
-                print_json({"output": output, "rows": rows})
-            else:
-                click.echo(f"{Path(output)}: {rows:,} rows")
-        elif as_json:
+        if as_json:
             print_json(fetch_objects(connection, query))
         elif shown := show(connection, query, _SHOWN):
             cells = [["NULL" if cell is None else cell for cell in row] for row in shown.rows]

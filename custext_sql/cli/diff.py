@@ -1,0 +1,119 @@
+"""custext diff"""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from custext_sql.cli.options import (
+    calibration_option,
+    eps_option,
+    json_option,
+    mapping_option,
+    plus_option,
+    policy_option,
+)
+from custext_sql.cli.output import print_json
+
+if TYPE_CHECKING:
+    from custext_sql.replacement import Piece
+
+_STYLES = ("green", "bright_black", "yellow", "red", "bright_black", "magenta")  # by kind
+
+
+@click.command("diff", short_help="Show rows of a file before and after.")
+@click.argument("input_", metavar="INPUT")
+@click.option("--column", metavar="NAME", help="The column to show; not for lines of text.")
+@click.option("--rows", default=5, show_default=True, type=click.IntRange(1, 1000), help="How many rows, from the top.")
+@eps_option
+@plus_option
+@policy_option
+@calibration_option
+@mapping_option
+@click.option("--html", metavar="FILE", help="Write a self-contained page instead.")
+@click.option("--force", is_flag=True, help="Replace an existing page.")
+@json_option
+@click.pass_obj
+def diff_command(
+    db: str | None,
+    input_: str,
+    column: str | None,
+    rows: int,
+    eps: float,
+    plus: bool,
+    policy: str | None,
+    calibration: str | None,
+    mapping: str | None,
+    html: str | None,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Show the first rows of a file before and after, each word by what became of it, and the share that passes in
+    clear. The texts are those of your data: this is for your eyes, and nothing is entered in the ledger.
+
+    \b
+    Example:
+      custext diff reviews.csv --column body --rows 5 --eps 1 --plus
+      custext diff reviews.csv --column body --html reviews.html
+    """
+    from custext_sql.releases import read_texts
+    from custext_sql.sanitizer import Sanitizer
+
+    sanitizer = Sanitizer.load(db, mapping=mapping, policy=policy, calibration=calibration)
+    compared = sanitizer.compare(read_texts(input_, column, rows), eps, plus)
+    if html is not None:
+        _write_page(Path(html), compared, f"{input_}, eps = {eps:g}", force=force)
+        click.echo(f"{html}: {len(compared):,} rows")
+    elif as_json:
+        print_json([_as_object(pieces) for pieces in compared])
+    else:
+        _print(compared)
+
+
+def _as_object(pieces: "list[Piece]") -> dict[str, object]:
+    from custext_sql.highlighting import LEGEND
+
+    words = [
+        {"before": piece.before, "after": piece.after, "kind": LEGEND[piece.kind][1], "in_clear": piece.in_clear}
+        for piece in pieces
+        if piece.kind is not None
+    ]
+    before, after = ("".join(getattr(piece, side) for piece in pieces) for side in ("before", "after"))
+    return {"before": before, "after": after, "words": words}
+
+
+def _write_page(path: Path, compared: "list[list[Piece]]", title: str, *, force: bool) -> None:
+    from custext_sql.drafts import draft_of
+    from custext_sql.highlighting import write_page
+
+    with draft_of(path, force=force) as draft:
+        note = "The originals are on this page: keep it as you keep the data."
+        draft.path.write_text(write_page(compared, title=title, note=note), encoding="utf-8")
+        draft.publish()
+
+
+def _print(compared: "list[list[Piece]]") -> None:
+    from rich.console import Console
+    from rich.text import Text
+
+    from custext_sql.highlighting import LEGEND
+
+    console = Console(highlight=False, markup=False, emoji=False, width=None if sys.stdout.isatty() else 120)
+    for pieces in compared:
+        for label, side in (("- ", "before"), ("+ ", "after")):
+            line = Text(label, style="bold")
+            for piece in pieces:
+                style = "" if piece.kind is None else _STYLES[piece.kind]
+                line.append(getattr(piece, side), style=f"{style} underline" if piece.in_clear else style)
+            console.print(line)
+        console.print()
+    words = [piece for pieces in compared for piece in pieces if piece.kind is not None]
+    legend = Text()
+    for kind, (label, _) in LEGEND.items():
+        if count := sum(piece.kind == kind for piece in words):
+            legend.append(f"{count:,} {label}", style=_STYLES[kind]).append("   ")
+    console.print(legend)
+    clear = sum(piece.in_clear for piece in words)
+    share = f"{clear / len(words):.0%}" if words else "none"
+    console.print(f"{clear:,} of {len(words):,} words in clear ({share}), underlined")

@@ -1,0 +1,91 @@
+"""custext ledger"""
+
+import csv
+import io
+from dataclasses import asdict, fields
+from pathlib import Path
+
+import click
+
+from custext_sql.cli.options import json_option
+from custext_sql.cli.output import print_json, print_table
+
+
+@click.command("ledger", short_help="Show what was released, and what it spent.")
+@click.option("--dataset", metavar="NAME", help="Only releases of this dataset.")
+@click.option("--export", metavar="FILE", help="Write every column of every release: a name in .csv or .json.")
+@click.option("--force", is_flag=True, help="Replace an existing file.")
+@json_option
+@click.pass_obj
+def ledger_command(db: str | None, dataset: str | None, export: str | None, force: bool, as_json: bool) -> None:
+    """Show every release, and the total eps of each dataset: what all its releases spent on the row on which each spent
+    most. Fresh releases add up; those by the same key count once.
+
+    \b
+    Example:
+      custext ledger
+      custext ledger --dataset /data/reviews.csv --export ledger.csv
+    """
+    from custext_sql.ledger import add_up, list_releases
+
+    releases = list_releases(db, dataset=dataset)
+    totals = add_up(releases)
+    if export is not None:
+        _export(Path(export), [asdict(release) for release in releases], force=force)
+        click.echo(f"{export}: {len(releases):,} releases")
+        return
+    if as_json:
+        print_json({"releases": releases, "totals": totals})
+        return
+    if not releases:
+        click.echo("No releases yet.")
+        return
+    print_table(
+        ["when (UTC)", "state", "dataset", "columns", "eps", "draws", "rows", "sampled", "clear", "row eps"],
+        [
+            [
+                f"{release.started_at:%Y-%m-%d %H:%M}",
+                release.state,
+                release.dataset,
+                release.text_columns,
+                _shown(release.eps),
+                release.draws if release.key_id is None else f"key {release.key_id[:6]}",
+                _shown(release.row_count),
+                _shown(release.sampled),
+                _shown(release.characters_in_clear),
+                _shown(release.largest_row_eps),
+            ]
+            for release in releases
+        ],
+        right=[4, 6, 7, 8, 9],
+    )
+    click.echo()
+    print_table(
+        ["dataset", "releases", "pending", "total eps"],
+        [[total.dataset, str(total.releases), str(total.pending), f"{total.total_eps:g}"] for total in totals],
+        right=[1, 2, 3],
+    )
+
+
+def _shown(value: float | None) -> str:
+    return "" if value is None else f"{value:,}" if isinstance(value, int) else f"{value:g}"
+
+
+def _export(path: Path, rows: list[dict[str, object]], *, force: bool) -> None:
+    from custext_sql.cli.output import to_json
+    from custext_sql.drafts import draft_of
+    from custext_sql.errors import OutputError
+    from custext_sql.ledger import Release
+
+    if path.suffix.lower() not in (".csv", ".json"):
+        raise OutputError(f"cannot tell the format of {path}; its name must end in .csv or .json")
+    text = io.StringIO(newline="")
+    if path.suffix.lower() == ".csv":
+        writer = csv.DictWriter(text, [field.name for field in fields(Release)])
+        writer.writeheader()
+        writer.writerows(rows)
+    else:
+        text.write(to_json(rows) + "\n")
+    with draft_of(path, force=force) as draft:
+        draft.path.write_text(text.getvalue(), encoding="utf-8", newline="")
+        draft.publish()

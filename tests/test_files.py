@@ -1,0 +1,274 @@
+"""Files, folders, streams and tables end to end, by the command line: what comes out, what is refused."""
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from click.testing import CliRunner, Result
+
+from custext_sql import Sanitizer
+from custext_sql.cli import main
+from custext_sql.ledger import list_releases
+
+ROWS = [
+    ("007", 'Alice met Bob; "carol", they said', "2020-01-01T00:00:00Z", "1.50"),
+    ("2", "", "", ""),
+    ("3", "dave\nerin", "x", "0x1"),
+    ("4", "the Zzyzxa 12345", "é", "1e400"),
+]
+MARKER = "Marker81"
+
+
+def run(*arguments: str | Path, input: bytes | None = None) -> Result:
+    return CliRunner().invoke(main, [str(argument) for argument in arguments], input=input)
+
+
+@pytest.fixture
+def db(mapped_db: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("CUSTEXT_DB", str(mapped_db))
+    return mapped_db
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+    return tmp_path / "work"
+
+
+def write_csv(path: Path, delimiter: str = ",") -> None:
+    with duckdb.connect() as connection:
+        connection.execute("CREATE TABLE t (id VARCHAR, body VARCHAR, note VARCHAR, n VARCHAR)")
+        connection.executemany("INSERT INTO t VALUES (?, ?, ?, ?)", [list(row) for row in ROWS])
+        connection.execute(f"COPY t TO '{path}' (FORMAT csv, HEADER, DELIMITER '{delimiter}')")
+
+
+def read_csv(path: Path, delimiter: str = ",") -> list[tuple[Any, ...]]:
+    with duckdb.connect() as connection:
+        return connection.execute(
+            f"FROM read_csv('{path}', all_varchar = true, delim = '{delimiter}', header = true, "
+            "quote = '\"', escape = '\"', allow_quoted_nulls = false)"
+        ).fetchall()
+
+
+def check_texts(before: list[str | None], after: list[str | None], db: Path) -> None:
+    """Separators are the same, and every word of the vocabulary is one of its group."""
+    sanitizer = Sanitizer.load(db)
+    for old, new in zip(before, after, strict=True):
+        if old is None or new is None:
+            assert old == new
+            continue
+        old_words, new_words = _split(old), _split(new)
+        for first, second in zip(old_words, new_words, strict=True):
+            word = first.lower()
+            if word in sanitizer.mapping.index:
+                assert second in sanitizer.distribution(word, 1.0)
+            elif not first.isdigit():
+                assert first == second
+
+
+def _split(text: str) -> list[str]:
+    return "".join(character if character.isalnum() else f" {character} " for character in text).split(" ")
+
+
+@pytest.mark.parametrize(("suffix", "delimiter"), [(".csv", ","), (".csv", ";"), (".tsv", "\t"), (".csv.gz", ",")])
+def test_other_columns_of_csv_come_out_as_they_were(db: Path, folder: Path, suffix: str, delimiter: str) -> None:
+    source, target = folder / f"in{suffix}", folder / f"out{suffix}"
+    write_csv(folder / "plain", delimiter)
+    content = (folder / "plain").read_bytes()
+    source.write_bytes(gzip.compress(content) if suffix.endswith(".gz") else content)
+    assert run("sanitize", source, target, "--column", "body").exit_code == 0
+    if suffix.endswith(".gz"):
+        assert target.read_bytes()[:2] == b"\x1f\x8b"
+    after = read_csv(target, delimiter)
+    assert [(row[0], row[2], row[3]) for row in after] == [(row[0], row[2], row[3]) for row in ROWS]
+    check_texts([row[1] for row in ROWS], [row[1] for row in after], db)
+    header, *rest = (gzip.decompress(target.read_bytes()) if suffix.endswith(".gz") else target.read_bytes()).split(
+        b"\n"
+    )
+    assert header == content.split(b"\n")[0]
+    assert b"1.50" in rest[0] and b"2020-01-01T00:00:00Z" in rest[0]
+
+
+def test_json_lines_keep_their_other_values(db: Path, folder: Path) -> None:
+    objects: list[dict[str, Any]] = [
+        {"id": 12345678901234567890123, "body": "Alice met bob", "when": "2020-01-01T00:00:00Z", "x": {"a": [1, 2.5]}},
+        {"id": 1, "body": None, "when": "soon", "x": None},
+        {"id": 2, "body": "2020-01-01", "when": "10:00", "x": {"a": []}},
+    ]
+    (folder / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in objects))
+    assert run("sanitize", "in.jsonl", "out.jsonl", "--column", "body").exit_code == 0
+    found = [json.loads(line) for line in (folder / "out.jsonl").read_text().splitlines()]
+    assert [{**row, "body": ""} for row in found] == [{**row, "body": ""} for row in objects]
+    check_texts([row["body"] for row in objects], [row["body"] for row in found], db)
+
+
+def test_parquet_keeps_its_types_and_order(db: Path, folder: Path) -> None:
+    with duckdb.connect() as connection:
+        connection.execute(
+            "COPY (SELECT i AS id, CASE WHEN i % 7 = 0 THEN NULL ELSE 'alice bob ' || i END AS body, 'Carol' AS title, "
+            "DATE '2020-01-01' + i::INT AS d, [i, i] AS list, {'a': i} AS s, i::DECIMAL(20, 3) AS n, 'x'::BLOB AS b "
+            "FROM range(50000) r(i)) TO 'in.parquet' (FORMAT parquet)"
+        )
+        result = run("sanitize", "in.parquet", "out.parquet", "--column", "body", "--column", "title", "--json")
+        assert result.exit_code == 0, result.output
+        receipt = json.loads(result.stdout)["receipt"]
+        types = [connection.execute(f"DESCRIBE FROM '{name}.parquet'").fetchall() for name in ("in", "out")]
+        assert types[0] == types[1]
+        same = "SELECT id, d, list, s, n, b FROM '{}.parquet'"
+        assert connection.execute(same.format("in")).fetchall() == connection.execute(same.format("out")).fetchall()
+        [(alike, missing)] = connection.execute(
+            "SELECT count(*) FILTER (regexp_full_match(body, '\\w+ \\w+ \\d+')), count(*) FILTER (body IS NULL) "
+            "FROM 'out.parquet'"
+        ).fetchall()
+    assert (alike, missing) == (50000 - 7143, 7143)
+    assert (receipt["rows"], receipt["sampled"]) == (50000, 2 * (50000 - 7143) + 50000)
+    assert (receipt["largest_row_eps"], receipt["mean_row_eps"]) == (3.0, pytest.approx((3 * 42857 + 7143) / 50000))
+
+
+def test_folders_and_patterns_are_read_as_one(db: Path, folder: Path) -> None:
+    parts = folder / "parts"
+    (parts / "deep").mkdir(parents=True)
+    for number, place in enumerate(("a.csv", "b.csv", "deep/c.csv")):
+        (parts / place).write_text(f"id,body\n{number},alice\n")
+    (parts / ".b.csv.999999999.draft").write_text("id,body\n8,alice\n")  # what a killed run left
+    (parts / ".hidden.csv").write_text("id,body\n9,alice\n")
+    assert run("sanitize", "parts", "all.csv", "--column", "body").exit_code == 0
+    assert [row[0] for row in read_csv(folder / "all.csv")] == ["0", "1", "2"]
+    assert run("sanitize", "parts/*.csv", "some.parquet", "--column", "body").exit_code == 0
+    with duckdb.connect() as connection:
+        assert connection.execute("SELECT id FROM 'some.parquet' ORDER BY id").fetchall() == [(0,), (1,)]
+    assert "no file matches" in run("sanitize", "parts/*.json", "x.csv", "--column", "body").output
+    inside = run("sanitize", "parts", "parts/out.csv", "--column", "body")
+    assert "lies in the input folder parts" in inside.output and not (parts / "out.csv").exists()
+    (parts / "d.jsonl").write_text("{}\n")
+    assert "expected files of one format" in run("sanitize", "parts", "x.csv", "--column", "body").output
+
+
+def test_lines_keep_their_ends(db: Path, folder: Path) -> None:
+    content = b"Alice met Bob\r\nthe carol\n\n  dave\x0b12345\r\nlast"
+    (folder / "in.txt").write_bytes(content)
+    assert run("sanitize", "in.txt", "out.txt").exit_code == 0
+    streamed = run("sanitize", "-", input=content)
+    through = run("sanitize", "in.txt", "-")
+    assert run("sanitize", "in.txt", "out.txt.gz").exit_code == 0
+    for found in (
+        (folder / "out.txt").read_bytes(),
+        streamed.stdout_bytes,
+        through.stdout_bytes,
+        gzip.decompress((folder / "out.txt.gz").read_bytes()),
+    ):
+        check_texts([content.decode()], [found.decode()], db)
+        assert found.count(b"\n") == 4 and found.count(b"\r\n") == 2
+    (folder / "latin.txt").write_bytes(b"alice\nbob\xe9\n")
+    wrong = run("sanitize", "latin.txt", "other.txt")
+    assert "latin.txt, line 2: expected UTF-8" in wrong.output and not (folder / "other.txt").exists()
+
+
+def test_streams_have_formats(db: Path, folder: Path) -> None:
+    done = run("sanitize", "-", "-", "--format", "csv", "--column", "body", input=b"id,body\n01,Alice\n")
+    assert done.stdout.startswith("id,body\n01,") and done.exit_code == 0
+    done = run("sanitize", "-", "-", "--format", "json", "--column", "body", input=b'{"id": 1, "body": "Alice"}\n')
+    assert json.loads(done.stdout)["id"] == 1
+    done = run("sanitize", "-", "out.parquet", "--format", "csv", "--column", "body", input=b"id,body\n1,Alice\n")
+    assert done.stdout == "out.parquet: 1 rows\n"
+    assert [release.dataset for release in list_releases(db)] == ["<stdin>"] * 3
+
+
+def test_tables_become_new_tables(db: Path, folder: Path) -> None:
+    with duckdb.connect("shop.duckdb") as connection:
+        connection.execute("CREATE TABLE reviews AS SELECT i AS id, 'alice bob' AS body FROM range(1000) r(i)")
+    form = ("sanitize", "--data", "shop.duckdb", "--table")
+    assert run(*form, "reviews", "clean", "--column", "body").stdout == "clean: 1,000 rows\n"
+    assert "there is no table review; did you mean reviews?" in run(*form, "review", "x", "--column", "body").output
+    assert "there is a table clean already" in run(*form, "reviews", "clean", "--column", "body").output
+    assert run(*form, "reviews", "clean", "--column", "body", "--force").exit_code == 0
+    assert "there is no DuckDB file" in run(*form[:2], "no.duckdb", "--table", "t", "x", "--column", "b").output
+    with duckdb.connect("shop.duckdb", read_only=True) as connection:
+        tables = connection.execute("SELECT table_name FROM duckdb_tables() ORDER BY 1").fetchall()
+        assert tables == [("clean",), ("reviews",)]
+        [(rows, distinct)] = connection.execute("SELECT count(*), count(DISTINCT body) FROM clean").fetchall()
+    assert rows == 1000 and distinct > 1
+    assert [release.dataset for release in list_releases(db)] == [f"{(folder / 'shop.duckdb').resolve()}:reviews"] * 2
+
+
+def test_what_is_wrong_is_said_and_nothing_is_written(db: Path, folder: Path) -> None:
+    write_csv(folder / "in.csv")
+    (folder / "numbers.csv").write_text("id,body\n1,2\n3,4\n")
+    (folder / "malformed.csv").write_text("id,body\n" + "1,alice\n" * 5 + f"2,{MARKER},{MARKER}\n")
+    (folder / "malformed.jsonl").write_text('{"body": "alice"}\n' * 5 + f'{{"body": {MARKER}\n')
+    (folder / "false.parquet").write_text(MARKER)
+    (folder / "headless.csv").write_text(f"1,{MARKER}\n2,{MARKER}\n")
+    (folder / "taken.csv").write_text("precious")
+    (folder / "strange.bin").write_text("x")
+    before = sorted(path.name for path in folder.iterdir())
+    for arguments, message in (
+        (["in.csv", "out.csv"], "name the columns to sanitize: --column NAME; it has 4, named in its first line"),
+        (["in.csv", "out.csv", "--column", "bdy"], "in.csv: there is no column bdy; did you mean body?"),
+        (["in.csv", "out.csv", "--column", "body", "--column", "BODY"], "a column is named twice"),
+        (["numbers.csv", "out.csv", "--column", "body"], "numbers.csv: column body holds BIGINT, not text"),
+        (["malformed.csv", "out.csv", "--column", "body"], "malformed.csv, line 7: expected 2 columns, found 3"),
+        (["headless.csv", "out.csv", "--column", "name"], "headless.csv: there is no column name; it has 2"),
+        (["malformed.jsonl", "out.jsonl", "--column", "body"], "malformed.jsonl"),
+        (["false.parquet", "out.parquet", "--column", "body"], "false.parquet"),
+        (["in.csv", "taken.csv", "--column", "body"], "taken.csv exists already; --force replaces it"),
+        (["in.csv", "in.csv", "--column", "body", "--force"], "in.csv is the input"),
+        (["in.csv", "no/out.csv", "--column", "body"], "there is no folder no"),
+        (["in.csv", "out.what", "--column", "body"], "its name must end in"),
+        (["in.csv", "out.txt", "--column", "body"], "its name must end in"),
+        (["nothing.csv", "out.csv", "--column", "body"], "nothing.csv: there is no such file"),
+        (["strange.bin", "out.csv", "--column", "body"], "cannot"),
+        (["in.csv"], "The text is the name of a file"),
+        (["in.csv", "out.csv", "--column", "body", "--eps", "0"], "eps must lie between"),
+        (["in.csv", "out.csv", "--column", "body", "--max-row-eps", "-1"], "--max-row-eps must be greater than 0"),
+        (["in.csv", "out.csv", "--column", "body", "--record-column", "id"], "--record-column is for draws from a key"),
+        (["in.csv", "out.csv", "--table", "t"], "--data and --table belong together"),
+        ([], "Expected TEXT, or INPUT and OUTPUT"),
+        (["a", "b", "c"], "Expected TEXT, or INPUT and OUTPUT"),
+    ):
+        result = run("sanitize", *arguments)
+        assert result.exit_code != 0 and message in result.output, (arguments, result.output)
+        assert MARKER not in result.output and "Traceback" not in result.output
+    assert sorted(path.name for path in folder.iterdir()) == before
+    assert (folder / "taken.csv").read_text() == "precious"
+    assert list_releases(db) == []
+
+
+def test_keys_give_the_same_text_each_time(db: Path, folder: Path) -> None:
+    write_csv(folder / "in.csv")
+    assert run("keygen", "k", "--eps", "2").exit_code == 0
+    keyed = ("--column", "body", "--column", "note", "--key-file", "k", "--record-column", "id")
+    assert run("sanitize", "in.csv", "one.csv", *keyed).exit_code == 0
+    assert run("sanitize", "in.csv", "two.csv", *keyed).exit_code == 0
+    assert (folder / "one.csv").read_bytes() == (folder / "two.csv").read_bytes()
+    sanitizer = Sanitizer.load(db, key_file="k")
+    expected = [sanitizer.sanitize(row[1], record=f"body:{row[0]}") for row in ROWS if row[1]]
+    assert [row[1] for row in read_csv(folder / "one.csv") if row[1]] == expected
+    (folder / "twice.csv").write_text("id,body\n1,alice\n1,bob\n2,x\n")
+    (folder / "none.csv").write_text("id,body\n1,alice\n,bob\n")
+    for name, message in (
+        ("twice", "twice.csv: 1 values of column id occur more than once"),
+        ("none", "none.csv: column id is NULL in 1 rows"),
+    ):
+        wrong = run("sanitize", f"{name}.csv", "x.csv", "--column", "body", "--key-file", "k", "--record-column", "id")
+        assert message in wrong.output and not (folder / "x.csv").exists()
+    assert "this key was made for eps = 2" in run("sanitize", "in.csv", "x.csv", *keyed, "--eps", "1").output
+    assert "need a record for each row: --record-column" in run("sanitize", "in.csv", "x.csv", *keyed[:6]).output
+    assert "lines have no ids" in run("sanitize", "alice", "--key-file", "k").output
+
+
+def test_a_run_clears_away_what_a_dead_one_left(db: Path, folder: Path) -> None:
+    write_csv(folder / "in.csv")
+    stale = folder / ".out.csv.999999999.draft"
+    stale.write_text("half")
+    (folder / ".out.csv.999999999.draft.spill").mkdir()
+    alive = folder / ".out.csv.1.draft"
+    other = folder / ".another.csv.999999999.draft"
+    alive.write_text("half")
+    other.write_text("half")
+    assert run("sanitize", "in.csv", "out.csv", "--column", "body").exit_code == 0
+    left = {path.name for path in folder.iterdir() if "draft" in path.name}
+    assert left == {alive.name, other.name}
