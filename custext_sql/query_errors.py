@@ -38,7 +38,9 @@ _JSON = re.compile(
     r" in (line|record/value) (\d+): (?:Failed to cast value to (numerical|boolean|date|timestamp|time)\b)?"
 )
 _PARQUET = re.compile(
-    r"Invalid Input Error: (?:No magic bytes found at end of file|Footer length error in file) '(.+?)'$"
+    r"Invalid Input Error: (?:No magic bytes found at end of file|Footer length error in file|File) '(.+?)'"
+    r"(?: too small to be a Parquet file)?$",
+    re.MULTILINE,
 )
 _CAST_COLUMN = re.compile(r" when casting from source column (\w+)")
 _CAST_TYPE = re.compile(rf" to (?:the destination type )?({_TYPES})\s*$")

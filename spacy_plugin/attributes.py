@@ -49,7 +49,7 @@ class Sanitized:
 
 
 def is_sanitized(doc: Doc) -> bool:
-    return doc.user_data.get(KEY) is not None  # type: ignore[call-overload, no-any-return]
+    return doc.user_data.get(KEY) is not None  # type: ignore[call-overload]
 
 
 def _find(doc: Doc) -> dict[str, Any] | None:
