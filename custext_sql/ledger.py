@@ -56,7 +56,7 @@ class Release:
     def with_counts(self, receipt: Receipt) -> "Release":
         """With what a receipt says."""
         same = {field.name for field in fields(self)} & {field.name for field in fields(receipt)}
-        counts = {name: getattr(receipt, name) for name in same - {"mapping", "fingerprint"}}
+        counts = {name: getattr(receipt, name) for name in same - {"mapping", "fingerprint", "eps"}}
         return replace(self, row_count=receipt.rows, word_count=receipt.words, **counts)
 
 

@@ -1,0 +1,95 @@
+"""Jobs in processes of their own that can be killed at any moment, started quickly: by a fork of one that is ready."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+
+SCRIPT = """
+import json, os, sys, traceback
+import alembic.command, duckdb, pyarrow.compute, sqlalchemy
+import custext_sql
+from custext_sql import Sanitizer, build_mapping, ledger, load_embeddings
+from custext_sql import migrate, queries, releases
+from custext_sql.files import list_files, open_files
+from pathlib import Path
+
+def load(database, source, name):
+    load_embeddings(database, source, name=name)
+
+def map(database, k):
+    build_mapping(database, embedding="big", k=k)
+
+def sanitize(database, source, target):
+    settings = releases.Settings(Sanitizer.load(database), 1.0, True, ["body"])
+    releases.release_to_file(
+        lambda connection: open_files(connection, source, list_files(source)),
+        Path(target), "parquet", settings, database, source, force=True,
+    )
+
+def write_ledger(database, count):
+    settings = dict(dataset="d", text_columns="", mapping="m", fingerprint="f", eps=1.0, plus=True, policy="",
+                    calibration="paper", draws="fresh", key_id=None, largest_row_eps=3.0)
+    for _ in range(count):
+        release = ledger.new_release(**settings)
+        ledger.begin(database, release)
+        ledger.complete(database, release)
+
+print("ready", flush=True)
+for line in sys.stdin:
+    job, *arguments = json.loads(line)
+    child = os.fork()
+    if not child:
+        try:
+            globals()[job](*arguments)
+        except BaseException:
+            traceback.print_exc()
+            os._exit(1)
+        os._exit(0)
+    print(child, flush=True)
+    print(os.waitpid(child, 0)[1], flush=True)
+"""
+
+
+class Jobs:
+    """A process that is ready to do jobs, each in a child of its own."""
+
+    def __enter__(self) -> "Jobs":
+        self._parent = subprocess.Popen(
+            [sys.executable, "-c", SCRIPT], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        assert self._read() == "ready"
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: object, trace: TracebackType | None) -> None:
+        self._parent.communicate()
+
+    def _read(self) -> str:
+        assert self._parent.stdout is not None
+        return self._parent.stdout.readline().strip()
+
+    def _start(self, job: str, *arguments: str | Path | int) -> int:
+        assert self._parent.stdin is not None
+        self._parent.stdin.write(json.dumps([job, *arguments], default=str) + "\n")
+        self._parent.stdin.flush()
+        return int(self._read())
+
+    def time(self, job: str, *arguments: str | Path | int) -> float:
+        """Do a job, and say how many seconds it took."""
+        started = time.monotonic()
+        self._start(job, *arguments)
+        assert self._read() == "0", f"{job} failed"
+        return time.monotonic() - started
+
+    def kill(self, job: str, *arguments: str | Path | int, after: float) -> bool:
+        """Start a job and kill it so many seconds later; whether it was killed before it was done."""
+        child = self._start(job, *arguments)
+        time.sleep(after)
+        with suppress(ProcessLookupError):
+            os.kill(child, signal.SIGKILL)
+        return int(self._read()) == signal.SIGKILL
