@@ -1,0 +1,84 @@
+"""`custext sanitize` from Parquet to Parquet, against the bare SQL function on the same file; memory."""
+
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import duckdb
+
+from custext_sql import Sanitizer, connect
+from custext_sql.files import list_files, open_files
+from custext_sql.queries import let_threads_alternate
+from custext_sql.releases import Settings, release_to_file
+from custext_sql.starter import load_starter
+from tests.benchmarks.measuring import best_time, best_times
+from tests.benchmarks.sanitizing import read_corpora
+
+ROWS = 2_000_000
+LARGE = 10_000_000
+
+
+def main() -> None:
+    let_threads_alternate()
+    texts, _ = read_corpora()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        database = folder / "custext.duckdb"
+        load_starter(database)
+        for rows, file in ((ROWS, "some.parquet"), (LARGE, "large.parquet")):
+            write_texts(folder / file, texts, rows)
+        source = folder / "some.parquet"
+        config = {"memory_limit": "400MB", "threads": 2}
+        with connect(database, config=config) as connection:
+            function = f"SELECT custext_sanitize(text, 1.0, true) AS text FROM '{source}'"
+            copy = f"COPY ({function}) TO '{folder / 'bare.parquet'}' (FORMAT parquet)"
+            seconds = best_times(
+                {
+                    "function": lambda: connection.execute(f"SELECT max(strlen(text)) FROM ({function})").fetchall(),
+                    "copy": lambda: connection.execute(copy).fetchall(),
+                },
+                rounds=2,
+            )
+        seconds["sanitize"] = best_time(lambda: sanitize(database, source, folder / "out.parquet"), runs=2)
+        print(f"\nsanitizing {ROWS:,} sentences, Parquet to Parquet, two threads")
+        print(f"  the SQL function alone            {seconds['function']:6.1f} s")
+        print(f"  the SQL function and COPY         {seconds['copy']:6.1f} s")
+        print(f"  custext sanitize, with a ledger   {seconds['sanitize']:6.1f} s  ", end="")
+        print(f"{seconds['copy'] / seconds['sanitize']:.0%} of the throughput of function and COPY")
+        arguments = [str(database), str(folder / "large.parquet"), str(folder / "large_out.parquet")]
+        subprocess.run([sys.executable, "-m", "tests.benchmarks.files", *arguments], check=True)
+
+
+def write_texts(path: Path, texts: list[str], rows: int) -> None:
+    copies = -(-rows // len(texts))
+    with duckdb.connect(config={"memory_limit": "1GB"}) as writer:
+        writer.execute("CREATE TABLE texts AS SELECT unnest(?) AS text", [texts])
+        query = f"SELECT row_number() OVER () AS id, text FROM range({copies}), texts LIMIT {rows}"
+        writer.execute(f"COPY ({query}) TO '{path}' (FORMAT parquet)")
+
+
+def sanitize(database: Path, source: Path, target: Path) -> int:
+    settings = Settings(Sanitizer.load(database), 1.0, True, ["text"])
+    return release_to_file(
+        lambda connection: open_files(connection, str(source), list_files(str(source))),
+        target,
+        "parquet",
+        settings,
+        database,
+        str(source),
+        force=True,
+    ).rows
+
+
+def measure_memory(database: Path, source: Path, target: Path) -> None:
+    let_threads_alternate()
+    rows: list[int] = []
+    seconds = best_time(lambda: rows.append(sanitize(database, source, target)), runs=1)
+    peak = int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0]) / 1024
+    print(f"\nsanitizing {rows[0]:,} sentences, Parquet to Parquet, with a ledger, two threads")
+    print(f"  {seconds:.0f} s, {peak:.0f} MB of resident memory at most")
+
+
+if __name__ == "__main__":
+    measure_memory(*map(Path, sys.argv[1:]))
