@@ -14,7 +14,7 @@ from custext_sql.cli.options import (
     plus_option,
     policy_option,
 )
-from custext_sql.cli.output import print_json
+from custext_sql.cli.output import print_json, show_control
 
 if TYPE_CHECKING:
     from custext_sql.replacement import Piece
@@ -102,10 +102,10 @@ def _print(compared: "list[list[Piece]]") -> None:
     console = Console(highlight=False, markup=False, emoji=False, width=None if sys.stdout.isatty() else 120)
     for pieces in compared:
         for label, side in (("- ", "before"), ("+ ", "after")):
-            line = Text(label, style="bold")
+            line = Text().append(label, style="bold")
             for piece in pieces:
                 style = "" if piece.kind is None else _STYLES[piece.kind]
-                line.append(getattr(piece, side), style=f"{style} underline" if piece.in_clear else style)
+                line.append(show_control(getattr(piece, side)), style=f"{style} underline" if piece.in_clear else style)
             console.print(line)
         console.print()
     words = [piece for pieces in compared for piece in pieces if piece.kind is not None]

@@ -44,8 +44,13 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, right:
     for index, column in enumerate(columns):
         table.add_column(column, justify="right" if index in right else "left", overflow="fold")
     for row in rows:
-        table.add_row(*(_CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", cell) for cell in row))
+        table.add_row(*map(show_control, row))
     Console(highlight=False, markup=False, emoji=False, width=None if sys.stdout.isatty() else 120).print(table)
+
+
+def show_control(text: str) -> str:
+    """A text with codes in place of what a terminal would obey."""
+    return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
 
 
 @contextmanager
