@@ -173,11 +173,17 @@ def fetch(
         finally:
             done.set()
 
+    if progress is not None:
+        connection.execute(
+            "SET enable_progress_bar = true; SET enable_progress_bar_print = false"
+        )  # else it keeps none
+    share = 0.0
     threading.Thread(target=work).start()
     try:
         while not done.wait(_TICK):
             if progress is not None:
-                progress(max(0.0, connection.query_progress()) / 100.0)
+                share = max(share, connection.query_progress() / 100.0)  # -1 where it does not know
+                progress(min(share, 1.0))
     except BaseException:
         while not done.wait(_TICK):  # an interrupt that comes before the query has begun is forgotten
             connection.interrupt()

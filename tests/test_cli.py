@@ -149,7 +149,7 @@ def test_sanitize_passes_lines_through(starter_db: Path) -> None:
 def test_sanitize_refuses_the_name_of_a_file(starter_db: Path, glove_file: Path) -> None:
     result = run("--db", starter_db, "sanitize", glove_file)
     assert result.exit_code == 2
-    assert "custext sanitize - < FILE" in result.output
+    assert f"custext sanitize {glove_file} OUTPUT --column NAME" in result.output
 
 
 def test_a_terminal_that_shows_ascii_only_gets_no_traceback(starter_db: Path) -> None:

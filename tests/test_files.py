@@ -2,6 +2,10 @@
 
 import gzip
 import json
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -272,3 +276,26 @@ def test_a_run_clears_away_what_a_dead_one_left(db: Path, folder: Path) -> None:
     assert run("sanitize", "in.csv", "out.csv", "--column", "body").exit_code == 0
     left = {path.name for path in folder.iterdir() if "draft" in path.name}
     assert left == {alive.name, other.name}
+
+
+def test_ctrl_c_leaves_nothing(db: Path, folder: Path) -> None:
+    with duckdb.connect() as connection:
+        connection.execute(
+            "COPY (SELECT 'alice bob carol' AS body FROM range(20000000)) TO 'in.parquet' (FORMAT parquet)"
+        )
+    command = [sys.executable, "-m", "custext_sql.cli", "sanitize", "in.parquet", "out.parquet", "--column", "body"]
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell may have the tests ignore it
+    )
+    deadline = time.monotonic() + 60
+    while not list(folder.glob(".out.parquet.*.draft")) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    output, errors = process.communicate(timeout=60)
+    assert process.returncode != 0 and b"Traceback" not in errors and output == b""
+    assert sorted(path.name for path in folder.iterdir()) == ["in.parquet"]
+    assert list_releases(db) == []
