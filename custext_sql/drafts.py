@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -10,6 +11,8 @@ from pathlib import Path
 from custext_sql.errors import OutputError
 
 _DRAFT = re.compile(r"\.(?P<name>.+)\.(?P<process>\d+)\.draft(?:\.spill)?")
+
+_SPOOL = "custext-"
 
 
 class Draft:
@@ -65,6 +68,17 @@ def remove_stale_drafts(target: Path) -> None:
         if found and found["name"] == target.name and not _is_running(int(found["process"])):
             with suppress(OSError):
                 shutil.rmtree(other) if other.is_dir() else other.unlink(missing_ok=True)
+
+
+@contextmanager
+def spool_folder() -> Iterator[Path]:
+    """A folder of one's own for a stream's content, gone in the end; those of processes that died go first."""
+    for other in Path(tempfile.gettempdir()).glob(f"{_SPOOL}*-*"):
+        process = other.name.removeprefix(_SPOOL).partition("-")[0]
+        if process.isdecimal() and not _is_running(int(process)):
+            shutil.rmtree(other, ignore_errors=True)
+    with tempfile.TemporaryDirectory(prefix=f"{_SPOOL}{os.getpid()}-") as name:
+        yield Path(name)
 
 
 def _is_running(process: int) -> bool:

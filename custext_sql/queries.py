@@ -174,9 +174,7 @@ def fetch(
             done.set()
 
     if progress is not None:
-        connection.execute(
-            "SET enable_progress_bar = true; SET enable_progress_bar_print = false"
-        )  # else it keeps none
+        connection.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false")  # or it keeps none
     share = 0.0
     threading.Thread(target=work).start()
     try:

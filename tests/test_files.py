@@ -5,6 +5,7 @@ import json
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -276,6 +277,20 @@ def test_a_run_clears_away_what_a_dead_one_left(db: Path, folder: Path) -> None:
     assert run("sanitize", "in.csv", "out.csv", "--column", "body").exit_code == 0
     left = {path.name for path in folder.iterdir() if "draft" in path.name}
     assert left == {alive.name, other.name}
+
+
+def test_streams_are_spooled_in_a_folder_that_goes(
+    db: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """What a stream held must not lie about, nor what a killed run left of one."""
+    spool = tmp_path / "spool"
+    (spool / "custext-999999999-abc").mkdir(parents=True)
+    (spool / "custext-999999999-abc" / "input.csv").write_text(MARKER)
+    (spool / "custext-1-abc").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(spool))
+    done = run("sanitize", "-", "-", "--format", "csv", "--column", "body", input=b"id,body\n01,Alice\n")
+    assert done.exit_code == 0
+    assert [path.name for path in spool.iterdir()] == ["custext-1-abc"]
 
 
 def test_ctrl_c_leaves_nothing(db: Path, folder: Path) -> None:

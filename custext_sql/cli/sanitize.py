@@ -2,7 +2,6 @@
 
 import shutil
 import sys
-import tempfile
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -212,13 +211,14 @@ def _sanitize_files(
 @contextmanager
 def _as_files(given: str, source_format: str | None) -> Iterator[list[Path]]:
     """The files of an input; standard input is first written to one."""
+    from custext_sql.drafts import spool_folder
     from custext_sql.files import list_files
 
     if given != _STREAM:
         yield list_files(given)
         return
-    with tempfile.TemporaryDirectory(prefix="custext-") as folder:
-        spooled = Path(folder) / ("input.jsonl" if source_format == "json" else f"input.{source_format}")
+    with spool_folder() as folder:
+        spooled = folder / ("input.jsonl" if source_format == "json" else f"input.{source_format}")
         with spooled.open("wb") as file:
             shutil.copyfileobj(sys.stdin.buffer, file)
         yield [spooled]
@@ -227,11 +227,13 @@ def _as_files(given: str, source_format: str | None) -> Iterator[list[Path]]:
 @contextmanager
 def _as_target(output: str) -> Iterator[Path]:
     """The file of an output; for standard output, one whose content goes there in the end."""
+    from custext_sql.drafts import spool_folder
+
     if output != _STREAM:
         yield Path(output)
         return
-    with tempfile.TemporaryDirectory(prefix="custext-") as folder:
-        target = Path(folder) / "output"
+    with spool_folder() as folder:
+        target = folder / "output"
         yield target
         with target.open("rb") as file:
             shutil.copyfileobj(file, sys.stdout.buffer)
