@@ -41,7 +41,7 @@ def sanitize_lines(
     def work(column: TextColumn) -> Bytes:
         return sanitizer.sanitize_column(column, eps, plus, tally=tally).text
 
-    workers = cpu_count() or 1
+    workers = 1 if sanitizer.draws == "seeded" else cpu_count() or 1  # seeded draws repeat only in order
     waiting: deque[Future[Bytes]] = deque()
     with ThreadPoolExecutor(workers) as pool:
         for column in read_lines(source, name):

@@ -343,6 +343,8 @@ def prepare(
         _check_records(connection, source, record)
     functions = RowFunctions(settings.sanitizer, settings.eps, settings.plus, chosen, keyed=bool(record))
     functions.register(connection)
+    if settings.sanitizer.draws == "seeded":
+        connection.execute("SET threads = 1")  # in the order of the rows, so that the draws repeat
     fields = [f"c{number} := CAST({identifier(column)} AS VARCHAR)" for number, column in enumerate(chosen)]
     fields += [f"record := CAST({identifier(record)} AS VARCHAR)"] if record else []
     packed = f"struct_pack({', '.join(fields)})"

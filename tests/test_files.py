@@ -265,6 +265,19 @@ def test_keys_give_the_same_text_each_time(db: Path, folder: Path) -> None:
     assert "lines have no ids" in run("sanitize", "alice", "--key-file", "k").output
 
 
+def test_a_seed_repeats(db: Path, folder: Path) -> None:
+    (folder / "in.txt").write_text("alice bob carol\n" * 300_000)
+    with duckdb.connect() as connection:
+        connection.execute("COPY (SELECT 'alice bob' AS body FROM range(400000)) TO 'in.parquet' (FORMAT parquet)")
+    for source, options in (("in.txt", []), ("in.parquet", ["--column", "body"])):
+        found = []
+        for number in range(2):
+            target = folder / f"out{number}{Path(source).suffix}"
+            assert run("sanitize", source, target, *options, "--seed", "1").exit_code == 0
+            found.append(target.read_bytes())
+        assert found[0] == found[1]
+
+
 def test_a_run_clears_away_what_a_dead_one_left(db: Path, folder: Path) -> None:
     write_csv(folder / "in.csv")
     stale = folder / ".out.csv.999999999.draft"
