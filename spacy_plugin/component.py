@@ -102,11 +102,13 @@ class CusText:
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
         """Docs, sanitized a batch at a time."""
         for docs in minibatch(stream, batch_size):  # type: ignore[no-untyped-call]
-            try:
-                results = [result for _, part in groupby(docs, _vocab_of) for result in self._sanitize(list(part))]
-            except Exception:
-                results = list(self._sanitize_one_by_one(docs))
-            yield from results
+            for _, alike in groupby(docs, _vocab_of):
+                part = list(alike)
+                try:
+                    results = self._sanitize(part)
+                except Exception:
+                    results = list(self._sanitize_one_by_one(part))
+                yield from results
 
     def set_error_handler(self, error_handler: ErrorHandler) -> None:
         self._error_handler = error_handler
