@@ -3,12 +3,15 @@
 import csv
 import difflib
 import gzip
+import re
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import duckdb
+import pyarrow as pa
 
 from custext_sql.errors import OutputError, SourceError
 from custext_sql.query_errors import safe_errors
@@ -24,7 +27,8 @@ FORMATS = {
 }
 _KNOWN = "a name in .csv, .tsv, .json, .jsonl, .parquet or .txt, the first four and .txt also with .gz"
 # Kinds of values that JSON writes as strings, so that they are texts there.
-_STRINGS = ("VARCHAR", "DATE", "TIME", "TIMESTAMP", "UUID")
+_STRINGS = ("VARCHAR", "DATE", "TIME", "TIMESTAMP", "UUID", '"NULL"')
+_PATTERN = re.compile(r"[*?\[]")  # what DuckDB would take for a pattern
 
 
 @dataclass(frozen=True)
@@ -60,7 +64,8 @@ class Source:
         column = self.find_column(name)
         kind = self.columns[column]
         if not kind.startswith(_STRINGS if self.format == "json" else ("VARCHAR", "ENUM")) or kind.endswith("]"):
-            raise SourceError(f"{self.name}: column {column} holds {kind}, not text")
+            shown = kind.partition("(")[0]  # what follows may quote data, such as the values of an ENUM
+            raise SourceError(f"{self.name}: column {column} holds {shown}, not text")
         return column
 
 
@@ -99,40 +104,88 @@ def list_files(path: str) -> list[Path]:
 def open_files(
     connection: duckdb.DuckDBPyConnection, name: str, files: Sequence[Path], *, format: str | None = None
 ) -> Source:
-    """A source of one or more files of one format."""
+    """A source of one or more files of one format and with the same columns."""
     found = format or tell_format(files[0])
     if found is None:
         raise SourceError(f"{name}: cannot tell the format; expected {_KNOWN}; or say it with --format")
     if found == "text":
         return Source(name, "text", "", {"text": "VARCHAR"})
-    listed = "[" + ", ".join(quote(str(file)) for file in files) + "]"
+    listed = "[" + ", ".join(quote(_PATTERN.sub(r"[\g<0>]", str(file))) for file in files) + "]"
+    opener = {"parquet": _open_parquet, "json": _open_json}.get(found, _open_csv)
     with safe_errors():
-        if found == "parquet":
-            reader = f"read_parquet({listed})"
-            return Source(name, found, reader, _describe(connection, reader))
-        if found == "json":
-            layout = "newline_delimited" if tell_layout(files[0]) else "auto"
-            reader = f"read_json({listed}, format = '{layout}')"
-            return Source(name, found, reader, _describe(connection, reader))
-        return _open_csv(connection, name, files, found, listed)
+        return opener(connection, name, files, found, listed)
+
+
+def _open_parquet(
+    connection: duckdb.DuckDBPyConnection, name: str, files: Sequence[Path], format: str, listed: str
+) -> Source:
+    reader = f"read_parquet({listed}, hive_partitioning = false)"
+    columns = _describe(connection, reader)
+    first = None
+    for file in files:
+        names = _read_parquet_names(file)
+        _check_names(name, names)
+        if first is None:
+            first = set(names)
+        elif set(names) != first:
+            raise SourceError(f"{name}: the columns of {file.name} are not those of {files[0].name}")
+    return Source(name, format, reader, columns)
+
+
+def _read_parquet_names(file: Path) -> list[str]:
+    import pyarrow.parquet as pq
+
+    try:
+        return list(pq.read_schema(file).names)
+    except (OSError, pa.ArrowException):
+        raise SourceError(f"{file}: expected a whole Parquet file") from None
+
+
+def _open_json(
+    connection: duckdb.DuckDBPyConnection, name: str, files: Sequence[Path], format: str, listed: str
+) -> Source:
+    layout = "newline_delimited" if tell_layout(files[0]) else "auto"
+    options = f"format = '{layout}', hive_partitioning = false"
+    keys = connection.execute(
+        f"SELECT DISTINCT unnest(json_keys(json)) FROM read_json_objects({listed}, {options})"
+    ).fetchall()
+    _check_names(name, [key for (key,) in keys])
+    everything = f"sample_size = -1, maximum_sample_files = {len(files) + 1}"
+    columns = _describe(connection, f"read_json({listed}, {options}, {everything})")
+    return Source(name, format, f"read_json({listed}, {options})", columns)
 
 
 def _open_csv(
     connection: duckdb.DuckDBPyConnection, name: str, files: Sequence[Path], format: str, listed: str
 ) -> Source:
-    delimiter, header = _read_header(files[0], ("\t",) if format == "tsv" else (",", ";", "\t", "|"))
-    if len({column.lower() for column in header}) < len(header) or not all(header):
-        raise SourceError(f"{name}: the first line must name the columns, each once")
-    options = f"header = true, delim = {quote(delimiter)}, quote = '\"', escape = '\"', allow_quoted_nulls = false"
+    delimiters = ("\t",) if format == "tsv" else (",", ";", "\t", "|")
+    delimiter, header = _read_header(files[0], delimiters)
+    if not all(header):
+        raise SourceError(f"{name}: the first line must name the columns; one of them has no name")
+    _check_names(name, header)
+    for file in files[1:]:
+        if _read_header(file, delimiters) != (delimiter, header):
+            raise SourceError(f"{name}: the first line of {file.name} is not that of {files[0].name}")
+    options = (
+        f"header = true, delim = {quote(delimiter)}, quote = '\"', escape = '\"', comment = '', skip = 0, "
+        "allow_quoted_nulls = false, null_padding = false, hive_partitioning = false"
+    )
     kinds = ", ".join(f"{quote(column)}: 'VARCHAR'" for column in header)
+    names = ", ".join(map(quote, header))
     exact = f"read_csv({listed}, {options}, auto_detect = false, columns = {{{kinds}}})"
-    typed = f"read_csv({listed}, {options}, skip = 0, null_padding = false)"
+    typed = f"read_csv({listed}, {options}, names = [{names}])"
     try:
         columns = _describe(connection, typed)
     except duckdb.Error:
         connection.execute(f"SELECT count(*) FROM {exact}").fetchall()  # its error names the line
         raise
     return Source(name, format, typed, columns, exact, delimiter)
+
+
+def _check_names(name: str, columns: Sequence[str]) -> None:
+    """Refuse names that DuckDB, which ignores case, would change: a column could then pass for another."""
+    if len({column.lower() for column in columns}) < len(columns):
+        raise SourceError(f"{name}: two columns have the same name, but for its case; rename one of them")
 
 
 def tell_layout(file: Path) -> bool:
@@ -142,10 +195,14 @@ def tell_layout(file: Path) -> bool:
 
 def open_table(connection: duckdb.DuckDBPyConnection, name: str, table: str) -> Source:
     """A table of a connection."""
-    reader = ".".join(identifier(part) for part in table.split("."))
+    reader = identifier(table)
     try:
-        columns = _describe(connection, reader)
-    except duckdb.CatalogException:
+        try:
+            columns = _describe(connection, reader)
+        except duckdb.CatalogException:
+            reader = ".".join(map(identifier, table.split(".")))
+            columns = _describe(connection, reader)
+    except (duckdb.CatalogException, duckdb.BinderException):
         names = [row[0] for row in connection.execute("SELECT table_name FROM duckdb_tables() ORDER BY 1").fetchall()]
         nearest = difflib.get_close_matches(table, names, n=1)
         hint = f"did you mean {nearest[0]}?" if nearest else f"there is {', '.join(names) or 'none'}"
@@ -153,16 +210,31 @@ def open_table(connection: duckdb.DuckDBPyConnection, name: str, table: str) -> 
     return Source(f"{name}, table {table}", "table", reader, columns)
 
 
-def choose_reader(source: Source, chosen: Sequence[str], target_format: str) -> str:
-    """What to select from so that columns which are not sanitized come out as they went in."""
-    if source.exact_reader is not None and target_format in ("csv", "tsv"):
-        return source.exact_reader
-    if source.format == "json" and target_format == "json":
+def choose_reader(source: Source, chosen: Sequence[str], record: str | None, target_format: str) -> str:
+    """What to select from so that columns which are not sanitized come out as they went in.
+
+    A record is the text of the file, whatever the output: so its column is not converted on the way.
+    """
+    if source.exact_reader is not None:
+        if target_format in ("csv", "tsv"):
+            return source.exact_reader
+        return source.reader if record is None else f"{source.reader[:-1]}, types = {{{quote(record)}: 'VARCHAR'}})"
+    if source.format == "json":
+        texts = (*chosen, *(() if record is None or target_format == "json" else (record,)))
         kinds = ", ".join(
-            f"{quote(column)}: '{'VARCHAR' if column in chosen else 'JSON'}'" for column in source.columns
+            f"{quote(column)}: {quote('VARCHAR' if column in texts else 'JSON' if target_format == 'json' else kind)}"
+            for column, kind in source.columns.items()
         )
-        return source.reader[:-1] + f", columns = {{{kinds}}})"
+        return f"{source.reader[:-1]}, columns = {{{kinds}}})"
     return source.reader
+
+
+def read_record(source: Source, record: str, target_format: str) -> str:
+    """SQL for the text of a record."""
+    column = identifier(record)
+    if source.format == "json" and target_format == "json":
+        return f"({column} ->> '$')"
+    return f"CAST({column} AS VARCHAR)"
 
 
 def write_options(target: Path | None, target_format: str, source: Source) -> str:
@@ -205,12 +277,13 @@ def _describe(connection: duckdb.DuckDBPyConnection, reader: str) -> dict[str, s
 def _read_header(file: Path, delimiters: Sequence[str]) -> tuple[str, list[str]]:
     """What parts the fields of the first line, being that of some which makes most of them; and these."""
     opener: Any = gzip.open if file.suffix.lower() == ".gz" else open
+    found = {}
     try:
-        with opener(file, "rt", encoding="utf-8-sig", errors="replace", newline="") as lines:
-            start = lines.readline(1 << 20)
-    except OSError as error:
-        raise SourceError(f"{file}: cannot be read: {error.strerror or 'it is no gzip file'}") from None
-    found = {delimiter: next(csv.reader([start], delimiter=delimiter), []) for delimiter in delimiters}
+        for delimiter in delimiters:
+            with opener(file, "rt", encoding="utf-8-sig", errors="replace", newline="") as lines:
+                found[delimiter] = [field.strip() for field in next(csv.reader(lines, delimiter=delimiter), [])]
+    except (OSError, EOFError, zlib.error, csv.Error):
+        raise SourceError(f"{file}: the first line cannot be read") from None
     best = max(found, key=lambda delimiter: len(found[delimiter]))
     return best, found[best]
 

@@ -1,6 +1,7 @@
 """What each release spent and let through: the table `releases` of the custext database. It holds no text, no SQL."""
 
 import json
+import math
 import uuid
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields, replace
@@ -39,6 +40,7 @@ class Release:
     calibration: str
     draws: str
     key_id: str | None
+    record_column: str | None = None
     row_count: int | None = None
     word_count: int | None = None
     sampled: int | None = None
@@ -89,13 +91,17 @@ def begin(database: Database, release: Release, *, budget_total: float | None = 
         connection.execute(f"INSERT INTO releases ({', '.join(names)}) VALUES ({marks})", values)
 
 
-def complete(database: Database, release: Release) -> None:
-    """Enter that the output is in its place, with the counts that were not known before."""
-    done = replace(release, state=COMPLETE, completed_at=_now())
-    names = [field.name for field in fields(done) if field.name != "release_id"]
+def finish(release: Release) -> Release:
+    """The release, complete."""
+    return replace(release, state=COMPLETE, completed_at=_now())
+
+
+def update(database: Database, release: Release) -> None:
+    """Enter what has become of a release."""
+    names = [field.name for field in fields(release) if field.name != "release_id"]
     changes = ", ".join(f"{name} = ?" for name in names)
     with writing(database, patience=_PATIENCE) as connection:
-        values = [*(getattr(done, name) for name in names), done.release_id]
+        values = [*(getattr(release, name) for name in names), release.release_id]
         connection.execute(f"UPDATE releases SET {changes} WHERE release_id = ?", values)
 
 
@@ -125,7 +131,12 @@ def check_budget(releases: Sequence[Release], release: Release, budget: float) -
     """Refuse a release that would take its dataset's largest row over a budget."""
     earlier = [other for other in releases if other.dataset == release.dataset]
     spent, together = _sum_spent(earlier), _sum_spent([*earlier, release])
-    if together > budget:
+    if math.isinf(together):
+        raise BudgetError(
+            f"{release.dataset}: a stream that was cut off before its counts were known has released a part of it; "
+            "what its rows have spent cannot be told any more"
+        )
+    if together > budget * (1.0 + 1e-9):  # sums of decimal fractions are not exact
         raise BudgetError(
             f"{release.dataset}: this release would take its largest row to a total eps of {together:g}, over "
             f"--budget-total {budget:g}; {len(earlier):,} releases spent {spent:g} before; nothing was written"
@@ -138,15 +149,14 @@ def to_json(releases: Release | Sequence[Release]) -> str:
 
 
 def _sum_spent(releases: Sequence[Release]) -> float:
-    by_key: dict[str, float] = {}
-    total = 0.0
+    """Draws by the same key, of the same columns under the same records, are the same draws; all others add up."""
+    by_draws: dict[object, float] = {}
     for release in releases:
-        spent = release.largest_row_eps or 0.0
-        if release.key_id is None:
-            total += spent
-        else:
-            by_key[release.key_id] = max(by_key.get(release.key_id, 0.0), spent)
-    return total + sum(by_key.values())
+        spent = math.inf if release.largest_row_eps is None else release.largest_row_eps
+        keyed = (release.key_id, release.record_column, release.text_columns)
+        draws = release.release_id if release.key_id is None else keyed
+        by_draws[draws] = max(by_draws.get(draws, 0.0), spent)
+    return math.fsum(by_draws.values())
 
 
 def _read(connection: duckdb.DuckDBPyConnection) -> list[Release]:

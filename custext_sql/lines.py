@@ -1,6 +1,7 @@
 """Plain text: every line is a text, and keeps its end as it is."""
 
 import gzip
+import zlib
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -63,7 +64,7 @@ def find_spending(source: BinaryIO, sanitizer: Sanitizer, eps: float, plus: bool
 def read_lines(source: BinaryIO, name: str) -> Iterator[TextColumn]:
     """Some lines at a time, each with its end."""
     number = 0
-    while lines := source.readlines(_CHUNK):
+    while lines := _read_some(source, name):
         content = b"".join(lines)
         try:
             content.decode()
@@ -74,6 +75,13 @@ def read_lines(source: BinaryIO, name: str) -> Iterator[TextColumn]:
         np.cumsum([len(line) for line in lines], out=offsets[1:])
         yield TextColumn(np.frombuffer(content, dtype=np.uint8), offsets)
         number += len(lines)
+
+
+def _read_some(source: BinaryIO, name: str) -> list[bytes]:
+    try:
+        return source.readlines(_CHUNK)
+    except (EOFError, zlib.error, gzip.BadGzipFile):
+        raise SourceError(f"{name}: expected a whole gzip file") from None
 
 
 def _is_unicode(line: bytes) -> bool:

@@ -1,7 +1,8 @@
 """A release from files or a table, end to end: checked beforehand, counted, written whole, entered in the ledger."""
 
+import math
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -12,8 +13,17 @@ import duckdb
 from custext_sql import ledger
 from custext_sql.database import Database
 from custext_sql.drafts import draft_of
-from custext_sql.errors import BudgetError, CusTextError, DatabaseError, SettingError, SourceError
-from custext_sql.files import Source, choose_reader, identifier, list_files, open_files, quote, write_options
+from custext_sql.errors import BudgetError, CusTextError, DatabaseError, OutputError, SettingError, SourceError
+from custext_sql.files import (
+    Source,
+    choose_reader,
+    identifier,
+    list_files,
+    open_files,
+    quote,
+    read_record,
+    write_options,
+)
 from custext_sql.lines import find_spending, open_lines, read_lines, sanitize_lines
 from custext_sql.mechanism import check_epsilon
 from custext_sql.queries import choose_options, fetch, open_data, write_result
@@ -49,8 +59,8 @@ class Settings:
         """Refuse what cannot be, before anything is read."""
         check_epsilon(self.eps)
         for name, limit in (("--max-row-eps", self.max_row_eps), ("--budget-total", self.budget_total)):
-            if limit is not None and not limit > 0:
-                raise SettingError(f"{name} must be greater than 0; found {limit:g}")
+            if limit is not None and not 0 < limit < math.inf:
+                raise SettingError(f"{name} must be greater than 0 and finite; found {limit:g}")
         if self.sanitizer.key is not None:
             self.sanitizer.key.check_setting("eps", self.eps)
             self.sanitizer.key.check_setting("plus", self.plus)
@@ -85,6 +95,7 @@ class Entry:
             calibration=sanitizer.calibration,
             draws=sanitizer.draws,
             key_id=None if sanitizer.key is None else sanitizer.key.key.name,
+            record_column=settings.record_column,
         )
 
     def use(self, usage: Usage) -> None:
@@ -109,12 +120,21 @@ class Entry:
             self._write_beside(error)
 
     def complete(self, receipt: Receipt) -> None:
+        self.release = ledger.finish(self.release.with_counts(receipt))
+        if self.note is not None:
+            self._write_receipt()
+            return
+        try:
+            ledger.update(self._database, self.release)
+        except DatabaseError as error:
+            self._write_beside(error)
+
+    def break_off(self, receipt: Receipt) -> None:
+        """Enter what was released so far, though not all of it was."""
         self.release = self.release.with_counts(receipt)
         if self.note is None:
-            try:
-                ledger.complete(self._database, self.release)
-            except DatabaseError as error:
-                self._write_beside(error)
+            with suppress(DatabaseError):
+                ledger.update(self._database, self.release)
 
     def withdraw(self) -> None:
         if self.note is None:
@@ -124,8 +144,12 @@ class Entry:
         """The ledger cannot be written: leave the receipt where the output is."""
         self.note = f"the ledger was not written: {error}"
         if self._beside is not None:
-            self._beside.write_text(ledger.to_json(self.release), encoding="utf-8")
+            self._write_receipt()
             self.note += f"; the receipt is in {self._beside}"
+
+    def _write_receipt(self) -> None:
+        if self._beside is not None:
+            self._beside.write_text(ledger.to_json(self.release), encoding="utf-8")
 
 
 @contextmanager
@@ -182,7 +206,7 @@ def release_to_table(
     create = "CREATE OR REPLACE TABLE" if force else "CREATE TABLE"
     with open_instance(data) as connection:
         source = open_source(connection)
-        _check_new_table(connection, table, force=force)
+        _check_new_table(connection, source, table, force=force)
         query, tally = prepare(connection, source, "table", settings, entry)
         connection.execute("BEGIN")
         rows = _run(connection, f"{create} {identifier(table)} AS {query}", tally, progress)
@@ -225,8 +249,12 @@ def release_stream(source: BinaryIO, target: BinaryIO, settings: Settings, datab
     _check_lines([], settings, entry, "standard input")
     tally = Tally()
     entry.begin()
-    _sanitize(source, target, settings, "standard input", tally, None)
-    target.flush()
+    try:
+        _sanitize(source, target, settings, "standard input", tally, None)
+        target.flush()
+    except BaseException:
+        entry.break_off(settings.sanitizer.receipt(tally, settings.eps))
+        raise
     receipt = settings.sanitizer.receipt(tally, settings.eps)
     entry.complete(receipt)
     return Outcome(tally.rows, receipt, entry.note)
@@ -337,21 +365,22 @@ def prepare(
 ) -> tuple[str, Tally]:
     """Check everything that can be checked before; returns the query, and what will have counted when it has run."""
     chosen = _check_columns(source, settings)
-    reader = choose_reader(source, chosen, target_format)
-    record = settings.record_column and source.find_column(settings.record_column)
-    if record:
-        _check_records(connection, source, record)
+    column = None if settings.record_column is None else source.find_column(settings.record_column)
+    reader = choose_reader(source, chosen, column, target_format)
+    record = None if column is None else read_record(source, column, target_format)
+    if column is not None and record is not None:
+        _check_records(connection, source.name, column, f"SELECT {record} AS custext_record FROM {reader}")
     functions = RowFunctions(settings.sanitizer, settings.eps, settings.plus, chosen, keyed=bool(record))
     functions.register(connection)
     if settings.sanitizer.draws == "seeded":
         connection.execute("SET threads = 1")  # in the order of the rows, so that the draws repeat
     fields = [f"c{number} := CAST({identifier(column)} AS VARCHAR)" for number, column in enumerate(chosen)]
-    fields += [f"record := CAST({identifier(record)} AS VARCHAR)"] if record else []
+    fields += [f"record := {record}"] if record else []
     packed = f"struct_pack({', '.join(fields)})"
     if settings.limits_rows:
         entry.check(_check_spending(connection, source, f"SELECT {SPEND}({packed}) AS spent FROM {reader}", settings))
     made = "custext_released"
-    while made in source.columns:
+    while made in {name.lower() for name in source.columns}:
         made += "_"
     new = ", ".join(f"{made}.c{number} AS {identifier(column)}" for number, column in enumerate(chosen))
     query = f"SELECT * EXCLUDE ({made}) REPLACE ({new}) FROM (SELECT *, {RELEASE}({packed}) AS {made} FROM {reader})"
@@ -378,20 +407,21 @@ def _check_columns(source: Source, settings: Settings) -> list[str]:
     return chosen
 
 
-def _check_records(connection: duckdb.DuckDBPyConnection, source: Source, record: str) -> None:
+def _check_records(connection: duckdb.DuckDBPyConnection, name: str, column: str, query: str) -> None:
     """Every row must have an id of its own."""
     with safe_errors():
         [(missing, repeated)] = fetch(
             connection,
-            f"SELECT coalesce(sum(n) FILTER (id IS NULL), 0), count(*) FILTER (n > 1 AND id IS NOT NULL) FROM "
-            f"(SELECT {identifier(record)} AS id, count(*) AS n FROM {source.reader} GROUP BY id)",
+            "SELECT coalesce(sum(n) FILTER (custext_record IS NULL), 0), "
+            "count(*) FILTER (n > 1 AND custext_record IS NOT NULL) FROM "
+            f"(SELECT custext_record, count(*) AS n FROM ({query}) GROUP BY custext_record)",
         )
     if missing:
-        raise SourceError(f"{source.name}: column {record} is NULL in {int(missing):,} rows; every record needs an id")
+        raise SourceError(f"{name}: column {column} is NULL in {int(missing):,} rows; every record needs an id")
     if repeated:
         raise SourceError(
-            f"{source.name}: {int(repeated):,} values of column {record} occur more than once; every record needs an "
-            "id of its own"
+            f"{name}: {int(repeated):,} values of column {column} occur more than once; every record needs an id of "
+            "its own"
         )
 
 
@@ -416,10 +446,18 @@ def refuse_over(name: str, limit: float | None, largest: float, over: int) -> No
         )
 
 
-def _check_new_table(connection: duckdb.DuckDBPyConnection, table: str, *, force: bool) -> None:
-    found = connection.execute("SELECT 1 FROM duckdb_tables() WHERE lower(table_name) = lower(?)", [table]).fetchall()
-    if found and not force:
-        raise SettingError(f"there is a table {table} already; --force replaces it")
+def _check_new_table(connection: duckdb.DuckDBPyConnection, source: Source, table: str, *, force: bool) -> None:
+    if source.reader.rpartition(".")[2].lower() == identifier(table).lower():
+        raise OutputError(f"{table} is the input; name another output")
+    for kind in ("table", "view"):
+        listed = f"SELECT 1 FROM duckdb_{kind}s() WHERE NOT internal AND lower({kind}_name) = lower(?)"
+        if connection.execute(listed, [table]).fetchall() and (kind == "view" or not force):
+            raise OutputError(
+                f"there is a {kind} {table} already" + ("; --force replaces it" if kind == "table" else "")
+            )
+    is_view = "SELECT 1 FROM duckdb_views() WHERE NOT internal AND lower(view_name) = lower(?)"
+    if force and connection.execute(is_view, [source.reader.rpartition(".")[2].strip('"')]).fetchall():
+        raise OutputError("the input is a view, which may read the table that --force would replace; name a new one")
 
 
 def read_texts(given: str, column: str | None, rows: int) -> list[str | None]:

@@ -108,6 +108,7 @@ releases = Table(
     Column("calibration", String, nullable=False),
     Column("draws", String, nullable=False, comment="fresh, keyed or seeded"),
     Column("key_id", String),
+    Column("record_column", String, comment="whose values, with the name of the text column, a key knows rows by"),
     Column("row_count", BigInteger),
     Column("word_count", BigInteger),
     Column("sampled", BigInteger),

@@ -38,7 +38,7 @@ def write_ledger(database, count):
     for _ in range(count):
         release = ledger.new_release(**settings)
         ledger.begin(database, release)
-        ledger.complete(database, release)
+        ledger.update(database, ledger.finish(release))
 
 print("ready", flush=True)
 for line in sys.stdin:

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner, Result
 
@@ -153,6 +155,83 @@ def test_folders_and_patterns_are_read_as_one(db: Path, folder: Path) -> None:
     assert "expected files of one format" in run("sanitize", "parts", "x.csv", "--column", "body").output
 
 
+def test_files_of_a_folder_must_have_the_same_columns(db: Path, folder: Path) -> None:
+    """Else a column would pass for another, in clear."""
+    for name, first, second in (
+        ("order", "title,body\nx,alice\n", "body,title\nalice,x\n"),
+        ("headless", "title,body\nx,alice\n", f"{MARKER},alice\n"),
+        ("delimiter", "title,body\nx,alice\n", "title;body\nx;alice\n"),
+    ):
+        (folder / name).mkdir()
+        (folder / name / "a.csv").write_text(first)
+        (folder / name / "b.csv").write_text(second)
+        refused = run("sanitize", name, "out.csv", "--column", "body")
+        assert "the first line of b.csv is not that of a.csv" in refused.output and MARKER not in refused.output
+    with duckdb.connect() as connection:
+        (folder / "parquet").mkdir()
+        connection.execute("COPY (SELECT 1 AS id, 'alice' AS body) TO 'parquet/a.parquet'")
+        connection.execute("COPY (SELECT 'bob' AS body, 1 AS id, 2 AS more) TO 'parquet/b.parquet'")
+    refused = run("sanitize", "parquet", "out.parquet", "--column", "body")
+    assert "the columns of b.parquet are not those of a.parquet" in refused.output
+    assert not list(folder.glob("out.*"))
+
+
+def test_columns_that_differ_only_in_case_are_refused(db: Path, folder: Path) -> None:
+    """DuckDB would rename one of them, and it would pass in clear."""
+    pq.write_table(pa.table({"Body": ["alice"], "body": ["bob"]}), folder / "in.parquet")
+    (folder / "in.jsonl").write_text('{"Body": "alice", "body": "bob"}\n')
+    (folder / "in.csv").write_text("Body,body\nalice,bob\n")
+    (folder / "late.jsonl").write_text('{"body": "alice"}\n' * 50_000 + '{"BODY": "bob"}\n')
+    for name in ("in.parquet", "in.jsonl", "in.csv", "late.jsonl"):
+        refused = run("sanitize", name, "out.parquet", "--column", "body")
+        assert "two columns have the same name, but for its case" in refused.output, name
+
+
+def test_no_line_is_taken_for_a_remark_nor_folder_for_a_value(db: Path, folder: Path) -> None:
+    rows = [f'{number},"alice #tag {number}"' for number in range(200)]
+    (folder / "in.csv").write_text("\n".join(["id,body", *rows, '"#200",bob']) + "\n")
+    for target in ("out.csv", "out.parquet", "out.jsonl"):
+        assert run("sanitize", "in.csv", target, "--column", "body").output.startswith(f"{target}: 201 rows")
+    with duckdb.connect() as connection:
+        query = "SELECT count(*) FROM 'out.parquet' WHERE regexp_full_match(body, '\\w+ #tag \\d+')"
+        assert connection.execute(query).fetchall() == [(200,)]
+        (folder / "hive" / "body=Boston").mkdir(parents=True)
+        connection.execute("COPY (SELECT 'alice' AS body) TO 'hive/body=Boston/a.parquet'")
+    assert run("sanitize", "hive", "hive.parquet", "--column", "body").exit_code == 0
+    with duckdb.connect() as connection:
+        [(found,)] = connection.execute("FROM 'hive.parquet'").fetchall()
+    assert found in Sanitizer.load(db).distribution("alice", 1.0)
+
+
+def test_late_keys_of_json_are_kept(db: Path, folder: Path) -> None:
+    (folder / "in.jsonl").write_text('{"body": "alice"}\n' * 50_000 + '{"body": "bob", "extra": {"a": 1}}\n')
+    assert run("sanitize", "in.jsonl", "out.jsonl", "--column", "body").exit_code == 0
+    assert json.loads((folder / "out.jsonl").read_text().splitlines()[-1])["extra"] == {"a": 1}
+
+
+def test_a_name_that_looks_like_a_pattern_is_a_name(db: Path, folder: Path) -> None:
+    (folder / "data[1].csv").write_text("id,body\n1,alice\n")
+    (folder / "data1.csv").write_text("id,body\n9,zzz\n")
+    assert run("sanitize", "data[1].csv", "out.csv", "--column", "body").exit_code == 0
+    assert read_csv(folder / "out.csv")[0][0] == "1"
+
+
+def test_headers_may_have_spaces_and_line_breaks(db: Path, folder: Path) -> None:
+    (folder / "in.csv").write_text('id, body ,"a\nb"\n1,alice,x\n')
+    for target in ("out.csv", "out.parquet"):
+        result = run("sanitize", "in.csv", target, "--column", "body")
+        assert result.exit_code == 0, result.output
+
+
+def test_a_broken_gzip_file_is_said_to_be_one(db: Path, folder: Path) -> None:
+    (folder / "cut.txt.gz").write_bytes(gzip.compress(b"alice\n" * 10_000)[:-20])
+    (folder / "none.txt.gz").write_bytes(b"alice\n")
+    for name in ("cut.txt.gz", "none.txt.gz"):
+        refused = run("sanitize", name, "out.txt")
+        assert f"{name}: expected a whole gzip file" in refused.output
+    assert not (folder / "out.txt").exists()
+
+
 def test_lines_keep_their_ends(db: Path, folder: Path) -> None:
     content = b"Alice met Bob\r\nthe carol\n\n  dave\x0b12345\r\nlast"
     (folder / "in.txt").write_bytes(content)
@@ -191,6 +270,8 @@ def test_tables_become_new_tables(db: Path, folder: Path) -> None:
     assert "there is no table review; did you mean reviews?" in run(*form, "review", "x", "--column", "body").output
     assert "there is a table clean already" in run(*form, "reviews", "clean", "--column", "body").output
     assert run(*form, "reviews", "clean", "--column", "body", "--force").exit_code == 0
+    for same in ("reviews", "Reviews"):
+        assert "is the input" in run(*form, "reviews", same, "--column", "body", "--force").output
     assert "there is no DuckDB file" in run(*form[:2], "no.duckdb", "--table", "t", "x", "--column", "b").output
     with duckdb.connect("shop.duckdb", read_only=True) as connection:
         tables = connection.execute("SELECT table_name FROM duckdb_tables() ORDER BY 1").fetchall()
@@ -252,6 +333,20 @@ def test_keys_give_the_same_text_each_time(db: Path, folder: Path) -> None:
     sanitizer = Sanitizer.load(db, key_file="k")
     expected = [sanitizer.sanitize(row[1], record=f"body:{row[0]}") for row in ROWS if row[1]]
     assert [row[1] for row in read_csv(folder / "one.csv") if row[1]] == expected
+    (folder / "other.csv").write_text(
+        "id,key,body\n5,1.50,alice bob carol dave\n6,2024-01-05T10:00:00,alice bob carol\n"
+    )
+    found = {}
+    for target in ("a.csv", "b.jsonl", "c.parquet"):
+        options = ("--column", "body", "--key-file", "k", "--record-column", "key")
+        assert run("sanitize", "other.csv", target, *options).exit_code == 0
+        with duckdb.connect() as connection:
+            found[target] = connection.execute(f"SELECT body FROM '{target}' ORDER BY id").fetchall()
+    assert found["a.csv"] == found["b.jsonl"] == found["c.parquet"]  # the same records, whatever the output
+    (folder / "objects.jsonl").write_text('{"key": "x", "body": "alice bob carol dave"}\n')
+    assert run("sanitize", "objects.jsonl", "d.jsonl", *options).exit_code == 0
+    by_hand = sanitizer.sanitize("alice bob carol dave", record="body:x")
+    assert json.loads((folder / "d.jsonl").read_text())["body"] == by_hand
     (folder / "twice.csv").write_text("id,body\n1,alice\n1,bob\n2,x\n")
     (folder / "none.csv").write_text("id,body\n1,alice\n,bob\n")
     for name, message in (
@@ -306,7 +401,8 @@ def test_streams_are_spooled_in_a_folder_that_goes(
     assert [path.name for path in spool.iterdir()] == ["custext-1-abc"]
 
 
-def test_ctrl_c_leaves_nothing(db: Path, folder: Path) -> None:
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
+def test_an_ending_in_the_middle_leaves_nothing(db: Path, folder: Path, ending: signal.Signals) -> None:
     with duckdb.connect() as connection:
         connection.execute(
             "COPY (SELECT 'alice bob carol' AS body FROM range(20000000)) TO 'in.parquet' (FORMAT parquet)"
@@ -322,7 +418,7 @@ def test_ctrl_c_leaves_nothing(db: Path, folder: Path) -> None:
     while not list(folder.glob(".out.parquet.*.draft")) and time.monotonic() < deadline:
         time.sleep(0.05)
     time.sleep(0.5)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(ending)
     output, errors = process.communicate(timeout=60)
     assert process.returncode != 0 and b"Traceback" not in errors and output == b""
     assert sorted(path.name for path in folder.iterdir()) == ["in.parquet"]

@@ -80,6 +80,43 @@ def test_fresh_releases_add_up_and_a_key_counts_once(db: Path, folder: Path) -> 
     assert run("ledger", "--dataset", "other").output == "No releases yet.\n"
 
 
+def test_other_columns_by_the_same_key_are_other_draws(db: Path, folder: Path) -> None:
+    (folder / "in.csv").write_text("id,title,body\n1,alice,bob carol\n")
+    assert run("keygen", "k").exit_code == 0
+    keyed = ("--key-file", "k", "--record-column", "id", "--budget-total", "2")
+    assert run("sanitize", "in.csv", "1.csv", "--column", "body", *keyed).exit_code == 0
+    assert run("sanitize", "in.csv", "2.csv", "--column", "body", *keyed).exit_code == 0
+    assert "total eps of 3" in run("sanitize", "in.csv", "3.csv", "--column", "title", *keyed).output
+
+
+def test_a_stream_that_was_cut_off_has_spent_what_it_gave(db: Path, folder: Path) -> None:
+    content = "alice bob carol\n" * 200_000
+    (folder / "in.txt").write_text(content)
+    command = f"{sys.executable} -m custext_sql.cli sanitize - - --dataset d < in.txt | head -1"
+    subprocess.run(["bash", "-c", command], check=True, capture_output=True)
+    [release] = list_releases(db)
+    assert (release.state, release.largest_row_eps) == ("pending", 3.0)
+    refused = run("sanitize", "in.txt", "out.txt", "--dataset", "d", "--budget-total", "5")
+    assert "total eps of 6" in refused.output
+
+
+def test_unknown_spending_is_no_spending_to_build_on(db: Path) -> None:
+    settings = {"dataset": "d", "text_columns": "", "mapping": "m", "fingerprint": "f", "eps": 1.0, "plus": True}
+    settings |= {"policy": "", "calibration": "paper", "draws": "fresh", "key_id": None}
+    ledger.begin(db, ledger.new_release(**settings))  # and then it was killed
+    with pytest.raises(BudgetError, match="cut off before its counts were known"):
+        ledger.begin(db, ledger.new_release(**settings, largest_row_eps=1.0), budget_total=100.0)
+    assert "unknown" in run("ledger").output
+
+
+def test_tenths_add_up(db: Path, folder: Path) -> None:
+    write_texts(folder / "in.csv", "alice")
+    for number in range(3):
+        options = ("--column", "body", "--eps", "0.1", "--budget-total", "0.3")
+        assert run("sanitize", "in.csv", f"{number}.csv", *options).exit_code == 0
+    assert run("sanitize", "in.csv", "3.csv", *options).exit_code == 1
+
+
 def test_exports_hold_everything(db: Path, folder: Path) -> None:
     run("sanitize", "alice")
     assert run("ledger", "--export", "l.csv").output == "l.csv: 1 releases\n"
@@ -147,7 +184,7 @@ settings |= {"policy": "", "calibration": "paper", "draws": "fresh", "key_id": N
 for _ in range(15):
     release = ledger.new_release(**settings)
     ledger.begin(sys.argv[1], release)
-    ledger.complete(sys.argv[1], release)
+    ledger.update(sys.argv[1], ledger.finish(release))
 """
 
 
@@ -175,6 +212,7 @@ def test_a_ledger_that_cannot_be_written_leaves_a_receipt(
         assert "Warning: the ledger was not written" in done.output and "in use by another process" in done.output
         receipt = json.loads((folder / "out.csv.receipt.json").read_text())
         assert (receipt["sampled"], receipt["dataset"]) == (2, str((folder / "in.csv").resolve()))
+        assert receipt["state"] == "complete"
         refused = run("sanitize", "in.csv", "two.csv", "--column", "body", "--budget-total", "9")
         assert refused.exit_code == 1 and not (folder / "two.csv").exists()
     finally:

@@ -4,7 +4,9 @@ import difflib
 import errno
 import io
 import logging
+import signal
 import sys
+import threading
 from typing import Any
 
 import click
@@ -94,6 +96,10 @@ def main(context: click.Context, db: str | None) -> None:
       custext --db my.duckdb map --embedding glove --k 20
     """
     context.obj = db
+    if threading.current_thread() is threading.main_thread():
+        for ending in (signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):
+            if signal.getsignal(ending) is signal.SIG_DFL:
+                signal.signal(ending, lambda number, frame: sys.exit(128 + number))  # so that what is half done goes
     for stream in (sys.stdout, sys.stderr):  # a terminal that cannot show a letter shows its code
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

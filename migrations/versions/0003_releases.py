@@ -31,6 +31,9 @@ def upgrade() -> None:
         sa.Column("calibration", sa.String, nullable=False),
         sa.Column("draws", sa.String, nullable=False, comment="fresh, keyed or seeded"),
         sa.Column("key_id", sa.String),
+        sa.Column(
+            "record_column", sa.String, comment="whose values, with the name of the text column, a key knows rows by"
+        ),
         *(sa.Column(name, sa.BigInteger) for name in _COUNTS),
         sa.Column("largest_row_eps", sa.Double),
         sa.Column("mean_row_eps", sa.Double),
