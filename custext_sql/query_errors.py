@@ -30,7 +30,7 @@ _CSV_COUNT = re.compile(r"Expected Number of Columns: (\d+) Found: (\d+)")
 _CSV_PROBLEMS = {
     "Value with unterminated quote found": "a quoted value does not end as it should",
     "This file is not utf-8 encoded": "expected UTF-8",
-    "Maximum line size": "the line is longer than DuckDB reads; set max_line_size",
+    "Maximum line size": "the line is longer than DuckDB reads; set max_line_size, or keep such texts in Parquet",
 }
 _SNIFFING = re.compile(r'Invalid Input Error: Error when sniffing file "(.+?)"\.')
 _JSON = re.compile(
