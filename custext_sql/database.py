@@ -188,17 +188,17 @@ def attach(connection: duckdb.DuckDBPyConnection, database: Database = None) -> 
     """Make a database readable as `custext` on a connection in memory, and its tables and macro without that prefix."""
     path = locate(database)
     quoted = str(path).replace("'", "''")
-    _when_free(path, lambda: connection.execute(f"ATTACH '{quoted}' AS custext (READ_ONLY)"))
+    when_free(path, lambda: connection.execute(f"ATTACH '{quoted}' AS custext (READ_ONLY)"))
     connection.execute("SET search_path = 'memory,custext'")
     connection.execute(write_distribution_macro("custext.main."))  # it reads these tables, whatever others there are
 
 
 def _connect(path: Path, *, read_only: bool, patience: float = _LOCK_PATIENCE) -> duckdb.DuckDBPyConnection:
     _check_file(path)
-    return _when_free(path, lambda: _open_instance(path, _READ if read_only else _WRITE), patience)
+    return when_free(path, lambda: _open_instance(path, _READ if read_only else _WRITE), patience)
 
 
-def _when_free(
+def when_free(
     path: Path, open_file: Callable[[], duckdb.DuckDBPyConnection], patience: float = _LOCK_PATIENCE
 ) -> duckdb.DuckDBPyConnection:
     """Open a file, once no other process has it."""

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 import duckdb
 
 from custext_sql import ledger
-from custext_sql.database import Database
+from custext_sql.database import Database, when_free
 from custext_sql.drafts import draft_of
 from custext_sql.errors import BudgetError, CusTextError, DatabaseError, OutputError, SettingError, SourceError
 from custext_sql.files import (
@@ -159,7 +159,10 @@ def open_instance(data: Path | None = None, *, spill: Path | None = None) -> Ite
     if spill is not None:
         config["temp_directory"] = str(spill)
     with safe_errors():
-        connection = duckdb.connect(data or ":memory:", config=config)
+        if data is None:
+            connection = duckdb.connect(config=config)
+        else:
+            connection = when_free(data, lambda: duckdb.connect(data, config=config))
     try:
         yield connection
     finally:

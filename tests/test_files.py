@@ -273,6 +273,13 @@ def test_tables_become_new_tables(db: Path, folder: Path) -> None:
     for same in ("reviews", "Reviews"):
         assert "is the input" in run(*form, "reviews", same, "--column", "body", "--force").output
     assert "there is no DuckDB file" in run(*form[:2], "no.duckdb", "--table", "t", "x", "--column", "b").output
+    holding = "import duckdb, time; c = duckdb.connect('shop.duckdb'); print('open', flush=True); time.sleep(60)"
+    holder = subprocess.Popen([sys.executable, "-c", holding], stdout=subprocess.PIPE)
+    assert holder.stdout is not None and holder.stdout.readline() == b"open\n"
+    assert "shop.duckdb is in use by another process" in run(*form, "reviews", "other", "--column", "body").output
+    holder.kill()
+    holder.wait()
+    holder.stdout.close()
     with duckdb.connect("shop.duckdb", read_only=True) as connection:
         tables = connection.execute("SELECT table_name FROM duckdb_tables() ORDER BY 1").fetchall()
         assert tables == [("clean",), ("reviews",)]
