@@ -26,6 +26,11 @@ def open_lines(path: Path, mode: str, *, zipped: bool) -> BinaryIO:
     return cast(BinaryIO, gzip.open(path, mode) if zipped else path.open(mode))
 
 
+def open_text(file: Path) -> BinaryIO:
+    """A file of lines to be read, gzipped if its name says so."""
+    return open_lines(file, "rb", zipped=file.suffix.lower() == ".gz")
+
+
 def sanitize_lines(
     source: BinaryIO,
     target: BinaryIO,

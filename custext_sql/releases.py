@@ -1,19 +1,15 @@
-"""A release from files or a table, end to end: checked beforehand, counted, written whole, entered in the ledger."""
+"""Releases of files and tables, end to end: checked beforehand, counted, written whole, entered in the ledger."""
 
-import math
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import duckdb
 
-from custext_sql import ledger
 from custext_sql.database import Database, when_free
 from custext_sql.drafts import draft_of
-from custext_sql.errors import BudgetError, CusTextError, DatabaseError, OutputError, SettingError, SourceError
+from custext_sql.errors import OutputError, SettingError, SourceError
 from custext_sql.files import (
     Source,
     choose_reader,
@@ -24,132 +20,16 @@ from custext_sql.files import (
     read_record,
     write_options,
 )
-from custext_sql.lines import find_spending, open_lines, read_lines, sanitize_lines
-from custext_sql.mechanism import check_epsilon
+from custext_sql.lines import open_text, read_lines
 from custext_sql.queries import choose_options, fetch, open_data, write_result
 from custext_sql.query_errors import safe_errors
-from custext_sql.receipt import Receipt, Tally
+from custext_sql.receipt import Tally
+from custext_sql.release_entry import Entry, Outcome, Progress, Settings, receipt_beside, refuse_over
 from custext_sql.row_functions import RELEASE, SPEND, RowFunctions
 from custext_sql.sanitizer import Sanitizer
 from custext_sql.sql_functions import Usage, watch
-from custext_sql.text_columns import open_column
 
 MEMORY = "400MB"  # that DuckDB may use; what does not fit is spilled beside the output
-
-Progress = Callable[[float, int, int], None]  # the share done, rows and words so far
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How texts are released. max_row_eps, budget_total: what a row may spend in this release, and in all of them."""
-
-    sanitizer: Sanitizer
-    eps: float
-    plus: bool
-    columns: Sequence[str]
-    record_column: str | None = None
-    max_row_eps: float | None = None
-    budget_total: float | None = None
-
-    @property
-    def limits_rows(self) -> bool:
-        return self.max_row_eps is not None or self.budget_total is not None
-
-    def check(self) -> None:
-        """Refuse what cannot be, before anything is read."""
-        check_epsilon(self.eps)
-        for name, limit in (("--max-row-eps", self.max_row_eps), ("--budget-total", self.budget_total)):
-            if limit is not None and not 0 < limit < math.inf:
-                raise SettingError(f"{name} must be greater than 0 and finite; found {limit:g}")
-        if self.sanitizer.key is not None:
-            self.sanitizer.key.check_setting("eps", self.eps)
-            self.sanitizer.key.check_setting("plus", self.plus)
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What came of a release. note: what the user should know of the ledger, if something went wrong with it."""
-
-    rows: int
-    receipt: Receipt
-    note: str | None = None
-
-
-class Entry:
-    """A release in the ledger: pending before its output appears, complete when it is there."""
-
-    def __init__(self, database: Database, settings: Settings, dataset: str, *, beside: Path | None) -> None:
-        sanitizer = settings.sanitizer
-        self._database = database
-        self._budget_total = settings.budget_total
-        self._beside = beside
-        self.note: str | None = None
-        self.release = ledger.new_release(
-            dataset=dataset,
-            text_columns=", ".join(settings.columns),
-            mapping=sanitizer.mapping.info.name,
-            fingerprint=sanitizer.mapping.info.fingerprint,
-            eps=settings.eps,
-            plus=settings.plus,
-            policy=ledger.describe_policy(sanitizer.policy),
-            calibration=sanitizer.calibration,
-            draws=sanitizer.draws,
-            key_id=None if sanitizer.key is None else sanitizer.key.key.name,
-            record_column=settings.record_column,
-        )
-
-    def use(self, usage: Usage) -> None:
-        """Say what a query called the functions with."""
-        plus = next(iter(usage.plus)) if len(usage.plus) == 1 else None
-        self.release = replace(self.release, plus=plus, eps=max(usage.epsilons, default=None))
-
-    def check(self, largest_row_eps: float) -> None:
-        """Refuse early what the budget does not allow; `begin` decides."""
-        if self._budget_total is not None:
-            release = replace(self.release, largest_row_eps=largest_row_eps)
-            ledger.check_budget(ledger.list_releases(self._database), release, self._budget_total)
-
-    def begin(self, receipt: Receipt | None = None) -> None:
-        if receipt is not None:
-            self.release = self.release.with_counts(receipt)
-        try:
-            ledger.begin(self._database, self.release, budget_total=self._budget_total)
-        except DatabaseError as error:
-            if self._budget_total is not None:
-                raise
-            self._write_beside(error)
-
-    def complete(self, receipt: Receipt) -> None:
-        self.release = ledger.finish(self.release.with_counts(receipt))
-        if self.note is not None:
-            self._write_receipt()
-            return
-        try:
-            ledger.update(self._database, self.release)
-        except DatabaseError as error:
-            self._write_beside(error)
-
-    def break_off(self, receipt: Receipt) -> None:
-        """Enter what was released so far, though not all of it was."""
-        self.release = self.release.with_counts(receipt)
-        if self.note is None:
-            with suppress(DatabaseError):
-                ledger.update(self._database, self.release)
-
-    def withdraw(self) -> None:
-        if self.note is None:
-            ledger.withdraw(self._database, self.release)
-
-    def _write_beside(self, error: CusTextError) -> None:
-        """The ledger cannot be written: leave the receipt where the output is."""
-        self.note = f"the ledger was not written: {error}"
-        if self._beside is not None:
-            self._write_receipt()
-            self.note += f"; the receipt is in {self._beside}"
-
-    def _write_receipt(self) -> None:
-        if self._beside is not None:
-            self._beside.write_text(ledger.to_json(self.release), encoding="utf-8")
 
 
 @contextmanager
@@ -181,7 +61,7 @@ def release_to_file(
     progress: Progress | None = None,
 ) -> Outcome:
     """Sanitize columns of files, into a new file."""
-    entry = Entry(database, settings, dataset, beside=_receipt_beside(target))
+    entry = Entry(database, settings, dataset, beside=receipt_beside(target))
     with draft_of(target, force=force) as draft:
         with open_instance(spill=draft.spill) as connection:
             source = open_source(connection)
@@ -189,7 +69,7 @@ def release_to_file(
             query, tally = prepare(connection, source, target_format, settings, entry)
             rows = _run(connection, f"COPY ({query}) TO {quote(str(draft.path))} ({options})", tally, progress)
         receipt = settings.sanitizer.receipt(tally, settings.eps)
-        _publish(draft.publish, entry, receipt)
+        entry.publish(draft.publish, receipt)
     return Outcome(rows, receipt, entry.note)
 
 
@@ -215,64 +95,8 @@ def release_to_table(
         rows = _run(connection, f"{create} {identifier(table)} AS {query}", tally, progress)
         receipt = settings.sanitizer.receipt(tally, settings.eps)
         with safe_errors():
-            _publish(lambda: connection.execute("COMMIT"), entry, receipt)
+            entry.publish(lambda: connection.execute("COMMIT"), receipt)
     return Outcome(rows, receipt, entry.note)
-
-
-def release_lines(
-    files: Sequence[Path],
-    target: Path,
-    settings: Settings,
-    database: Database,
-    dataset: str,
-    *,
-    name: str,
-    force: bool = False,
-    progress: Progress | None = None,
-) -> Outcome:
-    """Sanitize the lines of files, into a new file."""
-    entry = Entry(database, settings, dataset, beside=_receipt_beside(target))
-    with draft_of(target, force=force) as draft:
-        _check_lines(files, settings, entry, name)
-        tally, size, done = Tally(), sum(file.stat().st_size for file in files), 0
-        with open_lines(draft.path, "wb", zipped=target.suffix.lower() == ".gz") as written:
-            for file in files:
-                with _open_text(file) as lines:
-                    told = progress and partial(_tell_lines, progress, tally, lines, done, size)
-                    _sanitize(lines, written, settings, name, tally, told)
-                done += file.stat().st_size
-        receipt = settings.sanitizer.receipt(tally, settings.eps)
-        _publish(draft.publish, entry, receipt)
-    return Outcome(tally.rows, receipt, entry.note)
-
-
-def release_stream(source: BinaryIO, target: BinaryIO, settings: Settings, database: Database, dataset: str) -> Outcome:
-    """Sanitize lines as they come. The ledger knows of it from the beginning, and its counts in the end."""
-    entry = Entry(database, settings, dataset, beside=None)
-    _check_lines([], settings, entry, "standard input")
-    tally = Tally()
-    entry.begin()
-    try:
-        _sanitize(source, target, settings, "standard input", tally, None)
-        target.flush()
-    except BaseException:
-        entry.break_off(settings.sanitizer.receipt(tally, settings.eps))
-        raise
-    receipt = settings.sanitizer.receipt(tally, settings.eps)
-    entry.complete(receipt)
-    return Outcome(tally.rows, receipt, entry.note)
-
-
-def release_text(text: str, settings: Settings, database: Database, dataset: str) -> tuple[str, Outcome]:
-    """Sanitize one text."""
-    entry = Entry(database, settings, dataset, beside=None)
-    _check_lines([], settings, entry, "the text")
-    if settings.limits_rows:
-        [spent] = settings.sanitizer.spend(open_column([text])[0], settings.eps, settings.plus).tolist()
-        refuse_over("the text", settings.max_row_eps, spent, int(spent > (settings.max_row_eps or spent)))
-    [result], receipt = settings.sanitizer.release([text], settings.eps, settings.plus)
-    _publish(lambda: None, entry, receipt)
-    return result, Outcome(1, receipt, entry.note)
 
 
 def release_query(
@@ -296,71 +120,30 @@ def release_query(
         with open_data(database, data, **settings) as connection:
             usage = watch(connection)
             rows = write_result(connection, query, draft.path, options, progress=progress)
-        entry = Entry(database, _settings_of(sanitizer, usage), dataset, beside=_receipt_beside(target))
+        entry = Entry(database, _settings_of(sanitizer, usage), dataset, beside=receipt_beside(target))
         entry.use(usage)
         guarantee = sanitizer.guarantee({max(usage.epsilons, default=1.0)})
-        _publish(draft.publish, entry, usage.tally.receipt(sanitizer.policy, guarantee))
+        entry.publish(draft.publish, usage.tally.receipt(sanitizer.policy, guarantee))
     return rows, entry.note
 
 
-def _settings_of(sanitizer: Sanitizer, usage: Usage) -> Settings:
-    eps = max(usage.epsilons, default=1.0)
-    used = sanitizer if usage.key_id is not None and not usage.was_fresh else sanitizer.with_fresh_draws()
-    return Settings(used, eps, usage.plus == {True}, ())
-
-
-def _sanitize(
-    lines: BinaryIO,
-    written: BinaryIO,
-    settings: Settings,
-    name: str,
-    tally: Tally,
-    progress: Callable[[], None] | None,
-) -> None:
-    sanitizer, eps, plus = settings.sanitizer, settings.eps, settings.plus
-    sanitize_lines(lines, written, sanitizer, eps, plus, name=name, tally=tally, progress=progress)
-
-
-def _open_text(file: Path) -> BinaryIO:
-    return open_lines(file, "rb", zipped=file.suffix.lower() == ".gz")
-
-
-def _tell_lines(progress: Progress, tally: Tally, lines: BinaryIO, before: int, size: int) -> None:
-    """How far we are, by the bytes read (of a gzipped file, those that it unpacks to, so at most all)."""
-    progress(min(1.0, (before + lines.tell()) / max(size, 1)), tally.rows, tally.words)
-
-
-def _check_lines(files: Sequence[Path], settings: Settings, entry: Entry, name: str) -> None:
-    """Check what the settings ask of lines."""
-    if settings.sanitizer.key is not None:
-        raise SettingError(f"{name}: lines have no ids by which a key could know them; use a format with columns")
-    if settings.columns:
-        raise SettingError(f"{name}: lines have no columns; leave --column out, or say another --format")
-    if not settings.limits_rows or not files:
-        return
-    largest, over = 0.0, 0
-    for file in files:
-        with _open_text(file) as lines:
-            for spent in find_spending(lines, settings.sanitizer, settings.eps, settings.plus, name=name):
-                largest = max(largest, float(spent.max(initial=0.0)))
-                over += 0 if settings.max_row_eps is None else int((spent > settings.max_row_eps).sum())
-    refuse_over(name, settings.max_row_eps, largest, over)
-    entry.check(largest)
-
-
-def _receipt_beside(target: Path) -> Path:
-    return target.with_name(f"{target.name}.receipt.json")
-
-
-def _publish(publish: Callable[[], object], entry: Entry, receipt: Receipt) -> None:
-    """Let an output appear, between the two entries in the ledger."""
-    entry.begin(receipt)
-    try:
-        publish()
-    except BaseException:
-        entry.withdraw()
-        raise
-    entry.complete(receipt)
+def read_texts(given: str, column: str | None, rows: int) -> list[str | None]:
+    """The first texts of a column of files, or of lines."""
+    files = list_files(given)
+    with open_instance() as connection:
+        source = open_files(connection, given, files)
+        if source.format == "text":
+            if column is not None:
+                raise SettingError(f"{given}: lines have no columns; leave --column out")
+            with open_text(files[0]) as lines:
+                first = next(read_lines(lines, given), None)
+            return [] if first is None else [line.rstrip("\r\n") for line in first.to_arrow().to_pylist()[:rows]]
+        if column is None:
+            raise SettingError(f"{given}: name the column to show: --column NAME; {source.tell_columns()}")
+        name = identifier(source.find_text_column(column))
+        with safe_errors():
+            found = fetch(connection, f"SELECT CAST({name} AS VARCHAR) FROM {source.reader} LIMIT {rows}")
+    return [text for (text,) in found]
 
 
 def prepare(
@@ -388,6 +171,12 @@ def prepare(
     new = ", ".join(f"{made}.c{number} AS {identifier(column)}" for number, column in enumerate(chosen))
     query = f"SELECT * EXCLUDE ({made}) REPLACE ({new}) FROM (SELECT *, {RELEASE}({packed}) AS {made} FROM {reader})"
     return query, functions.tally
+
+
+def _settings_of(sanitizer: Sanitizer, usage: Usage) -> Settings:
+    eps = max(usage.epsilons, default=1.0)
+    used = sanitizer if usage.key_id is not None and not usage.was_fresh else sanitizer.with_fresh_draws()
+    return Settings(used, eps, usage.plus == {True}, ())
 
 
 def _run(connection: duckdb.DuckDBPyConnection, statement: str, tally: Tally, progress: Progress | None) -> int:
@@ -440,15 +229,6 @@ def _check_spending(connection: duckdb.DuckDBPyConnection, source: Source, query
     return float(largest or 0.0)
 
 
-def refuse_over(name: str, limit: float | None, largest: float, over: int) -> None:
-    """Refuse rows that would spend more than they may."""
-    if limit is not None and over:
-        raise BudgetError(
-            f"{name}: {over:,} rows would spend more than --max-row-eps {limit:g}, up to {largest:g}; "
-            "nothing was written"
-        )
-
-
 def _check_new_table(connection: duckdb.DuckDBPyConnection, source: Source, table: str, *, force: bool) -> None:
     if source.reader.rpartition(".")[2].lower() == identifier(table).lower():
         raise OutputError(f"{table} is the input; name another output")
@@ -461,22 +241,3 @@ def _check_new_table(connection: duckdb.DuckDBPyConnection, source: Source, tabl
     is_view = "SELECT 1 FROM duckdb_views() WHERE NOT internal AND lower(view_name) = lower(?)"
     if force and connection.execute(is_view, [source.reader.rpartition(".")[2].strip('"')]).fetchall():
         raise OutputError("the input is a view, which may read the table that --force would replace; name a new one")
-
-
-def read_texts(given: str, column: str | None, rows: int) -> list[str | None]:
-    """The first texts of a column of files, or of lines."""
-    files = list_files(given)
-    with open_instance() as connection:
-        source = open_files(connection, given, files)
-        if source.format == "text":
-            if column is not None:
-                raise SettingError(f"{given}: lines have no columns; leave --column out")
-            with _open_text(files[0]) as lines:
-                first = next(read_lines(lines, given), None)
-            return [] if first is None else [line.rstrip("\r\n") for line in first.to_arrow().to_pylist()[:rows]]
-        if column is None:
-            raise SettingError(f"{given}: name the column to show: --column NAME; {source.tell_columns()}")
-        name = identifier(source.find_text_column(column))
-        with safe_errors():
-            found = fetch(connection, f"SELECT CAST({name} AS VARCHAR) FROM {source.reader} LIMIT {rows}")
-    return [text for (text,) in found]

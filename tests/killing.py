@@ -16,6 +16,7 @@ import alembic.command, duckdb, pyarrow.compute, sqlalchemy
 import custext_sql
 from custext_sql import Sanitizer, build_mapping, ledger, load_embeddings
 from custext_sql import migrate, queries, releases
+from custext_sql.release_entry import Settings
 from custext_sql.files import list_files, open_files
 from pathlib import Path
 
@@ -26,7 +27,7 @@ def map(database, k):
     build_mapping(database, embedding="big", k=k)
 
 def sanitize(database, source, target):
-    settings = releases.Settings(Sanitizer.load(database), 1.0, True, ["body"])
+    settings = Settings(Sanitizer.load(database), 1.0, True, ["body"])
     releases.release_to_file(
         lambda connection: open_files(connection, source, list_files(source)),
         Path(target), "parquet", settings, database, source, force=True,

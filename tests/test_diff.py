@@ -20,7 +20,7 @@ def reviews(folder: Path) -> Path:
 
 def test_words_are_shown_by_what_became_of_them(db: Path, reviews: Path) -> None:
     shown = run("diff", "in.csv", "--column", "body", "--rows", "3", "--plus").output
-    assert "- The alice's Zzyzxa, 12345!\n+ The " in shown and "carol" not in shown
+    assert "- The alice's Zzyzxa, 12345!\n+ The " in shown and shown.count("- ") == 3
     assert "2 drawn anew" in shown and "1 stopword, kept" in shown and "1 ending, kept" in shown
     assert "4 of 7 words in clear (57%)" in shown  # The, 's, Zzyzxa and b
     assert list_releases(db) == []

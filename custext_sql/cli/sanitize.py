@@ -14,7 +14,7 @@ from custext_sql.cli.options import calibration_option, json_option, mapping_opt
 from custext_sql.cli.output import counting_bar, describe_receipt, print_json, to_json
 
 if TYPE_CHECKING:
-    from custext_sql.releases import Outcome, Settings
+    from custext_sql.release_entry import Outcome, Settings
     from custext_sql.sanitizer import Sanitizer
 
 _STREAM = "-"
@@ -72,7 +72,7 @@ def sanitize_command(
       custext sanitize --data shop.duckdb --table reviews reviews_sanitized --column body
       custext sanitize - - --policy strict < reviews.txt > sanitized.txt
     """
-    from custext_sql.releases import Settings
+    from custext_sql.release_entry import Settings
 
     if (data is None) != (table is None):
         raise click.UsageError("--data and --table belong together: a DuckDB file and a table of it.")
@@ -128,7 +128,7 @@ def _load(
 
 
 def _sanitize_text(db: str | None, text: str, settings: "Settings", dataset: str | None, *, as_json: bool) -> None:
-    from custext_sql.releases import release_text
+    from custext_sql.line_releases import release_text
 
     result, outcome = release_text(text, settings, db, dataset or "<argument>")
     if as_json:
@@ -175,8 +175,9 @@ def _sanitize_files(
 ) -> "Outcome":
     from custext_sql.errors import OutputError
     from custext_sql.files import check_target, list_files, open_files, tell_format
+    from custext_sql.line_releases import release_lines, release_stream
     from custext_sql.queries import let_threads_alternate
-    from custext_sql.releases import release_lines, release_stream, release_to_file
+    from custext_sql.releases import release_to_file
 
     let_threads_alternate()
     to_stream, from_stream = output == _STREAM, given == _STREAM

@@ -1,0 +1,105 @@
+"""Releases of plain text: lines of files, a stream of lines, one text."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import BinaryIO
+
+from custext_sql.database import Database
+from custext_sql.drafts import draft_of
+from custext_sql.errors import SettingError
+from custext_sql.lines import find_spending, open_lines, open_text, sanitize_lines
+from custext_sql.receipt import Tally
+from custext_sql.release_entry import Entry, Outcome, Progress, Settings, receipt_beside, refuse_over
+from custext_sql.text_columns import open_column
+
+
+def release_lines(
+    files: Sequence[Path],
+    target: Path,
+    settings: Settings,
+    database: Database,
+    dataset: str,
+    *,
+    name: str,
+    force: bool = False,
+    progress: Progress | None = None,
+) -> Outcome:
+    """Sanitize the lines of files, into a new file."""
+    entry = Entry(database, settings, dataset, beside=receipt_beside(target))
+    with draft_of(target, force=force) as draft:
+        _check_lines(files, settings, entry, name)
+        tally, size, done = Tally(), sum(file.stat().st_size for file in files), 0
+        with open_lines(draft.path, "wb", zipped=target.suffix.lower() == ".gz") as written:
+            for file in files:
+                with open_text(file) as lines:
+                    told = progress and partial(_tell_lines, progress, tally, lines, done, size)
+                    _sanitize(lines, written, settings, name, tally, told)
+                done += file.stat().st_size
+        receipt = settings.sanitizer.receipt(tally, settings.eps)
+        entry.publish(draft.publish, receipt)
+    return Outcome(tally.rows, receipt, entry.note)
+
+
+def release_stream(source: BinaryIO, target: BinaryIO, settings: Settings, database: Database, dataset: str) -> Outcome:
+    """Sanitize lines as they come. The ledger knows of it from the beginning, and its counts in the end."""
+    entry = Entry(database, settings, dataset, beside=None)
+    _check_lines([], settings, entry, "standard input")
+    tally = Tally()
+    entry.begin()
+    try:
+        _sanitize(source, target, settings, "standard input", tally, None)
+        target.flush()
+    except BaseException:
+        entry.break_off(settings.sanitizer.receipt(tally, settings.eps))
+        raise
+    receipt = settings.sanitizer.receipt(tally, settings.eps)
+    entry.complete(receipt)
+    return Outcome(tally.rows, receipt, entry.note)
+
+
+def release_text(text: str, settings: Settings, database: Database, dataset: str) -> tuple[str, Outcome]:
+    """Sanitize one text."""
+    entry = Entry(database, settings, dataset, beside=None)
+    _check_lines([], settings, entry, "the text")
+    if settings.limits_rows:
+        [spent] = settings.sanitizer.spend(open_column([text])[0], settings.eps, settings.plus).tolist()
+        refuse_over("the text", settings.max_row_eps, spent, int(spent > (settings.max_row_eps or spent)))
+    [result], receipt = settings.sanitizer.release([text], settings.eps, settings.plus)
+    entry.publish(lambda: None, receipt)
+    return result, Outcome(1, receipt, entry.note)
+
+
+def _sanitize(
+    lines: BinaryIO,
+    written: BinaryIO,
+    settings: Settings,
+    name: str,
+    tally: Tally,
+    progress: Callable[[], None] | None,
+) -> None:
+    sanitizer, eps, plus = settings.sanitizer, settings.eps, settings.plus
+    sanitize_lines(lines, written, sanitizer, eps, plus, name=name, tally=tally, progress=progress)
+
+
+def _tell_lines(progress: Progress, tally: Tally, lines: BinaryIO, before: int, size: int) -> None:
+    """How far we are, by the bytes read (of a gzipped file, those that it unpacks to, so at most all)."""
+    progress(min(1.0, (before + lines.tell()) / max(size, 1)), tally.rows, tally.words)
+
+
+def _check_lines(files: Sequence[Path], settings: Settings, entry: Entry, name: str) -> None:
+    """Check what the settings ask of lines."""
+    if settings.sanitizer.key is not None:
+        raise SettingError(f"{name}: lines have no ids by which a key could know them; use a format with columns")
+    if settings.columns:
+        raise SettingError(f"{name}: lines have no columns; leave --column out, or say another --format")
+    if not settings.limits_rows or not files:
+        return
+    largest, over = 0.0, 0
+    for file in files:
+        with open_text(file) as lines:
+            for spent in find_spending(lines, settings.sanitizer, settings.eps, settings.plus, name=name):
+                largest = max(largest, float(spent.max(initial=0.0)))
+                over += 0 if settings.max_row_eps is None else int((spent > settings.max_row_eps).sum())
+    refuse_over(name, settings.max_row_eps, largest, over)
+    entry.check(largest)
