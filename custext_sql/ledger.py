@@ -64,12 +64,12 @@ class Release:
 
 @dataclass(frozen=True)
 class Total:
-    """What the releases of a dataset have spent together on the row on which each spent most."""
+    """What the releases of a dataset have spent together on the row on which each spent most; None: nobody knows."""
 
     dataset: str
     releases: int
     pending: int
-    total_eps: float
+    total_eps: float | None
 
 
 def describe_policy(policy: Policy) -> str:
@@ -123,7 +123,8 @@ def add_up(releases: Sequence[Release]) -> list[Total]:
     for dataset in dict.fromkeys(release.dataset for release in releases):
         some = [release for release in releases if release.dataset == dataset]
         pending = sum(release.state == PENDING for release in some)
-        totals.append(Total(dataset, len(some), pending, _sum_spent(some)))
+        spent = _sum_spent(some)
+        totals.append(Total(dataset, len(some), pending, None if math.isinf(spent) else spent))
     return totals
 
 

@@ -107,6 +107,7 @@ def test_unknown_spending_is_no_spending_to_build_on(db: Path) -> None:
     with pytest.raises(BudgetError, match="cut off before its counts were known"):
         ledger.begin(db, ledger.new_release(**settings, largest_row_eps=1.0), budget_total=100.0)
     assert "unknown" in run("ledger").output
+    assert json.loads(run("ledger", "--json").stdout)["totals"][0]["total_eps"] is None
 
 
 def test_tenths_add_up(db: Path, folder: Path) -> None:

@@ -2,7 +2,6 @@
 
 import csv
 import io
-import math
 from dataclasses import asdict, fields
 from pathlib import Path
 
@@ -63,21 +62,13 @@ def ledger_command(db: str | None, dataset: str | None, export: str | None, forc
     click.echo()
     print_table(
         ["dataset", "releases", "pending", "total eps"],
-        [
-            [
-                total.dataset,
-                str(total.releases),
-                str(total.pending),
-                "unknown" if math.isinf(total.total_eps) else f"{total.total_eps:g}",
-            ]
-            for total in totals
-        ],
+        [[total.dataset, str(total.releases), str(total.pending), _shown_total(total.total_eps)] for total in totals],
         right=[1, 2, 3],
     )
 
 
-def _shown_total(eps: float) -> str:
-    return "unknown" if math.isinf(eps) else f"{eps:g}"
+def _shown_total(eps: float | None) -> str:
+    return "unknown" if eps is None else f"{eps:g}"
 
 
 def _shown(value: float | None) -> str:
