@@ -188,8 +188,8 @@ def test_columns_that_differ_only_in_case_are_refused(db: Path, folder: Path) ->
 
 
 def test_no_line_is_taken_for_a_remark_nor_folder_for_a_value(db: Path, folder: Path) -> None:
-    rows = [f'{number},"alice #tag {number}"' for number in range(200)]
-    (folder / "in.csv").write_text("\n".join(["id,body", *rows, '"#200",bob']) + "\n")
+    rows = [f"{number},alice #tag {number}" for number in range(200)]
+    (folder / "in.csv").write_text("\n".join(["id,body", *rows, "#200,bob"]) + "\n")
     for target in ("out.csv", "out.parquet", "out.jsonl"):
         assert run("sanitize", "in.csv", target, "--column", "body").output.startswith(f"{target}: 201 rows")
     with duckdb.connect() as connection:
