@@ -114,9 +114,10 @@ class Entry:
             with suppress(DatabaseError):
                 ledger.update(self._database, self.release)
 
-    def withdraw(self) -> None:
+    def _withdraw(self) -> None:
         if self.note is None:
-            ledger.withdraw(self._database, self.release)
+            with suppress(DatabaseError):  # it stays pending; what is told is why the output could not appear
+                ledger.withdraw(self._database, self.release)
 
     def _write_beside(self, error: CusTextError) -> None:
         """The ledger cannot be written: leave the receipt where the output is."""
@@ -130,12 +131,15 @@ class Entry:
             self._beside.write_text(ledger.to_json(self.release), encoding="utf-8")
 
     def publish(self, publish: Callable[[], object], receipt: Receipt) -> None:
-        """Let an output appear, between the two entries in the ledger."""
+        """Let an output appear, between the two entries in the ledger.
+
+        If it could not appear, the entry goes; an interrupt may come when it has appeared, so then the entry stays.
+        """
         self.begin(receipt)
         try:
             publish()
-        except BaseException:
-            self.withdraw()
+        except Exception:
+            self._withdraw()
             raise
         self.complete(receipt)
 

@@ -230,14 +230,18 @@ def _check_spending(connection: duckdb.DuckDBPyConnection, source: Source, query
 
 
 def _check_new_table(connection: duckdb.DuckDBPyConnection, source: Source, table: str, *, force: bool) -> None:
-    if source.reader.rpartition(".")[2].lower() == identifier(table).lower():
+    """Refuse to write over the input, or over something else unless `force` says so; views are never replaced."""
+
+    def find(kind: str) -> set[str]:
+        rows = connection.execute(f"SELECT lower({kind}_name) FROM duckdb_{kind}s() WHERE NOT internal").fetchall()
+        return {name for (name,) in rows}
+
+    read, tables, views = source.reader.rpartition(".")[2].strip('"').lower(), find("table"), find("view")
+    if read == table.lower():
         raise OutputError(f"{table} is the input; name another output")
-    for kind in ("table", "view"):
-        listed = f"SELECT 1 FROM duckdb_{kind}s() WHERE NOT internal AND lower({kind}_name) = lower(?)"
-        if connection.execute(listed, [table]).fetchall() and (kind == "view" or not force):
-            raise OutputError(
-                f"there is a {kind} {table} already" + ("; --force replaces it" if kind == "table" else "")
-            )
-    is_view = "SELECT 1 FROM duckdb_views() WHERE NOT internal AND lower(view_name) = lower(?)"
-    if force and connection.execute(is_view, [source.reader.rpartition(".")[2].strip('"')]).fetchall():
+    if table.lower() in views:
+        raise OutputError(f"there is a view {table} already; name another output")
+    if table.lower() in tables and not force:
+        raise OutputError(f"there is a table {table} already; --force replaces it")
+    if table.lower() in tables and read in views:
         raise OutputError("the input is a view, which may read the table that --force would replace; name a new one")

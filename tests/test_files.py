@@ -270,6 +270,10 @@ def test_tables_become_new_tables(db: Path, folder: Path) -> None:
     assert "there is no table review; did you mean reviews?" in run(*form, "review", "x", "--column", "body").output
     assert "there is a table clean already" in run(*form, "reviews", "clean", "--column", "body").output
     assert run(*form, "reviews", "clean", "--column", "body", "--force").exit_code == 0
+    with duckdb.connect("shop.duckdb") as connection:
+        connection.execute("CREATE VIEW seen AS SELECT * FROM clean")
+    assert "the input is a view" in run(*form, "seen", "clean", "--column", "body", "--force").output
+    assert "there is a view seen already" in run(*form, "reviews", "seen", "--column", "body", "--force").output
     for same in ("reviews", "Reviews"):
         assert "is the input" in run(*form, "reviews", same, "--column", "body", "--force").output
     assert "there is no DuckDB file" in run(*form[:2], "no.duckdb", "--table", "t", "x", "--column", "b").output

@@ -243,6 +243,27 @@ def test_the_release_is_pending_until_its_output_is_there(
     assert list_releases(db)[0].state == "complete"
 
 
+@pytest.mark.parametrize(
+    ("error", "states"), [(KeyboardInterrupt(), ["pending"]), (SystemExit(143), ["pending"]), (OSError(28, "full"), [])]
+)
+def test_an_output_that_may_be_there_stays_in_the_ledger(
+    db: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException, states: list[str]
+) -> None:
+    """An interrupt may come right after the output has appeared; what could not appear was not released."""
+    write_texts(folder / "in.csv", "alice bob")
+    publish = Draft.publish
+
+    def interrupted(draft: Draft) -> None:
+        if not isinstance(error, OSError):
+            publish(draft)
+        raise error
+
+    monkeypatch.setattr(Draft, "publish", interrupted)
+    assert run("sanitize", "in.csv", "out.csv", "--column", "body").exit_code != 0
+    assert [release.state for release in list_releases(db)] == states
+    assert (folder / "out.csv").exists() == bool(states)
+
+
 def test_a_table_is_pending_until_it_is_there(db: Path, folder: Path) -> None:
     with duckdb.connect("shop.duckdb") as connection:
         connection.execute("CREATE TABLE t AS SELECT 'alice' AS body")

@@ -56,21 +56,27 @@ def show_control(text: str) -> str:
 @contextmanager
 def progress_bar(label: str) -> Iterator[Callable[[float], None] | None]:
     """A bar on standard error that takes the share done; None where that is no terminal."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(label, total=1.0)
-        yield lambda share: progress.update(task, completed=share)
+    with _bar(label) as update:
+        yield None if update is None else lambda share: update(share, "")
 
 
 @contextmanager
 def counting_bar(label: str) -> Iterator[Callable[[float, int, int], None] | None]:
     """The same for rows: a bar that takes the share done, the rows and the words so far."""
+    started = time.monotonic()
+    with _bar(label) as update:
+
+        def show(share: float, rows: int, words: int) -> None:
+            assert update is not None
+            speed = words / max(time.monotonic() - started, 1e-9)
+            update(share, f"{rows:,} rows, {speed:,.0f} words/s")
+
+        yield None if update is None else show
+
+
+@contextmanager
+def _bar(label: str) -> Iterator[Callable[[float, str], None] | None]:
+    """A bar that takes the share done and a remark."""
     if not sys.stderr.isatty():
         yield None
         return
@@ -81,18 +87,12 @@ def counting_bar(label: str) -> Iterator[Callable[[float, int, int], None] | Non
         TextColumn("{task.description}", markup=False),
         BarColumn(),
         TaskProgressColumn(),
-        TextColumn("{task.fields[counts]}", markup=False),
+        TextColumn("{task.fields[remark]}", markup=False),
         TimeRemainingColumn(),
     )
-    started = time.monotonic()
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(label, total=1.0, counts="")
-
-        def show(share: float, rows: int, words: int) -> None:
-            speed = words / max(time.monotonic() - started, 1e-9)
-            progress.update(task, completed=share, counts=f"{rows:,} rows, {speed:,.0f} words/s")
-
-        yield show
+        task = progress.add_task(label, total=1.0, remark="")
+        yield lambda share, remark: progress.update(task, completed=share, remark=remark)
 
 
 def describe_receipt(receipt: "Receipt") -> str:
