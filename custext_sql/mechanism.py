@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,7 @@ _BISECTIONS = 30  # leaves a temperature within 2**-30 of the largest
 _CELLS = 1 << 21  # scores handled at a time
 
 Weights = npt.NDArray[np.uint64]
+_Cell = TypeVar("_Cell", np.int32, np.uint64)
 
 
 def check_epsilon(epsilon: float) -> float:
@@ -52,7 +54,7 @@ def choose_temperatures(sizes: Sizes, scores: Units, epsilons: Floats, calibrati
     temperatures = epsilons / 2.0
     if check_calibration(calibration) == "paper":
         return temperatures
-    for groups, matrices in _matrices_by_size(sizes, scores):
+    for groups, matrices in matrices_by_size(sizes, scores):
         low, high, bound = temperatures[groups], epsilons[groups], epsilons[groups]
         for _ in range(_BISECTIONS):
             middle = (low + high) / 2.0
@@ -70,7 +72,7 @@ def build_weights(sizes: Sizes, scores: Units, temperatures: Floats) -> Weights:
     """
     weights = np.empty(len(scores), dtype=np.uint64)
     starts = np.cumsum(sizes**2) - sizes**2
-    for groups, matrices in _matrices_by_size(sizes, scores):
+    for groups, matrices in matrices_by_size(sizes, scores):
         cells = _cells(matrices, temperatures[groups])
         weights[starts[groups][:, None] + np.arange(cells[0].size)] = cells.reshape(len(groups), -1)
     return weights
@@ -104,12 +106,12 @@ def _worst_log_ratios(matrices: Units, temperatures: Floats) -> Floats:
     return worst
 
 
-def _matrices_by_size(sizes: Sizes, scores: Units) -> Iterator[tuple[Sizes, Units]]:
-    """Groups of equal size together, so that NumPy works on many at once: their numbers, and their scores."""
+def matrices_by_size(sizes: Sizes, cells: npt.NDArray[_Cell]) -> Iterator[tuple[Sizes, npt.NDArray[_Cell]]]:
+    """Groups of equal size together, so that NumPy works on many at once: their numbers, and their cells."""
     starts = np.cumsum(sizes**2) - sizes**2
     for size in np.unique(sizes).tolist():
         alike = np.flatnonzero(sizes == size)
         step = max(1, _CELLS // size**2)
         for first in range(0, len(alike), step):
             groups = alike[first : first + step]
-            yield groups, scores[starts[groups][:, None] + np.arange(size**2)].reshape(-1, size, size)
+            yield groups, cells[starts[groups][:, None] + np.arange(size**2)].reshape(-1, size, size)

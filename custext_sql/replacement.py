@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -11,14 +12,23 @@ from custext_sql.characters import LOWER, TITLE, UPPER
 from custext_sql.draw_table import Numbers
 from custext_sql.encoded_text import Bytes, EncodedText, Flags, Places, find_rows, join_texts
 from custext_sql.policy import NUMBER_MASK, UNKNOWN_MASK, Policy
-from custext_sql.randomness import DIGIT, UNKNOWN_WORD, Randomness, count_earlier
+from custext_sql.randomness import DIGIT, UNKNOWN_WORD, Draws, Randomness, count_earlier
 from custext_sql.rewriting import Rewriting
 from custext_sql.row_settings import RowSettings
-from custext_sql.sampler import Sampler
 from custext_sql.similarity import Floats
 from custext_sql.tokenizer import find_cases
 from custext_sql.tokens import Tokens, find_tokens
 from custext_sql.vocabulary import KEPT, KINDS, NUMBER, SAMPLED, UNKNOWN, Vocabulary
+
+
+class Mechanism(Protocol):
+    """What draws a word for a word. `Sampler`, which draws from verified tables, makes releases; the others
+    are there to be compared with it.
+    """
+
+    def sample(self, words: Numbers, epsilon: float | Floats, draws: Draws) -> Numbers:
+        """The replacement of each word, given by its number, by a uniform 64-bit draw for each."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -114,7 +124,7 @@ class Replacer:
     """Replaces words by words of their group, and other words as a policy says."""
 
     vocabulary: Vocabulary
-    sampler: Sampler
+    mechanism: Mechanism
     policy: Policy
 
     def replace_words(self, text: Bytes, offsets: Places, randomness: Randomness, settings: RowSettings) -> Replaced:
@@ -141,7 +151,7 @@ class Replacer:
         sampled, unknown, numbers = map(tokens.at, (SAMPLED, UNKNOWN, NUMBER))
         words = tokens.words.take(sampled).astype(np.int64)
         per_word = epsilon[tokens.rows.take(sampled)] if isinstance(epsilon, np.ndarray) else epsilon
-        drawn = self.sampler.sample(words, per_word, draw.for_words(sampled, words))
+        drawn = self.mechanism.sample(words, per_word, draw.for_words(sampled, words))
         spell.write(sampled, drawn)
         if self.policy.unknown == "mask":
             rewriting.replace(unknown, rewriting.add(*join_texts([UNKNOWN_MASK])))

@@ -123,3 +123,25 @@ releases = Table(
     Column("largest_row_eps", Double),
     Column("mean_row_eps", Double),
 )
+
+measurements = Table(
+    "measurements",
+    metadata,
+    Column("measurement_id", String, primary_key=True, comment="a digest of what was measured"),
+    Column("kind", String, nullable=False, comment="utility, query, bayes, mask, policy or certificate"),
+    Column("metric", String, nullable=False),
+    Column("mechanism", String),
+    Column("mapping", String),
+    Column("fingerprint", String),
+    Column("k", Integer),
+    Column("eps", Double),
+    Column("calibration", String),
+    Column("seed", BigInteger),
+    Column("word", String, comment="of the vocabulary"),
+    Column("dataset", String, comment="its name"),
+    Column("digest", String, comment="sha256 over the texts, labels or counts of the dataset"),
+    Column("settings", String, nullable=False, comment="JSON: what else the value depends on"),
+    Column("value", Double, comment="NULL: there is none, such as a number of draws that is never enough"),
+    Column("standard_error", Double),
+    Column("measured_at", TIMESTAMP, nullable=False, comment="UTC"),
+)

@@ -71,7 +71,7 @@ def test_the_core_imports_no_adapter() -> None:
 
 def test_only_tables_and_migrations_use_sqlalchemy() -> None:
     users = {path.name for path in PACKAGE.rglob("*.py") if "sqlalchemy" in roots(path)}
-    assert users <= {"tables.py", "migrate.py", "0001_first_tables.py", "0003_releases.py"}
+    assert users <= {"tables.py", "migrate.py", "0001_first_tables.py", "0003_releases.py", "0004_measurements.py"}
 
 
 def test_public_names_are_all_there() -> None:
@@ -119,6 +119,7 @@ def test_the_wheel_has_everything_and_nothing_else(wheel: zipfile.ZipFile) -> No
         "custext_sql/migrations/versions/0001_first_tables.py",
         "custext_sql/migrations/versions/0002_distribution_macro.py",
         "custext_sql/migrations/versions/0003_releases.py",
+        "custext_sql/migrations/versions/0004_measurements.py",
         "custext_sql/starter/glove-840b-34k.xz",
         "custext_sql/starter/PROVENANCE.md",
         "custext_sql/starter/stopwords-english.txt",

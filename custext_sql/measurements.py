@@ -1,0 +1,106 @@
+"""The table `measurements`: every figure that an experiment found, kept so that none is computed twice and each number
+of a report can be traced to its row.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, astuple, dataclass, fields
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import Any
+
+from custext_sql.database import Database, reading, writing
+
+_VERSION = 1  # goes up when the same subject would come out otherwise, so that older figures are measured anew
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is measured: whatever the value depends on.
+
+    settings: JSON of what only this kind of experiment has. mapping and dataset are names for people; what a value
+    depends on are the fingerprint of the one and the digest of the other.
+    """
+
+    kind: str  # utility, query, bayes, mask, policy or certificate
+    metric: str
+    mechanism: str | None = None
+    mapping: str | None = None
+    fingerprint: str | None = None
+    k: int | None = None
+    eps: float | None = None
+    calibration: str | None = None
+    seed: int | None = None
+    word: str | None = None
+    dataset: str | None = None
+    digest: str | None = None
+    settings: str = "{}"
+
+    @cached_property
+    def measurement_id(self) -> str:
+        """Equal for equal subjects, whatever they are called."""
+        known = {name: value for name, value in asdict(self).items() if name not in ("mapping", "dataset")}
+        return hashlib.sha256(json.dumps([_VERSION, known], sort_keys=True).encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """A row of the table: a subject, and what was found. No value: there is none, such as a number of draws that is
+    never enough.
+    """
+
+    subject: Subject
+    value: float | None
+    standard_error: float | None = None
+    measured_at: datetime | None = None
+
+    @property
+    def measurement_id(self) -> str:
+        return self.subject.measurement_id
+
+
+_SUBJECT = [field.name for field in fields(Subject)]
+_COLUMNS = ["measurement_id", *_SUBJECT, "value", "standard_error", "measured_at"]
+
+
+def write_settings(**settings: Any) -> str:
+    """Settings of a subject, in one way of writing."""
+    return json.dumps(settings, sort_keys=True)
+
+
+def save_measurements(database: Database, measurements: Iterable[Measurement]) -> None:
+    """Keep these, in place of earlier ones of the same subjects."""
+    now = datetime.now(UTC).replace(tzinfo=None, microsecond=0)
+    rows = [
+        [one.measurement_id, *astuple(one.subject), one.value, one.standard_error, one.measured_at or now]
+        for one in measurements
+    ]
+    if not rows:
+        return
+    marks = ", ".join("?" for _ in _COLUMNS)
+    with writing(database) as connection:
+        connection.executemany(f"INSERT OR REPLACE INTO measurements ({', '.join(_COLUMNS)}) VALUES ({marks})", rows)
+
+
+def read_measurements(database: Database = None, *, kind: str | None = None) -> list[Measurement]:
+    """All of a kind, oldest first."""
+    condition = "" if kind is None else "WHERE kind = $kind"
+    with reading(database) as connection:
+        rows = connection.execute(
+            f"SELECT {', '.join(_COLUMNS)} FROM measurements {condition} ORDER BY measured_at, measurement_id",
+            {} if kind is None else {"kind": kind},
+        ).fetchall()
+    return [Measurement(Subject(*row[1:-3]), *row[-3:]) for row in rows]
+
+
+def recall(database: Database, subjects: Sequence[Subject]) -> dict[Subject, Measurement]:
+    """Those of these subjects that were measured before."""
+    wanted = {subject.measurement_id: subject for subject in subjects}
+    kinds = {subject.kind for subject in subjects}
+    return {
+        wanted[one.measurement_id]: one
+        for kind in sorted(kinds)
+        for one in read_measurements(database, kind=kind)
+        if one.measurement_id in wanted
+    }
