@@ -4,14 +4,19 @@ of a report can be traced to its row.
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+import logging
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, astuple, dataclass, fields
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
 from custext_sql.database import Database, reading, writing
+from custext_sql.errors import DatabaseError
 
+ShareDone = Callable[[float], None]
+
+_log = logging.getLogger(__name__)
 _VERSION = 1  # goes up when the same subject would come out otherwise, so that older figures are measured anew
 
 
@@ -104,3 +109,42 @@ def recall(database: Database, subjects: Sequence[Subject]) -> dict[Subject, Mea
         for one in read_measurements(database, kind=kind)
         if one.measurement_id in wanted
     }
+
+
+def obtain(
+    database: Database,
+    subjects: Sequence[Subject],
+    measure: Callable[[Subject, ShareDone], tuple[float | None, float | None]],
+    *,
+    progress: ShareDone | None = None,
+    one_by_one: bool = False,
+) -> list[Measurement]:
+    """Measurements of these subjects: those kept from before, and the others as they are measured now, and kept.
+
+    measure: gives a value and its standard error, and may tell which share of it is done. one_by_one: keep each as soon
+    as it is there, because it takes long; otherwise they are kept together, and if the database cannot be written, that
+    is told and no error.
+    """
+    known = recall(database, subjects)
+    missing = [subject for subject in dict.fromkeys(subjects) if subject not in known]
+    fresh = []
+    try:
+        for number, subject in enumerate(missing):
+            tell = _part(progress, number, len(missing))
+            tell(0.0)
+            known[subject] = Measurement(subject, *measure(subject, tell))
+            if one_by_one:
+                save_measurements(database, [known[subject]])
+            else:
+                fresh.append(known[subject])
+    finally:
+        try:
+            save_measurements(database, fresh)
+        except DatabaseError as error:
+            _log.warning("These figures were not kept: %s", error)
+    return [known[subject] for subject in subjects]
+
+
+def _part(progress: ShareDone | None, number: int, count: int) -> ShareDone:
+    """Tells of one part among others."""
+    return lambda share: None if progress is None else progress((number + share) / count)

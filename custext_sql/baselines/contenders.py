@@ -3,10 +3,12 @@
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 import duckdb
 import numpy as np
+import numpy.typing as npt
 
 from custext_sql.baselines.fbdd import Fbdd
 from custext_sql.baselines.random_words import RandomWords
@@ -91,6 +93,11 @@ class Arena:
         self.converted = converted
         self._database = database
         self._space: WordSpace | None = None
+
+    @cached_property
+    def is_stopword(self) -> npt.NDArray[np.bool_]:
+        """Of each word of the mapping."""
+        return np.array([word in self.stopwords for word in self.mapping.words])
 
     @property
     def space(self) -> WordSpace:

@@ -12,9 +12,11 @@ from typing import Any
 import click
 
 from custext_sql.cli import (
+    attack,
     audit,
     diff,
     drop,
+    evaluate,
     info,
     inspect,
     keygen,
@@ -39,6 +41,8 @@ _COMMANDS = (
     map.map_command,
     inspect.inspect_command,
     audit.audit_command,
+    attack.attack_command,
+    evaluate.evaluate_command,
     keygen.keygen_command,
     info.info_command,
     use.use_command,

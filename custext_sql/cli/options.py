@@ -1,6 +1,11 @@
 """Options that several commands take, and one way to explain each."""
 
+from collections.abc import Callable
+from typing import Any, TypeVar
+
 import click
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
 
 eps_option = click.option(
     "--eps", default=1.0, show_default=True, type=float, help="Privacy budget of a word, 0.001 to 100."
@@ -18,3 +23,45 @@ calibration_option = click.option(
 )
 mapping_option = click.option("--mapping", help="Name of the mapping.  [default: the database's default]")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+class Epsilons(click.ParamType[list[float]]):
+    """Numbers with commas between them."""
+
+    name = "list"
+
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> list[float]:
+        if isinstance(value, list):
+            return value
+        from custext_sql.errors import SettingError
+        from custext_sql.mechanism import check_epsilon
+
+        try:
+            found = list(dict.fromkeys(check_epsilon(float(part)) for part in str(value).split(",")))
+        except ValueError:
+            self.fail(f"expected numbers with commas between them, such as 1,2,3; found {value!r}", parameter, context)
+        except SettingError as error:
+            self.fail(str(error), parameter, context)
+        return found
+
+
+def epsilons_option(default: str) -> Callable[[_Command], _Command]:
+    """--eps for several values."""
+    return click.option(
+        "--eps",
+        default=default,
+        show_default=True,
+        type=Epsilons(),
+        help="Privacy budgets of a word, with commas between them.",
+    )
+
+
+def prior_options(command: _Command) -> _Command:
+    """How frequent an attacker takes words to be."""
+    for option in (
+        click.option("--column", metavar="NAME", help="The column of --public; not for lines of text."),
+        click.option("--public", metavar="FILE", help="Public texts to count words in."),
+        click.option("--prior", metavar="FILE", help="Word frequencies: a word and a number on each line."),
+    ):
+        command = option(command)
+    return command

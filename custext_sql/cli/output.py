@@ -95,6 +95,20 @@ def _bar(label: str) -> Iterator[Callable[[float, str], None] | None]:
         yield lambda share, remark: progress.update(task, completed=share, remark=remark)
 
 
+def show_draws(count: int | None, error: float | None) -> str:
+    """A number of draws, with its standard error if there is one."""
+    if count is None:
+        return "never"
+    return (
+        f"{count:,}" if error is None else f"{count:,} ± {error:,.0f}" if error >= 0.95 else f"{count:,} ± {error:.1f}"
+    )
+
+
+def show_share(mean: float, spread: float | None) -> str:
+    """A value between 0 and 1, with its spread if there is one."""
+    return f"{mean:.4f}" if spread is None else f"{mean:.4f} ± {spread:.4f}"
+
+
 def describe_receipt(receipt: "Receipt") -> str:
     """A receipt in a few lines for people."""
     let_through = {

@@ -1,0 +1,83 @@
+"""The mask token inference attack on mechanisms, measured and kept."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from custext_sql.attacks.masking import Attacker, MaskResult, attack_masks
+from custext_sql.attacks.ngrams import learn_ngrams
+from custext_sql.database import Database
+from custext_sql.errors import SettingError
+from custext_sql.measurements import Measurement, ShareDone, Subject, obtain, write_settings
+from custext_sql.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from custext_sql.evaluation.utility import Cell
+
+NGRAM = "ngram"
+
+
+@dataclass(frozen=True)
+class MaskAttack:
+    """Who guesses. learned: a digest of what the built-in attacker learned from."""
+
+    name: str
+    attacker: Attacker
+    learned: str | None = None
+
+
+def open_attack(
+    model: str, *, public: Sequence[str | None] | None, vocabulary: Vocabulary, batch_size: int = 32
+) -> MaskAttack:
+    """The built-in attacker, which learns from public texts, or a masked language model of Hugging Face."""
+    if model == NGRAM:
+        if public is None:
+            raise SettingError("the n-gram attacker learns from public texts: --public FILE")
+        digest = hashlib.sha256("\x1e".join(text or "" for text in public).encode()).hexdigest()
+        return MaskAttack(NGRAM, learn_ngrams(public, vocabulary), digest)
+    from custext_sql.attacks.language_model import open_language_model  # PyTorch: an extra
+
+    return MaskAttack(model, open_language_model(model, batch_size=batch_size))
+
+
+def measure_masks(
+    database: Database,
+    cells: "Sequence[Cell]",
+    texts: Sequence[str],
+    attack: MaskAttack,
+    *,
+    dataset: str,
+    progress: ShareDone | None = None,
+) -> list[tuple[Measurement, Measurement]]:
+    """For each cell r_mask, the share of words that are guessed right, of all words and of those that were drawn."""
+    digest = hashlib.sha256("\x1e".join(texts).encode()).hexdigest()
+    subjects: dict[Subject, Cell] = {}
+    for cell in cells:
+        policy = cell.arena.policy
+        settings = write_settings(
+            attacker=attack.name,
+            learned=attack.learned,
+            unknown=policy.unknown,
+            numbers=policy.numbers,
+            case=policy.case,
+            converted=cell.arena.converted,
+        )
+        for metric in ("r_mask", "r_mask_sampled"):
+            subjects[replace(cell.describe("mask", metric), dataset=dataset, digest=digest, settings=settings)] = cell
+    latest: dict[Cell, MaskResult] = {}
+
+    def measure(subject: Subject, tell: ShareDone) -> tuple[float | None, float | None]:
+        cell = subjects[subject]
+        if cell not in latest:
+            latest.clear()
+            epsilon = 1.0 if cell.epsilon is None else cell.epsilon
+            compared = cell.arena.open(cell.mechanism).compare(texts, epsilon, cell.seed)
+            latest[cell] = attack_masks(compared, attack.attacker, progress=tell)
+        result = latest[cell]
+        if subject.metric == "r_mask":
+            return result.r_mask, result.standard_error
+        return result.r_mask_sampled, None
+
+    measured = iter(obtain(database, list(subjects), measure, progress=progress, one_by_one=True))
+    return list(zip(measured, measured, strict=True))

@@ -1,0 +1,97 @@
+"""The paper's query attack: how many draws of one word tell which word it is."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from custext_sql.similarity import Floats
+
+CONFIDENCE = 0.95
+TRIALS = 20_000  # for a word that somebody asks for
+MOST_DRAWS = 1 << 40  # beyond which no number is looked for
+
+_SURELY = 1.645**2  # by how far a normal variable exceeds 0 with that confidence, squared
+_FEW = 64  # up to which every number is tried, since success does not grow steadily there
+
+Win = Callable[[int], float]  # the share of attacks that succeed with so many draws
+
+
+@dataclass(frozen=True)
+class DrawCount:
+    """The least number of draws with which an attack succeeds at 95%; None: never. standard_error: of that number,
+    since success is measured by trials.
+    """
+
+    draws: int | None
+    standard_error: float | None
+
+
+def count_for_mode(row: Floats, word: int, *, trials: int, generator: np.random.Generator) -> DrawCount:
+    """For the attacker who takes the output that occurs most often, alone at the top, for the input.
+
+    row: the probabilities of the outputs of the group for that word. word: its place in the group.
+    """
+    others = np.delete(row, word)
+    if row[word] <= others.max(initial=0.0):
+        return DrawCount(None, None)
+
+    def win(draws: int) -> float:
+        counts = generator.multinomial(draws, row, size=trials)
+        own = counts[:, word].copy()
+        counts[:, word] = -1
+        return float((own > counts.max(axis=1)).mean())
+
+    gap = float(row[word] - others.max())
+    return _find_least(win, trials, _SURELY * float(row[word] + others.max()) / gap**2)
+
+
+def count_for_likeliest(matrix: Floats, word: int, *, trials: int, generator: np.random.Generator) -> DrawCount:
+    """For the attacker who knows the tables and takes the input that makes all outputs likeliest, alone at the top.
+
+    matrix: the probabilities of the outputs (columns) for all inputs of the group (rows).
+    """
+    if (np.delete(matrix, word, axis=0) == matrix[word]).all(axis=1).any():
+        return DrawCount(None, None)
+    logarithms = np.log(matrix)
+
+    def win(draws: int) -> float:
+        likelihoods = generator.multinomial(draws, matrix[word], size=trials) @ logarithms.T
+        own = likelihoods[:, word].copy()
+        likelihoods[:, word] = -np.inf
+        return float((own > likelihoods.max(axis=1)).mean())
+
+    divergences = np.delete(((logarithms[word] - logarithms) * matrix[word]).sum(axis=1), word)
+    return _find_least(win, trials, 2.0 * _SURELY / max(float(divergences.min()), 2.0**-50))
+
+
+def _find_least(win: Win, trials: int, guess: float) -> DrawCount:
+    """Doubling from somewhat below a guess, then bisection."""
+    high = max(1, int(min(guess, MOST_DRAWS)) // 4)
+    while high > 1 and win(high) >= CONFIDENCE:
+        high //= 4
+    while win(high) < CONFIDENCE:
+        high *= 2
+        if high > MOST_DRAWS:
+            return DrawCount(None, None)
+    if high <= _FEW:
+        least = next((draws for draws in range(max(1, high // 4), high) if win(draws) >= CONFIDENCE), high)
+    else:
+        low = high // 4  # not half: the step before may have failed by chance
+        precision = 0.5 / math.sqrt(trials)  # finer than success can be told
+        while high - low > max(1, math.floor(precision * high)):
+            middle = (low + high) // 2
+            low, high = (low, middle) if win(middle) >= CONFIDENCE else (middle, high)
+        least = high
+    return DrawCount(least, _estimate_error(win, least, trials))
+
+
+def _estimate_error(win: Win, draws: int, trials: int) -> float | None:
+    """How far off the number may be because its success is: by the slope of success about it."""
+    step = max(1, round(0.15 * draws))
+    below, above = max(1, draws - step), draws + step
+    slope = (win(above) - win(below)) / (above - below)
+    if slope <= 0.0:
+        return None
+    return math.sqrt(CONFIDENCE * (1.0 - CONFIDENCE) / trials) / slope

@@ -1,0 +1,1 @@
+"""What sanitized text is still good for."""

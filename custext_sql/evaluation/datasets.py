@@ -1,0 +1,191 @@
+"""Labelled texts for experiments: GLUE's files as they are, others that DuckDB reads, NLTK's sentence polarity."""
+
+import gzip
+import hashlib
+import zipfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from custext_sql.errors import SettingError, SourceError
+from custext_sql.files import identifier, list_files, open_files, tell_format
+from custext_sql.lines import open_text, read_lines
+from custext_sql.parameters import suggest
+from custext_sql.queries import fetch
+from custext_sql.query_errors import safe_errors
+from custext_sql.releases import open_instance
+from custext_sql.text_columns import TextColumn, open_column
+
+POLARITY = "sentence_polarity"
+_TEST_EVERY = 5  # of the sentences of a class in NLTK's corpus, the last of each five is for testing
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledTexts:
+    """Texts and their labels. texts: a row has one text, or two in tasks on pairs. left_out: lines of the file without
+    all of its columns.
+    """
+
+    name: str
+    texts: Sequence[tuple[str, ...]]
+    labels: Sequence[str]
+    left_out: int = 0
+
+    @cached_property
+    def digest(self) -> str:
+        """sha256 over all texts and labels."""
+        found = hashlib.sha256()
+        for texts, label in zip(self.texts, self.labels, strict=True):
+            found.update("\x1f".join((*texts, label)).encode() + b"\x1e")
+        return found.hexdigest()
+
+
+def read_labelled(path: str, text_columns: Sequence[str], label_column: str) -> LabelledTexts:
+    """A file with a column of labels and one or two of texts.
+
+    TSV files are taken as GLUE has them: a first line of names, tabs between fields, quotes meaning nothing.
+    """
+    if not 1 <= len(text_columns) <= 2:
+        raise SettingError(f"a row has one text or two: --text NAME, once or twice; found {len(text_columns)}")
+    wanted = [*text_columns, label_column]
+    if tell_format(path) == "tsv":
+        rows, left_out = _read_glue(path, wanted)
+    else:
+        rows, left_out = _read_by_duckdb(path, wanted), 0
+    if not rows:
+        raise SourceError(f"{path}: there are no rows")
+    return LabelledTexts(path, [row[:-1] for row in rows], [row[-1] for row in rows], left_out)
+
+
+def stream_texts(path: str, column: str | None, rows: int | None = None) -> Iterator[TextColumn]:
+    """The texts of a column, or lines, some at a time; missing ones too. rows: not more than these, from the top."""
+    files = list_files(path)
+    found = tell_format(path) or tell_format(files[0])
+    if (found == "text") != (column is None):
+        raise SettingError(
+            f"{path}: lines have no columns; leave --column out"
+            if column is not None
+            else f"{path}: name the column of the texts: --column NAME"
+        )
+    batches = _stream_lines(path, files) if column is None else _stream_column(path, files, found, column, rows)
+    seen = 0
+    for batch in batches:
+        some = batch if rows is None else batch[slice(0, min(len(batch), rows - seen))]
+        seen += len(some)
+        yield some
+        if rows is not None and seen >= rows:
+            return
+
+
+def read_texts(path: str, column: str | None, rows: int | None = None) -> list[str | None]:
+    """The same as a list."""
+    return [text for batch in stream_texts(path, column, rows) for text in batch.to_arrow().to_pylist()]
+
+
+def _stream_lines(path: str, files: Sequence[Path]) -> Iterator[TextColumn]:
+    for file in files:
+        with open_text(file) as lines:
+            yield from read_lines(lines, path)
+
+
+def _stream_column(
+    path: str, files: Sequence[Path], format: str | None, column: str, rows: int | None
+) -> Iterator[TextColumn]:
+    if format == "tsv":
+        for file in files:
+            yield open_column([row[0] for row in _read_glue(str(file), [column])[0]])[0]
+        return
+    with open_instance() as connection:
+        source = open_files(connection, path, files)
+        name = identifier(source.find_text_column(column))
+        limit = "" if rows is None else f" LIMIT {rows}"
+        with safe_errors():
+            query = f"SELECT CAST({name} AS VARCHAR) FROM {source.reader}{limit}"
+            reader = connection.sql(query).to_arrow_reader(1 << 16)
+            for batch in reader:
+                yield TextColumn.from_arrow(batch.column(0))
+
+
+def read_sentence_polarity(source: str = POLARITY) -> tuple[LabelledTexts, LabelledTexts]:
+    """NLTK's corpus of 10,662 sentences, for training and for testing; the split is always the same.
+
+    source: the path of sentence_polarity.zip, or the corpus's name, under which NLTK finds it.
+    """
+    sentences = {label: _read_sentences(source, f"rt-polarity.{label}") for label in ("neg", "pos")}
+    parts: dict[bool, list[tuple[str, str]]] = {False: [], True: []}
+    for label, texts in sentences.items():
+        for number, text in enumerate(texts):
+            parts[number % _TEST_EVERY == _TEST_EVERY - 1].append((text, label))
+    train, test = (
+        LabelledTexts(f"{POLARITY} ({name})", [(text,) for text, _ in part], [label for _, label in part])
+        for name, part in (("train", parts[False]), ("test", parts[True]))
+    )
+    return train, test
+
+
+def _read_sentences(source: str, name: str) -> list[str]:
+    path = _find_corpus(source)
+    try:
+        with zipfile.ZipFile(path) as archive:
+            member = next((entry for entry in archive.namelist() if entry.rsplit("/", 1)[-1] == name), None)
+            if member is None:
+                raise SourceError(f"{path.name}: expected NLTK's {POLARITY}, found no {name} in it")
+            content = archive.read(member)
+    except (OSError, zipfile.BadZipFile):
+        raise SourceError(f"{path}: expected NLTK's {POLARITY}.zip, found no archive that can be read") from None
+    return [line.strip() for line in content.decode("latin-1").split("\n") if line.strip()]
+
+
+def _find_corpus(source: str) -> Path:
+    if Path(source).is_file():
+        return Path(source)
+    if source == POLARITY:
+        import nltk
+
+        for folder in nltk.data.path:
+            if (found := Path(folder) / "corpora" / f"{POLARITY}.zip").is_file():
+                return found
+        raise SourceError(
+            f"NLTK's {POLARITY} is not installed; run: python -m nltk.downloader {POLARITY} "
+            f"(or name the path of {POLARITY}.zip)"
+        )
+    raise SourceError(f"{source}: there is no such file; expected {POLARITY}, or the path of {POLARITY}.zip")
+
+
+def _read_glue(path: str, wanted: Sequence[str]) -> tuple[list[tuple[str, ...]], int]:
+    lines = _read_lines(path)
+    header = lines[0].split("\t") if lines else []
+    for name in wanted:
+        if name not in header:
+            raise SourceError(f"{path}: there is no column {name} in its first line; {suggest(name, header)}")
+    places = [header.index(name) for name in wanted]
+    fields = [line.split("\t") for line in lines[1:] if line]
+    rows = [tuple(row[place] for place in places) for row in fields if len(row) > max(places)]
+    return rows, len(fields) - len(rows)
+
+
+def _read_lines(path: str) -> list[str]:
+    file = list_files(path)[0]
+    try:
+        content = gzip.decompress(file.read_bytes()) if file.suffix.lower() == ".gz" else file.read_bytes()
+        return [line.rstrip("\r") for line in content.decode("utf-8-sig").split("\n")]
+    except UnicodeDecodeError:
+        raise SourceError(f"{path}: expected UTF-8, found other bytes") from None
+    except (OSError, EOFError):
+        raise SourceError(f"{path}: the file cannot be read") from None
+
+
+def _read_by_duckdb(path: str, wanted: Sequence[str]) -> list[tuple[str, ...]]:
+    with open_instance() as connection:
+        source = open_files(connection, path, list_files(path))
+        if source.format == "text":
+            raise SourceError(f"{path}: lines of text have no labels; expected a file with columns")
+        columns = ", ".join(f"CAST({identifier(source.find_column(name))} AS VARCHAR)" for name in wanted)
+        with safe_errors():
+            rows = fetch(connection, f"SELECT {columns} FROM {source.reader}")
+    for number, row in enumerate(rows):
+        if None in row:
+            missing = wanted[row.index(None)]
+            raise SourceError(f"{path}: row {number + 1} has no {missing}; every row needs its texts and its label")
+    return rows

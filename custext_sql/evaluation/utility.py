@@ -1,0 +1,166 @@
+"""What sanitized text is still good for: train on it, test on it, cell by cell of the paper's Table 1."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, cast
+
+from custext_sql.baselines.contenders import CUSTEXT, CUSTEXT_PLUS, ORIGINAL, WITHOUT_EPSILON, Arena, check_contender
+from custext_sql.database import Database
+from custext_sql.errors import SettingError
+from custext_sql.evaluation.datasets import LabelledTexts
+from custext_sql.evaluation.models import (
+    BUILT_IN,
+    TASKS,
+    Rows,
+    Trial,
+    check_task,
+    number_labels,
+    predict_by_tfidf,
+    predict_by_vectors,
+    score_predictions,
+)
+from custext_sql.measurements import Measurement, ShareDone, Subject, obtain, write_settings
+from custext_sql.mechanism import check_epsilon
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """Data, task and model: what all cells of a table share. options: of fine-tuning, if not the paper's."""
+
+    train: LabelledTexts
+    test: LabelledTexts
+    task: str = "classification"
+    model: str = "tfidf"
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        check_task(self.task, len(self.train.texts[0]))
+        if self.options and self.model in BUILT_IN:
+            names = ", ".join(self.options)
+            raise SettingError(f"{names}: these are for fine-tuning a model of Hugging Face, not for {self.model}")
+
+    @property
+    def dataset(self) -> str:
+        return f"{self.train.name}; {self.test.name}"
+
+    @property
+    def digest(self) -> str:
+        return hashlib.sha256(f"{self.train.digest} {self.test.digest}".encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One training: which mechanism, on the words of which arena, at which eps, with which seed."""
+
+    arena: Arena
+    mechanism: str
+    epsilon: float | None
+    seed: int
+
+    @property
+    def uses_groups(self) -> bool:
+        return self.mechanism in (CUSTEXT, CUSTEXT_PLUS)
+
+    def sanitize(self, parts: Sequence[Rows]) -> list[Rows]:
+        """All texts of some parts of the data, in one go: some mechanisms prepare much for each distinct word."""
+        contender = self.arena.open(self.mechanism)
+        flat = [text for part in parts for row in part for text in row]
+        new = iter(contender.sanitize(flat, 1.0 if self.epsilon is None else self.epsilon, self.seed))
+        return [[tuple(next(new) for _ in row) for row in part] for part in parts]
+
+    def describe(self, kind: str, metric: str) -> Subject:
+        """What is measured in it. Only CusText's mechanisms depend on groups, the others on vectors alone."""
+        info = self.arena.mapping.info
+        mine = self.uses_groups
+        subject = Subject(kind, metric, mechanism=self.mechanism, eps=self.epsilon, seed=self.seed)
+        if self.mechanism == ORIGINAL:
+            return subject
+        return replace(
+            subject,
+            mapping=info.name if mine else None,
+            fingerprint=info.fingerprint if mine else info.embedding_sha256,
+            k=info.k if mine else None,
+            calibration=self.arena.calibration if mine else None,
+        )
+
+
+def list_cells(arenas: Sequence[Arena], mechanisms: Sequence[str], epsilons: Sequence[float], seeds: int) -> list[Cell]:
+    """All cells of a table; those that would be the same for several eps or mappings only once."""
+    if seeds < 1:
+        raise SettingError(f"seeds must be at least 1; found {seeds}")
+    cells: dict[Subject, Cell] = {}
+    for mechanism in map(check_contender, mechanisms):
+        grid = [None] if mechanism in WITHOUT_EPSILON else list(map(check_epsilon, epsilons))
+        for arena in arenas:
+            for epsilon in grid:
+                for seed in range(1 if mechanism == ORIGINAL else seeds):
+                    cell = Cell(arena, mechanism, epsilon, seed)
+                    cells.setdefault(cell.describe("", ""), cell)
+    return list(cells.values())
+
+
+def measure_utility(
+    database: Database,
+    experiment: Experiment,
+    cells: Sequence[Cell],
+    *,
+    progress: ShareDone | None = None,
+) -> list[Measurement]:
+    """Accuracy or correlation in each cell. A cell that was measured before is not measured again."""
+    subjects = {describe_cell(experiment, cell): cell for cell in cells}
+    train_labels, test_labels = number_labels(experiment.task, experiment.train.labels, experiment.test.labels)
+
+    def measure(subject: Subject, tell: ShareDone) -> tuple[float, None]:
+        cell = subjects[subject]
+        train, test = cell.sanitize([experiment.train.texts, experiment.test.texts])
+        trial = Trial(train, train_labels, test, test_labels, experiment.task)
+        return _train_and_score(experiment, trial, cell, tell), None
+
+    return obtain(database, list(subjects), measure, progress=progress, one_by_one=True)
+
+
+def describe_cell(experiment: Experiment, cell: Cell) -> Subject:
+    """What is measured in a cell of a table."""
+    policy = cell.arena.policy
+    handling = {
+        "unknown": policy.unknown,
+        "numbers": policy.numbers,
+        "case": policy.case,
+        "converted": cell.arena.converted,
+    }
+    untouched = cell.mechanism == ORIGINAL
+    return replace(
+        cell.describe("utility", TASKS[experiment.task]),
+        dataset=experiment.dataset,
+        digest=experiment.digest,
+        settings=write_settings(
+            task=experiment.task,
+            model=experiment.model,
+            **experiment.options,
+            **({} if untouched else handling),
+            **({"vectors": cell.arena.mapping.info.embedding_sha256} if experiment.model == "embedding" else {}),
+        ),
+    )
+
+
+def _train_and_score(experiment: Experiment, trial: Trial, cell: Cell, tell: ShareDone) -> float:
+    if experiment.model == "tfidf":
+        predictions = predict_by_tfidf(trial, cell.seed)
+    elif experiment.model == "embedding":
+        arena = cell.arena
+        predictions = predict_by_vectors(trial, cell.seed, arena.vocabulary, arena.space.points)
+    else:
+        from custext_sql.evaluation.fine_tuning import fine_tune  # PyTorch: an extra
+
+        predictions = fine_tune(
+            experiment.model,
+            trial.train,
+            trial.train_labels,
+            trial.test,
+            task=cast(Literal["classification", "similarity"], trial.task),
+            seed=cell.seed,
+            progress=tell,
+            **experiment.options,
+        )
+    return score_predictions(trial, predictions)

@@ -1,0 +1,1 @@
+"""The page that shows what eps and K buy."""
