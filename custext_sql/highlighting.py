@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from html import escape
 
+from custext_sql.pages import write_document
 from custext_sql.replacement import Piece
 from custext_sql.vocabulary import ENDING, KEPT, NUMBER, SAMPLED, STOPWORD, UNKNOWN
 
@@ -17,13 +18,8 @@ LEGEND = {  # what a reader is told of each kind, and how a page calls it
 }
 
 _STYLE = """
-:root { --ink: #1c2733; --soft: #5c6b7a; --line: #dde3e9; --paper: #ffffff;
-  --sampled: #cfe8d5; --unknown: #f6c9c4; --number: #fbe0b5; --stopword: #e3e7ec; --ending: #e3e7ec; --kept: #f3e3f5; }
-* { box-sizing: border-box; }
-body { margin: 0 auto; padding: 1.5rem; max-width: 64rem; background: var(--paper); color: var(--ink);
-  font: 1rem/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", sans-serif; }
-h1 { font-size: 1.25rem; margin: 0 0 .25rem; }
-.note { color: var(--soft); margin: 0 0 1rem; font-size: .875rem; }
+:root { --sampled: #cfe8d5; --unknown: #f6c9c4; --number: #fbe0b5; --stopword: #e3e7ec;
+  --ending: #e3e7ec; --kept: #f3e3f5; }
 .legend { display: flex; flex-wrap: wrap; gap: .375rem 1rem; margin: 0 0 1rem; padding: 0; list-style: none;
   font-size: .8125rem; }
 .legend b { display: inline-block; width: .875rem; height: .875rem; border-radius: .2rem; margin-right: .375rem;
@@ -42,10 +38,9 @@ mark { color: inherit; padding: .2rem .3rem; border-radius: .3rem; -webkit-box-d
 .ending { background: var(--ending); } .kept { background: var(--kept); }
 .clear { text-decoration: underline dotted; text-underline-offset: .25em; }
 footer { padding: .5rem 1rem; border-top: 1px solid var(--line); color: var(--soft); font-size: .8125rem; }
-@media (max-width: 32rem) { body { padding: 1rem .75rem; } .side { grid-template-columns: 1fr; }
+@media (max-width: 32rem) { .side { grid-template-columns: 1fr; }
   .side > h2 { padding: .6rem .75rem 0; } .side > div { padding: .25rem .75rem .6rem; } }
-@media print { body { max-width: none; padding: 0; }
-  mark, .legend b { print-color-adjust: exact; -webkit-print-color-adjust: exact; } }
+@media print { mark, .legend b { print-color-adjust: exact; -webkit-print-color-adjust: exact; } }
 """.strip()
 
 
@@ -63,20 +58,8 @@ def write_page(
         for kind, (label, name) in LEGEND.items()
         if kinds[kind]
     )
-    return "\n".join(
-        [
-            "<!doctype html>",
-            '<html lang="en"><head><meta charset="utf-8">',
-            '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            f"<title>{escape(title)}</title>",
-            f"<style>\n{_STYLE}\n</style></head><body>",
-            f"<h1>{escape(title)}</h1>",
-            *([f'<p class="note">{escape(note)}</p>'] if note else []),
-            f'<ul class="legend">{legend}<li><span class="clear">dotted</span>: in clear</li></ul>',
-            *map(_write_text, texts, said),
-            "</body></html>\n",
-        ]
-    )
+    key = f'<ul class="legend">{legend}<li><span class="clear">dotted</span>: in clear</li></ul>'
+    return write_document(title, [key, *map(_write_text, texts, said)], style=_STYLE, note=note)
 
 
 def _count(text: Sequence[Piece]) -> str:

@@ -74,6 +74,14 @@ def write_settings(**settings: Any) -> str:
     return json.dumps(settings, sort_keys=True)
 
 
+def digest_texts(texts: Iterable[str]) -> str:
+    """sha256 over texts: what a value depends on, without a word of them."""
+    found = hashlib.sha256()
+    for text in texts:
+        found.update(text.encode() + b"\x1e")
+    return found.hexdigest()
+
+
 def save_measurements(database: Database, measurements: Iterable[Measurement]) -> None:
     """Keep these, in place of earlier ones of the same subjects."""
     now = datetime.now(UTC).replace(tzinfo=None, microsecond=0)

@@ -28,7 +28,7 @@ TEXTS = [
     "whale",
     "?!",
     "",
-    "Zyx qqq the 2024 Müller ’tis the naïve_bear 日本 _. farmer_, sows ...wheat",
+    "Zyx qqq the 2024 Müller ’tis the naïve_bear 日本 _. farmer_, sows ...wheat web_, web",
     " ".join(write_sentences(9, seed=5)),
 ]
 
@@ -51,8 +51,8 @@ def find_kind(word: str) -> int:
     return STOPWORD if word.lower() in ("the", "in") else SAMPLED
 
 
-def guess_one_by_one(folder: Path, pieces: Sequence[Piece], length: int) -> list[str]:
-    """Plain use of transformers: each masked text tokenized and looked at by itself."""
+def guess_one_by_one(folder: Path, pieces: Sequence[Piece], length: int) -> list[tuple[list[int], str]]:
+    """Plain use of transformers: each masked text tokenized and looked at by itself. The tokens, and the guess."""
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     model = transformers.AutoModelForMaskedLM.from_pretrained(folder).eval()
     guesses = []
@@ -67,7 +67,7 @@ def guess_one_by_one(folder: Path, pieces: Sequence[Piece], length: int) -> list
         tokens = [first, *inner, last]
         with torch.inference_mode():
             scores = model(input_ids=torch.tensor([tokens])).logits[0, tokens.index(tokenizer.mask_token_id)]
-        guesses.append(tokenizer.decode([int(scores.argmax())]).strip().lower())
+        guesses.append((tokens, tokenizer.decode([int(scores.argmax())]).strip().lower()))
     return guesses
 
 
@@ -93,10 +93,12 @@ def test_batches_give_what_single_texts_give(folders: Folders, name: str, length
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(language_model, "_BLOCK", 40)
         patch.setattr(language_model, "_TEXTS", 3)
-        found = list(open_language_model(folders[name], batch_size=7, length=length).guess(texts))
-    transformers.utils.logging.disable_progress_bar()
-    assert found == [guess_one_by_one(folders[name], pieces, length) for pieces in texts]
-    transformers.utils.logging.enable_progress_bar()
+        attacker = open_language_model(folders[name], batch_size=7, length=length)
+        found = list(attacker.guess(texts))
+        seen = [context.tokens for context in attacker._find_contexts(texts)]
+    expected = [guess_one_by_one(folders[name], pieces, length) for pieces in texts]
+    assert seen == [tokens for text in expected for tokens, _ in text]
+    assert found == [[guess for _, guess in text] for text in expected]
 
 
 def test_guesses_come_from_the_new_words_alone(folders: Folders) -> None:

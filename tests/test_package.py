@@ -28,7 +28,7 @@ PURE = (
     ),
     *("mechanism", "certificate", "certified_table", "inspection"),
     *("lexicon", "vocabulary", "policy", "randomness", "row_settings", "draw_table", "sampler", "tokens"),
-    *("rewriting", "replacement", "receipt", "token_batch", "highlighting"),
+    *("rewriting", "replacement", "receipt", "token_batch", "pages", "highlighting"),
 )
 
 

@@ -57,8 +57,8 @@ def train_roberta() -> tuple[Any, Any]:
     """A RoBERTa and its byte-level BPE tokenizer."""
     bpe = tokenizers.ByteLevelBPETokenizer()
     special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
-    # words alone as well, so that they have tokens without a space before them
-    sentences = [*write_sentences(400, seed=1), *WORDS * 20]
+    # words alone as well, for tokens without a space before them; apostrophes, for tokens like that of roberta-base: 't
+    sentences = [*write_sentences(400, seed=1), *WORDS * 20, *["don't, the spider's web_, "] * 20]
     bpe.train_from_iterator(sentences, vocab_size=600, min_frequency=2, special_tokens=special, show_progress=False)
     merges = [tuple(merge) for merge in _read_merges(bpe)]
     mask = transformers.AddedToken("<mask>", lstrip=True, special=True)  # as that of roberta-base

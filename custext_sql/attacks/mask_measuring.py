@@ -1,6 +1,5 @@
 """The mask token inference attack on mechanisms, measured and kept."""
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -9,7 +8,7 @@ from custext_sql.attacks.masking import Attacker, MaskResult, attack_masks
 from custext_sql.attacks.ngrams import learn_ngrams
 from custext_sql.database import Database
 from custext_sql.errors import SettingError
-from custext_sql.measurements import Measurement, ShareDone, Subject, obtain, write_settings
+from custext_sql.measurements import Measurement, ShareDone, Subject, digest_texts, obtain, write_settings
 from custext_sql.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ def open_attack(
     if model == NGRAM:
         if public is None:
             raise SettingError("the n-gram attacker learns from public texts: --public FILE")
-        digest = hashlib.sha256("\x1e".join(text or "" for text in public).encode()).hexdigest()
+        digest = digest_texts(text or "" for text in public)
         return MaskAttack(NGRAM, learn_ngrams(public, vocabulary), digest)
     from custext_sql.attacks.language_model import open_language_model  # PyTorch: an extra
 
@@ -51,7 +50,7 @@ def measure_masks(
     progress: ShareDone | None = None,
 ) -> list[tuple[Measurement, Measurement]]:
     """For each cell r_mask, the share of words that are guessed right, of all words and of those that were drawn."""
-    digest = hashlib.sha256("\x1e".join(texts).encode()).hexdigest()
+    digest = digest_texts(texts)
     subjects: dict[Subject, Cell] = {}
     for cell in cells:
         policy = cell.arena.policy

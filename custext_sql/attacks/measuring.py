@@ -65,7 +65,9 @@ def attack_words(
     """The query attack on some words, simulated. The seed makes it repeatable; nothing is released by it."""
     settings = write_settings(trials=trials)
     subjects = [
-        replace(_subject(mapping, "query", metric, epsilon, calibration), word=word, seed=seed, settings=settings)
+        replace(
+            describe_mapping(mapping, "query", metric, epsilon, calibration), word=word, seed=seed, settings=settings
+        )
         for word in [mapping.words[mapping.find(word)] for word in words]
         for epsilon in epsilons
         for metric in ("n_mode", "n_ml")
@@ -113,7 +115,7 @@ def attack_tables(
         return measure_success(mapping.sizes, make_table(subject.eps).weights, chances), None
 
     def describe(prior: Prior, metric: str, epsilon: float | None) -> Subject:
-        subject = _subject(mapping, "bayes", metric, epsilon, None if epsilon is None else calibration)
+        subject = describe_mapping(mapping, "bayes", metric, epsilon, None if epsilon is None else calibration)
         return replace(subject, dataset=prior.name, digest=prior.digest, settings=write_settings(plus=plus))
 
     pairs = [(epsilon, prior) for epsilon in map(check_epsilon, epsilons) for prior in priors]
@@ -133,7 +135,10 @@ def find_quantile(counts: Sequence[int | None], share: float) -> int | None:
     return known[place] if place < len(known) else None
 
 
-def _subject(mapping: Mapping, kind: str, metric: str, epsilon: float | None, calibration: str | None) -> Subject:
+def describe_mapping(
+    mapping: Mapping, kind: str, metric: str, epsilon: float | None, calibration: str | None
+) -> Subject:
+    """What is measured of a mapping's tables."""
     return Subject(
         kind,
         metric,

@@ -124,8 +124,8 @@ def utility_command(db: str | None, /, mechanisms: str, eps: list[float], as_jso
 @click.option("--attack-model", default="ngram", show_default=True, help="Who guesses masks: ngram, or a model.")
 @click.option("--public", metavar="FILE", help="What ngram learns from.  [default: the training texts]")
 @click.option("--public-column", metavar="NAME", help="Its column; not for lines of text.")
-@click.option("--plot", metavar="FILE.svg", help="Draw the curves.")
-@click.option("--force", is_flag=True, help="Replace an existing plot.")
+@click.option("--html", metavar="FILE", help="Draw the curves, on a self-contained page.")
+@click.option("--force", is_flag=True, help="Replace an existing page.")
 @json_option
 @click.pass_obj
 def tradeoff_command(
@@ -137,7 +137,7 @@ def tradeoff_command(
     attack_model: str,
     public: str | None,
     public_column: str | None,
-    plot: str | None,
+    html: str | None,
     force: bool,
     as_json: bool,
     **given: Any,
@@ -148,7 +148,7 @@ def tradeoff_command(
 
     \b
     Example:
-      custext evaluate tradeoff --corpus sentence_polarity --eps 1,3,5,8,12 --plot tradeoff.svg
+      custext evaluate tradeoff --corpus sentence_polarity --eps 1,3,5,8,12 --html tradeoff.html
       custext evaluate tradeoff --corpus sentence_polarity --mapping glove-k10 --mapping glove-k50 --attack bayes
     """
     from custext_sql.attacks.mask_measuring import open_attack
@@ -165,8 +165,8 @@ def tradeoff_command(
         attacker = open_attack(attack_model, public=learned, vocabulary=arenas[0].vocabulary)
     with progress_bar("evaluating") as progress:
         points = measure_tradeoff(db, experiment, cells, attacker, progress=progress)
-    if plot is not None:
-        _write_plot(plot, points, force=force)
+    if html is not None:
+        _write_page(html, experiment, points, force=force)
     if as_json:
         print_json(points)
         return
@@ -283,16 +283,15 @@ def _show_figure(figure: "Figure") -> str:
     return show_share(figure.mean, figure.spread)
 
 
-def _write_plot(path: str, points: "Sequence[TradeOff]", *, force: bool) -> None:
+def _write_page(path: str, experiment: "Experiment", points: "Sequence[TradeOff]", *, force: bool) -> None:
     from pathlib import Path
 
     from custext_sql.drafts import draft_of
-    from custext_sql.errors import OutputError
-    from custext_sql.report.figures import draw_tradeoff_file
+    from custext_sql.report.page import write_tradeoff
+    from custext_sql.report.results import TradeOffCurves
 
-    if Path(path).suffix.lower() != ".svg":
-        raise OutputError(f"cannot draw to {path}; its name must end in .svg")
+    curves = TradeOffCurves(experiment.dataset, experiment.model, points[0].metric, points[0].attack, tuple(points))
     with draft_of(Path(path), force=force) as draft:
-        draft.path.write_text(draw_tradeoff_file(points), encoding="utf-8")
+        draft.path.write_text(write_tradeoff(curves), encoding="utf-8")
         draft.publish()
     click.echo(f"{path}: {len(points)} points", err=True)

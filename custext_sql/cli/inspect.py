@@ -1,14 +1,11 @@
 """custext inspect"""
 
-import sys
-
 import click
 
 from custext_sql.cli.options import eps_option, json_option, mapping_option
-from custext_sql.cli.output import print_json, print_table
+from custext_sql.cli.output import draw_bar, print_json, print_table
 
 _WIDTH = 24  # cells of the longest bar
-_EIGHTHS = " ▏▎▍▌▋▊▉"
 
 
 @click.command("inspect", short_help="Show what may come out for a word.")
@@ -34,14 +31,12 @@ def inspect_command(db: str | None, word: str, mapping: str | None, eps: float, 
     click.echo(f"{inspection.word} in {inspection.mapping}, eps = {inspection.eps:g}\n")
     largest = inspection.group[0].probability
     rows = [
-        (outcome.output, f"{outcome.score:.4f}", f"{outcome.probability:.4f}", _bar(outcome.probability / largest))
+        (
+            outcome.output,
+            f"{outcome.score:.4f}",
+            f"{outcome.probability:.4f}",
+            draw_bar(outcome.probability / largest, _WIDTH),
+        )
         for outcome in inspection.group
     ]
     print_table(("output", "score", "probability", ""), rows, right=(1, 2))
-
-
-def _bar(share: float) -> str:
-    if "utf" not in (sys.stdout.encoding or "").lower():
-        return "#" * round(share * _WIDTH)
-    whole, rest = divmod(round(share * _WIDTH * 8), 8)
-    return "█" * whole + (_EIGHTHS[rest] if rest else "")

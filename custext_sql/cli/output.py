@@ -17,6 +17,7 @@ import click
 if TYPE_CHECKING:
     from custext_sql.receipt import Receipt
 
+_EIGHTHS = " ▏▎▍▌▋▊▉"
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # what a terminal would obey
 
 
@@ -93,6 +94,14 @@ def _bar(label: str) -> Iterator[Callable[[float, str], None] | None]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task(label, total=1.0, remark="")
         yield lambda share, remark: progress.update(task, completed=share, remark=remark)
+
+
+def draw_bar(share: float, width: int) -> str:
+    """A bar of that share of a width, in eighths of a character where the terminal has them."""
+    if "utf" not in (sys.stdout.encoding or "").lower():
+        return "#" * round(share * width)
+    whole, rest = divmod(round(share * width * 8), 8)
+    return "█" * whole + (_EIGHTHS[rest] if rest else "")
 
 
 def show_draws(count: int | None, error: float | None) -> str:

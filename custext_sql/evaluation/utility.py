@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Literal, cast
 
 from custext_sql.baselines.contenders import CUSTEXT, CUSTEXT_PLUS, ORIGINAL, WITHOUT_EPSILON, Arena, check_contender
@@ -20,7 +21,7 @@ from custext_sql.evaluation.models import (
     predict_by_vectors,
     score_predictions,
 )
-from custext_sql.measurements import Measurement, ShareDone, Subject, obtain, write_settings
+from custext_sql.measurements import Measurement, ShareDone, Subject, digest_texts, obtain, write_settings
 from custext_sql.mechanism import check_epsilon
 
 
@@ -43,6 +44,11 @@ class Experiment:
     @property
     def dataset(self) -> str:
         return f"{self.train.name}; {self.test.name}"
+
+    @cached_property
+    def tested(self) -> str:
+        """A digest of the texts that are tested on, by which attacks on the same texts are found."""
+        return digest_texts(text for row in self.test.texts for text in row)
 
     @property
     def digest(self) -> str:
@@ -137,6 +143,7 @@ def describe_cell(experiment: Experiment, cell: Cell) -> Subject:
         settings=write_settings(
             task=experiment.task,
             model=experiment.model,
+            tested=experiment.tested,
             **experiment.options,
             **({} if untouched else handling),
             **({"vectors": cell.arena.mapping.info.embedding_sha256} if experiment.model == "embedding" else {}),

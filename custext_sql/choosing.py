@@ -1,0 +1,138 @@
+"""The largest eps at which the best single guess stays below a bound, and the mapping to use it with."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from custext_sql.attacks.measuring import BayesResult, attack_tables
+from custext_sql.attacks.priors import Prior
+from custext_sql.baselines.contenders import Arena
+from custext_sql.certified_table import certify
+from custext_sql.database import Database
+from custext_sql.errors import SettingError
+from custext_sql.measurements import ShareDone
+from custext_sql.mechanism import LARGEST_EPSILON, SMALLEST_EPSILON, matrices_by_size
+
+CURVE = (0.1, 0.2, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 12.0, 16.0, 20.0)
+_STEPS = 10  # of bisection: to a thousandth of the distance between two eps of the curve
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A mapping, and the largest eps at which the attack stays within the bound; None: at none.
+
+    distance: how far a word is from its replacement on average, at that eps, by Euclid; smaller is closer to the text.
+    """
+
+    mapping: str
+    k: int
+    embedding: str
+    floor: float
+    eps: float | None
+    success: float | None
+    distance: float | None
+    curve: tuple[BayesResult, ...]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What was looked at, and what is suggested; None: nothing keeps within the bound."""
+
+    bound: float
+    prior: str
+    prior_words: int
+    plus: bool
+    calibration: str
+    candidates: tuple[Candidate, ...]
+    chosen: Candidate | None
+
+
+def check_bound(bound: float) -> float:
+    """A probability that an attack may succeed with."""
+    if not 0.0 < bound < 1.0:
+        raise SettingError(f"the bound on an attack must lie between 0 and 1; found {bound!r}")
+    return bound
+
+
+def choose_setting(
+    database: Database,
+    candidates: Sequence[tuple[Arena, Prior]],
+    bound: float,
+    *,
+    calibration: str = "paper",
+    plus: bool = False,
+    progress: ShareDone | None = None,
+) -> Choice:
+    """Of these mappings, each with how frequent its words are, the one whose replacements are closest to the words, at
+    the largest eps that keeps within the bound.
+    """
+    check_bound(bound)
+    found = []
+    for number, (arena, prior) in enumerate(candidates):
+        known = prior.without(arena.is_stopword) if plus else prior
+        found.append(_look_at(database, arena, known, bound, calibration, plus))
+        if progress is not None:
+            progress((number + 1) / len(candidates))
+    fitting = [candidate for candidate in found if candidate.eps is not None]
+    prior = candidates[0][1]
+    return Choice(
+        bound, prior.name, prior.words, plus, calibration, tuple(found), min(fitting, key=_rank, default=None)
+    )
+
+
+def _rank(candidate: Candidate) -> tuple[float, float]:
+    """Closest first; where no distance is known, the largest eps."""
+    assert candidate.eps is not None
+    return (math.inf if candidate.distance is None else candidate.distance, -candidate.eps)
+
+
+def _look_at(database: Database, arena: Arena, prior: Prior, bound: float, calibration: str, plus: bool) -> Candidate:
+    def attack(epsilons: Sequence[float]) -> list[BayesResult]:
+        return attack_tables(database, arena.mapping, [prior], epsilons, calibration=calibration, plus=plus)
+
+    curve = attack(CURVE)
+    low = max((result.eps for result in curve if result.success <= bound), default=SMALLEST_EPSILON)
+    high = min((result.eps for result in curve if result.success > bound), default=LARGEST_EPSILON)
+    for _ in range(_STEPS):
+        middle = math.sqrt(low * high)
+        low, high = (middle, high) if attack([middle])[0].success <= bound else (low, middle)
+    [best] = attack([max(SMALLEST_EPSILON, _round_down(low))])
+    fits = best.success <= bound
+    info = arena.mapping.info
+    return Candidate(
+        mapping=info.name,
+        k=info.k,
+        embedding=info.embedding,
+        floor=curve[0].floor,
+        eps=best.eps if fits else None,
+        success=best.success if fits else None,
+        distance=_measure_distance(arena, prior, best.eps, calibration) if fits else None,
+        curve=tuple(curve),
+    )
+
+
+def _round_down(epsilon: float) -> float:
+    """To two digits."""
+    unit = 10.0 ** (math.floor(math.log10(epsilon)) - 1)
+    return float(f"{math.floor(epsilon / unit * (1.0 + 1e-12)) * unit:.6g}")
+
+
+def _measure_distance(arena: Arena, prior: Prior, epsilon: float, calibration: str) -> float | None:
+    """The expected distance between a word and its replacement; None if the vectors are no longer there."""
+    points = arena.find_points()
+    if points is None:
+        return None
+    mapping = arena.mapping
+    weights = certify(mapping.sizes, mapping.scores, epsilon, calibration).weights
+    total = 0.0
+    for groups, matrices in matrices_by_size(mapping.sizes, weights):
+        words = mapping.word_starts[groups][:, None] + np.arange(matrices.shape[1])
+        members = points[words].astype(np.float64)
+        squares = (members**2).sum(axis=2)
+        products = np.einsum("gid,gjd->gij", members, members)
+        distances = np.sqrt(np.maximum(squares[:, :, None] + squares[:, None, :] - 2.0 * products, 0.0))
+        expected = (distances * (matrices / 2.0**64)).sum(axis=2)
+        total += float((expected * prior.chances[words]).sum())
+    return total

@@ -1,0 +1,73 @@
+"""custext report"""
+
+from pathlib import Path
+
+import click
+
+from custext_sql.cli.options import eps_option, json_option, mapping_option, plus_option
+from custext_sql.cli.output import print_json, progress_bar
+
+
+@click.command("report", short_help="Show what eps and K buy, on one page.")
+@click.option("--html", metavar="FILE", help="Write a self-contained page.")
+@click.option("--data", metavar="FILE", help="Your texts: what passes in them, and how frequent their words are.")
+@click.option("--column", metavar="NAME", help="Its column; not for lines of text.")
+@click.option("--prior", metavar="FILE", help="Word frequencies to go by instead: a word and a number on each line.")
+@click.option("--word", "words", multiple=True, metavar="WORD", help="For the query attack; once or more.")
+@eps_option
+@plus_option
+@click.option("--policy", type=click.Choice(["paper", "strict"]), default="paper", show_default=True)
+@click.option("--calibration", type=click.Choice(["paper", "tight"]), default="paper", show_default=True)
+@mapping_option
+@click.option("--force", is_flag=True, help="Replace an existing page.")
+@json_option
+@click.pass_obj
+def report_command(
+    db: str | None,
+    html: str | None,
+    data: str | None,
+    column: str | None,
+    prior: str | None,
+    words: tuple[str, ...],
+    eps: float,
+    plus: bool,
+    policy: str,
+    calibration: str,
+    mapping: str | None,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Show what a chosen eps buys: how well attacks do, what the text is still good for, what passes, what is verified.
+
+    Attacks on the tables are measured at once if they were not before. Utility and trade-offs come from earlier runs of
+    `custext evaluate`. With --data the page shows counts from your texts, none of the texts themselves; these counts are
+    not protected.
+
+    \b
+    Example:
+      custext report --html report.html --eps 1 --data reviews.csv --column body
+    """
+    from custext_sql.baselines.contenders import Arena
+    from custext_sql.drafts import draft_of
+    from custext_sql.errors import OutputError, SettingError
+    from custext_sql.evaluation.frequencies import find_prior
+    from custext_sql.report.contents import Chosen, collect
+    from custext_sql.report.page import write_report
+
+    if html is None and not as_json:
+        raise SettingError("say where to: --html FILE for a page, --json for the same as JSON")
+    if html is not None and Path(html).exists() and not force:
+        raise OutputError(f"{html} exists already; --force replaces it")  # before minutes of work
+    arena = Arena(db, mapping=mapping)
+    chosen = Chosen(eps, calibration, plus, policy, words, None if data is None else (data, column))
+    known = find_prior(arena, prior, data if prior is None else None, column)
+    with progress_bar("measuring") as progress:
+        report = collect(db, arena, chosen, known, progress=progress)
+    if html is not None:
+        with draft_of(Path(html), force=force) as draft:
+            draft.path.write_text(write_report(report), encoding="utf-8")
+            draft.publish()
+    if as_json:
+        print_json(report)
+    else:
+        click.echo(f"{html}: {report.mapping}, eps = {report.eps:g}")

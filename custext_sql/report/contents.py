@@ -1,0 +1,257 @@
+"""Everything a report says, as values that know the rows of `measurements` they come from."""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+import numpy as np
+
+from custext_sql.attacks.measuring import (
+    SAMPLE_TRIALS,
+    BayesResult,
+    QueryResult,
+    attack_tables,
+    attack_words,
+    describe_mapping,
+    find_quantile,
+)
+from custext_sql.attacks.priors import Prior, uniform_prior
+from custext_sql.baselines.contenders import Arena
+from custext_sql.certified_table import CertifiedTable, certify
+from custext_sql.choosing import CURVE
+from custext_sql.database import Database
+from custext_sql.evaluation.datasets import stream_texts
+from custext_sql.mapping import Mapping
+from custext_sql.measurements import Measurement, ShareDone, Subject, obtain, read_measurements, write_settings
+from custext_sql.mechanism import CALIBRATIONS, check_epsilon
+from custext_sql.receipt import Receipt, Tally
+from custext_sql.report.results import TradeOffCurves, UtilityTable, find_tradeoffs, find_utility
+from custext_sql.sanitizer import Sanitizer
+from custext_sql.text_columns import TextColumn
+
+WORDS = ("car", "she", "doctor", "happy")  # that are shown if nobody names any
+SAMPLE = 50  # words of the vocabulary, for quantiles
+QUANTILES = (0.05, 0.5, 0.95)
+
+_QUERY_EPSILONS = (1.0, 2.0, 3.0, 8.0)
+_LET_THROUGH = (
+    "rows",
+    "words",
+    "sampled",
+    "stopwords",
+    "numbers",
+    "unknown_kept",
+    "unknown_masked",
+    "unknown_random",
+    "endings",
+    "characters_in_clear",
+)
+
+
+@dataclass(frozen=True)
+class Number:
+    """A value and where it comes from."""
+
+    value: float | None
+    measurement_id: str
+    error: float | None = None
+
+
+@dataclass(frozen=True)
+class Quantile:
+    """How many draws are enough for a share of the vocabulary, at one eps."""
+
+    share: float
+    eps: float
+    n_mode: Number
+    n_ml: Number
+
+
+@dataclass(frozen=True)
+class CertificateRow:
+    """What was verified of all groups at the chosen eps, under one calibration."""
+
+    calibration: str
+    worst_log_ratio: Number
+    median_log_ratio: Number
+    shrunk: Number
+
+
+@dataclass(frozen=True)
+class LetThrough:
+    """What becomes of the words of some texts."""
+
+    dataset: str
+    policy: str
+    plus: bool
+    counts: dict[str, Number]
+
+
+@dataclass(frozen=True)
+class Report:
+    """All that a report says."""
+
+    created_at: datetime
+    mapping: str
+    fingerprint: str
+    k: int
+    words: int
+    groups: int
+    eps: float
+    calibration: str
+    plus: bool
+    policy: str
+    priors: tuple[str, ...]
+    certificate: tuple[CertificateRow, ...]
+    bayes: tuple[BayesResult, ...]
+    queries: tuple[QueryResult, ...]
+    quantiles: tuple[Quantile, ...]
+    sample: int
+    utility: tuple[UtilityTable, ...]
+    tradeoffs: tuple[TradeOffCurves, ...]
+    let_through: LetThrough | None
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """What a report is about. data: a file, and the column of its texts."""
+
+    eps: float = 1.0
+    calibration: str = "paper"
+    plus: bool = False
+    policy: str = "paper"
+    words: tuple[str, ...] = ()
+    data: tuple[str, str | None] | None = None
+
+
+def collect(
+    database: Database, arena: Arena, chosen: Chosen, prior: Prior | None = None, *, progress: ShareDone | None = None
+) -> Report:
+    """Measure what takes seconds and is not there yet, and gather it with what experiments found before.
+
+    prior: how frequent words are, beside the uniform one.
+    """
+    mapping, epsilon = arena.mapping, check_epsilon(chosen.eps)
+    tell = _split(progress, 4)
+    priors = [uniform_prior(len(mapping.words)), *([] if prior is None else [prior])]
+    if chosen.plus:
+        priors = [one.without(arena.is_stopword) for one in priors]
+    certificate = tuple(_certify(database, mapping, epsilon))
+    grid = sorted({*CURVE, epsilon})
+    bayes: list[BayesResult] = []
+    for calibration in CALIBRATIONS:
+        told = next(tell)
+        bayes += attack_tables(
+            database, mapping, priors, grid, calibration=calibration, plus=chosen.plus, progress=told
+        )
+    words = chosen.words or tuple(word for word in WORDS if word in mapping.index)
+    some = sorted({*_QUERY_EPSILONS, epsilon})
+    queries = attack_words(database, mapping, words, some, calibration=chosen.calibration, progress=next(tell))
+    count = min(SAMPLE, len(mapping.words))
+    drawn = [mapping.words[place] for place in np.random.default_rng(0).choice(len(mapping.words), count, False)]
+    sampled = attack_words(
+        database, mapping, drawn, some, calibration=chosen.calibration, trials=SAMPLE_TRIALS, progress=next(tell)
+    )
+    known = read_measurements(database)
+    info = mapping.info
+    return Report(
+        created_at=datetime.now(UTC).replace(tzinfo=None, microsecond=0),
+        mapping=info.name,
+        fingerprint=info.fingerprint,
+        k=info.k,
+        words=len(mapping.words),
+        groups=len(mapping.sizes),
+        eps=epsilon,
+        calibration=chosen.calibration,
+        plus=chosen.plus,
+        policy=chosen.policy,
+        priors=tuple(one.name for one in priors),
+        certificate=certificate,
+        bayes=tuple(bayes),
+        queries=tuple(queries),
+        quantiles=tuple(_find_quantiles(sampled, some)),
+        sample=count,
+        utility=tuple(find_utility(known)),
+        tradeoffs=tuple(find_tradeoffs(known)),
+        let_through=None if chosen.data is None else _count_let_through(database, arena, chosen, *chosen.data),
+    )
+
+
+def _split(progress: ShareDone | None, parts: int) -> Iterator[ShareDone | None]:
+    for part in range(parts):
+        if progress is None:
+            yield None
+        else:
+            yield lambda share, part=part: progress((part + share) / parts)  # type: ignore[misc]
+
+
+def _certify(database: Database, mapping: Mapping, epsilon: float) -> Iterator[CertificateRow]:
+    made: dict[str, CertifiedTable] = {}
+
+    def measure(subject: Subject, tell: ShareDone) -> tuple[float, None]:
+        calibration = str(subject.calibration)
+        if calibration not in made:
+            made[calibration] = certify(mapping.sizes, mapping.scores, epsilon, calibration)
+        table = made[calibration]
+        values = {
+            "worst_log_ratio": float(table.log_ratios.max()),
+            "median_log_ratio": float(np.median(table.log_ratios)),
+            "shrunk": float(table.shrunk),
+        }
+        return values[subject.metric], None
+
+    for calibration in CALIBRATIONS:
+        subjects = [
+            describe_mapping(mapping, "certificate", metric, epsilon, calibration)
+            for metric in ("worst_log_ratio", "median_log_ratio", "shrunk")
+        ]
+        yield CertificateRow(calibration, *map(_as_number, obtain(database, subjects, measure)))
+
+
+def _find_quantiles(sampled: Sequence[QueryResult], epsilons: Sequence[float]) -> Iterator[Quantile]:
+    for share in QUANTILES:
+        for epsilon in epsilons:
+            some = [result for result in sampled if result.eps == epsilon]
+            numbers = []
+            for place, (value, error) in enumerate((("n_mode", "n_mode_error"), ("n_ml", "n_ml_error"))):
+                wanted = find_quantile([getattr(result, value) for result in some], share)
+                whose = next(result for result in some if getattr(result, value) == wanted)
+                numbers.append(Number(wanted, whose.measurement_ids[place], getattr(whose, error)))
+            yield Quantile(share, epsilon, *numbers)
+
+
+def _count_let_through(database: Database, arena: Arena, chosen: Chosen, path: str, column: str | None) -> LetThrough:
+    digest = _digest_texts(stream_texts(path, column))
+    about = replace(
+        describe_mapping(arena.mapping, "policy", "", None, None),
+        dataset=path,
+        digest=digest,
+        settings=write_settings(policy=chosen.policy, plus=chosen.plus),
+    )
+    made: list[Receipt] = []
+
+    def measure(subject: Subject, tell: ShareDone) -> tuple[float, None]:
+        if not made:
+            sanitizer = Sanitizer(arena.mapping, arena.stopwords, policy=chosen.policy)
+            tally = Tally()
+            for texts in stream_texts(path, column):
+                sanitizer.sanitize_column(texts, chosen.eps, chosen.plus, tally=tally)
+            made.append(sanitizer.receipt(tally, chosen.eps))
+        return float(getattr(made[0], subject.metric)), None
+
+    subjects = [replace(about, metric=metric) for metric in _LET_THROUGH]
+    counts = zip(_LET_THROUGH, map(_as_number, obtain(database, subjects, measure)), strict=True)
+    return LetThrough(path, chosen.policy, chosen.plus, dict(counts))
+
+
+def _digest_texts(texts: Iterator[TextColumn]) -> str:
+    found = hashlib.sha256()
+    for column in texts:
+        found.update(column.text.tobytes())
+        found.update(np.diff(column.offsets).astype("<i8").tobytes())
+    return found.hexdigest()
+
+
+def _as_number(measurement: Measurement) -> Number:
+    return Number(measurement.value, measurement.measurement_id, measurement.standard_error)
