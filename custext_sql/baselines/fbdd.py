@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from custext_sql.baselines.word_space import WordSpace
+from custext_sql.baselines.word_space import Points, WordSpace
 from custext_sql.draw_table import Numbers
 from custext_sql.randomness import Draws
 from custext_sql.similarity import Floats
@@ -24,11 +24,12 @@ class Fbdd:
         assert isinstance(epsilon, float)
         generator = np.random.Generator(np.random.Philox(key=_fold(draws)))
         chosen = np.empty_like(words)
-        step = max(1, _CELLS // len(self._space.points))
+        step = max(1, min(len(words), _CELLS // len(self._space.points)))
+        closeness = np.empty((step, len(self._space.points)), dtype=np.float32)  # new memory each time costs a third
         for start in range(0, len(words), step):
             some = slice(start, start + step)
             noisy = self._space.centred[words[some]] + self._noise(len(words[some]), epsilon, generator)
-            chosen[some] = self._find_nearest(noisy.astype(np.float32))
+            chosen[some] = self._find_nearest(noisy.astype(np.float32), closeness[: len(noisy)])
         return chosen
 
     def _noise(self, count: int, epsilon: float, generator: np.random.Generator) -> Floats:
@@ -37,9 +38,9 @@ class Fbdd:
         directions /= np.linalg.norm(directions, axis=1, keepdims=True)
         return directions * generator.gamma(dimension, self._unit / epsilon, size=(count, 1))
 
-    def _find_nearest(self, points: np.ndarray[tuple[int, int], np.dtype[np.float32]]) -> Numbers:
-        """Of the squared distance, what depends on the word: half of it less, and the other way round."""
-        closeness = points @ self._space.centred.T
+    def _find_nearest(self, points: Points, closeness: Points) -> Numbers:
+        """By what of the squared distance depends on the word: half of it, the other way round."""
+        np.matmul(points, self._space.centred.T, out=closeness)
         closeness -= self._space.half_squares
         nearest: Numbers = closeness.argmax(axis=1)
         return nearest

@@ -1,7 +1,5 @@
 """SANTEXT and SANTEXT+ (Yue et al., Findings of ACL 2021): any word may come, near ones likelier."""
 
-from collections.abc import Iterator
-
 import numpy as np
 import numpy.typing as npt
 
@@ -23,20 +21,24 @@ class SanText:
     """
 
     def __init__(self, space: WordSpace, unit: float = 1.0, outputs: Numbers | None = None) -> None:
-        self._space = space
-        self._unit = unit
+        self._space, self._unit = space, unit
         self._outputs = np.arange(len(space.points)) if outputs is None else outputs
         self._column_of = np.full(len(space.points), -1)  # of each word among the outputs
         self._column_of[self._outputs] = np.arange(len(self._outputs))
+        self._points, self._half_squares = space.centred[self._outputs], space.half_squares[self._outputs]
 
     def sample(self, words: Numbers, epsilon: float | Floats, draws: Draws) -> Numbers:
         """The replacement of each word."""
         assert isinstance(epsilon, float)
         return self.choose(words, epsilon, uniforms(draws))
 
-    def rows(self, words: Numbers, epsilon: float) -> Points:
-        """Weights of all outputs for each of some distinct words; the largest of a row is about 1."""
-        weights = self._space.distances(words, self._outputs)
+    def weigh(self, words: Numbers, epsilon: float, weights: Points | None = None) -> Points:
+        """Weights of all outputs for each of some distinct words, the largest of a row being 1; filled in if given."""
+        weights = np.matmul(self._space.centred[words], self._points.T, out=weights)
+        weights -= self._half_squares
+        weights -= self._space.half_squares[words][:, None]
+        weights *= np.float32(-2.0)  # these are squared distances now
+        np.sqrt(np.maximum(weights, 0.0, out=weights), out=weights)
         own = self._column_of[words]
         weights[np.flatnonzero(own >= 0), own[own >= 0]] = 0.0  # which a product of floats may miss
         weights -= weights.min(axis=1, keepdims=True)
@@ -44,24 +46,22 @@ class SanText:
         np.exp(weights, out=weights)
         return weights
 
-    def blocks(self, distinct: Numbers) -> Iterator[slice]:
-        """Words whose rows may be made together."""
-        step = max(1, _CELLS // len(self._outputs))
-        return (slice(start, start + step) for start in range(0, len(distinct), step))
-
     def choose(self, words: Numbers, epsilon: float, chances: Floats) -> Numbers:
         """The replacement of each word, by a number in [0, 1) for each."""
         distinct, row_of = np.unique(words, return_inverse=True)
         order = np.argsort(row_of, kind="stable")
         bounds = np.searchsorted(row_of[order], np.arange(len(distinct) + 1))
         chosen = np.empty_like(words)
-        for block in self.blocks(distinct):
-            weights = self.rows(distinct[block], epsilon)
+        step = max(1, min(len(distinct), _CELLS // len(self._outputs)))
+        memory = np.empty((step, len(self._outputs)), dtype=np.float32)  # asked for once, since that takes long
+        for first in range(0, len(distinct), step):
+            block = distinct[first : first + step]
+            weights = self.weigh(block, epsilon, memory[: len(block)])
             segments = _sum_segments(weights)
-            places = order[bounds[block.start] : bounds[min(block.stop, len(distinct))]]
+            places = order[bounds[first] : bounds[first + len(block)]]
             for start in range(0, len(places), _DRAWS):
                 some = places[start : start + _DRAWS]
-                picked = _invert(weights, segments, row_of[some] - block.start, chances[some])
+                picked = _invert(weights, segments, row_of[some] - first, chances[some])
                 chosen[some] = self._outputs[picked]
         return chosen
 

@@ -54,16 +54,6 @@ class WordSpace:
             best = max(best, float(np.sqrt(squares.max(initial=0.0))))
         return best
 
-    def distances(self, words: Numbers, others: Numbers | slice) -> Points:
-        """Euclidean, between each of some words and each of others."""
-        result = self.centred[words] @ self.centred[others].T
-        result *= np.float32(-2.0)
-        result += 2.0 * self.half_squares[others]
-        result += 2.0 * self.half_squares[words][:, None]
-        np.maximum(result, 0.0, out=result)
-        np.sqrt(result, out=result)
-        return result
-
 
 def find_most_frequent(ranks: Numbers, share: float) -> npt.NDArray[np.bool_]:
     """Which words are that share of all which is most frequent."""
