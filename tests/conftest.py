@@ -3,6 +3,7 @@
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import duckdb
 import numpy as np
@@ -10,6 +11,9 @@ import pytest
 from hypothesis import settings
 
 from tests.vectors import write_glove
+
+if TYPE_CHECKING:
+    from custext_sql.evaluation.utility import Experiment
 
 settings.register_profile("tests", deadline=None)  # the first example builds tables, the machine may be busy
 settings.load_profile("tests")
@@ -101,3 +105,25 @@ def starter_db(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("starter") / "starter.duckdb"
     load_starter(path)
     return path
+
+
+@pytest.fixture
+def own_db(starter_db: Path, tmp_path: Path) -> Path:
+    """A copy of the starter's database, to write to."""
+    copy = tmp_path / "own.duckdb"
+    copy.write_bytes(starter_db.read_bytes())
+    return copy
+
+
+@pytest.fixture
+def experiment() -> "Experiment":
+    """Sentences on films, and whether they praise them."""
+    from custext_sql.evaluation.datasets import LabelledTexts
+    from custext_sql.evaluation.utility import Experiment
+    from tests.test_models import make_sentences
+
+    def make(name: str, count: int, seed: int) -> LabelledTexts:
+        rows, labels = make_sentences(count, seed)
+        return LabelledTexts(name, rows, list(map(str, labels)))
+
+    return Experiment(make("train", 200, 0), make("test", 100, 1))
