@@ -3,9 +3,11 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
+from custext_sql.attacks.bayes import measure_success
 from custext_sql.attacks.measuring import BayesResult, attack_tables
 from custext_sql.attacks.priors import Prior
 from custext_sql.baselines.contenders import Arena
@@ -16,7 +18,7 @@ from custext_sql.measurements import ShareDone
 from custext_sql.mechanism import LARGEST_EPSILON, SMALLEST_EPSILON, matrices_by_size
 
 CURVE = (0.1, 0.2, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 12.0, 16.0, 20.0)
-_STEPS = 10  # of bisection: to a thousandth of the distance between two eps of the curve
+_STEPS = 8  # of bisection: to half a percent, as eps is given with two digits
 
 
 @dataclass(frozen=True)
@@ -89,22 +91,25 @@ def _rank(candidate: Candidate) -> tuple[float, float]:
 
 
 def _look_at(database: Database, arena: Arena, prior: Prior, bound: float, calibration: str, plus: bool) -> Candidate:
-    def attack(epsilons: Sequence[float]) -> list[BayesResult]:
-        return attack_tables(database, arena.mapping, [prior], epsilons, calibration=calibration, plus=plus)
+    mapping = arena.mapping
+    attack = partial(attack_tables, database, mapping, [prior], calibration=calibration, plus=plus)
+
+    def exceeds(epsilon: float) -> bool:
+        weights = certify(mapping.sizes, mapping.scores, epsilon, calibration).weights
+        return measure_success(mapping.sizes, weights, prior.chances) > bound
 
     curve = attack(CURVE)
     low = max((result.eps for result in curve if result.success <= bound), default=SMALLEST_EPSILON)
     high = min((result.eps for result in curve if result.success > bound), default=LARGEST_EPSILON)
     for _ in range(_STEPS):
         middle = math.sqrt(low * high)
-        low, high = (middle, high) if attack([middle])[0].success <= bound else (low, middle)
+        low, high = (low, middle) if exceeds(middle) else (middle, high)
     [best] = attack([max(SMALLEST_EPSILON, _round_down(low))])
     fits = best.success <= bound
-    info = arena.mapping.info
     return Candidate(
-        mapping=info.name,
-        k=info.k,
-        embedding=info.embedding,
+        mapping=mapping.info.name,
+        k=mapping.info.k,
+        embedding=mapping.info.embedding,
         floor=curve[0].floor,
         eps=best.eps if fits else None,
         success=best.success if fits else None,

@@ -107,6 +107,24 @@ def starter_db(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.fixture(scope="session")
+def few_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from custext_sql import build_mapping, load_embeddings
+
+    path = tmp_path_factory.mktemp("few") / "few.duckdb"
+    load_embeddings(path, "starter", name="starter", limit=3000)
+    build_mapping(path, embedding="starter", k=20)
+    return path
+
+
+@pytest.fixture
+def few_db(few_template: Path, tmp_path: Path) -> Path:
+    """A database of its own with 3,000 English words and the mapping `starter-euclidean-k20`."""
+    copy = tmp_path / "few.duckdb"
+    copy.write_bytes(few_template.read_bytes())
+    return copy
+
+
 @pytest.fixture
 def own_db(starter_db: Path, tmp_path: Path) -> Path:
     """A copy of the starter's database, to write to."""

@@ -18,14 +18,14 @@ from custext_sql.text_columns import open_column
 
 
 @pytest.fixture
-def attack(experiment: Experiment, own_db: Path) -> MaskAttack:
+def attack(experiment: Experiment, few_db: Path) -> MaskAttack:
     clear = [text for row in experiment.train.texts for text in row]
-    return open_attack("ngram", public=clear, vocabulary=Arena(own_db).vocabulary)
+    return open_attack("ngram", public=clear, vocabulary=Arena(few_db).vocabulary)
 
 
-def test_more_eps_is_more_useful_and_less_private(own_db: Path, experiment: Experiment, attack: MaskAttack) -> None:
-    cells = list_cells([Arena(own_db)], ["custext", "random"], [0.5, 20.0], 2)
-    points = {(one.mechanism, one.eps): one for one in measure_tradeoff(own_db, experiment, cells, attack)}
+def test_more_eps_is_more_useful_and_less_private(few_db: Path, experiment: Experiment, attack: MaskAttack) -> None:
+    cells = list_cells([Arena(few_db)], ["custext", "random"], [0.5, 20.0], 2)
+    points = {(one.mechanism, one.eps): one for one in measure_tradeoff(few_db, experiment, cells, attack)}
     little, much = points["custext", 0.5], points["custext", 20.0]
     assert little.utility.mean < much.utility.mean
     assert little.success.mean < much.success.mean
@@ -34,21 +34,21 @@ def test_more_eps_is_more_useful_and_less_private(own_db: Path, experiment: Expe
     assert len(much.utility.measurement_ids) == len(much.success.measurement_ids) == 2
 
 
-def test_points_are_means_of_rows(own_db: Path, experiment: Experiment, attack: MaskAttack) -> None:
-    cells = list_cells([Arena(own_db)], ["custext"], [3.0], 3)
-    [point] = measure_tradeoff(own_db, experiment, cells, attack)
-    rows = {one.measurement_id: one.value or 0.0 for one in read_measurements(own_db)}
+def test_points_are_means_of_rows(few_db: Path, experiment: Experiment, attack: MaskAttack) -> None:
+    cells = list_cells([Arena(few_db)], ["custext"], [3.0], 3)
+    [point] = measure_tradeoff(few_db, experiment, cells, attack)
+    rows = {one.measurement_id: one.value or 0.0 for one in read_measurements(few_db)}
     for figure in (point.utility, point.success):
         assert figure.mean == pytest.approx(sum(rows[one] for one in figure.measurement_ids) / 3)
-    alone = measure_utility(own_db, experiment, cells)
+    alone = measure_utility(few_db, experiment, cells)
     assert [one.measurement_id for one in alone] == list(point.utility.measurement_ids)
 
 
-def test_bayes_goes_by_groups_and_frequencies(own_db: Path, experiment: Experiment) -> None:
-    build_mapping(own_db, embedding="starter", k=50)
-    arenas = [Arena(own_db), Arena(own_db, mapping="starter-euclidean-k50")]
+def test_bayes_goes_by_groups_and_frequencies(few_db: Path, experiment: Experiment) -> None:
+    build_mapping(few_db, embedding="starter", k=50)
+    arenas = [Arena(few_db), Arena(few_db, mapping="starter-euclidean-k50")]
     cells = list_cells(arenas, ["custext", "custext+"], [2.0], 1)
-    points = {(one.mechanism, one.k): one for one in measure_tradeoff(own_db, experiment, cells, None)}
+    points = {(one.mechanism, one.k): one for one in measure_tradeoff(few_db, experiment, cells, None)}
     assert len(points) == 4
     column = open_column([text for row in experiment.test.texts for text in row])[0]
     for arena in arenas:
@@ -58,24 +58,24 @@ def test_bayes_goes_by_groups_and_frequencies(own_db: Path, experiment: Experime
             expected = measure_success(arena.mapping.sizes, weights, known.chances)
             assert points[name, arena.mapping.info.k].success.mean == expected
     with pytest.raises(CusTextError, match="--attack mask"):
-        measure_tradeoff(own_db, experiment, list_cells(arenas, ["santext"], [2.0], 1), None)
+        measure_tradeoff(few_db, experiment, list_cells(arenas, ["santext"], [2.0], 1), None)
     with pytest.raises(CusTextError, match="original is no mechanism to attack"):
-        measure_tradeoff(own_db, experiment, list_cells(arenas, ["original"], [2.0], 1), None)
+        measure_tradeoff(few_db, experiment, list_cells(arenas, ["original"], [2.0], 1), None)
 
 
-def test_masks_are_guessed_once_for_both_figures(own_db: Path, experiment: Experiment, attack: MaskAttack) -> None:
-    cells = list_cells([Arena(own_db)], ["custext+"], [5.0], 1)
+def test_masks_are_guessed_once_for_both_figures(few_db: Path, experiment: Experiment, attack: MaskAttack) -> None:
+    cells = list_cells([Arena(few_db)], ["custext+"], [5.0], 1)
     texts = [text for row in experiment.test.texts for text in row]
-    [(of_all, of_drawn)] = measure_masks(own_db, cells, texts, attack, dataset="test")
+    [(of_all, of_drawn)] = measure_masks(few_db, cells, texts, attack, dataset="test")
     assert of_all.subject.metric == "r_mask" and of_drawn.subject.metric == "r_mask_sampled"
     assert of_all.value is not None and of_drawn.value is not None
     assert of_all.value > of_drawn.value  # stopwords are kept, and easy
     assert of_all.standard_error == pytest.approx((of_all.value * (1 - of_all.value) / 500) ** 0.5, rel=0.1)
 
 
-def test_the_built_in_attacker_needs_public_texts(own_db: Path) -> None:
+def test_the_built_in_attacker_needs_public_texts(few_db: Path) -> None:
     with pytest.raises(CusTextError, match="learns from public texts: --public FILE"):
-        open_attack("ngram", public=None, vocabulary=Arena(own_db).vocabulary)
+        open_attack("ngram", public=None, vocabulary=Arena(few_db).vocabulary)
 
 
 def test_a_figure_is_a_mean_and_a_spread() -> None:
