@@ -1,6 +1,7 @@
 """custext attack"""
 
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -257,7 +258,7 @@ def mask_command(
     attack = open_attack(model, public=learned, vocabulary=arena.vocabulary, batch_size=batch_size)
     cells = [Cell(arena, CUSTEXT_PLUS if plus else CUSTEXT, epsilon, seed) for epsilon in eps]
     with progress_bar("attacking") as progress:
-        measured = measure_masks(db, cells, texts, attack, dataset=data, progress=progress)
+        measured = measure_masks(db, cells, texts, attack, dataset=Path(data).name, progress=progress)
     results = [
         {
             "eps": found.subject.eps,

@@ -1,5 +1,7 @@
 """The prior that a user names: a file of word frequencies, or a public corpus to count."""
 
+from pathlib import Path
+
 from custext_sql.attacks.priors import Prior, count_words, read_frequencies
 from custext_sql.baselines.contenders import Arena
 from custext_sql.errors import SettingError
@@ -19,4 +21,4 @@ def find_prior(arena: Arena, frequencies: str | None, corpus: str | None, column
 
 def count_corpus(arena: Arena, corpus: str, column: str | None) -> Prior:
     """How frequent the words of a mapping are in the texts of a file."""
-    return count_words(stream_texts(corpus, column), arena.vocabulary, corpus)
+    return count_words(stream_texts(corpus, column), arena.vocabulary, Path(corpus).name)

@@ -93,6 +93,8 @@ class Cell:
 
 def list_cells(arenas: Sequence[Arena], mechanisms: Sequence[str], epsilons: Sequence[float], seeds: int) -> list[Cell]:
     """All cells of a table; those that would be the same for several eps or mappings only once."""
+    if not mechanisms:
+        raise SettingError("name at least one mechanism, such as custext")
     if seeds < 1:
         raise SettingError(f"seeds must be at least 1; found {seeds}")
     cells: dict[Subject, Cell] = {}

@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from pathlib import Path
 
 import numpy as np
 
@@ -31,6 +32,7 @@ from custext_sql.sanitizer import Sanitizer
 from custext_sql.text_columns import TextColumn
 
 WORDS = ("car", "she", "doctor", "happy")  # that are shown if nobody names any
+TRIALS = 5_000  # for each of them: to about 2%
 SAMPLE = 50  # words of the vocabulary, for quantiles
 QUANTILES = (0.05, 0.5, 0.95)
 
@@ -147,7 +149,9 @@ def collect(
         )
     words = chosen.words or tuple(word for word in WORDS if word in mapping.index)
     some = sorted({*_QUERY_EPSILONS, epsilon})
-    queries = attack_words(database, mapping, words, some, calibration=chosen.calibration, progress=next(tell))
+    queries = attack_words(
+        database, mapping, words, some, calibration=chosen.calibration, trials=TRIALS, progress=next(tell)
+    )
     count = min(SAMPLE, len(mapping.words))
     drawn = [mapping.words[place] for place in np.random.default_rng(0).choice(len(mapping.words), count, False)]
     sampled = attack_words(
@@ -225,7 +229,7 @@ def _count_let_through(database: Database, arena: Arena, chosen: Chosen, path: s
     digest = _digest_texts(stream_texts(path, column))
     about = replace(
         describe_mapping(arena.mapping, "policy", "", None, None),
-        dataset=path,
+        dataset=Path(path).name,
         digest=digest,
         settings=write_settings(policy=chosen.policy, plus=chosen.plus),
     )
@@ -242,7 +246,7 @@ def _count_let_through(database: Database, arena: Arena, chosen: Chosen, path: s
 
     subjects = [replace(about, metric=metric) for metric in _LET_THROUGH]
     counts = zip(_LET_THROUGH, map(_as_number, obtain(database, subjects, measure)), strict=True)
-    return LetThrough(path, chosen.policy, chosen.plus, dict(counts))
+    return LetThrough(Path(path).name, chosen.policy, chosen.plus, dict(counts))
 
 
 def _digest_texts(texts: Iterator[TextColumn]) -> str:
