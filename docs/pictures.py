@@ -1,5 +1,6 @@
-"""Makes the pictures of the README with a headless Chromium: python docs/pictures.py"""
+"""Makes the pictures of the README with a headless Chromium: CUSTEXT_DATA=... python docs/pictures.py"""
 
+import os
 import shutil
 import subprocess
 import tempfile
@@ -7,6 +8,8 @@ from pathlib import Path
 
 import spacy
 
+from custext_sql.cli import main as custext
+from custext_sql.evaluation.datasets import read_sentence_polarity
 from spacy_plugin.rendering import render
 
 HERE = Path(__file__).parent
@@ -18,11 +21,27 @@ _OPTIONS = ("--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", 
 
 
 def main() -> None:
+    draw_doc()
+    draw_report()
+
+
+def draw_doc() -> None:
     nlp = spacy.blank("en")
     nlp.add_pipe("custext", config={"epsilon": 4.0, "plus": True})
     page = render(nlp.pipe(TEXTS), title="A Doc before and after, eps = 4, stopwords kept")
     (HERE / "spacy.html").write_text(page, encoding="utf-8")
     take_picture(HERE / "spacy.html", HERE / "spacy.png", width=920, height=590)
+
+
+def draw_report() -> None:
+    """The first screen of a report on NLTK's sentence polarity, by the default database."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        films, _ = read_sentence_polarity(str(Path(os.environ["CUSTEXT_DATA"]) / "sentence_polarity.zip"))
+        (folder / "films.txt").write_text("".join(f"{text}\n" for (text,) in films.texts), encoding="utf-8")
+        command = ["report", "--html", str(folder / "report.html"), "--eps", "3", "--data", str(folder / "films.txt")]
+        custext(command, standalone_mode=False)
+        take_picture(folder / "report.html", HERE / "report.png", width=920, height=900)
 
 
 def take_picture(page: Path, picture: Path, *, width: int, height: int) -> None:

@@ -10,11 +10,13 @@ from pathlib import Path
 
 import numpy as np
 
+from custext_sql.evaluation.datasets import read_sentence_polarity
 from custext_sql.starter import open_starter
 from tests.vectors import write_glove
 
 README = Path(__file__).parents[1] / "README.md"
 GLOVE = "glove.840B.300d.34k.txt.gz"
+FILMS = ("films.txt", "more-films.txt")
 REVIEWS = """id,body
 1,"My doctor in Boston was kind, and the surgery went well."
 2,The pizza arrived cold. Terrible service!
@@ -58,9 +60,13 @@ def prepare(folder: Path) -> bool:
     data = os.environ.get("CUSTEXT_DATA")
     if data:
         (folder / GLOVE).symlink_to(Path(data) / GLOVE)
+        for name, part in zip(FILMS, read_sentence_polarity(str(Path(data) / "sentence_polarity.zip")), strict=True):
+            (folder / name).write_text("".join(f"{text}\n" for (text,) in part.texts))
         return True
     batches = list(open_starter().batches)
     words = [word for batch in batches for word in batch.words]
+    for name in FILMS:
+        (folder / name).write_text("the film was good\nshe liked the film\n")
     write_glove(folder / "v.txt", words, np.concatenate([batch.vectors for batch in batches]))
     (folder / GLOVE).write_bytes(gzip.compress((folder / "v.txt").read_bytes(), compresslevel=1))
     return False

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from custext_sql.cli.options import json_option, plus_option
+from custext_sql.cli.options import calibration_option, json_option, plus_option
 from custext_sql.cli.output import again, draw_bar, print_json, print_table, progress_bar
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @click.option("--max-attack", required=True, type=float, help="How probably the best guess may be right, 0 to 1.")
 @click.option("--prior", metavar="FILE", help="Word frequencies to go by instead: a word and a number on each line.")
 @plus_option
-@click.option("--calibration", type=click.Choice(["paper", "tight"]), default="paper", show_default=True)
+@calibration_option
 @click.option("--mapping", "mappings", multiple=True, metavar="NAME", help="Look only at these.  [default: all]")
 @json_option
 @click.pass_obj
@@ -30,7 +30,7 @@ def choose_command(
     max_attack: float,
     prior: str | None,
     plus: bool,
-    calibration: str,
+    calibration: str | None,
     mappings: tuple[str, ...],
     as_json: bool,
 ) -> None:
@@ -59,7 +59,9 @@ def choose_command(
         known = count_corpus(arena, data, column) if prior is None else read_frequencies(prior, arena.mapping)
         candidates.append((arena, known))
     with progress_bar("choosing") as progress:
-        choice = choose_setting(db, candidates, max_attack, calibration=calibration, plus=plus, progress=progress)
+        choice = choose_setting(
+            db, candidates, max_attack, calibration=calibration or "paper", plus=plus, progress=progress
+        )
     if as_json:
         print_json(choice)
     else:

@@ -30,6 +30,7 @@ def _data_options(command: _Command) -> _Command:
                 "--task",
                 type=click.Choice(["classification", "similarity"]),
                 default="classification",
+                help="What the labels are: classes, or how alike two texts are.",
                 show_default=True,
             ),
             click.option("--mapping", "mappings", multiple=True, metavar="NAME", help="Once or more."),
@@ -262,7 +263,7 @@ def _print_utility(measured: "Sequence[Measurement]", epsilons: list[float]) -> 
 
 
 def _print_tradeoff(points: "Sequence[TradeOff]") -> None:
-    several = len({point.mapping for point in points}) > 1
+    several = len({point.mapping for point in points} - {None}) > 1
     table = [
         [
             point.mechanism,

@@ -4,7 +4,14 @@ from pathlib import Path
 
 import click
 
-from custext_sql.cli.options import eps_option, json_option, mapping_option, plus_option
+from custext_sql.cli.options import (
+    calibration_option,
+    eps_option,
+    json_option,
+    mapping_option,
+    plus_option,
+    policy_option,
+)
 from custext_sql.cli.output import print_json, progress_bar
 
 
@@ -16,8 +23,8 @@ from custext_sql.cli.output import print_json, progress_bar
 @click.option("--word", "words", multiple=True, metavar="WORD", help="For the query attack; once or more.")
 @eps_option
 @plus_option
-@click.option("--policy", type=click.Choice(["paper", "strict"]), default="paper", show_default=True)
-@click.option("--calibration", type=click.Choice(["paper", "tight"]), default="paper", show_default=True)
+@policy_option
+@calibration_option
 @mapping_option
 @click.option("--force", is_flag=True, help="Replace an existing page.")
 @json_option
@@ -31,8 +38,8 @@ def report_command(
     words: tuple[str, ...],
     eps: float,
     plus: bool,
-    policy: str,
-    calibration: str,
+    policy: str | None,
+    calibration: str | None,
     mapping: str | None,
     force: bool,
     as_json: bool,
@@ -40,7 +47,7 @@ def report_command(
     """Show what a chosen eps buys: how well attacks do, what the text is still good for, what passes, what is verified.
 
     Attacks on the tables are measured at once if they were not before. Utility and trade-offs come from earlier runs of
-    `custext evaluate`. With --data the page shows counts from your texts, none of the texts themselves; these counts are
+    `custext evaluate`. With --data the page shows counts from your texts, none of the texts themselves; such counts are
     not protected.
 
     \b
@@ -59,7 +66,9 @@ def report_command(
     if html is not None and Path(html).exists() and not force:
         raise OutputError(f"{html} exists already; --force replaces it")  # before minutes of work
     arena = Arena(db, mapping=mapping)
-    chosen = Chosen(eps, calibration, plus, policy, words, None if data is None else (data, column))
+    chosen = Chosen(
+        eps, calibration or "paper", plus, policy or "paper", words, None if data is None else (data, column)
+    )
     known = find_prior(arena, prior, data if prior is None else None, column)
     with progress_bar("measuring") as progress:
         report = collect(db, arena, chosen, known, progress=progress)
