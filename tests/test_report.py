@@ -3,6 +3,8 @@
 import json
 import math
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -79,8 +81,19 @@ def folder(few_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
     more = ["--mechanisms", "original,custext,custext+,random", "--eps", "1,4", "--seeds", "2"]
     assert run("--db", database, "evaluate", "utility", *data, *more).exit_code == 0
     assert run("--db", database, "evaluate", "tradeoff", *data, "--eps", "1,4", "--seeds", "2").exit_code == 0
-    assert run("--db", database, "report", "--html", folder / "out.html", *ABOUT, folder / "texts.jsonl").exit_code == 0
+    with simulating_less():
+        report = run("--db", database, "report", "--html", folder / "out.html", *ABOUT, folder / "texts.jsonl")
+    assert report.exit_code == 0
     return folder
+
+
+@contextmanager
+def simulating_less() -> Iterator[None]:
+    """The query attack with fewer trials and words than people get, so that tests do not take minutes."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("custext_sql.report.contents.SAMPLE", 6)
+        patch.setattr("custext_sql.report.contents.TRIALS", 500)
+        yield
 
 
 @pytest.fixture
@@ -211,7 +224,8 @@ def _train_by_hand(database: Path, folder: Path) -> float:
 
 
 def test_json_says_the_same(page: Page, rows: dict[str, Measurement], prepared: Path, folder: Path) -> None:
-    result = run("--db", prepared, "report", "--json", *ABOUT, folder / "texts.jsonl")
+    with simulating_less():
+        result = run("--db", prepared, "report", "--json", *ABOUT, folder / "texts.jsonl")
     found = json.loads(result.output)
     assert found["eps"] == 4.0 and found["k"] == 20
     assert {row["mechanism"] for row in found["utility"][0]["rows"]} == {"original", "custext", "custext+", "random"}
@@ -220,11 +234,9 @@ def test_json_says_the_same(page: Page, rows: dict[str, Measurement], prepared: 
     assert {one for ids, _ in page.numbers for one in ids} <= set(re.findall(r"\b[0-9a-f]{16}\b", result.output))
 
 
-def test_without_experiments_the_page_says_what_to_run(
-    few_db: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("custext_sql.report.contents.SAMPLE", 3)
-    assert run("--db", few_db, "report", "--html", tmp_path / "out.html").exit_code == 0
+def test_without_experiments_the_page_says_what_to_run(few_db: Path, tmp_path: Path) -> None:
+    with simulating_less():
+        assert run("--db", few_db, "report", "--html", tmp_path / "out.html").exit_code == 0
     text = (tmp_path / "out.html").read_text()
     assert "custext evaluate utility" in text and "custext report --data FILE" in text
     again = run("--db", few_db, "report", "--html", tmp_path / "out.html")

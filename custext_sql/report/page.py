@@ -42,7 +42,9 @@ footer { color: var(--soft); font-size: .8125rem; margin-top: 2.5rem; border-top
   padding-top: 1rem; overflow-wrap: anywhere; }
 @media (max-width: 32rem) { th, td { padding: .3rem .4rem; }
   td:first-child { white-space: normal; min-width: 5.5rem; } }
-@media print { h2 { break-after: avoid; } table, figure { break-inside: avoid; }
+@media print { h2, h3 { break-after: avoid; } tr, figure { break-inside: avoid; } .scroll { overflow: visible; }
+  table { font-size: .6875rem; } th, td { padding: .15rem .4rem; } figure.chart { max-width: 26rem; }
+  .charts { grid-template-columns: 1fr 1fr; }
   .bar i, .key i, .chosen { print-color-adjust: exact; -webkit-print-color-adjust: exact; } }
 """.strip()
 
@@ -65,13 +67,13 @@ def write_report(report: Report) -> str:
         "<footer>Every number on this page is a row of the table <code>measurements</code>, or the mean of some: its "
         "element names them. <code>SELECT * FROM measurements WHERE measurement_id = '…'</code></footer>",
     ]
-    return write_document(title, parts, style=f"{_STYLE}\n{CHART_STYLE}", note=note)
+    return write_document(title, parts, style=f"{CHART_STYLE}\n{_STYLE}", note=note)
 
 
 def write_tradeoff(curves: TradeOffCurves) -> str:
     """A page of one trade-off."""
     title = f"{curves.metric.capitalize()} against privacy"
-    return write_document(title, write_tradeoffs([curves]), style=f"{_STYLE}\n{CHART_STYLE}")
+    return write_document(title, write_tradeoffs([curves]), style=f"{CHART_STYLE}\n{_STYLE}")
 
 
 def _card(value: str, said: str) -> str:
