@@ -1,6 +1,7 @@
 """Models of Hugging Face: loads them with their tokenizers, and says plainly what is missing."""
 
 import importlib
+import hashlib
 import os
 import warnings
 from collections.abc import Iterator, Sequence
@@ -93,6 +94,22 @@ def load_pretrained(name: str | os.PathLike[str], head: str, *, advice: str, **o
                 f"cannot load the model {place}: expected what {head}.from_pretrained reads (config.json, weights, "
                 f"tokenizer), found {type(error).__name__}: {lines[0][:300] if lines else 'no reason given'}; {advice}"
             ) from error
+
+
+def digest_model(name: str | os.PathLike[str]) -> str | None:
+    """sha256 over the files of a model in a folder, so that another under the same name is not taken for it; None of one
+    that is known by its name at Hugging Face.
+    """
+    folder = Path(name)
+    if not folder.is_dir():
+        return None
+    found = hashlib.sha256()
+    for file in sorted(folder.rglob("*")):
+        if file.is_file():
+            found.update(f"{file.relative_to(folder)}\n".encode())
+            with file.open("rb") as content:
+                found.update(hashlib.file_digest(content, "sha256").digest())
+    return found.hexdigest()
 
 
 def pad_rows(rows: Sequence[Sequence[int]], value: int) -> Any:

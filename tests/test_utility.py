@@ -70,6 +70,19 @@ def test_a_cell_is_measured_anew_when_what_it_depends_on_changes(own_db: Path, e
     assert len({subject.measurement_id for subject in subjects}) == len(subjects)
 
 
+def test_another_model_in_the_same_folder_is_another_experiment(
+    own_db: Path, experiment: Experiment, tmp_path: Path
+) -> None:
+    folder = tmp_path / "model"
+    folder.mkdir()
+    cell, found = Cell(Arena(own_db), "custext", 1.0, 0), set()
+    for weights in (b"one", b"other"):
+        (folder / "model.safetensors").write_bytes(weights)
+        trial = Experiment(experiment.train, experiment.test, model=str(folder))
+        found.add(describe_cell(trial, cell).measurement_id)
+    assert len(found) == 2
+
+
 def test_no_text_is_kept(own_db: Path, experiment: Experiment) -> None:
     measure_utility(own_db, experiment, list_cells([Arena(own_db)], ["custext", "original"], [1.0], 1))
     [first, _] = read_measurements(own_db, kind="utility")

@@ -9,6 +9,7 @@ from custext_sql.attacks.ngrams import learn_ngrams
 from custext_sql.database import Database
 from custext_sql.errors import SettingError
 from custext_sql.measurements import Measurement, ShareDone, Subject, digest_texts, obtain, write_settings
+from custext_sql.pretrained import digest_model
 from custext_sql.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ NGRAM = "ngram"
 
 @dataclass(frozen=True)
 class MaskAttack:
-    """Who guesses. learned: a digest of what the built-in attacker learned from."""
+    """Who guesses. learned: a digest of what the built-in attacker learned from, or of a model's files."""
 
     name: str
     attacker: Attacker
@@ -37,7 +38,7 @@ def open_attack(
         return MaskAttack(NGRAM, learn_ngrams(public, vocabulary), digest)
     from custext_sql.attacks.language_model import open_language_model  # PyTorch: an extra
 
-    return MaskAttack(model, open_language_model(model, batch_size=batch_size))
+    return MaskAttack(model, open_language_model(model, batch_size=batch_size), digest_model(model))
 
 
 def measure_masks(

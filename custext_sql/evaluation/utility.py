@@ -23,6 +23,7 @@ from custext_sql.evaluation.models import (
 )
 from custext_sql.measurements import Measurement, ShareDone, Subject, digest_texts, obtain, write_settings
 from custext_sql.mechanism import check_epsilon
+from custext_sql.pretrained import digest_model
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,11 @@ class Experiment:
     def tested(self) -> str:
         """A digest of the texts that are tested on, by which attacks on the same texts are found."""
         return digest_texts(text for row in self.test.texts for text in row)
+
+    @cached_property
+    def model_digest(self) -> str | None:
+        """Of a model in a folder."""
+        return None if self.model in BUILT_IN else digest_model(self.model)
 
     @property
     def digest(self) -> str:
@@ -147,6 +153,7 @@ def describe_cell(experiment: Experiment, cell: Cell) -> Subject:
             model=experiment.model,
             tested=experiment.tested,
             **experiment.options,
+            **({} if experiment.model_digest is None else {"model_digest": experiment.model_digest}),
             **({} if untouched else handling),
             **({"vectors": cell.arena.mapping.info.embedding_sha256} if experiment.model == "embedding" else {}),
         ),
