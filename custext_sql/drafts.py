@@ -44,21 +44,33 @@ class Draft:
         shutil.rmtree(self.spill, ignore_errors=True)
 
 
-@contextmanager
-def draft_of(target: Path, *, force: bool) -> Iterator[Draft]:
-    """A draft of a file that may be made; what is left of it in the end goes, as do drafts of processes that died."""
+def check_place(target: Path, *, force: bool) -> None:
+    """Refuse a file that may not be made; asked before what takes long."""
     if target.is_dir():
         raise OutputError(f"{target} is a folder; name a file")
     if target.exists() and not force:
         raise OutputError(f"{target} exists already; --force replaces it")
     if not target.parent.is_dir():
         raise OutputError(f"there is no folder {target.parent}")
+
+
+@contextmanager
+def draft_of(target: Path, *, force: bool) -> Iterator[Draft]:
+    """A draft of a file that may be made; what is left of it in the end goes, as do drafts of processes that died."""
+    check_place(target, force=force)
     remove_stale_drafts(target)
     draft = Draft(target, force=force)
     try:
         yield draft
     finally:
         draft.remove()
+
+
+def publish_text(target: Path, text: str, *, force: bool) -> None:
+    """A file with that text, in its place."""
+    with draft_of(target, force=force) as draft:
+        draft.path.write_text(text, encoding="utf-8", newline="")
+        draft.publish()
 
 
 def remove_stale_drafts(target: Path) -> None:

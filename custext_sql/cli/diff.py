@@ -84,13 +84,11 @@ def _as_object(pieces: "list[Piece]") -> dict[str, object]:
 
 
 def _write_page(path: Path, compared: "list[list[Piece]]", title: str, *, force: bool) -> None:
-    from custext_sql.drafts import draft_of
+    from custext_sql.drafts import publish_text
     from custext_sql.highlighting import write_page
 
-    with draft_of(path, force=force) as draft:
-        note = "The originals are on this page: keep it as you keep the data."
-        draft.path.write_text(write_page(compared, title=title, note=note), encoding="utf-8")
-        draft.publish()
+    note = "The originals are on this page: keep it as you keep the data."
+    publish_text(path, write_page(compared, title=title, note=note), force=force)
 
 
 def _print(compared: "list[list[Piece]]") -> None:

@@ -1,6 +1,7 @@
 """custext evaluate"""
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -153,10 +154,13 @@ def tradeoff_command(
       custext evaluate tradeoff --corpus sentence_polarity --mapping glove-k10 --mapping glove-k50 --attack bayes
     """
     from custext_sql.attacks.mask_measuring import open_attack
+    from custext_sql.drafts import check_place
     from custext_sql.evaluation.datasets import read_texts
     from custext_sql.evaluation.tradeoff import measure_tradeoff
     from custext_sql.evaluation.utility import list_cells
 
+    if html is not None:
+        check_place(Path(html), force=force)
     arenas, experiment = _open_arenas(db, given), _open_experiment(given)
     cells = list_cells(arenas, _split(mechanisms), eps, given["seeds"])
     attacker = None
@@ -285,14 +289,10 @@ def _show_figure(figure: "Figure") -> str:
 
 
 def _write_page(path: str, experiment: "Experiment", points: "Sequence[TradeOff]", *, force: bool) -> None:
-    from pathlib import Path
-
-    from custext_sql.drafts import draft_of
+    from custext_sql.drafts import publish_text
     from custext_sql.report.page import write_tradeoff
     from custext_sql.report.results import TradeOffCurves
 
     curves = TradeOffCurves(experiment.dataset, experiment.model, points[0].metric, points[0].attack, tuple(points))
-    with draft_of(Path(path), force=force) as draft:
-        draft.path.write_text(write_tradeoff(curves), encoding="utf-8")
-        draft.publish()
+    publish_text(Path(path), write_tradeoff(curves), force=force)
     click.echo(f"{path}: {len(points)} points", err=True)

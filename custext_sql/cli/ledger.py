@@ -77,7 +77,7 @@ def _shown(value: float | None) -> str:
 
 def _export(path: Path, rows: list[dict[str, object]], *, force: bool) -> None:
     from custext_sql.cli.output import to_json
-    from custext_sql.drafts import draft_of
+    from custext_sql.drafts import publish_text
     from custext_sql.errors import OutputError
     from custext_sql.ledger import Release
 
@@ -90,6 +90,4 @@ def _export(path: Path, rows: list[dict[str, object]], *, force: bool) -> None:
         writer.writerows(rows)
     else:
         text.write(to_json(rows) + "\n")
-    with draft_of(path, force=force) as draft:
-        draft.path.write_text(text.getvalue(), encoding="utf-8", newline="")
-        draft.publish()
+    publish_text(path, text.getvalue(), force=force)

@@ -55,16 +55,16 @@ def report_command(
       custext report --html report.html --eps 1 --data reviews.csv --column body
     """
     from custext_sql.baselines.contenders import Arena
-    from custext_sql.drafts import draft_of
-    from custext_sql.errors import OutputError, SettingError
+    from custext_sql.drafts import check_place, publish_text
+    from custext_sql.errors import SettingError
     from custext_sql.evaluation.frequencies import find_prior
     from custext_sql.report.contents import Chosen, collect
     from custext_sql.report.page import write_report
 
     if html is None and not as_json:
         raise SettingError("say where to: --html FILE for a page, --json for the same as JSON")
-    if html is not None and Path(html).exists() and not force:
-        raise OutputError(f"{html} exists already; --force replaces it")  # before minutes of work
+    if html is not None:
+        check_place(Path(html), force=force)
     arena = Arena(db, mapping=mapping)
     chosen = Chosen(
         eps, calibration or "paper", plus, policy or "paper", words, None if data is None else (data, column)
@@ -73,9 +73,7 @@ def report_command(
     with progress_bar("measuring") as progress:
         report = collect(db, arena, chosen, known, progress=progress)
     if html is not None:
-        with draft_of(Path(html), force=force) as draft:
-            draft.path.write_text(write_report(report), encoding="utf-8")
-            draft.publish()
+        publish_text(Path(html), write_report(report), force=force)
     if as_json:
         print_json(report)
     else:
