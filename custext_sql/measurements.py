@@ -6,7 +6,7 @@ import hashlib
 import json
 import logging
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, astuple, dataclass, fields
+from dataclasses import asdict, astuple, dataclass, fields, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
@@ -17,6 +17,8 @@ from custext_sql.errors import DatabaseError
 ShareDone = Callable[[float], None]
 
 _log = logging.getLogger(__name__)
+_PATIENCE = 600.0  # seconds to wait with what took long, while another process has the database open
+_NAMES = ("embedding", "mapping", "dataset")  # for people; values do not depend on them
 _VERSION = 1  # goes up when the same subject would come out otherwise, so that older figures are measured anew
 
 
@@ -24,13 +26,14 @@ _VERSION = 1  # goes up when the same subject would come out otherwise, so that 
 class Subject:
     """What is measured: whatever the value depends on.
 
-    settings: JSON of what only this kind of experiment has. mapping and dataset are names for people; what a value
-    depends on are the fingerprint of the one and the digest of the other.
+    settings: JSON of what only this kind of experiment has. embedding, mapping and dataset are names for people; what a
+    value depends on are fingerprint and digest.
     """
 
     kind: str  # utility, query, bayes, mask, policy or certificate
     metric: str
     mechanism: str | None = None
+    embedding: str | None = None
     mapping: str | None = None
     fingerprint: str | None = None
     k: int | None = None
@@ -45,7 +48,7 @@ class Subject:
     @cached_property
     def measurement_id(self) -> str:
         """Equal for equal subjects, whatever they are called."""
-        known = {name: value for name, value in asdict(self).items() if name not in ("mapping", "dataset")}
+        known = {name: value for name, value in asdict(self).items() if name not in _NAMES}
         return hashlib.sha256(json.dumps([_VERSION, known], sort_keys=True).encode()).hexdigest()[:16]
 
 
@@ -78,12 +81,13 @@ def digest_texts(texts: Iterable[str]) -> str:
     """sha256 over texts: what a value depends on, without a word of them."""
     found = hashlib.sha256()
     for text in texts:
-        found.update(text.encode() + b"\x1e")
+        content = text.encode()
+        found.update(b"%d:" % len(content) + content)  # so that no text can pass for two
     return found.hexdigest()
 
 
-def save_measurements(database: Database, measurements: Iterable[Measurement]) -> None:
-    """Keep these, in place of earlier ones of the same subjects."""
+def save_measurements(database: Database, measurements: Iterable[Measurement], *, patience: float = 5.0) -> None:
+    """Keep these, in place of earlier ones of the same subjects. patience: seconds to wait for others to be done."""
     now = datetime.now(UTC).replace(tzinfo=None, microsecond=0)
     rows = [
         [one.measurement_id, *astuple(one.subject), one.value, one.standard_error, one.measured_at or now]
@@ -92,7 +96,7 @@ def save_measurements(database: Database, measurements: Iterable[Measurement]) -
     if not rows:
         return
     marks = ", ".join("?" for _ in _COLUMNS)
-    with writing(database) as connection:
+    with writing(database, patience=patience) as connection:
         connection.executemany(f"INSERT OR REPLACE INTO measurements ({', '.join(_COLUMNS)}) VALUES ({marks})", rows)
 
 
@@ -109,13 +113,15 @@ def read_measurements(database: Database = None, *, kind: str | None = None) -> 
 
 def recall(database: Database, subjects: Sequence[Subject]) -> dict[Subject, Measurement]:
     """Those of these subjects that were measured before."""
-    wanted = {subject.measurement_id: subject for subject in subjects}
-    kinds = {subject.kind for subject in subjects}
-    return {
-        wanted[one.measurement_id]: one
-        for kind in sorted(kinds)
+    known = {
+        one.measurement_id: one
+        for kind in sorted({subject.kind for subject in subjects})
         for one in read_measurements(database, kind=kind)
-        if one.measurement_id in wanted
+    }
+    return {
+        subject: replace(known[subject.measurement_id], subject=subject)  # under the names that it has now
+        for subject in subjects
+        if subject.measurement_id in known
     }
 
 
@@ -135,14 +141,17 @@ def obtain(
     """
     known = recall(database, subjects)
     missing = [subject for subject in dict.fromkeys(subjects) if subject not in known]
-    fresh = []
+    fresh: list[Measurement] = []
+    if missing and one_by_one:
+        with writing(database, patience=_PATIENCE):  # before work of hours, whether it can be kept at all
+            pass
     try:
         for number, subject in enumerate(missing):
             tell = _part(progress, number, len(missing))
             tell(0.0)
             known[subject] = Measurement(subject, *measure(subject, tell))
             if one_by_one:
-                save_measurements(database, [known[subject]])
+                save_measurements(database, [known[subject]], patience=_PATIENCE)
             else:
                 fresh.append(known[subject])
     finally:

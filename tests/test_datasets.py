@@ -59,8 +59,11 @@ def test_the_digest_tells_other_texts_and_other_labels(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "columns", "message"),
     [
-        ("x.tsv", SST2, ["sentense"], "x.tsv: there is no column sentense in its first line; did you mean 'sentence'?"),
+        ("x.tsv", SST2, ["sentense"], "x.tsv: there is no column sentense; did you mean sentence?"),
         ("x.tsv", "sentence\tlabel\n", ["sentence"], "there are no rows"),
+        ("x.tsv", "secret, of a file without names\t1\n", ["sentence"], "it has 2, named in its first line"),
+        ("x.tsv", "sentence\tlabel\nfine\t1\nsecret\t\n", ["sentence"], "x.tsv, line 3: expected a label, found none"),
+        ("x.tsv", "", ["sentence"], "x.tsv: the file is empty"),
         ("x.tsv", SST2, ["sentence"] * 3, "one text or two"),
         ("x.csv", "sentence,label\nsecret,\n", ["sentence"], "row 1 has no label"),
         ("x.txt", "secret\n", ["sentence"], "lines of text have no labels"),
@@ -77,8 +80,23 @@ def test_bad_files_are_refused(tmp_path: Path, name: str, text: str | None, colu
 
 def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
     (tmp_path / "x.tsv").write_bytes(b"sentence\tlabel\ncaf\xe9\t1\n")
-    with pytest.raises(CusTextError, match="expected UTF-8"):
+    with pytest.raises(CusTextError, match="x.tsv, line 2: expected UTF-8"):
         read_labelled(str(tmp_path / "x.tsv"), ["sentence"], "label")
+
+
+def test_a_damaged_archive_is_refused(tmp_path: Path) -> None:
+    whole = gzip.compress(SST2.encode())
+    (tmp_path / "x.tsv.gz").write_bytes(whole[:20] + b"xxxx" + whole[24:])
+    with pytest.raises(CusTextError, match="x.tsv.gz: the file cannot be read"):
+        read_labelled(str(tmp_path / "x.tsv.gz"), ["sentence"], "label")
+
+
+def test_several_files_are_read_as_one(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        write(tmp_path, f"{name}.tsv", SST2)
+    for path in (str(tmp_path), str(tmp_path / "*.tsv")):
+        assert len(read_labelled(path, ["sentence"], "label").texts) == 4
+        assert len(read_texts(path, "sentence")) == 4
 
 
 def write_polarity(folder: Path, sentences: int = 25) -> Path:

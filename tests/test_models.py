@@ -7,6 +7,7 @@ import pytest
 
 from custext_sql.baselines.contenders import Arena
 from custext_sql.errors import CusTextError
+from custext_sql.evaluation.datasets import LabelledTexts
 from custext_sql.evaluation.models import (
     Labels,
     Rows,
@@ -78,10 +79,14 @@ def test_vectors_generalize_to_words_that_were_not_seen(starter_db: Path) -> Non
     assert predict_by_vectors(trial, 0, arena.vocabulary, arena.space.points).tolist() == [1, 0]
 
 
+def label(*labels: str) -> LabelledTexts:
+    return LabelledTexts("some.tsv", [("text",)] * len(labels), labels)
+
+
 def test_labels_become_numbers() -> None:
-    train, test = number_labels("classification", ["no", "yes", "no"], ["yes"])
+    train, test = number_labels("classification", label("no", "yes", "no"), label("yes"))
     assert (train.tolist(), test.tolist()) == ([0, 1, 0], [1])
-    train, test = number_labels("similarity", ["1.5", "5"], ["0"])
+    train, test = number_labels("similarity", label("1.5", "5"), label("0"))
     assert (train.tolist(), test.tolist()) == ([1.5, 5.0], [0.0])
 
 
@@ -97,15 +102,15 @@ def test_scores_are_accuracy_and_correlation() -> None:
 @pytest.mark.parametrize(
     ("task", "train", "test", "message"),
     [
-        ("classification", ["a", "a"], ["a"], "expected at least two classes"),
-        ("classification", ["a", "b"], ["secret"], "1 labels of the test data do not occur"),
-        ("similarity", ["1", "secret"], ["2"], "needs numbers as labels.*is the task classification?"),
+        ("classification", ["a", "a"], ["a"], "some.tsv: expected at least two classes"),
+        ("classification", ["a", "b"], ["secret"], "some.tsv: 1 of its labels do not occur in some.tsv"),
+        ("similarity", ["1", "secret"], ["2"], "needs finite numbers as labels, found another in row 2; is the task"),
         ("similarity", ["1", "nan"], ["2"], "finite numbers"),
     ],
 )
 def test_bad_labels_are_refused(task: str, train: list[str], test: list[str], message: str) -> None:
     with pytest.raises(CusTextError, match=message) as caught:
-        number_labels(task, train, test)
+        number_labels(task, label(*train), label(*test))
     assert "secret" not in str(caught.value)
 
 

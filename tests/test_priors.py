@@ -26,7 +26,7 @@ def test_words_of_texts_are_counted_as_they_are_looked_up(mapping: Mapping) -> N
     texts = [open_column(["Alice, ALICE and bob", None])[0], open_column(["nobody's bob"])[0]]
     prior = count_words(texts, Vocabulary(mapping, ()), "texts")
     assert by_word(prior, mapping) == {"alice": 0.5, "bob": 0.5}
-    assert prior.words == 4
+    assert (prior.words, prior.covered) == (7, 4 / 7)  # "nobody" and "and" are no words of it, the ending neither
 
 
 @pytest.mark.parametrize("text", ["alice\t3\nbob\t1\n", "Alice,3\nbob,1", "alice 2\r\nalice 1\nbob 1.0\nother 9\n\n"])
@@ -36,6 +36,12 @@ def test_a_file_of_frequencies_is_read(mapping: Mapping, tmp_path: Path, text: s
     prior = read_frequencies(file, mapping)
     assert by_word(prior, mapping) == {"alice": 0.75, "bob": 0.25}
     assert prior.name == "words.txt"
+    assert prior.covered == (4 / 13 if "other" in text else 1.0)
+
+
+def test_a_file_is_not_mistaken_for_the_uniform_prior(mapping: Mapping, tmp_path: Path) -> None:
+    (tmp_path / "uniform").write_text("alice 1\n")
+    assert read_frequencies(tmp_path / "uniform", mapping).name == "uniform (a file)"
 
 
 @pytest.mark.parametrize(
@@ -45,6 +51,9 @@ def test_a_file_of_frequencies_is_read(mapping: Mapping, tmp_path: Path, text: s
         ("alice 3\nsecret minus\n", r"words.txt, line 2: expected a word and how often"),
         ("alice -3\n", "line 1"),
         ("alice nan\n", "line 1"),
+        ("the\t1,000\nalice\t12\n", "line 1"),
+        ("the 1,000\nalice 12\n", "line 1"),
+        ("two words,3\n", "line 1"),
         ("other 3\n", "words.txt: no word of the mapping's vocabulary occurs there"),
     ],
 )
@@ -58,8 +67,8 @@ def test_a_bad_file_is_refused_by_its_line(mapping: Mapping, tmp_path: Path, tex
 
 def test_bytes_that_are_no_text_are_refused(mapping: Mapping, tmp_path: Path) -> None:
     file = tmp_path / "words.txt"
-    file.write_bytes(b"caf\xe9 3\n")
-    with pytest.raises(CusTextError, match="expected words in UTF-8"):
+    file.write_bytes(b"alice 1\ncaf\xe9 3\n")
+    with pytest.raises(CusTextError, match="words.txt, line 2: expected words in UTF-8"):
         read_frequencies(file, mapping)
 
 

@@ -2,9 +2,10 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from custext_sql import build_mapping
+from custext_sql import build_mapping, load_embeddings
 from custext_sql.attacks.bayes import measure_success
 from custext_sql.attacks.mask_measuring import MaskAttack, measure_masks, open_attack
 from custext_sql.attacks.priors import count_words
@@ -18,9 +19,9 @@ from custext_sql.text_columns import open_column
 
 
 @pytest.fixture
-def attack(experiment: Experiment, few_db: Path) -> MaskAttack:
+def attack(experiment: Experiment) -> MaskAttack:
     clear = [text for row in experiment.train.texts for text in row]
-    return open_attack("ngram", public=clear, vocabulary=Arena(few_db).vocabulary)
+    return open_attack("ngram", public=clear)
 
 
 def test_more_eps_is_more_useful_and_less_private(few_db: Path, experiment: Experiment, attack: MaskAttack) -> None:
@@ -52,15 +53,31 @@ def test_bayes_goes_by_groups_and_frequencies(few_db: Path, experiment: Experime
     assert len(points) == 4
     column = open_column([text for row in experiment.test.texts for text in row])[0]
     for arena in arenas:
-        prior = count_words([column], arena.vocabulary, "test")
-        for name, known in (("custext", prior), ("custext+", prior.without(arena.is_stopword))):
-            weights = certify(arena.mapping.sizes, arena.mapping.scores, 2.0).weights
-            expected = measure_success(arena.mapping.sizes, weights, known.chances)
-            assert points[name, arena.mapping.info.k].success.mean == expected
+        chances = count_words([column], arena.vocabulary, "test").chances
+        weights = certify(arena.mapping.sizes, arena.mapping.scores, 2.0).weights
+        expected = measure_success(arena.mapping.sizes, weights, chances)
+        assert points["custext", arena.mapping.info.k].success.mean == pytest.approx(expected)
+        kept = float(chances[arena.is_stopword].sum())  # and need not be guessed
+        others = np.where(arena.is_stopword, 0.0, chances) / (1.0 - kept)
+        expected = kept + (1.0 - kept) * measure_success(arena.mapping.sizes, weights, others)
+        assert points["custext+", arena.mapping.info.k].success.mean == pytest.approx(expected)
     with pytest.raises(CusTextError, match="--attack mask"):
         measure_tradeoff(few_db, experiment, list_cells(arenas, ["santext"], [2.0], 1), None)
     with pytest.raises(CusTextError, match="original is no mechanism to attack"):
         measure_tradeoff(few_db, experiment, list_cells(arenas, ["original"], [2.0], 1), None)
+
+
+def test_vectors_of_two_embeddings_are_two_rows(few_db: Path, experiment: Experiment, attack: MaskAttack) -> None:
+    """Also where they come from one file, of which more was loaded the second time."""
+    load_embeddings(few_db, "starter", name="less", limit=1000)
+    build_mapping(few_db, embedding="less", k=20)
+    arenas = [Arena(few_db), Arena(few_db, mapping="less-euclidean-k20")]
+    cells = list_cells(arenas, ["random", "santext"], [5.0], 1)
+    assert len(cells) == 4
+    points = measure_tradeoff(few_db, experiment, cells, attack)
+    assert {(one.mechanism, one.embedding) for one in points} == {
+        (mechanism, embedding) for mechanism in ("random", "santext") for embedding in ("starter", "less")
+    }
 
 
 def test_masks_are_guessed_once_for_both_figures(few_db: Path, experiment: Experiment, attack: MaskAttack) -> None:
@@ -73,9 +90,9 @@ def test_masks_are_guessed_once_for_both_figures(few_db: Path, experiment: Exper
     assert of_all.standard_error == pytest.approx((of_all.value * (1 - of_all.value) / 500) ** 0.5, rel=0.1)
 
 
-def test_the_built_in_attacker_needs_public_texts(few_db: Path) -> None:
+def test_the_built_in_attacker_needs_public_texts() -> None:
     with pytest.raises(CusTextError, match="learns from public texts: --public FILE"):
-        open_attack("ngram", public=None, vocabulary=Arena(few_db).vocabulary)
+        open_attack("ngram", public=None)
 
 
 def test_a_figure_is_a_mean_and_a_spread() -> None:

@@ -1,7 +1,8 @@
 """The mask token inference attack on mechanisms, measured and kept."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from custext_sql.attacks.masking import Attacker, MaskResult, attack_masks
@@ -20,25 +21,31 @@ NGRAM = "ngram"
 
 @dataclass(frozen=True)
 class MaskAttack:
-    """Who guesses. learned: a digest of what the built-in attacker learned from, or of a model's files."""
+    """Who guesses. open: the guesser for a vocabulary, and for stopwords kept or not, by which words are cut.
+    learned: a digest of what the built-in guesser learned from, or of a model's files.
+    """
 
     name: str
-    attacker: Attacker
+    open: Callable[[Vocabulary, bool], Attacker]
     learned: str | None = None
 
 
-def open_attack(
-    model: str, *, public: Sequence[str | None] | None, vocabulary: Vocabulary, batch_size: int = 32
-) -> MaskAttack:
-    """The built-in attacker, which learns from public texts, or a masked language model of Hugging Face."""
+def open_attack(model: str, *, public: Sequence[str | None] | None, batch_size: int = 32) -> MaskAttack:
+    """The built-in guesser, which learns from public texts, or a masked language model of Hugging Face."""
     if model == NGRAM:
         if public is None:
             raise SettingError("the n-gram attacker learns from public texts: --public FILE")
-        digest = digest_texts(text or "" for text in public)
-        return MaskAttack(NGRAM, learn_ngrams(public, vocabulary), digest)
+        texts = public
+
+        @lru_cache(maxsize=4)
+        def learn(vocabulary: Vocabulary, plus: bool) -> Attacker:
+            return learn_ngrams(texts, vocabulary, plus=plus)
+
+        return MaskAttack(NGRAM, learn, digest_texts(text or "" for text in public))
     from custext_sql.attacks.language_model import open_language_model  # PyTorch: an extra
 
-    return MaskAttack(model, open_language_model(model, batch_size=batch_size), digest_model(model))
+    guesser = open_language_model(model, batch_size=batch_size)
+    return MaskAttack(model, lambda vocabulary, plus: guesser, digest_model(model))
 
 
 def measure_masks(
@@ -54,15 +61,7 @@ def measure_masks(
     digest = digest_texts(texts)
     subjects: dict[Subject, Cell] = {}
     for cell in cells:
-        policy = cell.arena.policy
-        settings = write_settings(
-            attacker=attack.name,
-            learned=attack.learned,
-            unknown=policy.unknown,
-            numbers=policy.numbers,
-            case=policy.case,
-            converted=cell.arena.converted,
-        )
+        settings = write_settings(attacker=attack.name, learned=attack.learned, **cell.handling)
         for metric in ("r_mask", "r_mask_sampled"):
             subjects[replace(cell.describe("mask", metric), dataset=dataset, digest=digest, settings=settings)] = cell
     latest: dict[Cell, MaskResult] = {}
@@ -72,8 +71,9 @@ def measure_masks(
         if cell not in latest:
             latest.clear()
             epsilon = 1.0 if cell.epsilon is None else cell.epsilon
-            compared = cell.arena.open(cell.mechanism).compare(texts, epsilon, cell.seed)
-            latest[cell] = attack_masks(compared, attack.attacker, progress=tell)
+            contender = cell.arena.open(cell.mechanism)
+            guesser = attack.open(cell.arena.vocabulary, contender.plus)
+            latest[cell] = attack_masks(contender.compare(texts, epsilon, cell.seed), guesser, progress=tell)
         result = latest[cell]
         if subject.metric == "r_mask":
             return result.r_mask, result.standard_error

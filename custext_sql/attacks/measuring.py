@@ -1,5 +1,6 @@
 """Attacks on the tables of a stored mapping, measured and kept."""
 
+import hashlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -11,6 +12,7 @@ from custext_sql.attacks.priors import Prior
 from custext_sql.attacks.query import TRIALS, count_for_likeliest, count_for_mode
 from custext_sql.certified_table import CertifiedTable, certify
 from custext_sql.database import Database
+from custext_sql.encoded_text import Flags
 from custext_sql.mapping import Mapping
 from custext_sql.measurements import Measurement, ShareDone, Subject, obtain, write_settings
 from custext_sql.mechanism import check_calibration, check_epsilon
@@ -128,6 +130,29 @@ def attack_tables(
     ]
 
 
+def attack_all_words(
+    database: Database,
+    mapping: Mapping,
+    prior: Prior,
+    epsilon: float,
+    *,
+    kept: Flags | None,
+    calibration: str = "paper",
+) -> Measurement:
+    """The same over all words of the vocabulary, of which some are kept, so that they need not be guessed."""
+    plus = kept is not None
+    drawn = np.where(kept, 0.0, prior.chances) if kept is not None else prior.chances
+
+    def measure(subject: Subject, tell: ShareDone) -> tuple[float, None]:
+        weights = certify(mapping.sizes, mapping.scores, epsilon, calibration).weights
+        return float(1.0 - drawn.sum()) + measure_success(mapping.sizes, weights, drawn), None
+
+    settings = write_settings(plus=plus, drawn=hashlib.sha256(drawn.astype("<f8").tobytes()).hexdigest())
+    subject = describe_mapping(mapping, "bayes", "success_of_all", epsilon, calibration)
+    subject = replace(subject, dataset=prior.name, digest=prior.digest, settings=settings)
+    return obtain(database, [subject], measure)[0]
+
+
 def find_quantile(counts: Sequence[int | None], share: float) -> int | None:
     """The least number of draws that is enough for that share of words; None: no number is."""
     known = sorted(count for count in counts if count is not None)
@@ -142,6 +167,7 @@ def describe_mapping(
     return Subject(
         kind,
         metric,
+        embedding=mapping.info.embedding,
         mapping=mapping.info.name,
         fingerprint=mapping.info.fingerprint,
         k=mapping.info.k,

@@ -19,14 +19,19 @@ from custext_sql.tokens import find_tokens
 from custext_sql.vector_files import open_stream
 from custext_sql.vocabulary import SAMPLED, Vocabulary
 
+_UNIFORM = "uniform"
+
 
 @dataclass(frozen=True, eq=False)
 class Prior:
-    """The probability of each word of a mapping, in its order. words: how many words it was counted from."""
+    """The probability of each word of a mapping, in its order. words: how many words it was counted from. covered: the
+    share of these that the mapping has; of the others it says nothing.
+    """
 
     name: str
     chances: Floats
     words: int
+    covered: float = 1.0
 
     @property
     def digest(self) -> str:
@@ -39,29 +44,36 @@ class Prior:
 
 def uniform_prior(size: int) -> Prior:
     """All words are equally frequent."""
-    return Prior("uniform", np.full(size, 1.0 / size), size)
+    return Prior(_UNIFORM, np.full(size, 1.0 / size), size)
 
 
 def count_words(texts: Iterable[TextColumn], vocabulary: Vocabulary, name: str) -> Prior:
     """As frequent as in some texts."""
-    counts = np.zeros(vocabulary.size, dtype=np.int64)
+    counts, words = np.zeros(vocabulary.size), 0
     for column in texts:
         tokens = find_tokens(EncodedText(column.text), column.offsets, vocabulary, plus=False)
         counts += np.bincount(tokens.words[tokens.at(SAMPLED)], minlength=vocabulary.size)
-    return Prior(name, _normalize(counts.astype(np.float64), name), int(counts.sum()))
+        words += len(tokens.words)
+    return _make_prior(name, counts, words)
 
 
 def read_frequencies(path: str | os.PathLike[str], mapping: Mapping) -> Prior:
     """As frequent as a file says: a word and a number on each line, between them a tab, a comma or spaces."""
     name = Path(path).name
-    counts = np.zeros(len(mapping.words))
+    counts, words = np.zeros(len(mapping.words)), 0.0
     for number, line in enumerate(_read_lines(Path(path)), start=1):
         if line.strip():
-            word, count = _parse(line, name, number)
+            word, count = _parse(line.strip(), name, number)
             index = mapping.index.get(fold_word(word))
+            words += count
             if index is not None:
                 counts[index] += count
-    return Prior(name, _normalize(counts, name), round(counts.sum()))
+    return _make_prior(name, counts, words)
+
+
+def _make_prior(name: str, counts: Floats, words: float) -> Prior:
+    known = f"{name} (a file)" if name == _UNIFORM else name
+    return Prior(known, _normalize(counts, name), round(words), float(counts.sum() / max(words, 1e-300)))
 
 
 def _read_lines(path: Path) -> Sequence[str]:
@@ -72,21 +84,21 @@ def _read_lines(path: Path) -> Sequence[str]:
         stream.close()
     try:
         return content.decode("utf-8-sig").split("\n")
-    except UnicodeDecodeError:
-        raise SourceError(f"{path.name}: expected words in UTF-8, found other bytes") from None
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise SourceError(f"{path.name}, line {line}: expected words in UTF-8, found other bytes") from None
 
 
 def _parse(line: str, name: str, number: int) -> tuple[str, float]:
-    for separator in ("\t", ",", None):
-        parts = line.strip().rsplit(separator, 1)
-        if len(parts) == 2:
-            try:
-                count = float(parts[1])
-            except ValueError:
-                continue
-            if 0.0 <= count < float("inf"):
-                return parts[0].strip(), count
-    raise SourceError(f"{name}, line {number}: expected a word and how often it occurs, such as: the,1000")
+    separator = "\t" if "\t" in line else "," if "," in line else None
+    word, *rest = line.rsplit(separator, 1)
+    try:
+        count = float(*rest)
+    except (TypeError, ValueError):
+        count = -1.0
+    if not 0.0 <= count < float("inf") or len(word.split()) != 1 or not rest:
+        raise SourceError(f"{name}, line {number}: expected a word and how often it occurs, such as: the,1000")
+    return word.strip(), count
 
 
 def _normalize(counts: Floats, name: str) -> Floats:

@@ -15,7 +15,8 @@ MOST_DRAWS = 1 << 40  # beyond which no number is looked for
 _SURELY = 1.645**2  # by how far a normal variable exceeds 0 with that confidence, squared
 _FEW = 64  # up to which every number is tried, since success does not grow steadily there
 
-Win = Callable[[int], float]  # the share of attacks that succeed with so many draws
+_DEVIATION = math.sqrt(CONFIDENCE * (1.0 - CONFIDENCE))  # of one trial
+_SETTLING = 30  # times as many trials, where a few leave a small number open
 
 
 @dataclass(frozen=True)
@@ -37,14 +38,14 @@ def count_for_mode(row: Floats, word: int, *, trials: int, generator: np.random.
     if row[word] <= others.max(initial=0.0):
         return DrawCount(None, None)
 
-    def win(draws: int) -> float:
-        counts = generator.multinomial(draws, row, size=trials)
+    def win(draws: int, count: int) -> int:
+        counts = generator.multinomial(draws, row, size=count)
         own = counts[:, word].copy()
         counts[:, word] = -1
-        return float((own > counts.max(axis=1)).mean())
+        return int((own > counts.max(axis=1)).sum())
 
     gap = float(row[word] - others.max())
-    return _find_least(win, trials, _SURELY * float(row[word] + others.max()) / gap**2)
+    return _Search(win, trials).find_least(_SURELY * float(row[word] + others.max()) / gap**2)
 
 
 def count_for_likeliest(matrix: Floats, word: int, *, trials: int, generator: np.random.Generator) -> DrawCount:
@@ -56,42 +57,58 @@ def count_for_likeliest(matrix: Floats, word: int, *, trials: int, generator: np
         return DrawCount(None, None)
     logarithms = np.log(matrix)
 
-    def win(draws: int) -> float:
-        likelihoods = generator.multinomial(draws, matrix[word], size=trials) @ logarithms.T
+    def win(draws: int, count: int) -> int:
+        likelihoods = generator.multinomial(draws, matrix[word], size=count) @ logarithms.T
         own = likelihoods[:, word].copy()
         likelihoods[:, word] = -np.inf
-        return float((own > likelihoods.max(axis=1)).mean())
+        return int((own > likelihoods.max(axis=1)).sum())
 
     divergences = np.delete(((logarithms[word] - logarithms) * matrix[word]).sum(axis=1), word)
-    return _find_least(win, trials, 2.0 * _SURELY / max(float(divergences.min()), 2.0**-50))
+    return _Search(win, trials).find_least(2.0 * _SURELY / max(float(divergences.min()), 2.0**-50))
 
 
-def _find_least(win: Win, trials: int, guess: float) -> DrawCount:
-    """Doubling from somewhat below a guess, then bisection."""
-    high = max(1, int(min(guess, MOST_DRAWS)) // 4)
-    while high > 1 and win(high) >= CONFIDENCE:
-        high //= 4
-    while win(high) < CONFIDENCE:
-        high *= 2
-        if high > MOST_DRAWS:
-            return DrawCount(None, None)
-    if high <= _FEW:
-        least = next((draws for draws in range(max(1, high // 4), high) if win(draws) >= CONFIDENCE), high)
-    else:
+@dataclass(frozen=True)
+class _Search:
+    """Looks for the least number of draws. win: how many of some trials succeed with so many draws."""
+
+    win: Callable[[int, int], int]
+    trials: int
+
+    def find_least(self, guess: float) -> DrawCount:
+        """Doubling from somewhat below a guess, then bisection; small numbers one by one, since success does not grow
+        steadily there.
+        """
+        high = max(1, int(min(guess, MOST_DRAWS)) // 4)
+        while high > 1 and self._share(high) >= CONFIDENCE:
+            high //= 4
+        while self._share(high) < CONFIDENCE:
+            high *= 2
+            if high > MOST_DRAWS:
+                return DrawCount(None, None)
+        if high <= _FEW:
+            least = next((draws for draws in range(max(1, high // 4), high) if self._is_enough(draws)), high)
+            return DrawCount(least, self._estimate_error(least, _SETTLING * self.trials))
         low = high // 4  # not half: the step before may have failed by chance
-        precision = 0.5 / math.sqrt(trials)  # finer than success can be told
+        precision = 0.5 / math.sqrt(self.trials)  # finer than success can be told
         while high - low > max(1, math.floor(precision * high)):
             middle = (low + high) // 2
-            low, high = (low, middle) if win(middle) >= CONFIDENCE else (middle, high)
-        least = high
-    return DrawCount(least, _estimate_error(win, least, trials))
+            low, high = (low, middle) if self._share(middle) >= CONFIDENCE else (middle, high)
+        return DrawCount(high, self._estimate_error(high, self.trials))
 
+    def _share(self, draws: int) -> float:
+        return self.win(draws, self.trials) / self.trials
 
-def _estimate_error(win: Win, draws: int, trials: int) -> float | None:
-    """How far off the number may be because its success is: by the slope of success about it."""
-    step = max(1, round(0.15 * draws))
-    below, above = max(1, draws - step), draws + step
-    slope = (win(above) - win(below)) / (above - below)
-    if slope <= 0.0:
-        return None
-    return math.sqrt(CONFIDENCE * (1.0 - CONFIDENCE) / trials) / slope
+    def _is_enough(self, draws: int) -> bool:
+        """Settled by many more trials where a few leave it open."""
+        share = self._share(draws)
+        if abs(share - CONFIDENCE) > 5.0 * _DEVIATION / math.sqrt(self.trials):
+            return share >= CONFIDENCE
+        wins = sum(self.win(draws, self.trials) for _ in range(_SETTLING))
+        return wins / (_SETTLING * self.trials) >= CONFIDENCE
+
+    def _estimate_error(self, draws: int, trials: int) -> float | None:
+        """How far off the number may be because its success is: by the slope of success about it."""
+        step = max(1, round(0.15 * draws))
+        below, above = max(1, draws - step), draws + step
+        slope = (self._share(above) - self._share(below)) / (above - below)
+        return _DEVIATION / math.sqrt(trials) / slope if slope > 0.0 else None

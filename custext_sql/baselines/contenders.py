@@ -1,5 +1,6 @@
 """Every mechanism as the experiments run it: texts in, texts out."""
 
+import hashlib
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -33,6 +34,7 @@ from custext_sql.vocabulary import Vocabulary
 CUSTEXT, CUSTEXT_PLUS, ORIGINAL, RANDOM = "custext", "custext+", "original", "random"
 NAMES = (CUSTEXT, CUSTEXT_PLUS, "santext", "santext+", "fbdd", RANDOM, ORIGINAL)
 WITHOUT_EPSILON = (RANDOM, ORIGINAL)  # what they do depends neither on eps nor on the groups
+METRIC = ("santext", "santext+", "fbdd")  # whose promise grows with the distance of words
 
 
 @dataclass(frozen=True)
@@ -99,6 +101,19 @@ class Arena:
         """Of each word of the mapping."""
         return np.array([word in self.stopwords for word in self.mapping.words])
 
+    @cached_property
+    def words_digest(self) -> str:
+        """sha256 over the words, whatever their groups."""
+        return hashlib.sha256("\n".join(sorted(self.mapping.words)).encode()).hexdigest()
+
+    @cached_property
+    def space_digest(self) -> str:
+        """sha256 over the words and their vectors, in the order of the vector file, whatever their groups."""
+        order = np.argsort(self.space.ranks)
+        found = hashlib.sha256("\n".join(self.mapping.words[place] for place in order.tolist()).encode())
+        found.update(self.space.points[order].astype("<f4").tobytes())
+        return found.hexdigest()
+
     @property
     def space(self) -> WordSpace:
         """The vectors of the mapping's words."""
@@ -126,6 +141,10 @@ class Arena:
         if name == RANDOM:
             return RandomWords(len(self.mapping.words))
         unit = self.space.largest_distance if self.converted else 1.0
+        if unit == 0.0:
+            raise MappingError(
+                f"the vectors of mapping {self.mapping.info.name} are all equal: {name} cannot tell words"
+            )
         kinds: dict[str, type[SanText] | type[SanTextPlus] | type[Fbdd]] = {
             "santext": SanText,
             "santext+": SanTextPlus,
@@ -161,4 +180,7 @@ def _read_points(connection: duckdb.DuckDBPyConnection, mapping: Mapping, embedd
     if missing:
         raise MappingError(f"{len(missing):,} words of mapping {mapping.info.name} have no vector in {embedding.name}")
     positions = np.array([place[word] for word in mapping.words], dtype=np.int64)
-    return WordSpace(read_vectors(connection, embedding, positions), positions)
+    space = WordSpace(read_vectors(connection, embedding, positions), positions)
+    if not np.isfinite(space.half_squares).all():
+        raise MappingError(f"embedding {embedding.name}: its vectors are too large to compare in 32-bit numbers")
+    return space

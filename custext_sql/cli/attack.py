@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from custext_sql.cli.options import (
+    SEED,
     calibration_option,
     epsilons_option,
     json_option,
@@ -43,8 +44,10 @@ def attack_command() -> None:
     type=click.IntRange(0),
     help="Also this many words of the vocabulary, chosen at random, as quantiles.  [default: 100 without WORD]",
 )
-@click.option("--trials", type=click.IntRange(100), help="Simulated attacks for each number.  [default: 20000, 1000]")
-@click.option("--seed", default=0, show_default=True, type=int, help="Of the simulation.")
+@click.option(
+    "--trials", type=click.IntRange(100, 1_000_000), help="Simulated attacks for each number.  [default: 20000, 1000]"
+)
+@click.option("--seed", default=0, show_default=True, type=SEED, help="Of the simulation.")
 @calibration_option
 @mapping_option
 @json_option
@@ -75,10 +78,13 @@ def query_command(
 
     from custext_sql.attacks.measuring import SAMPLE_TRIALS, attack_words
     from custext_sql.attacks.query import TRIALS
+    from custext_sql.errors import SettingError
     from custext_sql.mapping_store import load_mapping
 
     loaded = load_mapping(db, mapping)
     chosen = _SAMPLE if sample is None and not words else sample or 0
+    if not words and not chosen:
+        raise SettingError("name a word, or how many to choose: --sample 100")
     drawn = np.random.default_rng(seed).choice(len(loaded.words), min(chosen, len(loaded.words)), replace=False)
     attack = partial(attack_words, db, loaded, calibration=calibration or "paper", seed=seed)
     with progress_bar("attacking") as progress:
@@ -173,19 +179,26 @@ def bayes_command(
     priors += [given] if given is not None else []
     if plus:
         priors = [one.without(arena.is_stopword) for one in priors]
-    results: list[BayesResult] = []
+    calibrations = ("paper", "tight") if calibration == "both" else (calibration,)
+    results: list[list[BayesResult]] = []
     with progress_bar("attacking") as progress:
-        for one in ("paper", "tight") if calibration == "both" else (calibration,):
-            results += attack_tables(db, arena.mapping, priors, eps, calibration=one, plus=plus, progress=progress)
+        for known in priors:
+            results.append([])
+            for one in calibrations:
+                results[-1] += attack_tables(
+                    db, arena.mapping, [known], eps, calibration=one, plus=plus, progress=progress
+                )
     if as_json:
-        print_json(results)
+        print_json([result for found in results for result in found])
         return
     info = arena.mapping.info
     click.echo(f"{info.name}, K = {info.k}: probability that the best single guess is right\n")
-    for found in priors:
-        counted = "" if found.name == "uniform" else f", counted from {found.words:,} words"
-        click.echo(f"prior: {found.name}{counted}{', without stopwords' if plus else ''}")
-        _print_success([result for result in results if result.prior == found.name], eps)
+    for known, found in zip(priors, results, strict=True):
+        covered = (
+            "" if known is priors[0] else f", {known.words:,} words, {known.covered:.1%} of them in the vocabulary"
+        )
+        click.echo(f"prior: {known.name}{covered}{', without stopwords' if plus else ''}")
+        _print_success(found, eps)
         click.echo()
 
 
@@ -215,7 +228,7 @@ def _print_success(results: "list[BayesResult]", epsilons: list[float]) -> None:
 @policy_option
 @calibration_option
 @mapping_option
-@click.option("--seed", default=0, show_default=True, type=int, help="Of the draws.")
+@click.option("--seed", default=0, show_default=True, type=SEED, help="Of the draws.")
 @click.option("--batch-size", default=32, show_default=True, type=click.IntRange(1), help="Texts a step of the model.")
 @json_option
 @click.pass_obj
@@ -255,7 +268,7 @@ def mask_command(
     arena = Arena(db, mapping=mapping, policy=policy or "paper", calibration=calibration or "paper")
     texts = [text for text in read_texts(data, column, rows) if text]
     learned = None if public is None else read_texts(public, public_column or _if_columns(public, column))
-    attack = open_attack(model, public=learned, vocabulary=arena.vocabulary, batch_size=batch_size)
+    attack = open_attack(model, public=learned, batch_size=batch_size)
     cells = [Cell(arena, CUSTEXT_PLUS if plus else CUSTEXT, epsilon, seed) for epsilon in eps]
     with progress_bar("attacking") as progress:
         measured = measure_masks(db, cells, texts, attack, dataset=Path(data).name, progress=progress)

@@ -1,6 +1,6 @@
 """custext evaluate"""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -167,7 +167,7 @@ def tradeoff_command(
     if attack == "mask":
         clear: list[str | None] = [text for row in experiment.train.texts for text in row]
         learned = clear if public is None else read_texts(public, public_column)
-        attacker = open_attack(attack_model, public=learned, vocabulary=arenas[0].vocabulary)
+        attacker = open_attack(attack_model, public=learned)
     with progress_bar("evaluating") as progress:
         points = measure_tradeoff(db, experiment, cells, attacker, progress=progress)
     if html is not None:
@@ -241,6 +241,7 @@ def _as_object(measurement: "Measurement") -> dict[str, Any]:
         "seed": subject.seed,
         "metric": subject.metric,
         "value": measurement.value,
+        "embedding": subject.embedding,
         "mapping": subject.mapping,
         "measurement_id": measurement.measurement_id,
     }
@@ -249,29 +250,35 @@ def _as_object(measurement: "Measurement") -> dict[str, Any]:
 def _print_utility(measured: "Sequence[Measurement]", epsilons: list[float]) -> None:
     from custext_sql.evaluation.tradeoff import summarize
 
-    rows: dict[tuple[str | None, str | None], dict[float | None, list[Measurement]]] = {}
+    rows: dict[tuple[str | None, str | None, str | None], dict[float | None, list[Measurement]]] = {}
     for one in measured:
-        row = rows.setdefault((one.subject.mechanism, one.subject.mapping), {})
+        row = rows.setdefault((one.subject.mechanism, one.subject.embedding, one.subject.mapping), {})
         row.setdefault(one.subject.eps, []).append(one)
-    several = len({mapping for _, mapping in rows if mapping is not None}) > 1
+    several = _differ(rows)
     table = [
         [
             str(mechanism),
-            *([mapping or ""] if several else []),
+            *([mapping or embedding or ""] if several else []),
             *(_show_figure(summarize(found[None] if None in found else found[epsilon])) for epsilon in epsilons),
         ]
-        for (mechanism, mapping), found in rows.items()
+        for (mechanism, embedding, mapping), found in rows.items()
     ]
-    columns = ["mechanism", *(["mapping"] if several else []), *(f"eps = {one:g}" for one in epsilons)]
+    columns = ["mechanism", *(["words"] if several else []), *(f"eps = {one:g}" for one in epsilons)]
     print_table(columns, table, right=range(len(columns) - len(epsilons), len(columns)))
 
 
+def _differ(places: Iterable[tuple[str | None, str | None, str | None]]) -> bool:
+    """Whether a mechanism, an embedding and a mapping are needed to tell rows apart: not if there is one mapping."""
+    found = set(places)
+    return len({embedding for _, embedding, _ in found} - {None}) > 1 or len({name for *_, name in found} - {None}) > 1
+
+
 def _print_tradeoff(points: "Sequence[TradeOff]") -> None:
-    several = len({point.mapping for point in points} - {None}) > 1
+    several = _differ((point.mechanism, point.embedding, point.mapping) for point in points)
     table = [
         [
             point.mechanism,
-            *([point.mapping or ""] if several else []),
+            *([point.mapping or point.embedding or ""] if several else []),
             "" if point.k is None else str(point.k),
             "any" if point.eps is None else f"{point.eps:g}",
             _show_figure(point.utility),
@@ -280,7 +287,7 @@ def _print_tradeoff(points: "Sequence[TradeOff]") -> None:
         ]
         for point in points
     ]
-    columns = ["mechanism", *(["mapping"] if several else []), "K", "eps", points[0].metric, "attack", "1 - attack"]
+    columns = ["mechanism", *(["words"] if several else []), "K", "eps", points[0].metric, "attack", "1 - attack"]
     print_table(columns, table, right=range(len(columns) - 5, len(columns)))
 
 

@@ -5,6 +5,8 @@ from typing import Any, TypeVar
 
 import click
 
+SEED = click.IntRange(0, 2**63 - 1)
+
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 eps_option = click.option(

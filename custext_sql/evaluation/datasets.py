@@ -1,8 +1,9 @@
 """Labelled texts for experiments: GLUE's files as they are, others that DuckDB reads, NLTK's sentence polarity."""
 
+import difflib
 import gzip
-import hashlib
 import zipfile
+import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,7 +12,7 @@ from pathlib import Path
 from custext_sql.errors import SettingError, SourceError
 from custext_sql.files import identifier, list_files, open_files, tell_format
 from custext_sql.lines import open_text, read_lines
-from custext_sql.parameters import suggest
+from custext_sql.measurements import digest_texts
 from custext_sql.queries import fetch
 from custext_sql.query_errors import safe_errors
 from custext_sql.releases import open_instance
@@ -35,10 +36,9 @@ class LabelledTexts:
     @cached_property
     def digest(self) -> str:
         """sha256 over all texts and labels."""
-        found = hashlib.sha256()
-        for texts, label in zip(self.texts, self.labels, strict=True):
-            found.update("\x1f".join((*texts, label)).encode() + b"\x1e")
-        return found.hexdigest()
+        return digest_texts(
+            field for texts, label in zip(self.texts, self.labels, strict=True) for field in (*texts, label)
+        )
 
 
 def read_labelled(path: str, text_columns: Sequence[str], label_column: str) -> LabelledTexts:
@@ -49,8 +49,8 @@ def read_labelled(path: str, text_columns: Sequence[str], label_column: str) -> 
     if not 1 <= len(text_columns) <= 2:
         raise SettingError(f"a row has one text or two: --text NAME, once or twice; found {len(text_columns)}")
     wanted = [*text_columns, label_column]
-    if tell_format(path) == "tsv":
-        rows, left_out = _read_glue(path, wanted)
+    if tell_format(list_files(path)[0]) == "tsv":
+        rows, left_out = _read_glue(path, wanted, label=True)
     else:
         rows, left_out = _read_by_duckdb(path, wanted), 0
     if not rows:
@@ -61,7 +61,7 @@ def read_labelled(path: str, text_columns: Sequence[str], label_column: str) -> 
 def stream_texts(path: str, column: str | None, rows: int | None = None) -> Iterator[TextColumn]:
     """The texts of a column, or lines, some at a time; missing ones too. rows: not more than these, from the top."""
     files = list_files(path)
-    found = tell_format(path) or tell_format(files[0])
+    found = tell_format(files[0])
     if (found == "text") != (column is None):
         raise SettingError(
             f"{path}: lines have no columns; leave --column out"
@@ -93,8 +93,7 @@ def _stream_column(
     path: str, files: Sequence[Path], format: str | None, column: str, rows: int | None
 ) -> Iterator[TextColumn]:
     if format == "tsv":
-        for file in files:
-            yield open_column([row[0] for row in _read_glue(str(file), [column])[0]])[0]
+        yield open_column([text for (text,) in _read_glue(path, [column])[0]])[0]
         return
     with open_instance() as connection:
         source = open_files(connection, path, files)
@@ -153,27 +152,45 @@ def _find_corpus(source: str) -> Path:
     raise SourceError(f"{source}: there is no such file; expected {POLARITY}, or the path of {POLARITY}.zip")
 
 
-def _read_glue(path: str, wanted: Sequence[str]) -> tuple[list[tuple[str, ...]], int]:
-    lines = _read_lines(path)
-    header = lines[0].split("\t") if lines else []
-    for name in wanted:
-        if name not in header:
-            raise SourceError(f"{path}: there is no column {name} in its first line; {suggest(name, header)}")
-    places = [header.index(name) for name in wanted]
-    fields = [line.split("\t") for line in lines[1:] if line]
-    rows = [tuple(row[place] for place in places) for row in fields if len(row) > max(places)]
-    return rows, len(fields) - len(rows)
+def _read_glue(path: str, wanted: Sequence[str], *, label: bool = False) -> tuple[list[tuple[str, ...]], int]:
+    """Columns of TSV files, and how many lines do not have them all. label: whether the last may not be empty."""
+    rows: list[tuple[str, ...]] = []
+    left_out = 0
+    for file in list_files(path):
+        lines = _read_lines(file)
+        header = lines[0].split("\t")
+        for name in wanted:
+            if name not in header:
+                close = difflib.get_close_matches(name, header, n=1)
+                hint = f"did you mean {close[0]}?" if close else f"it has {len(header)}, named in its first line"
+                raise SourceError(f"{file.name}: there is no column {name}; {hint}")
+        places = [header.index(name) for name in wanted]
+        for number, line in enumerate(lines[1:], start=2):
+            fields = line.split("\t")
+            if not line:
+                continue
+            if len(fields) <= max(places):
+                left_out += 1
+            elif label and not fields[places[-1]]:
+                raise SourceError(f"{file.name}, line {number}: expected a label, found none")
+            else:
+                rows.append(tuple(fields[place] for place in places))
+    return rows, left_out
 
 
-def _read_lines(path: str) -> list[str]:
-    file = list_files(path)[0]
+def _read_lines(file: Path) -> list[str]:
     try:
         content = gzip.decompress(file.read_bytes()) if file.suffix.lower() == ".gz" else file.read_bytes()
-        return [line.rstrip("\r") for line in content.decode("utf-8-sig").split("\n")]
-    except UnicodeDecodeError:
-        raise SourceError(f"{path}: expected UTF-8, found other bytes") from None
-    except (OSError, EOFError):
-        raise SourceError(f"{path}: the file cannot be read") from None
+    except (OSError, EOFError, zlib.error):
+        raise SourceError(f"{file.name}: the file cannot be read") from None
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise SourceError(f"{file.name}, line {line}: expected UTF-8, found other bytes") from None
+    if not text.strip():
+        raise SourceError(f"{file.name}: the file is empty")
+    return [line.rstrip("\r") for line in text.split("\n")]
 
 
 def _read_by_duckdb(path: str, wanted: Sequence[str]) -> list[tuple[str, ...]]:

@@ -10,6 +10,8 @@ from custext_sql.evaluation.datasets import stream_texts
 
 def find_prior(arena: Arena, frequencies: str | None, corpus: str | None, column: str | None) -> Prior | None:
     """That of a file of frequencies, or counted from the texts of a corpus; None if neither is given."""
+    if column is not None and corpus is None:
+        raise SettingError("--column is that of a file of texts: name it too")
     if frequencies is not None and corpus is not None:
         raise SettingError("word frequencies come from --prior or from --public, not from both")
     if frequencies is not None:

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from custext_sql.encoded_text import EncodedText
 from custext_sql.errors import SettingError, SourceError
+from custext_sql.evaluation.datasets import LabelledTexts
 from custext_sql.similarity import Floats
 from custext_sql.text_columns import open_column
 from custext_sql.tokens import find_tokens
@@ -32,17 +33,17 @@ class Trial:
     task: str
 
 
-def number_labels(task: str, train: Sequence[str], test: Sequence[str]) -> tuple[Labels, Labels]:
+def number_labels(task: str, train: LabelledTexts, test: LabelledTexts) -> tuple[Labels, Labels]:
     """Labels as numbers: classes in the order of their names, or the degrees of similarity themselves."""
     if task == "similarity":
         return _read_degrees(train), _read_degrees(test)
-    classes = sorted(set(train))
+    classes = sorted(set(train.labels))
     if len(classes) < 2:
-        raise SourceError(f"expected at least two classes to tell apart, found {len(classes)}")
-    if unseen := sorted(set(test) - set(classes)):
-        raise SourceError(f"{len(unseen)} labels of the test data do not occur in the training data")
+        raise SourceError(f"{train.name}: expected at least two classes to tell apart, found {len(classes)}")
+    if unseen := set(test.labels) - set(classes):
+        raise SourceError(f"{test.name}: {len(unseen)} of its labels do not occur in {train.name}")
     number = {label: index for index, label in enumerate(classes)}
-    return np.array([number[label] for label in train]), np.array([number[label] for label in test])
+    return np.array([number[label] for label in train.labels]), np.array([number[label] for label in test.labels])
 
 
 def score_predictions(trial: Trial, predictions: Labels) -> float:
@@ -113,13 +114,18 @@ def _join(rows: Rows, featurize: Callable[[Sequence[str]], Any], task: str) -> A
     return hstack(compared if task == "similarity" else [first, second, *compared]).tocsr()
 
 
-def _read_degrees(labels: Sequence[str]) -> Floats:
-    try:
-        degrees = np.array([float(label) for label in labels])
-    except ValueError:
-        raise SourceError("similarity needs numbers as labels, found another; is the task classification?") from None
-    if not np.isfinite(degrees).all():
-        raise SourceError("similarity needs finite numbers as labels")
+def _read_degrees(part: LabelledTexts) -> Floats:
+    degrees = np.empty(len(part.labels))
+    for row, label in enumerate(part.labels):
+        try:
+            degrees[row] = float(label)
+        except ValueError:
+            degrees[row] = np.nan
+        if not np.isfinite(degrees[row]):
+            raise SourceError(
+                f"{part.name}: similarity needs finite numbers as labels, found another in row {row + 1}; "
+                "is the task classification?"
+            )
     return degrees
 
 

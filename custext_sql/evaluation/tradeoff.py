@@ -6,7 +6,7 @@ from functools import partial
 from statistics import fmean, stdev
 
 from custext_sql.attacks.mask_measuring import MaskAttack, measure_masks
-from custext_sql.attacks.measuring import attack_tables
+from custext_sql.attacks.measuring import attack_all_words
 from custext_sql.attacks.priors import count_words
 from custext_sql.baselines.contenders import CUSTEXT_PLUS, ORIGINAL
 from custext_sql.database import Database
@@ -15,7 +15,7 @@ from custext_sql.evaluation.utility import Cell, Experiment, measure_utility
 from custext_sql.measurements import Measurement, ShareDone
 from custext_sql.text_columns import open_column
 
-_Place = tuple[str, str | None, int | None, float | None]  # mechanism, mapping, K, eps
+_Place = tuple[str, str | None, str | None, int | None, float | None]  # mechanism, embedding, mapping, K, eps
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,7 @@ class TradeOff:
     """One point: how useful the texts of a mechanism are, and how often an attack on them succeeds."""
 
     mechanism: str
+    embedding: str | None
     mapping: str | None
     k: int | None
     eps: float | None
@@ -62,7 +63,7 @@ def measure_tradeoff(
     """Utility as `measure_utility` finds it, and the success of an attack on the test texts.
 
     attack: mask token inference; None: the best one-shot guess from the tables, exactly, by an attacker who knows how
-    frequent words are in these texts. That one is for CusText's own mechanisms.
+    frequent words are in these texts. That one is for CusText's own mechanisms; words that are kept count as guessed.
     """
     if any(cell.mechanism == ORIGINAL for cell in cells):
         raise SettingError("original is no mechanism to attack: its words are there to be read; leave it out")
@@ -90,7 +91,7 @@ def measure_tradeoff(
 def _place(cell: Cell) -> _Place:
     """Where the cells of all seeds come together."""
     subject = cell.describe("", "")
-    return cell.mechanism, subject.mapping, subject.k, cell.epsilon
+    return cell.mechanism, subject.embedding, subject.mapping, subject.k, cell.epsilon
 
 
 def _guess_masks(
@@ -111,13 +112,16 @@ def _guess_once(
     figures: dict[_Place, Figure] = {}
     for number, cell in enumerate(cells):
         if _place(cell) not in figures and cell.epsilon is not None:
-            arena, plus = cell.arena, cell.mechanism == CUSTEXT_PLUS
-            prior = count_words([column], arena.vocabulary, experiment.test.name)
-            chosen = prior.without(arena.is_stopword) if plus else prior
-            [found] = attack_tables(
-                database, arena.mapping, [chosen], [cell.epsilon], calibration=arena.calibration, plus=plus
+            arena = cell.arena
+            found = attack_all_words(
+                database,
+                arena.mapping,
+                count_words([column], arena.vocabulary, experiment.test.name),
+                cell.epsilon,
+                kept=arena.is_stopword if cell.mechanism == CUSTEXT_PLUS else None,
+                calibration=arena.calibration,
             )
-            figures[_place(cell)] = Figure(found.success, None, found.measurement_ids[:1])
+            figures[_place(cell)] = summarize([found])
         if progress is not None:
             progress((number + 1) / len(cells))
     return figures

@@ -1,12 +1,23 @@
 """What sanitized text is still good for: train on it, test on it, cell by cell of the paper's Table 1."""
 
+import difflib
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Literal, cast
 
-from custext_sql.baselines.contenders import CUSTEXT, CUSTEXT_PLUS, ORIGINAL, WITHOUT_EPSILON, Arena, check_contender
+from custext_sql.baselines.contenders import (
+    CUSTEXT,
+    CUSTEXT_PLUS,
+    METRIC,
+    ORIGINAL,
+    RANDOM,
+    WITHOUT_EPSILON,
+    Arena,
+    check_contender,
+)
 from custext_sql.database import Database
 from custext_sql.errors import SettingError
 from custext_sql.evaluation.datasets import LabelledTexts
@@ -21,6 +32,7 @@ from custext_sql.evaluation.models import (
     predict_by_vectors,
     score_predictions,
 )
+from custext_sql.key_file import digest_stopwords
 from custext_sql.measurements import Measurement, ShareDone, Subject, digest_texts, obtain, write_settings
 from custext_sql.mechanism import check_epsilon
 from custext_sql.pretrained import digest_model
@@ -37,6 +49,9 @@ class Experiment:
     options: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        close = difflib.get_close_matches(self.model, BUILT_IN, n=1, cutoff=0.7)
+        if self.model not in BUILT_IN and close and not Path(self.model).exists():
+            raise SettingError(f"there is no model {self.model!r}; did you mean {close[0]!r}?")
         check_task(self.task, len(self.train.texts[0]))
         if self.options and self.model in BUILT_IN:
             names = ", ".join(self.options)
@@ -84,17 +99,33 @@ class Cell:
     def describe(self, kind: str, metric: str) -> Subject:
         """What is measured in it. Only CusText's mechanisms depend on groups, the others on vectors alone."""
         info = self.arena.mapping.info
-        mine = self.uses_groups
         subject = Subject(kind, metric, mechanism=self.mechanism, eps=self.epsilon, seed=self.seed)
         if self.mechanism == ORIGINAL:
             return subject
+        subject = replace(subject, embedding=info.embedding)
+        if not self.uses_groups:
+            digest = self.arena.words_digest if self.mechanism == RANDOM else self.arena.space_digest
+            return replace(subject, fingerprint=digest)
         return replace(
             subject,
-            mapping=info.name if mine else None,
-            fingerprint=info.fingerprint if mine else info.embedding_sha256,
-            k=info.k if mine else None,
-            calibration=self.arena.calibration if mine else None,
+            mapping=info.name,
+            fingerprint=info.fingerprint,
+            k=info.k,
+            calibration=self.arena.calibration,
         )
+
+    @property
+    def handling(self) -> dict[str, Any]:
+        """How it treats words, as far as it is not said by `describe`."""
+        if self.mechanism == ORIGINAL:
+            return {}
+        policy = self.arena.policy
+        handling: dict[str, Any] = {"unknown": policy.unknown, "numbers": policy.numbers, "case": policy.case}
+        if self.mechanism in METRIC:
+            handling["converted"] = self.arena.converted
+        if self.mechanism == CUSTEXT_PLUS:
+            handling["stopwords"] = digest_stopwords(self.arena.stopwords)
+        return handling
 
 
 def list_cells(arenas: Sequence[Arena], mechanisms: Sequence[str], epsilons: Sequence[float], seeds: int) -> list[Cell]:
@@ -123,7 +154,7 @@ def measure_utility(
 ) -> list[Measurement]:
     """Accuracy or correlation in each cell. A cell that was measured before is not measured again."""
     subjects = {describe_cell(experiment, cell): cell for cell in cells}
-    train_labels, test_labels = number_labels(experiment.task, experiment.train.labels, experiment.test.labels)
+    train_labels, test_labels = number_labels(experiment.task, experiment.train, experiment.test)
 
     def measure(subject: Subject, tell: ShareDone) -> tuple[float, None]:
         cell = subjects[subject]
@@ -136,14 +167,6 @@ def measure_utility(
 
 def describe_cell(experiment: Experiment, cell: Cell) -> Subject:
     """What is measured in a cell of a table."""
-    policy = cell.arena.policy
-    handling = {
-        "unknown": policy.unknown,
-        "numbers": policy.numbers,
-        "case": policy.case,
-        "converted": cell.arena.converted,
-    }
-    untouched = cell.mechanism == ORIGINAL
     return replace(
         cell.describe("utility", TASKS[experiment.task]),
         dataset=experiment.dataset,
@@ -154,8 +177,8 @@ def describe_cell(experiment: Experiment, cell: Cell) -> Subject:
             tested=experiment.tested,
             **experiment.options,
             **({} if experiment.model_digest is None else {"model_digest": experiment.model_digest}),
-            **({} if untouched else handling),
-            **({"vectors": cell.arena.mapping.info.embedding_sha256} if experiment.model == "embedding" else {}),
+            **cell.handling,
+            **({"vectors": cell.arena.space_digest} if experiment.model == "embedding" else {}),
         ),
     )
 

@@ -32,7 +32,7 @@ def write_utility(tables: Sequence[UtilityTable], chosen: float) -> Iterator[str
 
 
 def _name(row: UtilityRow) -> list[str]:
-    remark = f" <small>{escape(row.remark)}</small>" if row.remark else ""
+    remark = f" <small>{escape(', '.join(filter(None, (row.mapping or row.embedding, row.remark))))}</small>"
     return [escape(row.mechanism) + remark, "" if row.k is None else str(row.k)]
 
 
@@ -58,7 +58,7 @@ def write_tradeoffs(curves: Sequence[TradeOffCurves]) -> Iterator[str]:
             ["mechanism", "K", "eps", escape(one.metric), "success of the attack"],
             [
                 [
-                    escape(point.mechanism),
+                    f"{escape(point.mechanism)} <small>{escape(point.mapping or point.embedding or '')}</small>",
                     "" if point.k is None else str(point.k),
                     "any" if point.eps is None else f"{point.eps:g}",
                     trace_figure(point.utility),
@@ -80,10 +80,10 @@ def _draw_tradeoff(curves: TradeOffCurves) -> str:
 
 def _split(points: Sequence[TradeOff]) -> dict[str, list[Point]]:
     """A curve for each mechanism and mapping, in the order of eps."""
-    several = len({point.mapping for point in points if point.mapping is not None}) > 1
+    several = len({point.mapping or point.embedding for point in points}) > 1
     found: dict[str, list[Point]] = {}
     for point in points:
-        name = point.mechanism + (f", K = {point.k}" if several and point.k is not None else "")
+        name = f"{point.mechanism}, {point.mapping or point.embedding}" if several else point.mechanism
         found.setdefault(name, []).append(
             Point(
                 1.0 - point.success.mean,

@@ -17,6 +17,7 @@ class UtilityRow:
     """One mechanism at several eps. None among them: it does not depend on eps."""
 
     mechanism: str
+    embedding: str | None
     mapping: str | None
     k: int | None
     remark: str
@@ -52,12 +53,12 @@ class TradeOffCurves:
 def find_utility(measurements: Iterable[Measurement]) -> Iterator[UtilityTable]:
     """All tables, the oldest first."""
     for (_, model, metric, _), found in _group_utility(measurements).items():
-        rows: dict[tuple[str, str | None, int | None, str], dict[float | None, list[Measurement]]] = {}
+        rows: dict[tuple[str, str | None, str | None, int | None, str], dict[float | None, list[Measurement]]] = {}
         for one in found:
             about = one.subject
-            row = rows.setdefault((str(about.mechanism), about.mapping, about.k, _remark(one)), {})
+            row = rows.setdefault((str(about.mechanism), about.embedding, about.mapping, about.k, _remark(one)), {})
             row.setdefault(about.eps, []).append(one)
-        ordered = sorted(rows.items(), key=lambda item: (_order(item[0][0]), item[0][2] or 0, item[0][3]))
+        ordered = sorted(rows.items(), key=lambda item: (_order(item[0][0]), item[0][3] or 0, *map(str, item[0])))
         yield UtilityTable(
             dataset=str(found[0].subject.dataset),
             model=model,
@@ -82,6 +83,7 @@ def find_tradeoffs(measurements: Sequence[Measurement]) -> Iterator[TradeOffCurv
             points = [
                 TradeOff(
                     mechanism=str(some[0].subject.mechanism),
+                    embedding=some[0].subject.embedding,
                     mapping=some[0].subject.mapping,
                     k=some[0].subject.k,
                     eps=some[0].subject.eps,
@@ -124,7 +126,7 @@ def _group_attacks(
         about, settings = one.subject, _settings(one)
         if about.kind == "mask" and about.metric == "r_mask":
             key, place = (f"mask ({settings['attacker']})", str(about.digest)), _place(one)
-        elif about.kind == "bayes" and about.metric == "success":
+        elif about.kind == "bayes" and about.metric == "success_of_all":
             mechanism = CUSTEXT_PLUS if settings["plus"] else "custext"
             key, place = ("bayes", str(about.dataset)), (mechanism, *_place(one)[1:])
         else:
