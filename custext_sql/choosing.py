@@ -18,6 +18,7 @@ from custext_sql.measurements import ShareDone
 from custext_sql.mechanism import LARGEST_EPSILON, SMALLEST_EPSILON, matrices_by_size
 
 CURVE = (0.1, 0.2, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 12.0, 16.0, 20.0)
+_FEWER = 0.01  # share of words by which a mapping may cover less than another
 _STEPS = 8  # of bisection: to half a percent, as eps is given with two digits
 
 
@@ -25,7 +26,8 @@ _STEPS = 8  # of bisection: to half a percent, as eps is given with two digits
 class Candidate:
     """A mapping, and the largest eps at which the attack stays within the bound; None: at none.
 
-    distance: how far a word is from its replacement on average, at that eps, by Euclid; smaller is closer to the text.
+    distance: how far a word is from its replacement on average, at that eps, as a share of how far apart words are
+    (smaller is closer to the text). covered: the share of all words that the mapping has; others are not drawn at all.
     """
 
     mapping: str
@@ -35,6 +37,7 @@ class Candidate:
     eps: float | None
     success: float | None
     distance: float | None
+    covered: float
     curve: tuple[BayesResult, ...]
 
 
@@ -68,7 +71,7 @@ def choose_setting(
     progress: ShareDone | None = None,
 ) -> Choice:
     """Of these mappings, each with how frequent its words are, the one whose replacements are closest to the words, at
-    the largest eps that keeps within the bound.
+    the largest eps that keeps within the bound. One that covers fewer words than another is not chosen.
     """
     check_bound(bound)
     found = []
@@ -77,7 +80,8 @@ def choose_setting(
         found.append(_look_at(database, arena, known, bound, calibration, plus))
         if progress is not None:
             progress((number + 1) / len(candidates))
-    fitting = [candidate for candidate in found if candidate.eps is not None]
+    most = max(candidate.covered for candidate in found)
+    fitting = [one for one in found if one.eps is not None and one.covered >= most - _FEWER]
     prior = candidates[0][1]
     return Choice(
         bound, prior.name, prior.words, plus, calibration, tuple(found), min(fitting, key=_rank, default=None)
@@ -114,6 +118,7 @@ def _look_at(database: Database, arena: Arena, prior: Prior, bound: float, calib
         eps=best.eps if fits else None,
         success=best.success if fits else None,
         distance=_measure_distance(arena, prior, best.eps, calibration) if fits else None,
+        covered=prior.covered,
         curve=tuple(curve),
     )
 
@@ -125,11 +130,14 @@ def _round_down(epsilon: float) -> float:
 
 
 def _measure_distance(arena: Arena, prior: Prior, epsilon: float, calibration: str) -> float | None:
-    """The expected distance between a word and its replacement; None if the vectors are no longer there."""
-    points = arena.find_points()
-    if points is None:
+    """The expected distance between a word and its replacement, as a share of that between any two words (the root of
+    the mean of squares), so that it does not depend on how long vectors are; None if the vectors are no longer there.
+    """
+    space = arena.find_space()
+    if space is None:
         return None
-    mapping = arena.mapping
+    mapping, points = arena.mapping, space.centred
+    usual = math.sqrt(4.0 * float(space.half_squares.mean(dtype=np.float64))) or 1.0
     weights = certify(mapping.sizes, mapping.scores, epsilon, calibration).weights
     total = 0.0
     for groups, matrices in matrices_by_size(mapping.sizes, weights):
@@ -140,4 +148,4 @@ def _measure_distance(arena: Arena, prior: Prior, epsilon: float, calibration: s
         distances = np.sqrt(np.maximum(squares[:, :, None] + squares[:, None, :] - 2.0 * products, 0.0))
         expected = (distances * (matrices / 2.0**64)).sum(axis=2)
         total += float((expected * prior.chances[words]).sum())
-    return total
+    return total / usual

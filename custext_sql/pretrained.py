@@ -15,6 +15,7 @@ import numpy as np
 from custext_sql.errors import SettingError
 from custext_sql.parameters import check_whole
 
+_LENGTH = 128  # tokens of a text, in the paper
 _PATIENCE = 10.0  # seconds; transformers alone tries six times for each file, 47 s without a network
 
 
@@ -37,8 +38,10 @@ class Pretrained:
             limits.append(positions if padding is None else positions - padding - 1)
         return int(min(limits))
 
-    def check_length(self, length: int, least: int) -> int:
-        """A number of tokens, if the model takes texts that long."""
+    def check_length(self, length: int | None, least: int) -> int:
+        """A number of tokens, if the model takes texts that long; None: the paper's 128, or as many as it takes."""
+        if length is None:
+            return min(_LENGTH, self.longest)
         length = check_whole(length, "length")
         if not least <= length <= self.longest:
             raise SettingError(

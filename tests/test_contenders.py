@@ -75,7 +75,7 @@ def test_vectors_that_are_gone_are_asked_for(arena: Arena, mapped_db: Path, tmp_
     load_embeddings(mapped_db, other, name="small")
     with pytest.raises(MappingError, match="no longer those"):
         Arena(mapped_db).open("fbdd")
-    assert arena.find_points() is None
+    assert arena.find_space() is None
 
 
 def test_a_typo_is_told(arena: Arena) -> None:

@@ -41,7 +41,7 @@ class _Tokenized:
 class LanguageModelAttacker:
     """Guesses the word that the model finds likeliest at a mask. Made by `open_language_model`."""
 
-    def __init__(self, pretrained: Pretrained, *, batch_size: int, length: int, device: str | None) -> None:
+    def __init__(self, pretrained: Pretrained, *, batch_size: int, length: int | None, device: str | None) -> None:
         self._device = choose_device(device)
         self._model = pretrained.model.to(self._device)
         self._tokenizer = pretrained.tokenizer
@@ -147,7 +147,7 @@ class LanguageModelAttacker:
 
 
 def open_language_model(
-    name_or_path: str | os.PathLike[str], *, batch_size: int = 32, length: int = 128, device: str | None = None
+    name_or_path: str | os.PathLike[str], *, batch_size: int = 32, length: int | None = None, device: str | None = None
 ) -> LanguageModelAttacker:
     """The masked language model of that name or in that folder, as an attacker.
 

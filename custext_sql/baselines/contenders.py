@@ -14,7 +14,7 @@ import numpy.typing as npt
 from custext_sql.baselines.fbdd import Fbdd
 from custext_sql.baselines.random_words import RandomWords
 from custext_sql.baselines.santext import SanText, SanTextPlus
-from custext_sql.baselines.word_space import Points, WordSpace
+from custext_sql.baselines.word_space import WordSpace
 from custext_sql.database import Database, reading
 from custext_sql.embeddings import Embedding, list_embeddings, read_tokens, read_vectors
 from custext_sql.errors import MappingError, PrivacyWarning, SettingError
@@ -121,10 +121,10 @@ class Arena:
             self._space = read_space(self._database, self.mapping)
         return self._space
 
-    def find_points(self) -> Points | None:
+    def find_space(self) -> WordSpace | None:
         """The vectors, if they are still there."""
         try:
-            return self.space.points
+            return self.space
         except MappingError:
             return None
 

@@ -1,6 +1,7 @@
 """custext choose"""
 
 import math
+import shlex
 import sys
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @click.command("choose", short_help="Suggest eps and K for a bound on an attack.")
-@click.option("--data", required=True, metavar="FILE", help="Your texts, whose word frequencies the attacker knows.")
+@click.option("--data", metavar="FILE", help="Your texts, whose word frequencies the attacker knows.")
 @click.option("--column", metavar="NAME", help="Its column; not for lines of text.")
 @click.option("--max-attack", required=True, type=float, help="How probably the best guess may be right, 0 to 1.")
 @click.option("--prior", metavar="FILE", help="Word frequencies to go by instead: a word and a number on each line.")
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 @click.pass_obj
 def choose_command(
     db: str | None,
-    data: str,
+    data: str | None,
     column: str | None,
     max_attack: float,
     prior: str | None,
@@ -39,16 +40,17 @@ def choose_command(
     The attack is that of `attack bayes`: exact, from the tables, by somebody who knows how frequent words are in your
     texts (or in --prior). The group of a word is public and tells something at any eps: if that alone is above the
     bound, larger groups are needed, and the command ends with 1. Of several mappings that will do, the one is chosen
-    whose replacements are closest to the words. What is printed comes from your texts and is not protected.
+    whose replacements are closest to the words, unless it covers fewer words. What is printed, and kept in the table
+    measurements, comes from your texts and is not protected.
 
     \b
     Example:
       custext choose --data reviews.csv --column body --max-attack 0.4
     """
-    from custext_sql.attacks.priors import read_frequencies
     from custext_sql.baselines.contenders import Arena
     from custext_sql.choosing import check_bound, choose_setting
-    from custext_sql.evaluation.frequencies import count_corpus
+    from custext_sql.errors import SettingError
+    from custext_sql.evaluation.frequencies import find_prior
     from custext_sql.mapping_store import list_mappings
 
     check_bound(max_attack)
@@ -56,7 +58,9 @@ def choose_command(
     candidates = []
     for name in dict.fromkeys(names):
         arena = Arena(db, mapping=name)
-        known = count_corpus(arena, data, column) if prior is None else read_frequencies(prior, arena.mapping)
+        known = find_prior(arena, None, data, column) if prior is None else find_prior(arena, prior, None, None)
+        if known is None:
+            raise SettingError("say how frequent words are: --data FILE, or --prior FILE")
         candidates.append((arena, known))
     with progress_bar("choosing") as progress:
         choice = choose_setting(
@@ -70,11 +74,11 @@ def choose_command(
         sys.exit(1)
 
 
-def _print_choice(db: str | None, choice: "Choice", data: str, column: str | None) -> None:
+def _print_choice(db: str | None, choice: "Choice", data: str | None, column: str | None) -> None:
     words = ", without stopwords" if choice.plus else ""
     click.echo(f"prior: {choice.prior}, counted from {choice.prior_words:,} words{words}")
     click.echo(
-        f"the best single guess is to be right with at most {choice.bound:g}, calibration {choice.calibration}\n"
+        f"bound: the best single guess is right with {choice.bound:g} at most; calibration {choice.calibration}\n"
     )
     rows = [
         [
@@ -84,10 +88,12 @@ def _print_choice(db: str | None, choice: "Choice", data: str, column: str | Non
             "none" if candidate.eps is None else f"{candidate.eps:g}",
             "" if candidate.success is None else f"{candidate.success:.4f}",
             "" if candidate.distance is None else f"{candidate.distance:.3f}",
+            f"{candidate.covered:.1%}",
         ]
         for candidate in choice.candidates
     ]
-    print_table(["  mapping", "K", "floor", "eps", "attack", "distance"], rows, right=range(1, 6))
+    print_table(["  mapping", "K", "floor", "eps", "attack", "distance", "covered"], rows, right=range(1, 7))
+    click.echo("distance: of a word from its replacement, as a share of that of any two; covered: words that are drawn")
     shown = choice.chosen or min(choice.candidates, key=lambda candidate: candidate.floor)
     click.echo(f"\nThe curve of {shown.mapping}:")
     _print_curve(shown, choice.bound)
@@ -102,10 +108,11 @@ def _print_choice(db: str | None, choice: "Choice", data: str, column: str | Non
             f"{choice.bound:g}. Build larger groups: {again(db, larger)}"
         )
         return
-    option = f" --column {column}" if column else ""
+    named = "INPUT" if data is None else shlex.quote(data)
+    option = f" --column {shlex.quote(column)}" if column else ""
     tight = " --calibration tight" if choice.calibration == "tight" else ""
     plus = " --plus" if choice.plus else ""
-    told = f"sanitize {data} OUTPUT{option} --eps {shown.eps:g} --mapping {shown.mapping}{plus}{tight}"
+    told = f"sanitize {named} OUTPUT{option} --eps {shown.eps:g} --mapping {shown.mapping}{plus}{tight}"
     assert shown.eps is not None
     click.echo(f"eps = {shown.eps:g} at K = {shown.k}: {again(db, told)}")
     click.echo(

@@ -69,7 +69,7 @@ def report_command(
     chosen = Chosen(
         eps, calibration or "paper", plus, policy or "paper", words, None if data is None else (data, column)
     )
-    known = find_prior(arena, prior, data if prior is None else None, column)
+    known = find_prior(arena, None, data, column) if prior is None else find_prior(arena, prior, None, None)
     with progress_bar("measuring") as progress:
         report = collect(db, arena, chosen, known, progress=progress)
     if html is not None:
