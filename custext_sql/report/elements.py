@@ -21,7 +21,7 @@ def trace_figure(figure: Figure) -> str:
 def trace_draws(number: Number) -> str:
     """A number of draws and its standard error."""
     shown = trace("never" if number.value is None else f"{number.value:,.0f}", number.measurement_id)
-    if number.error is None:
+    if number.error is None or number.error < 0.05:  # settled
         return shown
     return f"{shown} <small>± {number.error:,.{0 if number.error >= 0.95 else 1}f}</small>"
 
