@@ -105,12 +105,12 @@ def draw_bar(share: float, width: int) -> str:
 
 
 def show_draws(count: int | None, error: float | None) -> str:
-    """A number of draws, with its standard error if there is one."""
+    """A number of draws, with its standard error unless it is settled."""
     if count is None:
         return "never"
-    return (
-        f"{count:,}" if error is None else f"{count:,} ± {error:,.0f}" if error >= 0.95 else f"{count:,} ± {error:.1f}"
-    )
+    if error is None or error < 0.05:
+        return f"{count:,}"
+    return f"{count:,} ± {error:,.0f}" if error >= 0.95 else f"{count:,} ± {error:.1f}"
 
 
 def show_share(mean: float, spread: float | None) -> str:
