@@ -65,7 +65,7 @@ def test_bayes_prints_both_calibrations_beside_the_floor(few_db: Path, texts: st
     result = run("--db", few_db, "attack", "bayes", "--eps", "1,5", "--public", texts, "--plus")
     assert result.exit_code == 0
     assert "prior: uniform, without stopwords" in result.output
-    assert "prior: texts.txt, counted from 400 words, without stopwords" in result.output
+    assert "prior: texts.txt, 400 words, 100.0% of them in the vocabulary, without stopwords" in result.output
     for label in ("the group alone (floor)", "calibration paper", "calibration tight"):
         assert result.output.count(label) == 2
     (tmp_path / "prior.csv").write_text("doctor,10\nnurse,5\n")
@@ -157,7 +157,7 @@ def test_tradeoff_prints_points_and_draws_them(few_db: Path, glue: list[str], tm
     assert result.exit_code == 0
     assert "attack: mask (ngram)" in result.output
     assert result.output.count("starter-euclidean-k5 ") == 4
-    assert page.read_text().count("<figure") == 1 and "K = 5" in page.read_text()
+    assert page.read_text().count("<figure") == 1 and "custext, starter-euclidean-k5<" in page.read_text()
     bayes = run(
         "--db", few_db, "evaluate", "tradeoff", *glue, "--attack", "bayes", "--seeds", "1", "--eps", "2", "--json"
     )
@@ -200,7 +200,7 @@ def test_choose_ends_with_1_below_the_floor(few_db: Path, texts: str) -> None:
         (["evaluate", "utility", "GLUE", "--mechanisms", "custex"], "no mechanism 'custex'; did you mean 'custext'"),
         (["evaluate", "utility", "GLUE", "--mechanisms", ","], "name at least one mechanism"),
         (["evaluate", "utility", "GLUE", "--mapping", "other"], "there is no mapping 'other'"),
-        (["evaluate", "utility", "GLUE", "--label", "labl"], "there is no column labl in its first line; did you mean"),
+        (["evaluate", "utility", "GLUE", "--label", "labl"], "there is no column labl; did you mean label?"),
         (["evaluate", "utility", "GLUE", "--task", "similarity"], "name two columns, --text A --text B"),
         (["evaluate", "tradeoff", "GLUE", "--mechanisms", "fbdd", "--attack", "bayes"], "--attack mask"),
         (["choose", "--data", "TEXTS", "--max-attack", "2"], "must lie between 0 and 1"),

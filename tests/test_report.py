@@ -139,8 +139,8 @@ def test_every_number_is_a_row_or_the_mean_of_some(page: Page, rows: dict[str, M
 
 
 def test_no_number_in_a_table_goes_without_its_rows(page: Page) -> None:
-    """But for what a row is about: K, eps, and how many words a sample has."""
-    settings = re.compile(r"\d+|any|enough for \d+% of \d+ words")
+    """But for what a row is about: a mechanism and its mapping, K, eps, and how many words a sample has."""
+    settings = re.compile(r"\d+|any|enough for \d+% of \d+ words|custext\+? starter-euclidean-k20")
     for text, traced in page.cells:
         if re.search(r"\d", text) and not traced:
             assert settings.fullmatch(text), text

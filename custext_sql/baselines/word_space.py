@@ -9,7 +9,7 @@ import numpy.typing as npt
 from custext_sql.draw_table import Numbers
 from custext_sql.similarity import Floats
 
-_BLOCK = 512  # words compared with others at a time
+_BLOCK = 128  # words compared with others at a time
 
 Points = npt.NDArray[np.float32]
 
@@ -42,15 +42,17 @@ class WordSpace:
         """
         radii = np.sqrt(2.0 * self.half_squares.astype(np.float64))
         order = np.argsort(-radii)
-        points, radii = self.centred[order].astype(np.float64), radii[order]
+        points, radii = self.centred[order], radii[order]
         best = 0.0
         for start in range(0, len(points), _BLOCK):
             if 2.0 * radii[start] <= best:
                 break
-            block = points[start : start + _BLOCK]
             reach = start + int(np.searchsorted(-radii[start:], radii[start] - best))
-            others = points[start:reach]
-            squares = (block**2).sum(axis=1)[:, None] + (others**2).sum(axis=1) - 2.0 * block @ others.T
+            block, others = points[start : start + _BLOCK].astype(np.float64), points[start:reach].astype(np.float64)
+            squares = block @ others.T
+            squares *= -2.0
+            squares += (block**2).sum(axis=1)[:, None]
+            squares += radii[start:reach] ** 2
             best = max(best, float(np.sqrt(squares.max(initial=0.0))))
         return best
 
