@@ -18,7 +18,7 @@ from custext_sql.measurements import ShareDone
 from custext_sql.mechanism import LARGEST_EPSILON, SMALLEST_EPSILON, matrices_by_size
 
 CURVE = (0.1, 0.2, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 12.0, 16.0, 20.0)
-_FEWER = 0.01  # share of words by which a mapping may cover less than another
+_FEWER = 0.01  # share of words by which a mapping may draw fewer than another
 _STEPS = 8  # of bisection: to half a percent, as eps is given with two digits
 
 
@@ -27,7 +27,7 @@ class Candidate:
     """A mapping, and the largest eps at which the attack stays within the bound; None: at none.
 
     distance: how far a word is from its replacement on average, at that eps, as a share of how far apart words are
-    (smaller is closer to the text). covered: the share of all words that the mapping has; others are not drawn at all.
+    (smaller is closer to the text). drawn: the share of all words that are drawn; the bound is on these.
     """
 
     mapping: str
@@ -37,7 +37,7 @@ class Candidate:
     eps: float | None
     success: float | None
     distance: float | None
-    covered: float
+    drawn: float
     curve: tuple[BayesResult, ...]
 
 
@@ -71,7 +71,7 @@ def choose_setting(
     progress: ShareDone | None = None,
 ) -> Choice:
     """Of these mappings, each with how frequent its words are, the one whose replacements are closest to the words, at
-    the largest eps that keeps within the bound. One that covers fewer words than another is not chosen.
+    the largest eps that keeps within the bound. One that draws fewer words than another is not chosen.
     """
     check_bound(bound)
     found = []
@@ -80,8 +80,8 @@ def choose_setting(
         found.append(_look_at(database, arena, known, bound, calibration, plus))
         if progress is not None:
             progress((number + 1) / len(candidates))
-    most = max(candidate.covered for candidate in found)
-    fitting = [one for one in found if one.eps is not None and one.covered >= most - _FEWER]
+    most = max(candidate.drawn for candidate in found)
+    fitting = [one for one in found if one.eps is not None and one.drawn >= most - _FEWER]
     prior = candidates[0][1]
     return Choice(
         bound, prior.name, prior.words, plus, calibration, tuple(found), min(fitting, key=_rank, default=None)
@@ -118,7 +118,7 @@ def _look_at(database: Database, arena: Arena, prior: Prior, bound: float, calib
         eps=best.eps if fits else None,
         success=best.success if fits else None,
         distance=_measure_distance(arena, prior, best.eps, calibration) if fits else None,
-        covered=prior.covered,
+        drawn=prior.drawn,
         curve=tuple(curve),
     )
 

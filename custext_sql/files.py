@@ -80,6 +80,8 @@ def tell_format(path: str | Path) -> str | None:
 
 def list_files(path: str) -> list[Path]:
     """The file, those of a folder and of its folders, or those that a pattern matches; never drafts or hidden ones."""
+    if not path:
+        raise SourceError("the name of the file is empty")
     given = Path(path)
     if given.is_dir():
         found = [file for file in sorted(given.rglob("*")) if tell_format(file) and _is_visible(file, given)]

@@ -154,6 +154,9 @@ def obtain(
                 save_measurements(database, [known[subject]], patience=_PATIENCE)
             else:
                 fresh.append(known[subject])
+    except KeyboardInterrupt:
+        _log.warning("What is finished is kept; the same command goes on from there.")
+        raise
     finally:
         try:
             save_measurements(database, fresh)

@@ -162,9 +162,10 @@ def fetch(
     calls, it could be lost.
     """
     outcome: list[Any] = []
-    done = threading.Event()  # an interrupted `join` would take the thread for ended
+    begun, done = threading.Event(), threading.Event()  # an interrupted `start` or `join` knows nothing of its thread
 
     def work() -> None:
+        begun.set()
         try:
             result = connection.execute(statement)
             outcome.append(result.fetchall() if limit is None else result.fetchmany(limit))
@@ -176,14 +177,14 @@ def fetch(
     if progress is not None:
         connection.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false")  # or it keeps none
     share = 0.0
-    threading.Thread(target=work).start()
     try:
+        threading.Thread(target=work).start()
         while not done.wait(_TICK):
             if progress is not None:
                 share = max(share, connection.query_progress() / 100.0)  # -1 where it does not know
                 progress(min(share, 1.0))
     except BaseException:
-        while not done.wait(_TICK):  # an interrupt that comes before the query has begun is forgotten
+        while begun.wait(1.0) and not done.wait(_TICK):  # an interrupt before the query has begun is forgotten
             connection.interrupt()
         raise
     [rows] = outcome

@@ -41,7 +41,7 @@ def draw_report() -> None:
         (folder / "films.txt").write_text("".join(f"{text}\n" for (text,) in films.texts), encoding="utf-8")
         command = ["report", "--html", str(folder / "report.html"), "--eps", "3", "--data", str(folder / "films.txt")]
         custext(command, standalone_mode=False)
-        take_picture(folder / "report.html", HERE / "report.png", width=920, height=900)
+        take_picture(folder / "report.html", HERE / "report.png", width=920, height=1060)
 
 
 def take_picture(page: Path, picture: Path, *, width: int, height: int) -> None:

@@ -64,8 +64,8 @@ def test_query_gives_json(few_db: Path) -> None:
 def test_bayes_prints_both_calibrations_beside_the_floor(few_db: Path, texts: str, tmp_path: Path) -> None:
     result = run("--db", few_db, "attack", "bayes", "--eps", "1,5", "--public", texts, "--plus")
     assert result.exit_code == 0
-    assert "prior: uniform, without stopwords" in result.output
-    assert "prior: texts.txt, 400 words, 100.0% of them in the vocabulary, without stopwords" in result.output
+    assert "prior: uniform, stopwords being kept" in result.output
+    assert "prior: texts.txt, 400 words, of which " in result.output
     for label in ("the group alone (floor)", "calibration paper", "calibration tight"):
         assert result.output.count(label) == 2
     (tmp_path / "prior.csv").write_text("doctor,10\nnurse,5\n")
@@ -111,9 +111,10 @@ def test_utility_prints_table_1(few_db: Path, glue: list[str]) -> None:
     assert result.exit_code == 0
     lines = result.output.splitlines()
     assert lines[0] == "accuracy, tfidf; 120 rows to learn from, 60 to be tested on"
-    assert lines[2].split() == ["mechanism", "eps", "=", "1", "eps", "=", "3"]
-    assert [line.split()[0] for line in lines[3:]] == mechanisms[1].split(",")
-    assert all(line.count("±") == 2 for line in lines[4:])
+    assert lines[1] == "starter-euclidean-k20; calibration paper, policy paper"
+    assert lines[3].split() == ["mechanism", "eps", "=", "1", "eps", "=", "3"]
+    assert [line.split()[0] for line in lines[4:]] == mechanisms[1].split(",")
+    assert all(line.count("±") == 2 for line in lines[5:])
     found = json.loads(run("--db", few_db, "evaluate", "utility", *glue, "--eps", "1", "--seeds", "2", "--json").output)
     assert {"mechanism", "eps", "k", "seed", "metric", "value"} <= set(found[0])
     assert {(one["mechanism"], one["eps"], one["k"], one["seed"]) for one in found} >= {

@@ -104,6 +104,7 @@ def test_scores_are_accuracy_and_correlation() -> None:
     [
         ("classification", ["a", "a"], ["a"], "some.tsv: expected at least two classes"),
         ("classification", ["a", "b"], ["secret"], "some.tsv: 1 of its labels do not occur in some.tsv"),
+        ("classification", [f"{number}.500" for number in range(11)], ["1.500"], "use: --task similarity"),
         ("similarity", ["1", "secret"], ["2"], "needs finite numbers as labels, found another in row 2; is the task"),
         ("similarity", ["1", "nan"], ["2"], "finite numbers"),
     ],

@@ -26,7 +26,7 @@ def test_words_of_texts_are_counted_as_they_are_looked_up(mapping: Mapping) -> N
     texts = [open_column(["Alice, ALICE and bob", None])[0], open_column(["nobody's bob"])[0]]
     prior = count_words(texts, Vocabulary(mapping, ()), "texts")
     assert by_word(prior, mapping) == {"alice": 0.5, "bob": 0.5}
-    assert (prior.words, prior.covered) == (7, 4 / 7)  # "nobody" and "and" are no words of it, the ending neither
+    assert (prior.words, prior.drawn) == (7, 4 / 7)  # "nobody" and "and" are no words of it, the ending neither
 
 
 @pytest.mark.parametrize("text", ["alice\t3\nbob\t1\n", "Alice,3\nbob,1", "alice 2\r\nalice 1\nbob 1.0\nother 9\n\n"])
@@ -36,7 +36,7 @@ def test_a_file_of_frequencies_is_read(mapping: Mapping, tmp_path: Path, text: s
     prior = read_frequencies(file, mapping)
     assert by_word(prior, mapping) == {"alice": 0.75, "bob": 0.25}
     assert prior.name == "words.txt"
-    assert prior.covered == (4 / 13 if "other" in text else 1.0)
+    assert prior.drawn == (4 / 13 if "other" in text else 1.0)
 
 
 def test_a_file_is_not_mistaken_for_the_uniform_prior(mapping: Mapping, tmp_path: Path) -> None:
@@ -77,5 +77,6 @@ def test_kept_words_are_taken_out(mapping: Mapping) -> None:
     rest = prior.without(np.array([True, False, False]))
     assert rest.chances.tolist() == [0.0, 0.6, 0.4]
     assert rest.digest != prior.digest
+    assert rest.drawn == 0.5
     with pytest.raises(CusTextError, match="no word"):
         prior.without(np.array([True, True, True]))

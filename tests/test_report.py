@@ -13,6 +13,7 @@ import pytest
 from custext_sql import Sanitizer, load_mapping
 from custext_sql.baselines.contenders import Arena
 from custext_sql.measurements import Measurement, read_measurements
+from custext_sql.report.results import find_tradeoffs
 from tests.test_cli import run
 from tests.test_models import make_sentences
 
@@ -244,3 +245,27 @@ def test_without_experiments_the_page_says_what_to_run(few_db: Path, tmp_path: P
     assert (tmp_path / "out.html").read_text() == text
     neither = run("--db", few_db, "report")
     assert neither.exit_code == 1 and "--html FILE" in neither.output
+
+
+def test_attacks_on_other_texts_of_the_same_name_stay_apart(few_db: Path, tmp_path: Path) -> None:
+    """As GLUE's files, which are all called dev.tsv; and guessers that learned from unlike texts."""
+    (tmp_path / "public.txt").write_text("the great film number 1\n" * 3)
+    shown = {}
+    for name, seed in (("one", 1), ("other", 2)):
+        folder = tmp_path / name
+        folder.mkdir()
+        for part, count in (("train", 60), ("dev", 30)):
+            rows, labels = make_sentences(count, seed)
+            lines = (f"{text}\t{label}\n" for (text,), label in zip(rows, labels, strict=True))
+            (folder / f"{part}.tsv").write_text("sentence\tlabel\n" + "".join(lines))
+        data = ["--train", str(folder / "train.tsv"), "--test", str(folder / "dev.tsv"), "--text", "sentence"]
+        common = ["evaluate", "tradeoff", *data, "--eps", "2", "--seeds", "1", "--mechanisms", "custext", "--json"]
+        for more in (["--attack", "bayes"], [], ["--public", str(tmp_path / "public.txt")]):
+            [point] = json.loads(run("--db", few_db, *common, *more).output)
+            shown[name, tuple(more)] = point["success"]["mean"]
+    found = list(find_tradeoffs(read_measurements(few_db)))
+    assert len(found) == 6
+    assert sorted(one.points[0].success.mean for one in found) == sorted(shown.values())
+    assert all(len(one.points) == 1 and one.points[0].success.spread is None for one in found)
+    assert {one.dataset for one in found} == {"one/train.tsv; one/dev.tsv", "other/train.tsv; other/dev.tsv"}
+    assert len({one.attack for one in found}) == 4  # bayes, and guessers that learned from three files

@@ -8,14 +8,12 @@ import pytest
 from custext_sql import build_mapping, load_embeddings
 from custext_sql.attacks.bayes import measure_success
 from custext_sql.attacks.mask_measuring import MaskAttack, measure_masks, open_attack
-from custext_sql.attacks.priors import count_words
 from custext_sql.baselines.contenders import Arena
 from custext_sql.certified_table import certify
 from custext_sql.errors import CusTextError
 from custext_sql.evaluation.tradeoff import measure_tradeoff, summarize
 from custext_sql.evaluation.utility import Experiment, list_cells, measure_utility
 from custext_sql.measurements import Measurement, Subject, read_measurements
-from custext_sql.text_columns import open_column
 
 
 @pytest.fixture
@@ -51,16 +49,19 @@ def test_bayes_goes_by_groups_and_frequencies(few_db: Path, experiment: Experime
     cells = list_cells(arenas, ["custext", "custext+"], [2.0], 1)
     points = {(one.mechanism, one.k): one for one in measure_tradeoff(few_db, experiment, cells, None)}
     assert len(points) == 4
-    column = open_column([text for row in experiment.test.texts for text in row])[0]
+    words = [word for (text,) in experiment.test.texts for word in text.split()]
     for arena in arenas:
-        chances = count_words([column], arena.vocabulary, "test").chances
         weights = certify(arena.mapping.sizes, arena.mapping.scores, 2.0).weights
-        expected = measure_success(arena.mapping.sizes, weights, chances)
-        assert points["custext", arena.mapping.info.k].success.mean == pytest.approx(expected)
-        kept = float(chances[arena.is_stopword].sum())  # and need not be guessed
-        others = np.where(arena.is_stopword, 0.0, chances) / (1.0 - kept)
-        expected = kept + (1.0 - kept) * measure_success(arena.mapping.sizes, weights, others)
-        assert points["custext+", arena.mapping.info.k].success.mean == pytest.approx(expected)
+        for name, kept in (("custext", frozenset()), ("custext+", arena.stopwords)):
+            drawn = np.zeros(len(arena.mapping.words))
+            in_clear = 0
+            for word in words:
+                if word in arena.mapping.index and word not in kept:
+                    drawn[arena.mapping.index[word]] += 1.0
+                elif not word.isdigit():
+                    in_clear += 1
+            expected = (in_clear + measure_success(arena.mapping.sizes, weights, drawn)) / len(words)
+            assert points[name, arena.mapping.info.k].success.mean == pytest.approx(expected)
     with pytest.raises(CusTextError, match="--attack mask"):
         measure_tradeoff(few_db, experiment, list_cells(arenas, ["santext"], [2.0], 1), None)
     with pytest.raises(CusTextError, match="original is no mechanism to attack"):

@@ -1,6 +1,5 @@
 """Attacks on the tables of a stored mapping, measured and kept."""
 
-import hashlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -12,7 +11,6 @@ from custext_sql.attacks.priors import Prior
 from custext_sql.attacks.query import TRIALS, count_for_likeliest, count_for_mode
 from custext_sql.certified_table import CertifiedTable, certify
 from custext_sql.database import Database
-from custext_sql.encoded_text import Flags
 from custext_sql.mapping import Mapping
 from custext_sql.measurements import Measurement, ShareDone, Subject, obtain, write_settings
 from custext_sql.mechanism import check_calibration, check_epsilon
@@ -133,23 +131,25 @@ def attack_tables(
 def attack_all_words(
     database: Database,
     mapping: Mapping,
-    prior: Prior,
+    drawn: Floats,
+    in_clear: float,
     epsilon: float,
     *,
-    kept: Flags | None,
+    about: Subject,
     calibration: str = "paper",
 ) -> Measurement:
-    """The same over all words of the vocabulary, of which some are kept, so that they need not be guessed."""
-    plus = kept is not None
-    drawn = np.where(kept, 0.0, prior.chances) if kept is not None else prior.chances
+    """The same over all words of some texts. drawn: the share of all words that each word of the mapping is, where
+    it is drawn. in_clear: the share that stands as it was, and need not be guessed. about: what the texts are.
+    """
 
     def measure(subject: Subject, tell: ShareDone) -> tuple[float, None]:
         weights = certify(mapping.sizes, mapping.scores, epsilon, calibration).weights
-        return float(1.0 - drawn.sum()) + measure_success(mapping.sizes, weights, drawn), None
+        return in_clear + measure_success(mapping.sizes, weights, drawn), None
 
-    settings = write_settings(plus=plus, drawn=hashlib.sha256(drawn.astype("<f8").tobytes()).hexdigest())
     subject = describe_mapping(mapping, "bayes", "success_of_all", epsilon, calibration)
-    subject = replace(subject, dataset=prior.name, digest=prior.digest, settings=settings)
+    subject = replace(
+        subject, mechanism=about.mechanism, dataset=about.dataset, digest=about.digest, settings=about.settings
+    )
     return obtain(database, [subject], measure)[0]
 
 

@@ -24,14 +24,14 @@ _UNIFORM = "uniform"
 
 @dataclass(frozen=True, eq=False)
 class Prior:
-    """The probability of each word of a mapping, in its order. words: how many words it was counted from. covered: the
-    share of these that the mapping has; of the others it says nothing.
+    """The probability of each word of a mapping, in its order. words: how many words it was counted from. drawn: the
+    share of these that are drawn; of the others it says nothing.
     """
 
     name: str
     chances: Floats
     words: int
-    covered: float = 1.0
+    drawn: float = 1.0
 
     @property
     def digest(self) -> str:
@@ -39,7 +39,8 @@ class Prior:
 
     def without(self, kept: npt.NDArray[np.bool_]) -> "Prior":
         """The same among words that are drawn, if some are kept."""
-        return replace(self, chances=_normalize(np.where(kept, 0.0, self.chances), self.name))
+        rest = np.where(kept, 0.0, self.chances)
+        return replace(self, chances=_normalize(rest, self.name), drawn=self.drawn * float(rest.sum()))
 
 
 def uniform_prior(size: int) -> Prior:

@@ -16,6 +16,8 @@ _SURELY = 1.645**2  # by how far a normal variable exceeds 0 with that confidenc
 _FEW = 64  # up to which every number is tried, since success does not grow steadily there
 
 _DEVIATION = math.sqrt(CONFIDENCE * (1.0 - CONFIDENCE))  # of one trial
+_SLOPE_TRIALS = 4000  # to find the slope by, at least
+_LEAST_SLOPE = 0.0848  # density of the normal distribution at 1.645, times half of that
 _SETTLING = 30  # times as many trials, where a few leave a small number open
 
 
@@ -106,9 +108,10 @@ class _Search:
         wins = sum(self.win(draws, self.trials) for _ in range(_SETTLING))
         return wins / (_SETTLING * self.trials) >= CONFIDENCE
 
-    def _estimate_error(self, draws: int, trials: int) -> float | None:
+    def _estimate_error(self, draws: int, trials: int) -> float:
         """How far off the number may be because its success is: by the slope of success about it."""
-        step = max(1, round(0.15 * draws))
+        step, count = max(1, round(0.25 * draws)), max(4 * self.trials, _SLOPE_TRIALS)
         below, above = max(1, draws - step), draws + step
-        slope = (self._share(above) - self._share(below)) / (above - below)
-        return _DEVIATION / math.sqrt(trials) / slope if slope > 0.0 else None
+        slope = (self.win(above, count) - self.win(below, count)) / count / (above - below)
+        least = _LEAST_SLOPE / draws  # that of a single rival; of several, it is steeper
+        return _DEVIATION / math.sqrt(trials) / max(slope, least)

@@ -45,7 +45,9 @@ def attack_command() -> None:
     help="Also this many words of the vocabulary, chosen at random, as quantiles.  [default: 100 without WORD]",
 )
 @click.option(
-    "--trials", type=click.IntRange(100, 1_000_000), help="Simulated attacks for each number.  [default: 20000, 1000]"
+    "--trials",
+    type=click.IntRange(100, 1_000_000),
+    help="Simulated attacks for each number.  [default: 20000; of a sample, 1000]",
 )
 @click.option("--seed", default=0, show_default=True, type=SEED, help="Of the simulation.")
 @calibration_option
@@ -194,10 +196,8 @@ def bayes_command(
     info = arena.mapping.info
     click.echo(f"{info.name}, K = {info.k}: probability that the best single guess is right\n")
     for known, found in zip(priors, results, strict=True):
-        covered = (
-            "" if known is priors[0] else f", {known.words:,} words, {known.covered:.1%} of them in the vocabulary"
-        )
-        click.echo(f"prior: {known.name}{covered}{', without stopwords' if plus else ''}")
+        counted = "" if known is priors[0] else f", {known.words:,} words, of which {known.drawn:.1%} are drawn"
+        click.echo(f"prior: {known.name}{counted}{', stopwords being kept' if plus else ''}")
         _print_success(found, eps)
         click.echo()
 
@@ -252,7 +252,8 @@ def mask_command(
     """How often a language model guesses a word of the original from the sanitized words around it.
 
     This is the paper's mask token inference attack: texts are sanitized, each word in turn is masked, and the model
-    guesses. r_mask is the share of words guessed right, 1 - r_mask the privacy that remains. Any masked language model
+    guesses. r_mask is the share of words guessed right, 1 - r_mask the privacy that remains; the last column leaves out
+    words that were not drawn, such as kept stopwords. Any masked language model
     of Hugging Face will do (pip install 'custext-sql[evaluation]'); ngram needs none, and learns from public texts.
 
     \b

@@ -40,7 +40,7 @@ def choose_command(
     The attack is that of `attack bayes`: exact, from the tables, by somebody who knows how frequent words are in your
     texts (or in --prior). The group of a word is public and tells something at any eps: if that alone is above the
     bound, larger groups are needed, and the command ends with 1. Of several mappings that will do, the one is chosen
-    whose replacements are closest to the words, unless it covers fewer words. What is printed, and kept in the table
+    whose replacements are closest to the words, unless it draws fewer words. What is printed, and kept in the table
     measurements, comes from your texts and is not protected.
 
     \b
@@ -75,7 +75,7 @@ def choose_command(
 
 
 def _print_choice(db: str | None, choice: "Choice", data: str | None, column: str | None) -> None:
-    words = ", without stopwords" if choice.plus else ""
+    words = ", of which stopwords are kept" if choice.plus else ""
     click.echo(f"prior: {choice.prior}, counted from {choice.prior_words:,} words{words}")
     click.echo(
         f"bound: the best single guess is right with {choice.bound:g} at most; calibration {choice.calibration}\n"
@@ -88,12 +88,15 @@ def _print_choice(db: str | None, choice: "Choice", data: str | None, column: st
             "none" if candidate.eps is None else f"{candidate.eps:g}",
             "" if candidate.success is None else f"{candidate.success:.4f}",
             "" if candidate.distance is None else f"{candidate.distance:.3f}",
-            f"{candidate.covered:.1%}",
+            f"{candidate.drawn:.1%}",
         ]
         for candidate in choice.candidates
     ]
-    print_table(["  mapping", "K", "floor", "eps", "attack", "distance", "covered"], rows, right=range(1, 7))
-    click.echo("distance: of a word from its replacement, as a share of that of any two; covered: words that are drawn")
+    print_table(["  mapping", "K", "floor", "eps", "attack", "distance", "drawn"], rows, right=range(1, 7))
+    click.echo("distance: of a word from its replacement, as a share of that of any two words")
+    click.echo(
+        "drawn: the share of words that are drawn; the bound is on these, the others are kept, changed or masked"
+    )
     shown = choice.chosen or min(choice.candidates, key=lambda candidate: candidate.floor)
     click.echo(f"\nThe curve of {shown.mapping}:")
     _print_curve(shown, choice.bound)

@@ -108,7 +108,7 @@ def utility_command(db: str | None, /, mechanisms: str, eps: list[float], as_jso
     if as_json:
         print_json([_as_object(one) for one in measured])
         return
-    click.echo(_describe(experiment) + "\n")
+    click.echo(_describe(experiment, arenas) + "\n")
     _print_utility(measured, eps)
 
 
@@ -175,7 +175,7 @@ def tradeoff_command(
     if as_json:
         print_json(points)
         return
-    click.echo(_describe(experiment) + f"; attack: {points[0].attack}\n")
+    click.echo(_describe(experiment, arenas) + f"; attack: {points[0].attack}\n")
     _print_tradeoff(points)
 
 
@@ -223,12 +223,16 @@ def _split(mechanisms: str) -> list[str]:
     return [name.strip().lower() for name in mechanisms.split(",") if name.strip()]
 
 
-def _describe(experiment: "Experiment") -> str:
+def _describe(experiment: "Experiment", arenas: "Sequence[Arena]") -> str:
     from custext_sql.evaluation.models import TASKS
+    from custext_sql.policy import POLICIES
 
+    first = arenas[0]
+    policy = next((name for name, policy in POLICIES.items() if policy == first.policy), "of its own")
     return (
         f"{TASKS[experiment.task]}, {experiment.model}; {len(experiment.train.texts):,} rows to learn from, "
-        f"{len(experiment.test.texts):,} to be tested on"
+        f"{len(experiment.test.texts):,} to be tested on\n"
+        f"{', '.join(arena.mapping.info.name for arena in arenas)}; calibration {first.calibration}, policy {policy}"
     )
 
 

@@ -55,7 +55,9 @@ def read_labelled(path: str, text_columns: Sequence[str], label_column: str) -> 
         rows, left_out = _read_by_duckdb(path, wanted), 0
     if not rows:
         raise SourceError(f"{path}: there are no rows")
-    return LabelledTexts(Path(path).name, [row[:-1] for row in rows], [row[-1] for row in rows], left_out)
+    return LabelledTexts(
+        "/".join(Path(path).parts[-2:]), [row[:-1] for row in rows], [row[-1] for row in rows], left_out
+    )
 
 
 def stream_texts(path: str, column: str | None, rows: int | None = None) -> Iterator[TextColumn]:

@@ -16,6 +16,7 @@ from custext_sql.tokens import find_tokens
 from custext_sql.vocabulary import SAMPLED, Vocabulary
 
 TASKS = {"classification": "accuracy", "similarity": "pearson"}  # and what each is measured by
+_MANY = 10  # classes: more decimal numbers than these are degrees
 BUILT_IN = ("tfidf", "embedding")
 
 Rows = Sequence[tuple[str, ...]]
@@ -40,10 +41,20 @@ def number_labels(task: str, train: LabelledTexts, test: LabelledTexts) -> tuple
     classes = sorted(set(train.labels))
     if len(classes) < 2:
         raise SourceError(f"{train.name}: expected at least two classes to tell apart, found {len(classes)}")
+    if len(classes) > _MANY and all(_is_decimal(label) for label in classes):
+        raise SourceError(
+            f"{train.name}: its labels are {len(classes)} different decimal numbers; for degrees of similarity use: "
+            "--task similarity"
+        )
     if unseen := set(test.labels) - set(classes):
         raise SourceError(f"{test.name}: {len(unseen)} of its labels do not occur in {train.name}")
     number = {label: index for index, label in enumerate(classes)}
     return np.array([number[label] for label in train.labels]), np.array([number[label] for label in test.labels])
+
+
+def _is_decimal(label: str) -> bool:
+    whole, point, part = label.partition(".")
+    return bool(point) and whole.isdecimal() and part.isdecimal()
 
 
 def score_predictions(trial: Trial, predictions: Labels) -> float:

@@ -1,19 +1,24 @@
 """Privacy against utility, over eps and mappings: the paper's Figures 3 and 4."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from statistics import fmean, stdev
 
+import numpy as np
+
 from custext_sql.attacks.mask_measuring import MaskAttack, measure_masks
 from custext_sql.attacks.measuring import attack_all_words
-from custext_sql.attacks.priors import count_words
 from custext_sql.baselines.contenders import CUSTEXT_PLUS, ORIGINAL
 from custext_sql.database import Database
+from custext_sql.encoded_text import EncodedText
 from custext_sql.errors import SettingError
 from custext_sql.evaluation.utility import Cell, Experiment, measure_utility
-from custext_sql.measurements import Measurement, ShareDone
-from custext_sql.text_columns import open_column
+from custext_sql.measurements import Measurement, ShareDone, write_settings
+from custext_sql.similarity import Floats
+from custext_sql.text_columns import TextColumn, open_column
+from custext_sql.tokens import find_tokens
+from custext_sql.vocabulary import ENDING, KINDS, NUMBER, SAMPLED, STOPWORD, UNKNOWN
 
 _Place = tuple[str, str | None, str | None, int | None, float | None]  # mechanism, embedding, mapping, K, eps
 
@@ -63,7 +68,7 @@ def measure_tradeoff(
     """Utility as `measure_utility` finds it, and the success of an attack on the test texts.
 
     attack: mask token inference; None: the best one-shot guess from the tables, exactly, by an attacker who knows how
-    frequent words are in these texts. That one is for CusText's own mechanisms; words that are kept count as guessed.
+    frequent words are in these texts. That one is for CusText's own mechanisms; words in clear count as guessed.
     """
     if any(cell.mechanism == ORIGINAL for cell in cells):
         raise SettingError("original is no mechanism to attack: its words are there to be read; leave it out")
@@ -112,19 +117,34 @@ def _guess_once(
     figures: dict[_Place, Figure] = {}
     for number, cell in enumerate(cells):
         if _place(cell) not in figures and cell.epsilon is not None:
-            arena = cell.arena
+            about = replace(
+                cell.describe("bayes", "success_of_all"),
+                dataset=experiment.test.name,
+                digest=experiment.tested,
+                settings=write_settings(**cell.handling),
+            )
+            drawn, in_clear = _share_out(column, cell)
+            mapping, calibration = cell.arena.mapping, cell.arena.calibration
             found = attack_all_words(
-                database,
-                arena.mapping,
-                count_words([column], arena.vocabulary, experiment.test.name),
-                cell.epsilon,
-                kept=arena.is_stopword if cell.mechanism == CUSTEXT_PLUS else None,
-                calibration=arena.calibration,
+                database, mapping, drawn, in_clear, cell.epsilon, about=about, calibration=calibration
             )
             figures[_place(cell)] = summarize([found])
         if progress is not None:
             progress((number + 1) / len(cells))
     return figures
+
+
+def _share_out(column: TextColumn, cell: Cell) -> tuple[Floats, float]:
+    """Of all words of some texts, the share of each that is drawn, and the share of those that stand in clear."""
+    vocabulary, policy = cell.arena.vocabulary, cell.arena.policy
+    plus = cell.mechanism == CUSTEXT_PLUS
+    tokens = find_tokens(EncodedText(column.text), column.offsets, vocabulary, plus=plus)
+    counts = np.bincount(tokens.kinds, minlength=KINDS)
+    drawn = np.bincount(tokens.words[tokens.at(SAMPLED)], minlength=vocabulary.size)
+    in_clear = int(counts[STOPWORD] + counts[ENDING])
+    in_clear += int(counts[UNKNOWN]) if policy.unknown == "keep" else 0
+    in_clear += int(counts[NUMBER]) if policy.numbers == "keep" else 0
+    return drawn / max(len(tokens.kinds), 1), in_clear / max(len(tokens.kinds), 1)
 
 
 def _halve(progress: ShareDone | None) -> tuple[ShareDone | None, ShareDone | None]:

@@ -7,7 +7,7 @@ from custext_sql.attacks.measuring import BayesResult, QueryResult
 from custext_sql.mechanism import CALIBRATIONS
 from custext_sql.report.charts import Mark, Point, Series, draw_chart
 from custext_sql.report.contents import Number, Quantile, Report
-from custext_sql.report.elements import trace, trace_draws, write_eps, write_table
+from custext_sql.report.elements import shorten, trace, trace_draws, write_eps, write_table
 
 
 def find_at_eps(report: Report, calibration: str, prior: str) -> BayesResult:
@@ -36,7 +36,7 @@ def write_bayes(report: Report) -> str:
 def _draw_bayes(report: Report) -> str:
     series = [
         Series(
-            f"{prior}, {calibration}",
+            f"{shorten(prior)}, {calibration}",
             [
                 Point(result.eps, result.success, source=result.measurement_ids[0])
                 for result in report.bayes
@@ -48,7 +48,7 @@ def _draw_bayes(report: Report) -> str:
         for calibration in CALIBRATIONS
     ]
     floors = {result.prior: result.floor for result in report.bayes}
-    marks = [Mark(floor, f"floor, {prior}", axis="y") for prior, floor in floors.items()]
+    marks = [Mark(floor, f"floor, {shorten(prior)}", axis="y") for prior, floor in floors.items()]
     return draw_chart(
         series,
         title="Success of the best single guess",

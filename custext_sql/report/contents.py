@@ -147,7 +147,8 @@ def collect(
         bayes += attack_tables(
             database, mapping, priors, grid, calibration=calibration, plus=chosen.plus, progress=told
         )
-    words = chosen.words or tuple(word for word in WORDS if word in mapping.index)
+    kept = arena.stopwords if chosen.plus else frozenset()
+    words = chosen.words or tuple(word for word in WORDS if word in mapping.index and word not in kept)
     some = sorted({*_QUERY_EPSILONS, epsilon})
     queries = attack_words(
         database, mapping, words, some, calibration=chosen.calibration, trials=TRIALS, progress=next(tell)

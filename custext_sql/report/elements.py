@@ -56,3 +56,9 @@ def write_table(
 def write_eps(epsilon: float) -> str:
     """The head of a column."""
     return f"eps = {epsilon:g}"
+
+
+def shorten(name: str, length: int = 28) -> str:
+    """A name that fits into a chart."""
+    half = (length - 1) // 2
+    return name if len(name) <= length else f"{name[:half]}…{name[-half:]}"

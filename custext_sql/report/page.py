@@ -16,6 +16,7 @@ _STYLE = """
 h2 { font-size: 1.125rem; margin: 2.25rem 0 .25rem; padding-top: 1rem; border-top: 1px solid var(--line); }
 h3 { font-size: .9375rem; margin: 1.25rem 0 .375rem; }
 p { margin: .25rem 0 .75rem; max-width: 46rem; }
+p, h3, .cards { overflow-wrap: anywhere; }
 code { font: .8125rem/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; background: #f3f5f8;
   padding: .1rem .3rem; border-radius: .25rem; overflow-wrap: anywhere; }
 .cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(12rem, 1fr)); gap: .75rem; margin: 1rem 0 0;
@@ -29,6 +30,7 @@ th, td { text-align: right; padding: .3rem .75rem; border-bottom: 1px solid var(
 th { font-weight: 600; color: var(--soft); }
 .words { text-align: left; }
 th:first-child, td:first-child { padding-left: 0; }
+td:first-child { white-space: normal; overflow-wrap: anywhere; min-width: 7rem; max-width: 20rem; }
 .chosen { background: #eef4fb; }
 small { color: var(--soft); font-size: .8em; }
 .bar { display: flex; height: 1.5rem; border-radius: .375rem; overflow: hidden; margin: .5rem 0; max-width: 46rem; }
@@ -40,8 +42,7 @@ small { color: var(--soft); font-size: .8em; }
 .charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 27rem), 1fr)); gap: 1.25rem; }
 footer { color: var(--soft); font-size: .8125rem; margin-top: 2.5rem; border-top: 1px solid var(--line);
   padding-top: 1rem; overflow-wrap: anywhere; }
-@media (max-width: 32rem) { th, td { padding: .3rem .4rem; }
-  td:first-child { white-space: normal; min-width: 5.5rem; } }
+@media (max-width: 32rem) { th, td { padding: .3rem .4rem; } td:first-child { min-width: 5.5rem; } }
 @media print { h2, h3 { break-after: avoid; } tr, figure { break-inside: avoid; } .scroll { overflow: visible; }
   table { font-size: .6875rem; } th, td { padding: .15rem .4rem; } figure.chart { max-width: 26rem; }
   .charts { grid-template-columns: 1fr 1fr; }
@@ -88,7 +89,7 @@ def _write_cards(report: Report) -> str:
     cards = [
         _card(
             trace(f"{found.success:.1%}", found.measurement_ids[0]),
-            f"chance that the best single guess is right; knowing the group alone gives "
+            f"chance that the best single guess at a drawn word is right; knowing the group alone gives "
             f"{trace(f'{found.floor:.1%}', found.measurement_ids[1])} (prior: {escape(report.priors[-1])})",
         ),
         _card(

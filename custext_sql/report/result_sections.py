@@ -5,7 +5,7 @@ from html import escape
 
 from custext_sql.evaluation.tradeoff import TradeOff
 from custext_sql.report.charts import Point, Series, draw_chart
-from custext_sql.report.elements import trace_figure, write_eps, write_table
+from custext_sql.report.elements import shorten, trace_figure, write_eps, write_table
 from custext_sql.report.results import TradeOffCurves, UtilityRow, UtilityTable
 
 _NOTHING = (
@@ -17,15 +17,16 @@ def write_utility(tables: Sequence[UtilityTable], chosen: float) -> Iterator[str
     """The paper's Table 1, for each of the experiments."""
     yield (
         "<h2>What the text is still good for</h2><p>Training and test data were sanitized by each mechanism, and a "
-        "model was trained and tested on them: the mean over seeds ± their standard deviation.</p>"
+        "model was trained and tested on them: the mean over seeds ± their standard deviation. Calibration and policy "
+        "are the paper's unless a row says otherwise.</p>"
     )
     if not tables:
         yield _NOTHING.format(command="utility")
     for table in tables:
         epsilons: list[float | None] = [*table.epsilons] or [None]
-        yield f"<h3>{escape(table.metric.capitalize())}, {escape(table.model)}: {escape(table.dataset)}</h3>"
+        yield f"<h3>{escape(table.dataset)}: {escape(table.metric)} ({escape(table.model)})</h3>"
         yield write_table(
-            ["mechanism", "K", *("" if epsilon is None else write_eps(epsilon) for epsilon in epsilons)],
+            ["mechanism", "K", *("any eps" if epsilon is None else write_eps(epsilon) for epsilon in epsilons)],
             [[*_name(row), *(_show(row, epsilon) for epsilon in epsilons)] for row in table.rows],
             chosen=[2 + epsilons.index(chosen)] if chosen in epsilons else [],
         )
@@ -53,7 +54,8 @@ def write_tradeoffs(curves: Sequence[TradeOffCurves]) -> Iterator[str]:
         return
     yield f'<div class="charts">{"".join(map(_draw_tradeoff, curves))}</div>'
     for one in curves:
-        yield f"<h3>{escape(one.attack)}: {escape(one.dataset)}</h3>"
+        about = f"{one.dataset}: {one.metric} ({one.model}), attack: {one.attack}"
+        yield f"<h3>{escape(about)}</h3>"
         yield write_table(
             ["mechanism", "K", "eps", escape(one.metric), "success of the attack"],
             [
@@ -69,10 +71,15 @@ def write_tradeoffs(curves: Sequence[TradeOffCurves]) -> Iterator[str]:
         )
 
 
+def _shorten(dataset: str) -> str:
+    """What was tested on."""
+    return shorten(dataset.rpartition("; ")[2])
+
+
 def _draw_tradeoff(curves: TradeOffCurves) -> str:
     return draw_chart(
         [Series(name, points) for name, points in _split(curves.points).items()],
-        title=f"{curves.metric.capitalize()} ({curves.model}), attack: {curves.attack}",
+        title=f"{_shorten(curves.dataset)}: {curves.metric} ({curves.model}), attack: {curves.attack}",
         x_label="1 - success of the attack",
         y_label=curves.metric,
     )

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from custext_sql.baselines.contenders import CUSTEXT_PLUS, NAMES
+from custext_sql.baselines.contenders import NAMES
 from custext_sql.evaluation.tradeoff import Figure, TradeOff, summarize
 from custext_sql.measurements import Measurement
 
@@ -78,8 +78,6 @@ def find_tradeoffs(measurements: Sequence[Measurement]) -> Iterator[TradeOffCurv
         for one in found:
             by_place.setdefault(_place(one), []).append(one)
         for (attack, attacked), successes in attacks.items():
-            if attacked not in (tested, str(found[0].subject.dataset).rpartition("; ")[2]):
-                continue
             points = [
                 TradeOff(
                     mechanism=str(some[0].subject.mechanism),
@@ -93,7 +91,7 @@ def find_tradeoffs(measurements: Sequence[Measurement]) -> Iterator[TradeOffCurv
                     success=summarize(successes[place]),
                 )
                 for place, some in by_place.items()
-                if place in successes
+                if attacked == tested and place in successes
             ]
             if points:
                 points.sort(key=lambda point: (_order(point.mechanism), point.k or 0, point.eps or 0.0))
@@ -120,24 +118,31 @@ _OPTIONS = ("length", "epochs", "batch_size", "learning_rate")
 def _group_attacks(
     measurements: Iterable[Measurement],
 ) -> dict[tuple[str, str], dict[tuple[Any, ...], list[Measurement]]]:
-    """By attack, and by the texts that were attacked (or, for bayes, what they are called)."""
+    """By attack, and by the texts that were attacked."""
+    learned: dict[str, set[str]] = {}  # what guessers of a name learned from, where it is not always the same
+    for one in measurements:
+        if one.subject.kind == "mask":
+            learned.setdefault(_settings(one)["attacker"], set()).add(str(_settings(one)["learned"]))
     groups: dict[tuple[str, str], dict[tuple[Any, ...], list[Measurement]]] = {}
     for one in measurements:
         about, settings = one.subject, _settings(one)
         if about.kind == "mask" and about.metric == "r_mask":
-            key, place = (f"mask ({settings['attacker']})", str(about.digest)), _place(one)
+            name = settings["attacker"]
+            which = f", {str(settings['learned'])[:6]}" if len(learned[name]) > 1 else ""
+            attack = f"mask ({name}{which})"
         elif about.kind == "bayes" and about.metric == "success_of_all":
-            mechanism = CUSTEXT_PLUS if settings["plus"] else "custext"
-            key, place = ("bayes", str(about.dataset)), (mechanism, *_place(one)[1:])
+            attack = "bayes"
         else:
             continue
-        groups.setdefault(key, {}).setdefault(place, []).append(one)
+        groups.setdefault((attack, str(about.digest)), {}).setdefault(_place(one), []).append(one)
     return groups
 
 
 def _place(measurement: Measurement) -> tuple[Any, ...]:
-    about = measurement.subject
-    return about.mechanism, about.fingerprint, about.eps, about.calibration, _remark(measurement)
+    """What the cells of all seeds have in common."""
+    about, settings = measurement.subject, _settings(measurement)
+    handling = tuple(settings.get(name) for name in (*_USUAL, "stopwords"))
+    return about.mechanism, about.fingerprint, about.eps, about.calibration, handling
 
 
 def _remark(measurement: Measurement) -> str:
