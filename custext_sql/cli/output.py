@@ -17,6 +17,8 @@ import click
 if TYPE_CHECKING:
     from custext_sql.receipt import Receipt
 
+WIDE = 1000  # for tables of numbers, which are better read in one line
+_WIDTH = 120
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # what a terminal would obey
 
@@ -36,8 +38,10 @@ def to_json(value: Any) -> str:
     return json.dumps(value, default=default, ensure_ascii=False, indent=2)
 
 
-def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()) -> None:
-    """A plain table that fits the terminal; `right` are the columns of numbers."""
+def print_table(
+    columns: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[int] = (), width: int = _WIDTH
+) -> None:
+    """A plain table that fits the terminal; `right` are the columns of numbers. width: where there is no terminal."""
     from rich.console import Console
     from rich.table import Table
 
@@ -46,7 +50,7 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, right:
         table.add_column(column, justify="right" if index in right else "left", overflow="fold")
     for row in rows:
         table.add_row(*map(show_control, row))
-    Console(highlight=False, markup=False, emoji=False, width=None if sys.stdout.isatty() else 120).print(table)
+    Console(highlight=False, markup=False, emoji=False, width=None if sys.stdout.isatty() else width).print(table)
 
 
 def show_control(text: str) -> str:

@@ -1,0 +1,115 @@
+"""custext attack mask"""
+
+from pathlib import Path
+
+import click
+
+from custext_sql.cli.options import (
+    SEED,
+    calibration_option,
+    epsilons_option,
+    json_option,
+    mapping_option,
+    plus_option,
+    policy_option,
+)
+from custext_sql.cli.output import print_json, print_table, progress_bar
+
+
+@click.command("mask", short_help="How often a language model guesses words from the rest.")
+@click.option(
+    "--model",
+    required=True,
+    metavar="NAME",
+    help="A masked language model: a folder, a name at Hugging Face, or ngram.",
+)
+@click.option("--data", required=True, metavar="FILE", help="Texts to sanitize and to attack.")
+@click.option("--column", metavar="NAME", help="Its column; not for lines of text.")
+@click.option("--public", metavar="FILE", help="Texts that the ngram attacker learns from.")
+@click.option("--public-column", metavar="NAME", help="Its column.  [default: that of --column]")
+@click.option("--rows", default=200, show_default=True, type=click.IntRange(1), help="Texts attacked, from the top.")
+@epsilons_option("1,2,3")
+@plus_option
+@policy_option
+@calibration_option
+@mapping_option
+@click.option("--seed", default=0, show_default=True, type=SEED, help="Of the draws.")
+@click.option("--batch-size", default=32, show_default=True, type=click.IntRange(1), help="Texts a step of the model.")
+@json_option
+@click.pass_obj
+def mask_command(
+    db: str | None,
+    model: str,
+    data: str,
+    column: str | None,
+    public: str | None,
+    public_column: str | None,
+    rows: int,
+    eps: list[float],
+    plus: bool,
+    policy: str | None,
+    calibration: str | None,
+    mapping: str | None,
+    seed: int,
+    batch_size: int,
+    as_json: bool,
+) -> None:
+    """How often a language model guesses a word of the original from the sanitized words around it.
+
+    This is the paper's mask token inference attack: texts are sanitized, each word in turn is masked, and the model
+    guesses. r_mask is the share of words guessed right, 1 - r_mask the privacy that remains; the last column leaves out
+    words that were not drawn, such as kept stopwords. Any masked language model
+    of Hugging Face will do (pip install 'custext-sql[evaluation]'); ngram needs none, and learns from public texts.
+
+    \b
+    Example:
+      custext attack mask --model bert-base-uncased --data reviews.csv --column body
+      custext attack mask --model ngram --public news.txt --data reviews.csv --column body
+    """
+    from custext_sql.attacks.mask_measuring import measure_masks, open_attack
+    from custext_sql.baselines.contenders import CUSTEXT, CUSTEXT_PLUS, Arena
+    from custext_sql.evaluation.datasets import read_texts
+    from custext_sql.evaluation.utility import Cell
+
+    arena = Arena(db, mapping=mapping, policy=policy or "paper", calibration=calibration or "paper")
+    texts = [text for text in read_texts(data, column, rows) if text]
+    learned = None if public is None else read_texts(public, public_column or _if_columns(public, column))
+    attack = open_attack(model, public=learned, batch_size=batch_size)
+    cells = [Cell(arena, CUSTEXT_PLUS if plus else CUSTEXT, epsilon, seed) for epsilon in eps]
+    with progress_bar("attacking") as progress:
+        measured = measure_masks(db, cells, texts, attack, dataset=Path(data).name, progress=progress)
+    results = [
+        {
+            "eps": found.subject.eps,
+            "r_mask": found.value,
+            "standard_error": found.standard_error,
+            "privacy": 1.0 - (found.value or 0.0),
+            "r_mask_sampled": sampled.value,
+            "mechanism": found.subject.mechanism,
+            "mapping": found.subject.mapping,
+            "model": attack.name,
+            "rows": len(texts),
+            "measurement_ids": [found.measurement_id, sampled.measurement_id],
+        }
+        for found, sampled in measured
+    ]
+    if as_json:
+        print_json(results)
+        return
+    click.echo(f"{arena.mapping.info.name}, {cells[0].mechanism}, {len(texts):,} texts, guessed by {attack.name}\n")
+    table = [
+        [
+            f"{result['eps']:g}",
+            f"{result['r_mask']:.4f} ± {result['standard_error']:.4f}",
+            f"{result['privacy']:.4f}",
+            "" if result["r_mask_sampled"] is None else f"{result['r_mask_sampled']:.4f}",
+        ]
+        for result in results
+    ]
+    print_table(["eps", "r_mask", "1 - r_mask", "r_mask of drawn words"], table, right=range(4))
+
+
+def _if_columns(path: str, column: str | None) -> str | None:
+    from custext_sql.files import tell_format
+
+    return None if tell_format(path) == "text" else column
