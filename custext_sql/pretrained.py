@@ -1,7 +1,7 @@
 """Models of Hugging Face: loads them with their tokenizers, and says plainly what is missing."""
 
-import importlib
 import hashlib
+import importlib
 import os
 import warnings
 from collections.abc import Iterator, Sequence
@@ -100,7 +100,7 @@ def load_pretrained(name: str | os.PathLike[str], head: str, *, advice: str, **o
 
 
 def digest_model(name: str | os.PathLike[str]) -> str | None:
-    """sha256 over the files of a model in a folder, so that another under the same name is not taken for it; None of one
+    """sha256 over the files of a model in a folder, so that another in the same place is not taken for it; None of one
     that is known by its name at Hugging Face.
     """
     folder = Path(name)

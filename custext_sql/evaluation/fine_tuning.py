@@ -64,7 +64,8 @@ def fine_tune(
     model: a name or a folder. Texts are tuples of one string or two. task: "classification", where labels and
     predictions are whole numbers from 0, or "similarity", where they are floats. The same seed gives the same
     predictions on the same machine. length: tokens of a text, or of both of a pair together. The defaults are the
-    paper's (128 tokens, if the model takes as many). progress: called with the share of steps done. SettingError if something does not fit.
+    paper's: 128 tokens, or as many as the model takes. progress: called with the share of steps done. SettingError if
+    something does not fit.
     """
     labels = _check_labels(train_labels, task)
     _check_texts(train_texts, test_texts, labels)
