@@ -81,6 +81,15 @@ def test_bayes_prints_both_calibrations_beside_the_floor(few_db: Path, texts: st
     assert all(one["floor"] <= one["success"] <= 1.0 for one in found)
 
 
+def test_the_same_prior_under_another_name_is_shown_under_that_name(few_db: Path, texts: str, tmp_path: Path) -> None:
+    other = tmp_path / "other.txt"
+    other.write_text(Path(texts).read_text())
+    for path in (texts, str(other)):
+        result = run("--db", few_db, "attack", "bayes", "--eps", "2", "--public", path)
+        assert result.exit_code == 0
+        assert f"prior: {Path(path).name}, 400 words" in result.output
+
+
 def test_masks_are_guessed_by_ngrams(few_db: Path, texts: str) -> None:
     masks = ["attack", "mask", "--model", "ngram", "--public", texts, "--data", texts, "--rows", "10"]
     result = run("--db", few_db, *masks, "--eps", "1,50")

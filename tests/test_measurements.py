@@ -44,6 +44,9 @@ def test_what_is_saved_is_read_back(mapped_db: Path) -> None:
         replace(SUBJECT, eps=2.0): (None, None),
     }
     assert read_measurements(mapped_db, kind="query") == []
+    renamed = replace(SUBJECT, mapping="other", dataset="called otherwise")
+    [again] = obtain(mapped_db, [renamed], lambda subject, tell: (9.0, None))
+    assert (again.subject, again.value) == (renamed, 0.5)  # what was found before, under the names of now
     assert list(recall(mapped_db, [SUBJECT, replace(SUBJECT, eps=3.0)])) == [SUBJECT]
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from custext_sql import build_mapping
 from custext_sql.baselines.contenders import Arena
+from custext_sql.database import writing
 from custext_sql.errors import CusTextError
 from custext_sql.evaluation.datasets import read_sentence_polarity
 from custext_sql.evaluation.models import Rows
@@ -68,6 +69,16 @@ def test_a_cell_is_measured_anew_when_what_it_depends_on_changes(own_db: Path, e
         describe_cell(experiment, Cell(cell.arena, "custext", 1.0, 1)),
     ]
     assert len({subject.measurement_id for subject in subjects}) == len(subjects)
+
+
+def test_other_stopwords_are_another_experiment_where_they_are_kept(own_db: Path, experiment: Experiment) -> None:
+    before = Arena(own_db)
+    with writing(own_db) as connection:
+        connection.execute("DELETE FROM stopwords WHERE word = 'the'")
+    after = Arena(own_db)
+    for name, same in (("custext+", False), ("custext", True)):
+        ids = {describe_cell(experiment, Cell(arena, name, 1.0, 0)).measurement_id for arena in (before, after)}
+        assert (len(ids) == 1) == same
 
 
 def test_another_model_in_the_same_folder_is_another_experiment(
