@@ -147,7 +147,7 @@ def obtain(
             pass
     try:
         for number, subject in enumerate(missing):
-            tell = _part(progress, number, len(missing))
+            tell = part_of(progress, number, len(missing))
             tell(0.0)
             known[subject] = Measurement(subject, *measure(subject, tell))
             if one_by_one:
@@ -165,6 +165,6 @@ def obtain(
     return [known[subject] for subject in subjects]
 
 
-def _part(progress: ShareDone | None, number: int, count: int) -> ShareDone:
-    """Tells of one part among others."""
+def part_of(progress: ShareDone | None, number: int, count: int) -> ShareDone:
+    """Tells of one part of some work, given who is to be told of the whole, if anybody."""
     return lambda share: None if progress is None else progress((number + share) / count)

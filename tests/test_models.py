@@ -5,12 +5,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from custext_sql.baselines.cells import Rows
 from custext_sql.baselines.contenders import Arena
 from custext_sql.errors import CusTextError
 from custext_sql.evaluation.datasets import LabelledTexts
 from custext_sql.evaluation.models import (
     Labels,
-    Rows,
     Trial,
     check_task,
     number_labels,

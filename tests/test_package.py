@@ -74,6 +74,15 @@ def test_the_core_imports_no_adapter() -> None:
             assert not any(name.startswith("custext_sql.cli") for name in imported(path)), path
 
 
+def test_experiments_build_on_each_other_one_way() -> None:
+    """Baselines know of neither attacks nor evaluation, attacks not of evaluation, and none of the report."""
+    order = ("baselines", "attacks", "evaluation", "report")
+    for place, room in enumerate(order):
+        for path in (PACKAGE / room).glob("*.py"):
+            for later in order[place + 1 :]:
+                assert not any(name.startswith(f"custext_sql.{later}") for name in imported(path)), (path, later)
+
+
 def test_only_tables_and_migrations_use_sqlalchemy() -> None:
     users = {path.name for path in PACKAGE.rglob("*.py") if "sqlalchemy" in roots(path)}
     assert users <= {"tables.py", "migrate.py", "0001_first_tables.py", "0003_releases.py", "0004_measurements.py"}

@@ -8,11 +8,12 @@ import pytest
 from custext_sql import build_mapping, load_embeddings
 from custext_sql.attacks.bayes import measure_success
 from custext_sql.attacks.mask_measuring import MaskAttack, measure_masks, open_attack
+from custext_sql.baselines.cells import list_cells
 from custext_sql.baselines.contenders import Arena
 from custext_sql.certified_table import certify
 from custext_sql.errors import CusTextError
 from custext_sql.evaluation.tradeoff import measure_tradeoff, summarize
-from custext_sql.evaluation.utility import Experiment, list_cells, measure_utility
+from custext_sql.evaluation.utility import Experiment, measure_utility
 from custext_sql.measurements import Measurement, Subject, read_measurements
 
 

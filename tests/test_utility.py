@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from custext_sql import build_mapping
+from custext_sql.baselines.cells import Cell, Rows, list_cells
 from custext_sql.baselines.contenders import Arena
 from custext_sql.database import writing
 from custext_sql.errors import CusTextError
 from custext_sql.evaluation.datasets import read_sentence_polarity
-from custext_sql.evaluation.models import Rows
-from custext_sql.evaluation.utility import Cell, Experiment, describe_cell, list_cells, measure_utility
+from custext_sql.evaluation.utility import Experiment, describe_cell, measure_utility
 from custext_sql.measurements import read_measurements
 from tests.test_models import make_sentences
 

@@ -3,18 +3,15 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from custext_sql.attacks.masking import Attacker, MaskResult, attack_masks
 from custext_sql.attacks.ngrams import learn_ngrams
+from custext_sql.baselines.cells import Cell
 from custext_sql.database import Database
 from custext_sql.errors import SettingError
 from custext_sql.measurements import Measurement, ShareDone, Subject, digest_texts, obtain, write_settings
 from custext_sql.pretrained import digest_model
 from custext_sql.vocabulary import Vocabulary
-
-if TYPE_CHECKING:
-    from custext_sql.evaluation.utility import Cell
 
 NGRAM = "ngram"
 
@@ -50,7 +47,7 @@ def open_attack(model: str, *, public: Sequence[str | None] | None, batch_size: 
 
 def measure_masks(
     database: Database,
-    cells: "Sequence[Cell]",
+    cells: Sequence[Cell],
     texts: Sequence[str],
     attack: MaskAttack,
     *,

@@ -67,9 +67,9 @@ def mask_command(
       custext attack mask --model ngram --public news.txt --data reviews.csv --column body
     """
     from custext_sql.attacks.mask_measuring import measure_masks, open_attack
+    from custext_sql.baselines.cells import Cell
     from custext_sql.baselines.contenders import CUSTEXT, CUSTEXT_PLUS, Arena
     from custext_sql.evaluation.datasets import read_texts
-    from custext_sql.evaluation.utility import Cell
 
     arena = Arena(db, mapping=mapping, policy=policy or "paper", calibration=calibration or "paper")
     texts = [text for text in read_texts(data, column, rows) if text]

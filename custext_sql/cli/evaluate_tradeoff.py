@@ -66,10 +66,10 @@ def tradeoff_command(
       custext evaluate tradeoff --corpus sentence_polarity --mapping glove-k10 --mapping glove-k50 --attack bayes
     """
     from custext_sql.attacks.mask_measuring import open_attack
+    from custext_sql.baselines.cells import list_cells
     from custext_sql.drafts import check_place
     from custext_sql.evaluation.datasets import read_texts
     from custext_sql.evaluation.tradeoff import measure_tradeoff
-    from custext_sql.evaluation.utility import list_cells
 
     if html is not None:
         check_place(Path(html), force=force)

@@ -42,7 +42,8 @@ def utility_command(db: str | None, /, mechanisms: str, eps: list[float], as_jso
       custext evaluate utility --train STS-B/train.tsv --test STS-B/dev.tsv --text sentence1 --text sentence2 \\
           --label score --task similarity
     """
-    from custext_sql.evaluation.utility import list_cells, measure_utility
+    from custext_sql.baselines.cells import list_cells
+    from custext_sql.evaluation.utility import measure_utility
 
     arenas, experiment = open_arenas(db, given), open_experiment(given)
     cells = list_cells(arenas, split_names(mechanisms), eps, given["seeds"])

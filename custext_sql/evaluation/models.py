@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from custext_sql.baselines.cells import Rows
 from custext_sql.encoded_text import EncodedText
 from custext_sql.errors import SettingError, SourceError
 from custext_sql.evaluation.datasets import LabelledTexts
@@ -19,7 +20,6 @@ TASKS = {"classification": "accuracy", "similarity": "pearson"}  # and what each
 _MANY = 10  # classes: more decimal numbers than these are degrees
 BUILT_IN = ("tfidf", "embedding")
 
-Rows = Sequence[tuple[str, ...]]
 Labels = npt.NDArray[Any]
 
 

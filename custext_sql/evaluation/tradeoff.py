@@ -9,12 +9,13 @@ import numpy as np
 
 from custext_sql.attacks.mask_measuring import MaskAttack, measure_masks
 from custext_sql.attacks.measuring import attack_all_words
+from custext_sql.baselines.cells import Cell
 from custext_sql.baselines.contenders import CUSTEXT_PLUS, ORIGINAL
 from custext_sql.database import Database
 from custext_sql.encoded_text import EncodedText
 from custext_sql.errors import SettingError
-from custext_sql.evaluation.utility import Cell, Experiment, measure_utility
-from custext_sql.measurements import Measurement, ShareDone, write_settings
+from custext_sql.evaluation.utility import Experiment, measure_utility
+from custext_sql.measurements import Measurement, ShareDone, part_of, write_settings
 from custext_sql.similarity import Floats
 from custext_sql.text_columns import TextColumn, open_column
 from custext_sql.tokens import find_tokens
@@ -74,7 +75,7 @@ def measure_tradeoff(
         raise SettingError("original is no mechanism to attack: its words are there to be read; leave it out")
     if attack is None and not all(cell.uses_groups for cell in cells):
         raise SettingError("the bayes attack goes by groups, which only custext and custext+ have; use: --attack mask")
-    first, second = _halve(progress)
+    first, second = (part_of(progress, number, 2) for number in range(2))
     utilities = measure_utility(database, experiment, cells, progress=first)
     find = _guess_once if attack is None else partial(_guess_masks, attack)
     successes = find(database, experiment, cells, second)
@@ -100,7 +101,7 @@ def _place(cell: Cell) -> _Place:
 
 
 def _guess_masks(
-    attack: MaskAttack, database: Database, experiment: Experiment, cells: Sequence[Cell], progress: ShareDone | None
+    attack: MaskAttack, database: Database, experiment: Experiment, cells: Sequence[Cell], progress: ShareDone
 ) -> dict[_Place, Figure]:
     texts = [text for row in experiment.test.texts for text in row]
     measured = measure_masks(database, cells, texts, attack, dataset=experiment.test.name, progress=progress)
@@ -111,7 +112,7 @@ def _guess_masks(
 
 
 def _guess_once(
-    database: Database, experiment: Experiment, cells: Sequence[Cell], progress: ShareDone | None
+    database: Database, experiment: Experiment, cells: Sequence[Cell], progress: ShareDone
 ) -> dict[_Place, Figure]:
     column = open_column([text for row in experiment.test.texts for text in row])[0]
     figures: dict[_Place, Figure] = {}
@@ -129,8 +130,7 @@ def _guess_once(
                 database, mapping, drawn, in_clear, cell.epsilon, about=about, calibration=calibration
             )
             figures[_place(cell)] = summarize([found])
-        if progress is not None:
-            progress((number + 1) / len(cells))
+        progress((number + 1) / len(cells))
     return figures
 
 
@@ -145,9 +145,3 @@ def _share_out(column: TextColumn, cell: Cell) -> tuple[Floats, float]:
     in_clear += int(counts[UNKNOWN]) if policy.unknown == "keep" else 0
     in_clear += int(counts[NUMBER]) if policy.numbers == "keep" else 0
     return drawn / max(len(tokens.kinds), 1), in_clear / max(len(tokens.kinds), 1)
-
-
-def _halve(progress: ShareDone | None) -> tuple[ShareDone | None, ShareDone | None]:
-    if progress is None:
-        return None, None
-    return (lambda share: progress(share / 2.0)), (lambda share: progress(0.5 + share / 2.0))

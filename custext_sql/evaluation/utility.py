@@ -8,23 +8,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from custext_sql.baselines.contenders import (
-    CUSTEXT,
-    CUSTEXT_PLUS,
-    METRIC,
-    ORIGINAL,
-    RANDOM,
-    WITHOUT_EPSILON,
-    Arena,
-    check_contender,
-)
+from custext_sql.baselines.cells import Cell
 from custext_sql.database import Database
 from custext_sql.errors import SettingError
 from custext_sql.evaluation.datasets import LabelledTexts
 from custext_sql.evaluation.models import (
     BUILT_IN,
     TASKS,
-    Rows,
     Trial,
     check_task,
     number_labels,
@@ -32,9 +22,7 @@ from custext_sql.evaluation.models import (
     predict_by_vectors,
     score_predictions,
 )
-from custext_sql.key_file import digest_stopwords
 from custext_sql.measurements import Measurement, ShareDone, Subject, digest_texts, obtain, write_settings
-from custext_sql.mechanism import check_epsilon
 from custext_sql.pretrained import digest_model
 
 
@@ -74,75 +62,6 @@ class Experiment:
     @property
     def digest(self) -> str:
         return hashlib.sha256(f"{self.train.digest} {self.test.digest}".encode()).hexdigest()
-
-
-@dataclass(frozen=True)
-class Cell:
-    """One training: which mechanism, on the words of which arena, at which eps, with which seed."""
-
-    arena: Arena
-    mechanism: str
-    epsilon: float | None
-    seed: int
-
-    @property
-    def uses_groups(self) -> bool:
-        return self.mechanism in (CUSTEXT, CUSTEXT_PLUS)
-
-    def sanitize(self, parts: Sequence[Rows]) -> list[Rows]:
-        """All texts of some parts of the data, in one go: some mechanisms prepare much for each distinct word."""
-        contender = self.arena.open(self.mechanism)
-        flat = [text for part in parts for row in part for text in row]
-        new = iter(contender.sanitize(flat, 1.0 if self.epsilon is None else self.epsilon, self.seed))
-        return [[tuple(next(new) for _ in row) for row in part] for part in parts]
-
-    def describe(self, kind: str, metric: str) -> Subject:
-        """What is measured in it. Only CusText's mechanisms depend on groups, the others on vectors alone."""
-        info = self.arena.mapping.info
-        subject = Subject(kind, metric, mechanism=self.mechanism, eps=self.epsilon, seed=self.seed)
-        if self.mechanism == ORIGINAL:
-            return subject
-        subject = replace(subject, embedding=info.embedding)
-        if not self.uses_groups:
-            digest = self.arena.words_digest if self.mechanism == RANDOM else self.arena.space_digest
-            return replace(subject, fingerprint=digest)
-        return replace(
-            subject,
-            mapping=info.name,
-            fingerprint=info.fingerprint,
-            k=info.k,
-            calibration=self.arena.calibration,
-        )
-
-    @property
-    def handling(self) -> dict[str, Any]:
-        """How it treats words, as far as it is not said by `describe`."""
-        if self.mechanism == ORIGINAL:
-            return {}
-        policy = self.arena.policy
-        handling: dict[str, Any] = {"unknown": policy.unknown, "numbers": policy.numbers, "case": policy.case}
-        if self.mechanism in METRIC:
-            handling["converted"] = self.arena.converted
-        if self.mechanism == CUSTEXT_PLUS:
-            handling["stopwords"] = digest_stopwords(self.arena.stopwords)
-        return handling
-
-
-def list_cells(arenas: Sequence[Arena], mechanisms: Sequence[str], epsilons: Sequence[float], seeds: int) -> list[Cell]:
-    """All cells of a table; those that would be the same for several eps or mappings only once."""
-    if not mechanisms:
-        raise SettingError("name at least one mechanism, such as custext")
-    if seeds < 1:
-        raise SettingError(f"seeds must be at least 1; found {seeds}")
-    cells: dict[Subject, Cell] = {}
-    for mechanism in map(check_contender, mechanisms):
-        grid = [None] if mechanism in WITHOUT_EPSILON else list(map(check_epsilon, epsilons))
-        for arena in arenas:
-            for epsilon in grid:
-                for seed in range(1 if mechanism == ORIGINAL else seeds):
-                    cell = Cell(arena, mechanism, epsilon, seed)
-                    cells.setdefault(cell.describe("", ""), cell)
-    return list(cells.values())
 
 
 def measure_utility(

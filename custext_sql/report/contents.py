@@ -24,7 +24,7 @@ from custext_sql.choosing import CURVE
 from custext_sql.database import Database
 from custext_sql.evaluation.datasets import stream_texts
 from custext_sql.mapping import Mapping
-from custext_sql.measurements import Measurement, ShareDone, Subject, obtain, read_measurements, write_settings
+from custext_sql.measurements import Measurement, ShareDone, Subject, obtain, part_of, read_measurements, write_settings
 from custext_sql.mechanism import CALIBRATIONS, check_epsilon
 from custext_sql.receipt import Receipt, Tally
 from custext_sql.report.results import TradeOffCurves, UtilityTable, find_tradeoffs, find_utility
@@ -135,7 +135,7 @@ def collect(
     prior: how frequent words are, beside the uniform one.
     """
     mapping, epsilon = arena.mapping, check_epsilon(chosen.eps)
-    tell = _split(progress, 4)
+    tell = (part_of(progress, number, 4) for number in range(4))
     priors = [uniform_prior(len(mapping.words)), *([] if prior is None else [prior])]
     if chosen.plus:
         priors = [one.without(arena.is_stopword) for one in priors]
@@ -181,14 +181,6 @@ def collect(
         tradeoffs=tuple(find_tradeoffs(known)),
         let_through=None if chosen.data is None else _count_let_through(database, arena, chosen, *chosen.data),
     )
-
-
-def _split(progress: ShareDone | None, parts: int) -> Iterator[ShareDone | None]:
-    for part in range(parts):
-        if progress is None:
-            yield None
-        else:
-            yield lambda share, part=part: progress((part + share) / parts)  # type: ignore[misc]
 
 
 def _certify(database: Database, mapping: Mapping, epsilon: float) -> Iterator[CertificateRow]:
