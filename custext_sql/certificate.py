@@ -1,12 +1,13 @@
 """The verifier: whether integer weights keep their promise. Integers only, and no code of the module that makes them.
 
-Each input word of a group has a row of weights, one for each output word, that sum to exactly 2**64; a draw picks an
-output with probability weight / 2**64. The promise is that for any two inputs x, x' of a group and any output y
+Each input word of a group has a row of weights, one for each output word, that are at least 1 and sum to exactly
+2**64; a draw picks an output with probability weight / 2**64. The promise is that for any two inputs x, x' of a group
+and any output y
 
     weight(x, y) <= exp(epsilon) * weight(x', y)
 
 for the exact value of the double epsilon. It is checked as `largest << 256 <= L * smallest` over each column, where L
-is an integer not above exp(epsilon) * 2**256; so a column is all positive or all zero.
+is an integer not above exp(epsilon) * 2**256.
 """
 
 import math
@@ -20,6 +21,7 @@ BITS = 64  # a row of weights sums to 2**BITS
 _PRECISION = 256
 _GUARD = 128  # bits beyond that, so that rounding down costs nothing that matters
 _CELLS = 1 << 22  # weights examined at a time
+_MOST = (1 << BITS) - 1  # no weight is larger
 
 Weights = npt.NDArray[np.uint64]
 GroupSizes = npt.NDArray[np.int64]
@@ -28,7 +30,7 @@ Epsilons = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Verdict:
-    """For each group whether the promise holds, and its worst log-ratio (infinite where a sum is wrong)."""
+    """For each group whether the promise holds, and its worst log-ratio (infinite where a row is no distribution)."""
 
     holds: npt.NDArray[np.bool_]
     log_ratios: npt.NDArray[np.float64]
@@ -52,8 +54,7 @@ def exp_floor(epsilon: float) -> int:
 
 def verify_weights(sizes: GroupSizes, weights: Weights, epsilons: Epsilons) -> Verdict:
     """Check every group at its epsilon. `weights` holds a square matrix a group, row by row, laid end to end."""
-    if weights.dtype != np.uint64 or len(weights) != int((sizes**2).sum()):
-        raise ValueError("expected one unsigned 64-bit weight for each pair of words of a group")
+    _check_layout(sizes, weights)
     if epsilons.dtype != np.float64 or len(epsilons) != len(sizes):
         raise ValueError("expected one 64-bit epsilon for each group")
     distinct, number_of = np.unique(epsilons, return_inverse=True)
@@ -61,10 +62,10 @@ def verify_weights(sizes: GroupSizes, weights: Weights, epsilons: Epsilons) -> V
     holds = np.zeros(len(sizes), dtype=bool)
     log_ratios = np.full(len(sizes), math.inf)
     for groups, matrices in _matrices_by_size(sizes, weights):
-        sums_hold = _rows_sum_to_one(matrices)
+        rows_hold = _are_distributions(matrices)
         largest, smallest = matrices.max(axis=1).tolist(), matrices.min(axis=1).tolist()
         for place, group in enumerate(groups.tolist()):
-            if sums_hold[place]:
+            if rows_hold[place]:
                 columns = list(zip(largest[place], smallest[place], strict=True))
                 bound = bounds[number_of[group]]
                 holds[group] = all(high << _PRECISION <= bound * low for high, low in columns)
@@ -72,30 +73,57 @@ def verify_weights(sizes: GroupSizes, weights: Weights, epsilons: Epsilons) -> V
     return Verdict(holds, log_ratios)
 
 
-def verify_union(sizes: GroupSizes, tables: Sequence[Weights], epsilon: float) -> Verdict:
-    """Check several tables of the same groups as if they were one: two inputs that draw from unlike tables.
+def verify_union(
+    sizes: GroupSizes, tables: Sequence[Weights], epsilon: float, inputs: npt.NDArray[np.bool_] | None = None
+) -> Verdict:
+    """Check several tables of the same groups as if they were one: two inputs that draw from different tables.
 
-    Each table is one that `verify_weights` accepted, at an epsilon of its own.
+    Each table was made for an epsilon of its own; `epsilon` is the largest. inputs: the words, group after group,
+    that are drawn at all; the promise is then checked among these, and holds trivially in a group that has none.
     """
+    for weights in tables:
+        _check_layout(sizes, weights)
     bound = exp_floor(epsilon)
-    largest = np.maximum.reduce([_column_extremes(sizes, weights, np.max) for weights in tables])
-    smallest = np.minimum.reduce([_column_extremes(sizes, weights, np.min) for weights in tables])
+    drawn = np.ones(int(sizes.sum()), dtype=bool) if inputs is None else inputs
+    rows_hold = np.logical_and.reduce([_find_distributions(sizes, weights) for weights in tables])
+    largest = np.maximum.reduce([_column_extremes(sizes, weights, drawn, np.max, 0) for weights in tables])
+    smallest = np.minimum.reduce([_column_extremes(sizes, weights, drawn, np.min, _MOST) for weights in tables])
     ends = np.cumsum(sizes)
-    holds = np.zeros(len(sizes), dtype=bool)
-    log_ratios = np.full(len(sizes), math.inf)
+    holds = rows_hold.copy()
+    log_ratios = np.where(rows_hold, 0.0, math.inf)
     for group, (start, end) in enumerate(zip((ends - sizes).tolist(), ends.tolist(), strict=True)):
-        columns = list(zip(largest[start:end].tolist(), smallest[start:end].tolist(), strict=True))
-        holds[group] = all(high << _PRECISION <= bound * low for high, low in columns)
-        log_ratios[group] = _log_ratio(columns)
+        if rows_hold[group] and drawn[start:end].any():
+            columns = list(zip(largest[start:end].tolist(), smallest[start:end].tolist(), strict=True))
+            holds[group] = all(high << _PRECISION <= bound * low for high, low in columns)
+            log_ratios[group] = _log_ratio(columns)
     return Verdict(holds, log_ratios)
 
 
-def _column_extremes(sizes: GroupSizes, weights: Weights, extreme: Callable[..., Weights]) -> Weights:
-    """The largest or smallest weight of each column, for all groups end to end."""
+def _check_layout(sizes: GroupSizes, weights: Weights) -> None:
+    if weights.dtype != np.uint64 or len(weights) != int((sizes**2).sum()):
+        raise ValueError("expected one unsigned 64-bit weight for each pair of words of a group")
+
+
+def _find_distributions(sizes: GroupSizes, weights: Weights) -> npt.NDArray[np.bool_]:
+    """Tell of each group whether all its rows are distributions."""
+    found = np.zeros(len(sizes), dtype=bool)
+    for groups, matrices in _matrices_by_size(sizes, weights):
+        found[groups] = _are_distributions(matrices)
+    return found
+
+
+def _column_extremes(
+    sizes: GroupSizes, weights: Weights, drawn: npt.NDArray[np.bool_], extreme: Callable[..., Weights], least: int
+) -> Weights:
+    """Return the largest or smallest weight of each column over the drawn inputs, for all groups end to end.
+
+    least: what stands for the weights of other inputs, being never the extreme.
+    """
     found = np.zeros(int(sizes.sum()), dtype=np.uint64)
     starts = np.cumsum(sizes) - sizes
     for groups, matrices in _matrices_by_size(sizes, weights):
-        found[starts[groups][:, None] + np.arange(matrices.shape[1])] = extreme(matrices, axis=1)
+        places = starts[groups][:, None] + np.arange(matrices.shape[1])
+        found[places] = extreme(np.where(drawn[places][:, :, None], matrices, np.uint64(least)), axis=1)
     return found
 
 
@@ -112,17 +140,19 @@ def _matrices_by_size(sizes: GroupSizes, weights: Weights) -> Iterator[tuple[Gro
             yield groups, weights[places].reshape(len(groups), int(size), int(size))
 
 
-def _rows_sum_to_one(matrices: Weights) -> npt.NDArray[np.bool_]:
-    """Whether all rows of each matrix sum to exactly 2**64; halves are added apart, so that nothing wraps around."""
+def _are_distributions(matrices: Weights) -> npt.NDArray[np.bool_]:
+    """Tell of each matrix whether all weights are at least 1 and all rows sum to exactly 2**64.
+
+    A weight of 0 would also be misread by whoever turns weights into thresholds, since an empty share has no last draw.
+    Halves are added apart, so that nothing wraps around.
+    """
     half = np.uint64(BITS // 2)
     low = (matrices & np.uint64((1 << 32) - 1)).sum(axis=2)
     high = (matrices >> half).sum(axis=2)
     rows_hold = ((low & np.uint64((1 << 32) - 1)) == 0) & (high + (low >> half) == 1 << 32)
-    return np.asarray(rows_hold.all(axis=1))
+    return np.asarray(rows_hold.all(axis=1) & (matrices.min(axis=(1, 2)) > 0))
 
 
 def _log_ratio(columns: list[tuple[int, int]]) -> float:
     """The worst of a group, for reports only: the check itself compares integers."""
-    if any(low == 0 < high for high, low in columns):
-        return math.inf
-    return math.log(max(high / low for high, low in columns if low))
+    return math.log(max(high / low for high, low in columns))

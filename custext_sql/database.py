@@ -1,26 +1,23 @@
 """Finds, opens and creates custext databases. A connection is open only inside `reading` or `writing`."""
 
 import os
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 import duckdb
 import platformdirs
 
 from custext_sql.distribution_macro import write_distribution_macro
-from custext_sql.errors import DatabaseError
+from custext_sql.drafts import draft_of
+from custext_sql.duckdb_files import attach_file, find_reason, open_file, when_free
+from custext_sql.errors import DatabaseError, ForeignFileError, OutputError
 from custext_sql.revisions import REVISIONS
 
 Database = str | os.PathLike[str] | None
 
 _STORAGE = "v1.0.0"  # the oldest file format; DuckDB 1.1.3 to 2.0 were seen to read what 2.0 writes in it
-_READ: dict[str, Any] = {"access_mode": "READ_ONLY"}
-_WRITE: dict[str, Any] = {"memory_limit": "256MB"}  # without a limit, DuckDB holds a whole large transaction in memory
-_LOCK_PATIENCE = 5.0  # seconds to wait while another process has the file open
-_STALE = 3600.0  # seconds after which another process's unfinished new database is taken for abandoned
+_CATALOG = "custext"  # what an attached database is called
 
 
 def default_path() -> Path:
@@ -70,13 +67,13 @@ def reading(database: Database = None) -> Iterator[duckdb.DuckDBPyConnection]:
             raise DatabaseError(f"{path} is empty; fill it with: custext --db {path} load FILE --name NAME")
         yield connection
     except duckdb.Error as error:
-        raise DatabaseError(f"cannot read {path}: {_first_line(error)}") from error
+        raise DatabaseError(f"cannot read {path}: {find_reason(error)}") from error
     finally:
         connection.close()
 
 
 @contextmanager
-def writing(database: Database = None, *, patience: float = _LOCK_PATIENCE) -> Iterator[duckdb.DuckDBPyConnection]:
+def writing(database: Database = None, *, patience: float | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
     """One transaction on a database that is up to date.
 
     It commits at the end and rolls back on an error. A database that was not there is made beside its place and
@@ -94,28 +91,29 @@ def writing(database: Database = None, *, patience: float = _LOCK_PATIENCE) -> I
 @contextmanager
 def new_database(path: Path) -> Iterator[Path]:
     """A draft beside `path`, moved there at the end unless another process was first; on an error nothing stays."""
-    draft = path.with_name(f".{path.name}.{os.getpid()}.draft")
     made: list[Path] = []
     try:
         made = _make_folders(path.parent)
-        _remove_abandoned_drafts(path)
-        _create_empty(draft)
-        yield draft
-        try:
-            os.link(draft, path)  # unlike a rename, this never replaces a database that appeared meanwhile
-        except FileExistsError:
+        with draft_of(path, force=False) as draft:
+            _create_empty(draft.path)
+            yield draft.path
+            if draft.path.with_name(f"{draft.path.name}.wal").exists():
+                raise DatabaseError(f"cannot create {path}: DuckDB left some of it unwritten; run the command again")
+            draft.publish()
+    except (OSError, OutputError, duckdb.Error) as error:
+        if path.exists():
             raise DatabaseError(f"{path} was created by another process meanwhile; run the command again") from None
-        except OSError:  # a file system without links
-            draft.rename(path)
-    except (OSError, duckdb.Error) as error:
-        raise DatabaseError(f"cannot create {path}: {getattr(error, 'strerror', None) or _first_line(error)}") from None
+        raise DatabaseError(f"cannot create {path}: {_tell_reason(error)}") from None
     finally:
-        for leftover in (draft, draft.with_name(draft.name + ".wal")):
-            with suppress(OSError):
-                leftover.unlink(missing_ok=True)
         for folder in made:
             with suppress(OSError):  # it holds the database now
                 folder.rmdir()
+
+
+def _tell_reason(error: Exception) -> str:
+    if isinstance(error, OutputError):
+        return str(error)
+    return getattr(error, "strerror", None) or find_reason(error)
 
 
 def _make_folders(folder: Path) -> list[Path]:
@@ -125,23 +123,16 @@ def _make_folders(folder: Path) -> list[Path]:
     return missing
 
 
-def _remove_abandoned_drafts(path: Path) -> None:
-    for other in path.parent.iterdir():
-        if other.name.startswith(f".{path.name}.") and ".draft" in other.name:
-            with suppress(FileNotFoundError):  # another process may do the same
-                if time.time() - other.stat().st_mtime > _STALE:
-                    other.unlink()
-
-
 def _create_empty(draft: Path) -> None:
-    draft.unlink(missing_ok=True)
     with duckdb.connect() as connection:
-        quoted = str(draft).replace("'", "''")
-        connection.execute(f"ATTACH '{quoted}' AS draft (STORAGE_VERSION '{_STORAGE}')")
+        connection.execute(f"ATTACH {_quote(draft)} AS draft (TYPE duckdb, STORAGE_VERSION '{_STORAGE}')")
 
 
 def upgrade_database(database: Database = None) -> tuple[str, str]:
-    """Bring an older database to this version's revision, in one transaction; returns the revision before and after."""
+    """Bring an older database to this version's revision, whole or not at all; returns the revision before and after.
+
+    The file is written anew: DuckDB leaves what a migration deletes legible in blocks that it has freed.
+    """
     path = locate(database)
     if not path.exists():
         raise DatabaseError(f"There is no database at {path}")
@@ -154,12 +145,38 @@ def upgrade_database(database: Database = None) -> tuple[str, str]:
     if before is None:
         raise DatabaseError(f"{path} is empty; fill it with: custext --db {path} load FILE --name NAME")
     if before != newest:
-        _migrate(path)
+        _rewrite_upgraded(path)
     return before, newest
 
 
+def _rewrite_upgraded(path: Path) -> None:
+    """Copy a database, upgrade the copy, and put a copy of that in its place."""
+    try:
+        with draft_of(path, force=True) as draft, duckdb.connect() as connection:
+            when_free(path, lambda: connection.execute(f"ATTACH {_quote(path)} AS old (TYPE duckdb, READ_ONLY)"))
+            upgraded = draft.path.with_name("upgraded.duckdb")
+            _copy_database(connection, "old", upgraded)
+            _migrate(upgraded)
+            connection.execute(f"ATTACH {_quote(upgraded)} AS upgraded (TYPE duckdb, READ_ONLY)")
+            _copy_database(connection, "upgraded", draft.path)
+            draft.publish()  # while the old file is still locked, so that nobody writes to what is being replaced
+    except (OSError, OutputError, duckdb.Error) as error:
+        raise DatabaseError(f"cannot upgrade {path}: {_tell_reason(error)}; nothing was changed") from None
+
+
+def _copy_database(connection: duckdb.DuckDBPyConnection, name: str, target: Path) -> None:
+    """Copy all that an attached database has to a new file."""
+    connection.execute(f"ATTACH {_quote(target)} AS copied (TYPE duckdb, STORAGE_VERSION '{_STORAGE}')")
+    connection.execute(f"COPY FROM DATABASE {name} TO copied")
+    connection.execute("DETACH copied")
+
+
+def _quote(path: Path) -> str:
+    return "'" + str(path).replace("'", "''") + "'"
+
+
 @contextmanager
-def _transaction(path: Path, patience: float = _LOCK_PATIENCE) -> Iterator[duckdb.DuckDBPyConnection]:
+def _transaction(path: Path, patience: float | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
     connection = _connect(path, read_only=False, patience=patience)
     try:
         if not _is_current(connection, path):
@@ -179,73 +196,40 @@ def _transaction(path: Path, patience: float = _LOCK_PATIENCE) -> Iterator[duckd
             raise KeyboardInterrupt from None
         if not isinstance(error, duckdb.Error):
             raise
-        raise DatabaseError(f"cannot write {path}: {_first_line(error)}; nothing was changed") from error
+        raise DatabaseError(f"cannot write {path}: {find_reason(error)}; nothing was changed") from error
     finally:
         connection.close()
 
 
 def attach(connection: duckdb.DuckDBPyConnection, database: Database = None) -> None:
-    """Make a database readable as `custext` on a connection in memory, and its tables and macro without that prefix."""
+    """Make a database readable as `custext` on a connection in memory, and its tables and macro without that prefix.
+
+    If this process has the file open already, what is there is a copy of its tables as they are now.
+    """
     path = locate(database)
-    quoted = str(path).replace("'", "''")
-    when_free(path, lambda: connection.execute(f"ATTACH '{quoted}' AS custext (READ_ONLY)"))
-    connection.execute("SET search_path = 'memory,custext'")
-    connection.execute(write_distribution_macro("custext.main."))  # it reads these tables, whatever others there are
+    if not attach_file(connection, path, _CATALOG):
+        connection.execute(f"ATTACH ':memory:' AS {_CATALOG}")
+        with reading(path) as source:
+            _copy_tables(source, connection)
+    connection.execute(f"SET search_path = 'memory,{_CATALOG}'")
+    connection.execute(write_distribution_macro(f"{_CATALOG}.main."))  # reads these tables, whatever others there are
 
 
-def _connect(path: Path, *, read_only: bool, patience: float = _LOCK_PATIENCE) -> duckdb.DuckDBPyConnection:
-    _check_file(path)
-    return when_free(path, lambda: _open_instance(path, _READ if read_only else _WRITE), patience)
+def _copy_tables(source: duckdb.DuckDBPyConnection, target: duckdb.DuckDBPyConnection) -> None:
+    names = source.execute(
+        "SELECT table_name FROM duckdb_tables() WHERE database_name = current_database() AND NOT temporary"
+    ).fetchall()
+    for (name,) in names:
+        target.register("custext_copied", source.sql(f"FROM {name}").to_arrow_table())
+        target.execute(f"CREATE TABLE {_CATALOG}.main.{name} AS FROM custext_copied")
+        target.unregister("custext_copied")
 
 
-def when_free(
-    path: Path, open_file: Callable[[], duckdb.DuckDBPyConnection], patience: float = _LOCK_PATIENCE
-) -> duckdb.DuckDBPyConnection:
-    """Open a file, once no other process has it."""
-    deadline = time.monotonic() + patience
-    while True:
-        try:
-            return open_file()
-        except duckdb.Error as error:
-            if "Unique file handle conflict" in str(error):
-                raise DatabaseError(
-                    f"cannot open {path}: this process has it open already; close that connection first"
-                ) from None
-            if "lock" not in str(error).lower():
-                raise DatabaseError(f"cannot open {path}: {_first_line(error)}") from None
-            if time.monotonic() > deadline:
-                raise DatabaseError(f"{path} is in use by another process; try again when it is done") from None
-        time.sleep(0.1)
-
-
-def is_duckdb_file(path: Path) -> bool:
-    """Whether it is one, or empty; asked before DuckDB tries to fetch an extension for what it does not know."""
+def _connect(path: Path, *, read_only: bool, patience: float | None = None) -> duckdb.DuckDBPyConnection:
     try:
-        with path.open("rb") as file:
-            head = file.read(12)
-    except OSError as error:
-        raise DatabaseError(f"cannot open the database {path}: {error.strerror}") from None
-    return not head or head[8:] == b"DUCK"
-
-
-def _check_file(path: Path) -> None:
-    if not is_duckdb_file(path):
-        raise DatabaseError(f"{path} is not a custext database, nor any DuckDB file; name another with --db")
-
-
-def _open_instance(path: Path, wanted: dict[str, Any]) -> duckdb.DuckDBPyConnection:
-    """A connection with these settings, or with those of the instance that this process has open already."""
-    for read_only, config in ((False, wanted), (False, {}), (False, _WRITE), (False, _READ), (True, {})):
-        try:
-            return duckdb.connect(path, read_only=read_only, config=config)
-        except duckdb.ConnectionException as error:
-            if "different configuration" not in str(error):
-                raise
-    raise DatabaseError(f"cannot open {path}: this process has it open already; close that connection first")
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).splitlines()[0]
+        return open_file(path, read_only=read_only, patience=patience)
+    except ForeignFileError:
+        raise DatabaseError(f"{path} is not a custext database, nor any DuckDB file; name another with --db") from None
 
 
 def _is_current(connection: duckdb.DuckDBPyConnection, path: Path) -> bool:

@@ -1,36 +1,37 @@
-"""Output that appears whole or not at all: written beside its place, then moved there."""
+"""Output that appears whole or not at all: written in a private folder beside its place, then moved there."""
 
 import os
-import re
-import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from custext_sql.errors import OutputError
+from custext_sql.private_folders import private_folder
 
-_DRAFT = re.compile(r"\.(?P<name>.+)\.(?P<process>\d+)\.draft(?:\.spill)?")
-
-_SPOOL = "custext-"
+_ANYBODY, _OWNER = 0o666, 0o600  # who may read a file, before the umask
 
 
 class Draft:
     """A file in the making. Until it is published, nothing is at its place, or what was there before."""
 
-    def __init__(self, target: Path, *, force: bool) -> None:
+    def __init__(self, target: Path, folder: Path, *, force: bool) -> None:
         self.target = target
-        self.path = target.with_name(f".{target.name}.{os.getpid()}.draft")
-        self.spill = self.path.with_name(f"{self.path.name}.spill")  # a folder for what does not fit into memory
+        self.path = folder / target.name
+        self.spill = folder / "spill"  # a folder for what does not fit into memory
+        self.spill.mkdir(mode=0o700)
         self._force = force
 
     def publish(self) -> None:
         """Put the file in its place, once all of it is on the disk."""
-        with self.path.open("rb") as written:
-            os.fsync(written.fileno())
+        _sync(self.path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
         if self._force:
             self.path.replace(self.target)
-            return
+        else:
+            self._link()
+        with suppress(OSError):  # not every system opens folders
+            _sync(self.target.parent, os.O_RDONLY)
+
+    def _link(self) -> None:
         try:
             os.link(self.path, self.target)  # unlike a rename, this never replaces a file that appeared meanwhile
         except FileExistsError:
@@ -38,66 +39,43 @@ class Draft:
         except OSError:  # a file system without links
             self.path.replace(self.target)
 
-    def remove(self) -> None:
-        with suppress(OSError):
-            self.path.unlink(missing_ok=True)
-        shutil.rmtree(self.spill, ignore_errors=True)
-
 
 def check_place(target: Path, *, force: bool) -> None:
     """Refuse a file that may not be made; asked before what takes long."""
-    if target.is_dir():
-        raise OutputError(f"{target} is a folder; name a file")
-    if target.exists() and not force:
-        raise OutputError(f"{target} exists already; --force replaces it")
-    if not target.parent.is_dir():
-        raise OutputError(f"there is no folder {target.parent}")
+    try:
+        if target.is_dir():
+            raise OutputError(f"{target} is a folder; name a file")
+        if os.path.lexists(target) and not force:
+            raise OutputError(f"{target} exists already; --force replaces it")
+        if target.exists() and not target.is_file():
+            raise OutputError(f"{target} is not a regular file; name another")
+        if not target.parent.is_dir():
+            raise OutputError(f"there is no folder {target.parent}")
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "that is no name of a file"
+        raise OutputError(f"cannot write {str(target)[:200]!a}: {reason}") from None
 
 
 @contextmanager
 def draft_of(target: Path, *, force: bool) -> Iterator[Draft]:
-    """A draft of a file that may be made; what is left of it in the end goes, as do drafts of processes that died."""
+    """Yield a draft of a file that may be made; what is left of it in the end goes, as do abandoned drafts."""
     check_place(target, force=force)
-    remove_stale_drafts(target)
-    draft = Draft(target, force=force)
-    try:
-        yield draft
-    finally:
-        draft.remove()
+    with private_folder(target.parent, target.name) as folder:
+        yield Draft(target, folder, force=force)
 
 
-def publish_text(target: Path, text: str, *, force: bool) -> None:
-    """A file with that text, in its place."""
+def publish_text(target: Path, text: str, *, force: bool, private: bool = False) -> None:
+    """Put a file with that text in its place; private: only its owner may read it."""
     with draft_of(target, force=force) as draft:
-        draft.path.write_text(text, encoding="utf-8", newline="")
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+        with os.fdopen(os.open(draft.path, flags, _OWNER if private else _ANYBODY), "wb") as file:
+            file.write(text.encode())
         draft.publish()
 
 
-def remove_stale_drafts(target: Path) -> None:
-    """Remove drafts of a file whose process is no more."""
-    for other in target.parent.iterdir():
-        found = _DRAFT.fullmatch(other.name)
-        if found and found["name"] == target.name and not _is_running(int(found["process"])):
-            with suppress(OSError):
-                shutil.rmtree(other) if other.is_dir() else other.unlink(missing_ok=True)
-
-
-@contextmanager
-def spool_folder() -> Iterator[Path]:
-    """A folder of one's own for a stream's content, gone in the end; those of processes that died go first."""
-    for other in Path(tempfile.gettempdir()).glob(f"{_SPOOL}*-*"):
-        process = other.name.removeprefix(_SPOOL).partition("-")[0]
-        if process.isdecimal() and not _is_running(int(process)):
-            shutil.rmtree(other, ignore_errors=True)
-    with tempfile.TemporaryDirectory(prefix=f"{_SPOOL}{os.getpid()}-") as name:
-        yield Path(name)
-
-
-def _is_running(process: int) -> bool:
+def _sync(path: Path, flags: int) -> None:
+    descriptor = os.open(path, flags)
     try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:  # somebody else's
-        return True
-    return True
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

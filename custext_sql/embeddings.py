@@ -16,6 +16,7 @@ import pyarrow as pa
 from custext_sql.database import Database, reading, writing
 from custext_sql.errors import CusTextError, SettingError, SourceError
 from custext_sql.parameters import check_name, check_whole, suggest
+from custext_sql.table_rows import insert_row, list_columns
 from custext_sql.tokenizer import fold_word
 from custext_sql.vector_files import Batch, VectorSource, find_header, open_stream, open_vectors
 
@@ -97,7 +98,7 @@ def load_embeddings(
             digest.result(),
             datetime.now(UTC).replace(tzinfo=None, microsecond=0),
         )
-        connection.execute("INSERT INTO embeddings VALUES (?, ?, ?, ?, ?, ?, ?)", list(vars(embedding).values()))
+        insert_row(connection, "embeddings", embedding)
     not_found = None if wanted is None or intake.is_full else len(wanted) - intake.kept
     return LoadReport(embedding, intake.rows, intake.folded, intake.outside, not_found, time.perf_counter() - started)
 
@@ -171,9 +172,7 @@ def drop_embedding(database: Database = None, *, name: str) -> None:
 
 
 def _embeddings(connection: duckdb.DuckDBPyConnection) -> list[Embedding]:
-    rows = connection.execute(
-        "SELECT name, source, format, dimension, size, sha256, created_at FROM embeddings ORDER BY created_at, name"
-    ).fetchall()
+    rows = connection.execute(f"SELECT {list_columns(Embedding)} FROM embeddings ORDER BY created_at, name").fetchall()
     return [Embedding(*row) for row in rows]
 
 
@@ -301,6 +300,6 @@ def _insert(
         }
     )
     connection.register("custext_batch", batch)
-    connection.execute("INSERT INTO tokens SELECT ?, position, token FROM custext_batch", [name])
-    connection.execute("INSERT INTO vectors SELECT ?, position, vector FROM custext_batch", [name])
+    connection.execute("INSERT INTO tokens BY NAME SELECT ? AS embedding, position, token FROM custext_batch", [name])
+    connection.execute("INSERT INTO vectors BY NAME SELECT ? AS embedding, position, vector FROM custext_batch", [name])
     connection.unregister("custext_batch")

@@ -11,6 +11,10 @@ class DatabaseError(CusTextError):
     """A custext database is missing, locked, foreign, or at another revision."""
 
 
+class ForeignFileError(DatabaseError):
+    """A file is not one of DuckDB."""
+
+
 class SourceError(CusTextError):
     """A vector file, word list or stopword corpus cannot be used as it is."""
 

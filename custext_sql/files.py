@@ -5,7 +5,7 @@ import difflib
 import gzip
 import re
 import zlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from custext_sql.errors import OutputError, SourceError
 from custext_sql.query_errors import safe_errors
+from custext_sql.type_names import tell_type
 
 FORMATS = {
     ".csv": "csv",
@@ -28,6 +29,7 @@ FORMATS = {
 _KNOWN = "a name in .csv, .tsv, .json, .jsonl, .parquet or .txt, the first four and .txt also with .gz"
 # Kinds of values that JSON writes as strings, so that they are texts there.
 _STRINGS = ("VARCHAR", "DATE", "TIME", "TIMESTAMP", "UUID", '"NULL"')
+_WITHOUT_NAMES = {"csv": "named in its first line", "tsv": "named in its first line", "json": "the keys of its objects"}
 _PATTERN = re.compile(r"[*?\[]")  # what DuckDB would take for a pattern
 
 
@@ -44,28 +46,38 @@ class Source:
     exact_reader: str | None = None
     delimiter: str = ","
 
-    def find_column(self, name: str) -> str:
-        """The column of that name, in whatever case."""
+    def find_column(self, name: str, typed: Collection[str] = ()) -> str:
+        """Return the column of that name, in whatever case. typed: other names that the user gave for columns."""
         alike = [column for column in self.columns if column.lower() == name.lower()]
         if name in self.columns or len(alike) == 1:
             return name if name in self.columns else alike[0]
-        nearest = difflib.get_close_matches(name, self.columns, n=1)
-        hint = f"did you mean {nearest[0]}?" if nearest else self.tell_columns()
+        nearest = difflib.get_close_matches(name, self.list_names(typed), n=1)
+        hint = f"did you mean {nearest[0]}?" if nearest else self.tell_columns(typed)
         raise SourceError(f"{self.name}: there is no column {name}; {hint}")
 
-    def tell_columns(self) -> str:
-        """Which there are; but a CSV file may lack its header, so that its first line is data."""
-        if self.format in ("csv", "tsv"):
-            return f"it has {len(self.columns)}, named in its first line"
-        return f"there is {', '.join(self.columns)}"
+    def list_names(self, typed: Collection[str] = ()) -> list[str]:
+        """Return the names of columns that a message may show.
 
-    def find_text_column(self, name: str) -> str:
-        """The same, if it holds texts."""
-        column = self.find_column(name)
+        The first line of a CSV file is data if there is no header, and keys of JSON objects may be data too. They are
+        taken for names only if a name that the user typed is among them.
+        """
+        known = {column.lower() for column in self.columns}
+        is_named = self.format not in _WITHOUT_NAMES or any(name.lower() in known for name in typed)
+        return list(self.columns) if is_named else []
+
+    def tell_columns(self, typed: Collection[str] = ()) -> str:
+        """Say which columns there are, or else how many and where their names are expected."""
+        names = self.list_names(typed)
+        if names or self.format not in _WITHOUT_NAMES:
+            return f"columns: {', '.join(names)}"
+        return f"it has {len(self.columns)}, {_WITHOUT_NAMES[self.format]}"
+
+    def find_text_column(self, name: str, typed: Collection[str] = ()) -> str:
+        """Return the column of that name if it holds texts."""
+        column = self.find_column(name, typed)
         kind = self.columns[column]
         if not kind.startswith(_STRINGS if self.format == "json" else ("VARCHAR", "ENUM")) or kind.endswith("]"):
-            shown = kind.partition("(")[0]  # what follows may quote data, such as the values of an ENUM
-            raise SourceError(f"{self.name}: column {column} holds {shown}, not text")
+            raise SourceError(f"{self.name}: column {column} holds {tell_type(kind)}, not text")
         return column
 
 
@@ -79,10 +91,12 @@ def tell_format(path: str | Path) -> str | None:
 
 
 def list_files(path: str) -> list[Path]:
-    """The file, those of a folder and of its folders, or those that a pattern matches; never drafts or hidden ones."""
+    """Return the file, those of a folder and of its folders, or those that a pattern matches; none that is hidden."""
     if not path:
         raise SourceError("the name of the file is empty")
     given = Path(path)
+    if not _may_exist(given):
+        raise SourceError(f"{_show_input(path)}: there is no such file")
     if given.is_dir():
         found = [file for file in sorted(given.rglob("*")) if tell_format(file) and _is_visible(file, given)]
         if not found:
@@ -92,9 +106,9 @@ def list_files(path: str) -> list[Path]:
         pattern = str(given.relative_to(given.anchor)) if given.anchor else path
         found = [file for file in sorted(base.glob(pattern)) if file.is_file() and _is_visible(file, base)]
         if not found:
-            raise SourceError(f"{path}: no file matches")
+            raise SourceError(f"{_show_input(path)}: no file matches")
     elif not given.exists():
-        raise SourceError(f"{path}: there is no such file")
+        raise SourceError(f"{_show_input(path)}: there is no such file")
     else:
         found = [given]
     formats = {tell_format(file) for file in found}
@@ -139,7 +153,7 @@ def _read_parquet_names(file: Path) -> list[str]:
 
     try:
         return list(pq.read_schema(file).names)
-    except (OSError, pa.ArrowException):
+    except (OSError, UnicodeDecodeError, pa.ArrowException):
         raise SourceError(f"{file}: expected a whole Parquet file") from None
 
 
@@ -196,20 +210,27 @@ def tell_layout(file: Path) -> bool:
 
 
 def open_table(connection: duckdb.DuckDBPyConnection, name: str, table: str) -> Source:
-    """A table of a connection."""
-    reader = identifier(table)
-    try:
-        try:
-            columns = _describe(connection, reader)
-        except duckdb.CatalogException:
-            reader = ".".join(map(identifier, table.split(".")))
-            columns = _describe(connection, reader)
-    except (duckdb.CatalogException, duckdb.BinderException):
-        names = [row[0] for row in connection.execute("SELECT table_name FROM duckdb_tables() ORDER BY 1").fetchall()]
-        nearest = difflib.get_close_matches(table, names, n=1)
-        hint = f"did you mean {nearest[0]}?" if nearest else f"there is {', '.join(names) or 'none'}"
-        raise SourceError(f"{name}: there is no table {table}; {hint}") from None
-    return Source(f"{name}, table {table}", "table", reader, columns)
+    """Return a table or view of a connection as a source.
+
+    It must be in the catalog: DuckDB would take an unknown name for that of a file, whose first line may be data.
+    """
+    with safe_errors():
+        known = connection.execute(
+            "SELECT database_name, schema_name, table_name AS name FROM duckdb_tables() UNION ALL "
+            "SELECT database_name, schema_name, view_name FROM duckdb_views() WHERE NOT internal "
+            "ORDER BY schema_name <> 'main', name"
+        ).fetchall()
+        readers: dict[str, str] = {}
+        for parts in known:
+            for given in (parts[2:], parts[1:], parts):  # the name alone, with its schema, with its database too
+                readers.setdefault(".".join(given).lower(), ".".join(map(identifier, parts)))
+        if table.lower() not in readers:
+            names = list(dict.fromkeys(parts[-1] for parts in known))
+            nearest = difflib.get_close_matches(table, names, n=1)
+            hint = f"did you mean {nearest[0]}?" if nearest else f"tables: {', '.join(names) or 'none'}"
+            raise SourceError(f"{name}: there is no table {table}; {hint}")
+        reader = readers[table.lower()]
+        return Source(f"{name}, table {table}", "table", reader, _describe(connection, reader))
 
 
 def choose_reader(source: Source, chosen: Sequence[str], record: str | None, target_format: str) -> str:
@@ -288,6 +309,21 @@ def _read_header(file: Path, delimiters: Sequence[str]) -> tuple[str, list[str]]
         raise SourceError(f"{file}: the first line cannot be read") from None
     best = max(found, key=lambda delimiter: len(found[delimiter]))
     return best, found[best]
+
+
+def _may_exist(path: Path) -> bool:
+    """Return whether a file could have that name, which may be too long for one."""
+    try:
+        path.exists()
+    except OSError:
+        return False
+    return True
+
+
+def _show_input(path: str) -> str:
+    """Return how a message names an input that is not there: what does not look like a file may be a text."""
+    is_path = tell_format(path) is not None or ("/" in path and not re.search(r"\s", path))
+    return path if is_path and path.isprintable() and len(path) < 300 else "the input"
 
 
 def _is_visible(file: Path, base: Path) -> bool:

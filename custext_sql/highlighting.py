@@ -6,7 +6,7 @@ from html import escape
 
 from custext_sql.pages import write_document
 from custext_sql.replacement import Piece
-from custext_sql.vocabulary import ENDING, KEPT, NUMBER, SAMPLED, STOPWORD, UNKNOWN
+from custext_sql.vocabulary import ALONE, ENDING, KEPT, NUMBER, SAMPLED, STOPWORD, UNKNOWN
 
 LEGEND = {  # what a reader is told of each kind, and how a page calls it
     SAMPLED: ("drawn anew", "sampled"),
@@ -15,11 +15,12 @@ LEGEND = {  # what a reader is told of each kind, and how a page calls it
     STOPWORD: ("stopword, kept", "stopword"),
     ENDING: ("ending, kept", "ending"),
     KEPT: ("not sensitive, kept", "kept"),
+    ALONE: ("alone in its group, masked", "alone"),
 }
 
 _STYLE = """
 :root { --sampled: #cfe8d5; --unknown: #f6c9c4; --number: #fbe0b5; --stopword: #e3e7ec;
-  --ending: #e3e7ec; --kept: #f3e3f5; }
+  --ending: #e3e7ec; --kept: #f3e3f5; --alone: #f6c9c4; }
 .legend { display: flex; flex-wrap: wrap; gap: .375rem 1rem; margin: 0 0 1rem; padding: 0; list-style: none;
   font-size: .8125rem; }
 .legend b { display: inline-block; width: .875rem; height: .875rem; border-radius: .2rem; margin-right: .375rem;
@@ -36,6 +37,7 @@ mark { color: inherit; padding: .2rem .3rem; border-radius: .3rem; -webkit-box-d
 .sampled { background: var(--sampled); } .unknown { background: var(--unknown); }
 .number { background: var(--number); } .stopword { background: var(--stopword); }
 .ending { background: var(--ending); } .kept { background: var(--kept); }
+.alone { background: var(--alone); }
 .clear { text-decoration: underline dotted; text-underline-offset: .25em; }
 footer { padding: .5rem 1rem; border-top: 1px solid var(--line); color: var(--soft); font-size: .8125rem; }
 @media (max-width: 32rem) { .side { grid-template-columns: 1fr; }

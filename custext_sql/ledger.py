@@ -14,6 +14,7 @@ from custext_sql.database import Database, reading, writing
 from custext_sql.errors import BudgetError
 from custext_sql.policy import Policy
 from custext_sql.receipt import Receipt
+from custext_sql.table_rows import insert_row, list_columns
 
 PENDING, COMPLETE = "pending", "complete"
 _PATIENCE = 30.0  # seconds to wait while other processes have the database open
@@ -50,10 +51,12 @@ class Release:
     unknown_masked: int | None = None
     unknown_random: int | None = None
     endings: int | None = None
-    sampled_unchanged: int | None = None
+    alone_masked: int | None = None
     characters_in_clear: int | None = None
     largest_row_eps: float | None = None
     mean_row_eps: float | None = None
+    worst_log_ratio: float | None = None
+    hides_among: int | None = None
 
     def with_counts(self, receipt: Receipt) -> "Release":
         """With what a receipt says."""
@@ -85,10 +88,7 @@ def begin(database: Database, release: Release, *, budget_total: float | None = 
     with writing(database, patience=_PATIENCE) as connection:
         if budget_total is not None:
             check_budget(_read(connection), release, budget_total)
-        names = [field.name for field in fields(release)]
-        marks = ", ".join("?" for _ in names)
-        values = [getattr(release, name) for name in names]
-        connection.execute(f"INSERT INTO releases ({', '.join(names)}) VALUES ({marks})", values)
+        insert_row(connection, "releases", release)
 
 
 def finish(release: Release) -> Release:
@@ -161,8 +161,8 @@ def _sum_spent(releases: Sequence[Release]) -> float:
 
 
 def _read(connection: duckdb.DuckDBPyConnection) -> list[Release]:
-    names = ", ".join(field.name for field in fields(Release))
-    rows = connection.execute(f"SELECT {names} FROM releases ORDER BY started_at, release_id").fetchall()
+    columns = list_columns(Release)
+    rows = connection.execute(f"SELECT {columns} FROM releases ORDER BY started_at, release_id").fetchall()
     return [Release(*row) for row in rows]
 
 

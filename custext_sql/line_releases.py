@@ -36,7 +36,7 @@ def release_lines(
                     told = progress and partial(_tell_lines, progress, tally, lines, done, size)
                     _sanitize(lines, written, settings, name, tally, told)
                 done += file.stat().st_size
-        receipt = settings.sanitizer.receipt(tally, settings.eps)
+        receipt = settings.sanitizer.receipt(tally, settings.eps, settings.plus)
         entry.publish(draft.publish, receipt)
     return Outcome(tally.rows, receipt, entry.note)
 
@@ -51,9 +51,9 @@ def release_stream(source: BinaryIO, target: BinaryIO, settings: Settings, datab
         _sanitize(source, target, settings, "standard input", tally, None)
         target.flush()
     except BaseException:
-        entry.break_off(settings.sanitizer.receipt(tally, settings.eps))
+        entry.break_off(settings.sanitizer.receipt(tally, settings.eps, settings.plus))
         raise
-    receipt = settings.sanitizer.receipt(tally, settings.eps)
+    receipt = settings.sanitizer.receipt(tally, settings.eps, settings.plus)
     entry.complete(receipt)
     return Outcome(tally.rows, receipt, entry.note)
 

@@ -1,7 +1,6 @@
 """Mappings in the database: save, load and verify, choose the default, drop."""
 
 from collections.abc import Iterator
-from dataclasses import astuple, fields
 
 import duckdb
 import numpy as np
@@ -13,10 +12,10 @@ from custext_sql.mapping import Mapping, MappingInfo, Sizes, fingerprint
 from custext_sql.parameters import check_name, suggest
 from custext_sql.scoring import UNIT, Units
 from custext_sql.similarity import MEASURES
+from custext_sql.table_rows import insert_row, list_columns
 
 _CELLS = 1 << 21  # scores inserted at a time
 _DEFAULT = "default_mapping"
-_COLUMNS = ", ".join(field.name for field in fields(MappingInfo))
 
 
 def list_mappings(database: Database = None) -> tuple[list[MappingInfo], str | None]:
@@ -59,17 +58,14 @@ def read_mapping(connection: duckdb.DuckDBPyConnection, info: MappingInfo) -> Ma
 
 def save_mapping(connection: duckdb.DuckDBPyConnection, mapping: Mapping) -> None:
     """Write a mapping within the caller's transaction; the first of a database becomes its default."""
-    marks = ", ".join("?" for _ in fields(MappingInfo))
-    connection.execute(f"INSERT INTO mappings ({_COLUMNS}) VALUES ({marks})", list(astuple(mapping.info)))
+    insert_row(connection, "mappings", mapping.info)
     name = mapping.info.name
     group_of = np.repeat(np.arange(len(mapping.sizes)), mapping.sizes)
     position = np.arange(len(mapping.words)) - mapping.word_starts[group_of]
     groups = pa.table({"token": list(mapping.words), "group_id": group_of, "position": position})
-    _insert(connection, "INSERT INTO groups SELECT ?, token, group_id, position FROM custext_batch", name, groups)
+    _insert(connection, "groups", name, groups)
     for batch in _score_batches(mapping, group_of):
-        _insert(
-            connection, "INSERT INTO scores SELECT ?, group_id, input, output, score FROM custext_batch", name, batch
-        )
+        _insert(connection, "scores", name, batch)
     if default_name(connection) is None:
         _set_default(connection, name)
 
@@ -80,7 +76,8 @@ def delete_mapping(connection: duckdb.DuckDBPyConnection, name: str) -> None:
 
 
 def read_infos(connection: duckdb.DuckDBPyConnection) -> list[MappingInfo]:
-    rows = connection.execute(f"SELECT {_COLUMNS} FROM mappings ORDER BY created_at, name").fetchall()
+    columns = list_columns(MappingInfo)
+    rows = connection.execute(f"SELECT {columns} FROM mappings ORDER BY created_at, name").fetchall()
     return [MappingInfo(*row) for row in rows]
 
 
@@ -103,12 +100,13 @@ def find_mapping(connection: duckdb.DuckDBPyConnection, name: str | None) -> Map
 
 
 def _set_default(connection: duckdb.DuckDBPyConnection, name: str) -> None:
-    connection.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", [_DEFAULT, name])
+    connection.execute("INSERT OR REPLACE INTO settings (key, value) VALUES (?, ?)", [_DEFAULT, name])
 
 
-def _insert(connection: duckdb.DuckDBPyConnection, statement: str, name: str, batch: pa.Table) -> None:
+def _insert(connection: duckdb.DuckDBPyConnection, table: str, name: str, batch: pa.Table) -> None:
+    """Insert rows of a mapping, whose columns are named as the table's."""
     connection.register("custext_batch", batch)
-    connection.execute(statement, [name])
+    connection.execute(f"INSERT INTO {table} BY NAME SELECT ? AS mapping, * FROM custext_batch", [name])
     connection.unregister("custext_batch")
 
 

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from custext_sql.database import Database, reading, writing
+from custext_sql.digests import TextDigest
 from custext_sql.errors import DatabaseError
 
 ShareDone = Callable[[float], None]
@@ -69,7 +70,8 @@ class Measurement:
 
 
 _SUBJECT = [field.name for field in fields(Subject)]
-_COLUMNS = ["measurement_id", *_SUBJECT, "value", "standard_error", "measured_at"]
+_FOUND = [field.name for field in fields(Measurement) if field.name != "subject"]
+_COLUMNS = ["measurement_id", *_SUBJECT, *_FOUND]
 
 
 def write_settings(**settings: Any) -> str:
@@ -78,11 +80,10 @@ def write_settings(**settings: Any) -> str:
 
 
 def digest_texts(texts: Iterable[str]) -> str:
-    """sha256 over texts: what a value depends on, without a word of them."""
-    found = hashlib.sha256()
+    """Return a keyed digest of texts: what a value depends on, without a word of them."""
+    found = TextDigest()
     for text in texts:
-        content = text.encode()
-        found.update(b"%d:" % len(content) + content)  # so that no text can pass for two
+        found.update(text.encode())
     return found.hexdigest()
 
 
@@ -108,7 +109,8 @@ def read_measurements(database: Database = None, *, kind: str | None = None) -> 
             f"SELECT {', '.join(_COLUMNS)} FROM measurements {condition} ORDER BY measured_at, measurement_id",
             {} if kind is None else {"kind": kind},
         ).fetchall()
-    return [Measurement(Subject(*row[1:-3]), *row[-3:]) for row in rows]
+    end = 1 + len(_SUBJECT)
+    return [Measurement(Subject(*row[1:end]), *row[end:]) for row in rows]
 
 
 def recall(database: Database, subjects: Sequence[Subject]) -> dict[Subject, Measurement]:

@@ -5,18 +5,22 @@ import os
 import re
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import duckdb
 
-from custext_sql.database import Database, attach, is_duckdb_file, locate
-from custext_sql.errors import QueryError
+from custext_sql.database import Database, attach, locate
+from custext_sql.duckdb_files import when_free
+from custext_sql.errors import ForeignFileError, QueryError
+from custext_sql.private_folders import scratch_folder
 from custext_sql.query_errors import safe_errors
-from custext_sql.sql_functions import register
+from custext_sql.sanitizer import Sanitizer
+from custext_sql.sql_functions import register_sanitizer
 
 FORMATS = {".parquet": "FORMAT parquet", ".csv": "FORMAT csv, HEADER", ".json": "FORMAT json", ".jsonl": "FORMAT json"}
 
@@ -30,6 +34,7 @@ _CONFIG: dict[str, Any] = {
     "python_enable_replacements": False,  # the variables of this program are no tables
 }
 _TICK = 0.2  # seconds between two looks at how far a query is
+_PATIENCE = 2.0  # seconds that an interrupted query gets to end, and a connection to close: DuckDB may hang for good
 _ENDING = re.compile(r";\s*(?:--[^\n]*\s*|/\*.*?\*/\s*)*$", re.DOTALL)  # of a statement, with remarks behind it
 _NUMBERS = re.compile(r"U?(?:TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)|FLOAT|DOUBLE|DECIMAL")
 
@@ -54,31 +59,49 @@ def let_threads_alternate() -> None:
 
 @contextmanager
 def open_data(
-    database: Database, data: str | os.PathLike[str] | None = None, **settings: Any
+    sanitizer: Sanitizer,
+    database: Database,
+    data: str | os.PathLike[str] | None = None,
+    *,
+    spill: Path | None = None,
 ) -> Iterator[duckdb.DuckDBPyConnection]:
     """A connection with the functions registered: to a DuckDB file, read-only, or in memory with the custext tables.
 
-    settings are those of `register`. Errors of DuckDB quote no data.
+    spill: a private folder for what does not fit into memory, if there is one. Errors of DuckDB quote no data.
     """
-    with safe_errors():
+    with safe_errors(), scratch_folder() if spill is None else nullcontext(spill) as folder:
         if data is not None and Path(data).resolve() == locate(database).resolve():
             data = None  # its tables are there anyway
-        connection = duckdb.connect(config=_CONFIG) if data is None else _open_file(Path(data))
+        config = {**_CONFIG, "temp_directory": str(folder)}
+        connection = duckdb.connect(config=config) if data is None else _open_file(Path(data), config)
         try:
             if data is None:
                 attach(connection, database)
-            register(connection, database, **settings)
+            register_sanitizer(connection, sanitizer)
             yield connection
         finally:
-            connection.close()
+            close_in_time(connection)
 
 
-def _open_file(path: Path) -> duckdb.DuckDBPyConnection:
+def _open_file(path: Path, config: dict[str, Any]) -> duckdb.DuckDBPyConnection:
     if not path.exists():
         raise QueryError(f"there is no file {path}; --data names a DuckDB file")
-    if not is_duckdb_file(path):
-        raise QueryError(f"{path} is not a DuckDB file; other files are named in the query: FROM 'FILE'")
-    return duckdb.connect(path, read_only=True, config=_CONFIG)
+    try:
+        return when_free(path, lambda: duckdb.connect(path, read_only=True, config=config))
+    except ForeignFileError:
+        raise QueryError(f"{path} is not a DuckDB file; other files are named in the query: FROM 'FILE'") from None
+
+
+def close_in_time(connection: duckdb.DuckDBPyConnection) -> None:
+    """Close a connection, but do not wait for good: a query that ignores its interruption would keep it open."""
+
+    def close() -> None:
+        with suppress(duckdb.Error):  # it is busy with such a query, and refuses
+            connection.close()
+
+    closing = threading.Thread(target=close, daemon=True)
+    closing.start()
+    closing.join(_PATIENCE)
 
 
 def show(connection: duckdb.DuckDBPyConnection, query: str, limit: int) -> Shown | None:
@@ -184,8 +207,9 @@ def fetch(
                 share = max(share, connection.query_progress() / 100.0)  # -1 where it does not know
                 progress(min(share, 1.0))
     except BaseException:
-        while begun.wait(1.0) and not done.wait(_TICK):  # an interrupt before the query has begun is forgotten
-            connection.interrupt()
+        deadline = time.monotonic() + _PATIENCE
+        while begun.wait(1.0) and not done.wait(_TICK) and time.monotonic() < deadline:
+            connection.interrupt()  # again and again: one that comes before the query has begun is forgotten
         raise
     [rows] = outcome
     if isinstance(rows, BaseException):

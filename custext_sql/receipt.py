@@ -1,26 +1,30 @@
 """What a run did: how many words it drew, how many it let through, and what it spent."""
 
 import threading
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import asdict, dataclass
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from custext_sql.policy import Policy
 from custext_sql.replacement import Counts
-from custext_sql.vocabulary import ENDING, KEPT, KINDS, NUMBER, SAMPLED, STOPWORD, UNKNOWN
+from custext_sql.vocabulary import ALONE, ENDING, KEPT, KINDS, NUMBER, SAMPLED, STOPWORD, UNKNOWN
 
 
 @dataclass(frozen=True)
 class Receipt:
     """Counts of one run. Protection is per word: a row with n sampled words has spent n * eps, and only these spend.
 
-    words = sampled + stopwords + numbers + unknown_kept + unknown_masked + unknown_random + endings + kept.
-    kept: words that a choice of what is sensitive left as they are. sampled_unchanged: sampled words that drew
-    themselves. characters_in_clear: of words that came out as they were without being drawn. eps: the largest of
-    `budgets`. The log-ratios are the largest of all groups, as verified: worst_log_ratio within the table of one
-    budget, union_log_ratio over those of all budgets, for two words of a group that were drawn at unlike ones.
+    words = sampled + stopwords + numbers + unknown_kept + unknown_masked + unknown_random + endings + kept +
+    alone_masked. kept: words that a choice of what is sensitive left as they are. alone_masked: words that were masked,
+    being the only ones of their group that would be drawn. sampled_unchanged: sampled words that drew themselves; it
+    tells about the originals, so it is for the operator alone (see `to_dict`). characters_in_clear: of words that came
+    out as they were without being drawn. eps: the largest of `budgets`.
+
+    What is promised holds among the words of a group that are drawn, as verified: no log-ratio is above
+    worst_log_ratio within the table of one budget, or above union_log_ratio over those of all budgets, for two words of
+    a group that were drawn at different ones. A drawn word hides among at least `hides_among` words, itself included.
     """
 
     rows: int
@@ -33,6 +37,7 @@ class Receipt:
     unknown_random: int
     endings: int
     kept: int
+    alone_masked: int
     sampled_unchanged: int
     characters_in_clear: int
     eps: float
@@ -43,14 +48,20 @@ class Receipt:
     fingerprint: str
     worst_log_ratio: float
     union_log_ratio: float
+    hides_among: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what may stand beside the text: everything but `sampled_unchanged`."""
+        return {name: value for name, value in asdict(self).items() if name != "sampled_unchanged"}
 
 
 @dataclass(frozen=True)
 class Guarantee:
-    """What is verified of the tables that a run draws from.
+    """What is verified of the tables that a run draws from, for the words of a group that are drawn.
 
     budgets: every eps in use, in ascending order. worst_log_ratio: the largest of all groups, each table alone.
-    union_log_ratio: the same over all tables together, for two words of a group that may be drawn at unlike eps.
+    union_log_ratio: the same over all tables together, for two words of a group that may be drawn at different eps.
+    hides_among: how many words of a group are drawn at least, where any are.
     """
 
     mapping: str
@@ -58,6 +69,7 @@ class Guarantee:
     budgets: tuple[float, ...]
     worst_log_ratio: float
     union_log_ratio: float
+    hides_among: int
 
 
 class Counter(Protocol):
@@ -110,6 +122,7 @@ class Tally:
             unknown_random=unknown["random"],
             endings=kinds[ENDING],
             kept=kinds[KEPT],
+            alone_masked=kinds[ALONE],
             sampled_unchanged=self._unchanged,
             characters_in_clear=self._clear,
             eps=guarantee.budgets[-1],
@@ -120,4 +133,5 @@ class Tally:
             fingerprint=guarantee.fingerprint,
             worst_log_ratio=guarantee.worst_log_ratio,
             union_log_ratio=guarantee.union_log_ratio,
+            hides_among=guarantee.hides_among,
         )

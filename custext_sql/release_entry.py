@@ -8,6 +8,7 @@ from pathlib import Path
 
 from custext_sql import ledger
 from custext_sql.database import Database
+from custext_sql.drafts import publish_text
 from custext_sql.errors import BudgetError, CusTextError, DatabaseError, SettingError
 from custext_sql.mechanism import check_epsilon
 from custext_sql.receipt import Receipt
@@ -128,7 +129,7 @@ class Entry:
 
     def _write_receipt(self) -> None:
         if self._beside is not None:
-            self._beside.write_text(ledger.to_json(self.release), encoding="utf-8")
+            publish_text(self._beside, ledger.to_json(self.release), force=True, private=True)
 
     def publish(self, publish: Callable[[], object], receipt: Receipt) -> None:
         """Let an output appear, between the two entries in the ledger.

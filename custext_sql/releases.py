@@ -1,14 +1,15 @@
 """Releases of files and tables, end to end: checked beforehand, counted, written whole, entered in the ledger."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
 import duckdb
 
-from custext_sql.database import Database, when_free
+from custext_sql.database import Database
 from custext_sql.drafts import draft_of
+from custext_sql.duckdb_files import when_free
 from custext_sql.errors import OutputError, SettingError, SourceError
 from custext_sql.files import (
     Source,
@@ -21,7 +22,8 @@ from custext_sql.files import (
     write_options,
 )
 from custext_sql.lines import open_text, read_lines
-from custext_sql.queries import choose_options, fetch, open_data, write_result
+from custext_sql.private_folders import private_folder, scratch_folder
+from custext_sql.queries import choose_options, close_in_time, fetch, open_data, write_result
 from custext_sql.query_errors import safe_errors
 from custext_sql.receipt import Tally
 from custext_sql.release_entry import Entry, Outcome, Progress, Settings, receipt_beside, refuse_over
@@ -29,24 +31,27 @@ from custext_sql.row_functions import RELEASE, SPEND, RowFunctions
 from custext_sql.sanitizer import Sanitizer
 from custext_sql.sql_functions import Usage, watch
 
-MEMORY = "400MB"  # that DuckDB may use; what does not fit is spilled beside the output
+MEMORY = "400MB"  # that DuckDB may use; what does not fit is spilled into a private folder
 
 
 @contextmanager
 def open_instance(data: Path | None = None, *, spill: Path | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
-    """DuckDB within bounded memory, alone or on a file that it may write."""
-    config: dict[str, Any] = {"memory_limit": MEMORY, "autoinstall_known_extensions": False}
-    if spill is not None:
-        config["temp_directory"] = str(spill)
-    with safe_errors():
-        if data is None:
-            connection = duckdb.connect(config=config)
-        else:
-            connection = when_free(data, lambda: duckdb.connect(data, config=config))
-    try:
-        yield connection
-    finally:
-        connection.close()
+    """DuckDB within bounded memory, alone or on a file that it may write. spill: a private folder, if there is one."""
+    with scratch_folder() if spill is None else nullcontext(spill) as folder:
+        config: dict[str, Any] = {
+            "memory_limit": MEMORY,
+            "autoinstall_known_extensions": False,
+            "temp_directory": str(folder),
+        }
+        with safe_errors():
+            if data is None:
+                connection = duckdb.connect(config=config)
+            else:
+                connection = when_free(data, lambda: duckdb.connect(data, config=config))
+        try:
+            yield connection
+        finally:
+            close_in_time(connection)
 
 
 def release_to_file(
@@ -68,7 +73,7 @@ def release_to_file(
             options = write_options(target, target_format, source)
             query, tally = prepare(connection, source, target_format, settings, entry)
             rows = _run(connection, f"COPY ({query}) TO {quote(str(draft.path))} ({options})", tally, progress)
-        receipt = settings.sanitizer.receipt(tally, settings.eps)
+        receipt = settings.sanitizer.receipt(tally, settings.eps, settings.plus)
         entry.publish(draft.publish, receipt)
     return Outcome(rows, receipt, entry.note)
 
@@ -87,13 +92,13 @@ def release_to_table(
     """Sanitize columns of a table, into a new table of the same DuckDB file, within one transaction."""
     entry = Entry(database, settings, dataset, beside=data.with_name(f"{data.name}.{table}.receipt.json"))
     create = "CREATE OR REPLACE TABLE" if force else "CREATE TABLE"
-    with open_instance(data) as connection:
+    with private_folder(data.parent, data.name) as spill, open_instance(data, spill=spill) as connection:
         source = open_source(connection)
         _check_new_table(connection, source, table, force=force)
         query, tally = prepare(connection, source, "table", settings, entry)
         connection.execute("BEGIN")
         rows = _run(connection, f"{create} {identifier(table)} AS {query}", tally, progress)
-        receipt = settings.sanitizer.receipt(tally, settings.eps)
+        receipt = settings.sanitizer.receipt(tally, settings.eps, settings.plus)
         with safe_errors():
             entry.publish(lambda: connection.execute("COMMIT"), receipt)
     return Outcome(rows, receipt, entry.note)
@@ -117,12 +122,12 @@ def release_query(
     options = choose_options(target)
     sanitizer = Sanitizer.load(database, **settings)
     with draft_of(target, force=force) as draft:
-        with open_data(database, data, **settings) as connection:
+        with open_data(sanitizer, database, data, spill=draft.spill) as connection:
             usage = watch(connection)
             rows = write_result(connection, query, draft.path, options, progress=progress)
         entry = Entry(database, _settings_of(sanitizer, usage), dataset, beside=receipt_beside(target))
         entry.use(usage)
-        guarantee = sanitizer.guarantee({max(usage.epsilons, default=1.0)})
+        guarantee = sanitizer.guarantee({max(usage.epsilons, default=1.0)}, usage.plus or {False})
         entry.publish(draft.publish, usage.tally.receipt(sanitizer.policy, guarantee))
     return rows, entry.note
 

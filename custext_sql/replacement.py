@@ -18,7 +18,7 @@ from custext_sql.row_settings import RowSettings
 from custext_sql.similarity import Floats
 from custext_sql.tokenizer import find_cases
 from custext_sql.tokens import Tokens, find_tokens
-from custext_sql.vocabulary import KEPT, KINDS, NUMBER, SAMPLED, UNKNOWN, Vocabulary
+from custext_sql.vocabulary import ALONE, KEPT, KINDS, NUMBER, SAMPLED, UNKNOWN, Vocabulary
 
 
 class Mechanism(Protocol):
@@ -148,11 +148,13 @@ class Replacer:
         rewriting = Rewriting(text.content, tokens.starts, tokens.ends)
         spell = _Speller(self.vocabulary, rewriting, text, tokens, match_case=self.policy.case == "match")
         draw = _Drawing(randomness, tokens, texts)
-        sampled, unknown, numbers = map(tokens.at, (SAMPLED, UNKNOWN, NUMBER))
+        sampled, unknown, numbers, alone = map(tokens.at, (SAMPLED, UNKNOWN, NUMBER, ALONE))
         words = tokens.words.take(sampled).astype(np.int64)
         per_word = epsilon[tokens.rows.take(sampled)] if isinstance(epsilon, np.ndarray) else epsilon
         drawn = self.mechanism.sample(words, per_word, draw.for_words(sampled, words))
         spell.write(sampled, drawn)
+        if len(alone):  # under every policy: what drew from its group would be known at once
+            rewriting.replace(alone, rewriting.add(*join_texts([UNKNOWN_MASK])))
         if self.policy.unknown == "mask":
             rewriting.replace(unknown, rewriting.add(*join_texts([UNKNOWN_MASK])))
         elif self.policy.unknown == "random":

@@ -11,7 +11,7 @@ import numpy as np
 from custext_sql.certificate import verify_union
 from custext_sql.certified_table import cells_of, certify
 from custext_sql.draw_table import DrawTable, Numbers
-from custext_sql.encoded_text import spread_out
+from custext_sql.encoded_text import Flags, spread_out
 from custext_sql.mapping import Mapping
 from custext_sql.mechanism import check_calibration, check_epsilon
 from custext_sql.randomness import Draws
@@ -76,16 +76,17 @@ class Sampler:
         [verified] = self._prepare([check_epsilon(epsilon)], [np.array([word])])
         return verified.table.row(int(verified.rows[word]))
 
-    def worst_log_ratio(self, epsilon: float) -> float:
-        """The largest of all groups at this eps."""
-        [verified] = self._prepare([check_epsilon(epsilon)], [self.mapping.word_starts])
-        return verified.worst_log_ratio
+    def worst_log_ratio(self, epsilons: Sequence[float], drawn: Flags | None = None) -> float:
+        """Return the largest log-ratio of all groups, over the tables at all these eps together.
 
-    def union_log_ratio(self, epsilons: Sequence[float]) -> float:
-        """The largest of all groups over the tables at all these eps together."""
+        drawn: the words of the mapping that are drawn at all; the others are no inputs (None: all are drawn).
+        """
+        if len(epsilons) == 1 and drawn is None:
+            [verified] = self._prepare([check_epsilon(epsilons[0])], [self.mapping.word_starts])
+            return verified.worst_log_ratio
         sizes, scores = self.mapping.sizes, self.mapping.scores
         tables = [certify(sizes, scores, check_epsilon(epsilon), self.calibration).weights for epsilon in epsilons]
-        verdict = verify_union(sizes, tables, max(epsilons))
+        verdict = verify_union(sizes, tables, max(epsilons), drawn)
         ratios = np.where(verdict.holds, np.minimum(verdict.log_ratios, max(epsilons)), verdict.log_ratios)
         return float(ratios.max())
 

@@ -27,6 +27,7 @@ from custext_sql.text_columns import TextColumn, open_column
 from custext_sql.token_batch import SanitizedTokens, TokenBatch, find_words, find_words_as_texts
 from custext_sql.vocabulary import Vocabulary
 
+_GUARANTEES = 100  # remembered, each for some budgets
 _BLOCK = 1 << 20  # bytes handled at a time: enough that NumPy works long without the lock that threads share
 
 
@@ -57,6 +58,7 @@ class Sanitizer:
         self._sampler = Sampler(mapping, calibration)
         self._replacer = Replacer(Vocabulary(mapping, stopwords), self._sampler, self.policy)
         self._randomness: Randomness = SecureRandomness() if seed is None else SeededRandomness(seed)
+        self._guarantees: dict[tuple[tuple[float, ...], frozenset[bool]], Guarantee] = {}
         self._check_key()
 
     @classmethod
@@ -154,7 +156,7 @@ class Sanitizer:
         column, rebuild = open_column(texts)
         tally = Tally()
         result = self.sanitize_column(column, eps, plus, records=records, tally=tally)
-        return rebuild(result), self.receipt(tally, eps)
+        return rebuild(result), self.receipt(tally, eps, plus)
 
     def compare(
         self, texts: Any, eps: float | None = None, plus: bool | None = None, *, records: Any = None
@@ -173,17 +175,36 @@ class Sanitizer:
         chances = {output: weight / 2.0**64 for output, weight in zip(outputs, weights, strict=True)}
         return dict(sorted(chances.items(), key=lambda item: -item[1]))
 
-    def receipt(self, tally: Tally, eps: float | None = None) -> Receipt:
-        """The receipt of what was tallied at that eps."""
-        return tally.receipt(self.policy, self.guarantee({self._epsilon(eps)}))
+    def receipt(self, tally: Tally, eps: float | None = None, plus: bool | None = None) -> Receipt:
+        """Return the receipt of what was tallied at that eps, with stopwords kept or not."""
+        settings = self._settings(eps, plus, 1)
+        return tally.receipt(self.policy, self.guarantee({float(settings.epsilon)}, {bool(settings.plus)}))
 
-    def guarantee(self, budgets: Collection[float]) -> Guarantee:
-        """What is verified of the tables at these eps, each alone and all together."""
-        distinct = tuple(sorted(check_epsilon(epsilon) for epsilon in budgets))
-        worst = union = max(map(self._sampler.worst_log_ratio, distinct))
-        if len(distinct) > 1:
-            union = max(union, self._sampler.union_log_ratio(distinct))
-        return Guarantee(self.mapping.info.name, self.mapping.info.fingerprint, distinct, worst, union)
+    def guarantee(self, budgets: Collection[float], plus: Collection[bool]) -> Guarantee:
+        """Return what is verified of the words that are drawn at these eps, at each alone and at all together.
+
+        plus: whether stopwords are kept; both values where rows differ, and then what holds in either case.
+        """
+        key = tuple(sorted(check_epsilon(epsilon) for epsilon in budgets)), frozenset(plus)
+        if key not in self._guarantees:
+            if len(self._guarantees) >= _GUARANTEES:
+                self._guarantees.clear()
+            self._guarantees[key] = self._find_guarantee(*key)
+        return self._guarantees[key]
+
+    def _find_guarantee(self, budgets: tuple[float, ...], plus: frozenset[bool]) -> Guarantee:
+        vocabulary = self._replacer.vocabulary
+        drawn = None if False in plus else vocabulary.drawn_plus
+        worst = max(self._sampler.worst_log_ratio([epsilon], drawn) for epsilon in budgets)
+        union = worst if len(budgets) == 1 else max(worst, self._sampler.worst_log_ratio(budgets, drawn))
+        return Guarantee(
+            mapping=self.mapping.info.name,
+            fingerprint=self.mapping.info.fingerprint,
+            budgets=budgets,
+            worst_log_ratio=worst,
+            union_log_ratio=union,
+            hides_among=min(map(vocabulary.hides_among, plus)),
+        )
 
     def sanitize_column(
         self,

@@ -16,9 +16,11 @@ import numpy as np
 import pyarrow as pa
 from duckdb.func import FunctionNullHandling, PythonUDFType
 
-from custext_sql.database import Database, attach
+from custext_sql.database import Database, attach, locate
+from custext_sql.duckdb_files import note_attached
 from custext_sql.errors import DatabaseError, KeyFileError, SettingError
 from custext_sql.policy import Policy
+from custext_sql.private_folders import process_folder
 from custext_sql.query_errors import remembering
 from custext_sql.receipt import Tally
 from custext_sql.sanitizer import Sanitizer
@@ -65,24 +67,19 @@ class _Holder:
         self.number = next(_numbers)
 
     def sanitize(self, text: pa.ChunkedArray, eps: pa.ChunkedArray, plus: pa.ChunkedArray) -> pa.Array:
-        return self._sanitize(self.served.fresh, text, _values(eps, "eps"), _values(plus, "plus"), None)
+        served = self.served  # taken once, since `register` may swap it at any moment
+        return _sanitize(served.fresh, served.usage, text, _values(eps, "eps"), _values(plus, "plus"), None)
 
     def sanitize_keyed(self, text: pa.ChunkedArray, record: pa.ChunkedArray) -> pa.Array:
-        keyed = self.served.keyed
+        served = self.served
+        keyed = served.keyed
         if keyed is None:
             raise KeyFileError("custext_sanitize_keyed needs a key: register(connection, key_file=PATH)")
         if record.null_count:
             raise SettingError("record must not be NULL: it is what a text is known by")
         settings = keyed.key.settings if keyed.key else None
         assert settings is not None
-        return self._sanitize(keyed, text, settings.eps, settings.plus, record)
-
-    def _sanitize(self, sanitizer: Sanitizer, text: pa.ChunkedArray, eps: Any, plus: Any, records: Any) -> pa.Array:
-        usage, column = self.served.usage, TextColumn.from_arrow(text)
-        if usage is not None and len(column):
-            usage.note(sanitizer, eps, plus)
-        tally = None if usage is None else usage.tally
-        return sanitizer.sanitize_column(column, eps, plus, records=records, tally=tally).to_arrow()
+        return _sanitize(keyed, served.usage, text, settings.eps, settings.plus, record)
 
     def spend(self, text: pa.ChunkedArray, eps: pa.ChunkedArray, plus: pa.ChunkedArray) -> pa.Array:
         column = TextColumn.from_arrow(text)
@@ -109,6 +106,16 @@ class _Holder:
         connection.create_function(_FINDER, self.find, [], "BIGINT", side_effects=True)
 
 
+def _sanitize(
+    sanitizer: Sanitizer, usage: Usage | None, text: pa.ChunkedArray, eps: Any, plus: Any, records: Any
+) -> pa.Array:
+    column = TextColumn.from_arrow(text)
+    if usage is not None and len(column):
+        usage.note(sanitizer, eps, plus)
+    tally = None if usage is None else usage.tally
+    return sanitizer.sanitize_column(column, eps, plus, records=records, tally=tally).to_arrow()
+
+
 # There is no telling when an instance is gone, so its few small functions stay, also if this module is loaded again.
 _holders: dict[int, _Holder] = globals().get("_holders", {})
 _numbers = globals().get("_numbers", itertools.count(1))
@@ -131,10 +138,11 @@ def connect(
     without a prefix, and what is created without one lives in memory. config: DuckDB's own settings. Close the
     connection before the custext database is written to.
     """
-    connection = duckdb.connect(config=config or {})
+    sanitizer = Sanitizer.load(database, mapping=mapping, policy=policy, calibration=calibration, key_file=key_file)
+    connection = duckdb.connect(config={"temp_directory": process_folder(), **(config or {})})
     try:
-        attach(connection, database)
-        register(connection, database, mapping=mapping, policy=policy, calibration=calibration, key_file=key_file)
+        attach(connection, database)  # when nothing else has to be read from the file
+        register_sanitizer(connection, sanitizer)
     except BaseException:
         connection.close()
         raise
@@ -156,7 +164,16 @@ def register(
     of Sanitizer.load. Nothing in the instance's own database changes, so it may be open for reading only. A transaction
     that has begun to read does not see functions made after that.
     """
-    sanitizer = Sanitizer.load(database, mapping=mapping, policy=policy, calibration=calibration, key_file=key_file)
+    with connection.cursor() as own:
+        note_attached(own, connection, locate(database))
+    register_sanitizer(
+        connection,
+        Sanitizer.load(database, mapping=mapping, policy=policy, calibration=calibration, key_file=key_file),
+    )
+
+
+def register_sanitizer(connection: duckdb.DuckDBPyConnection, sanitizer: Sanitizer) -> None:
+    """Make the functions draw with this sanitizer; those without a key draw anew."""
     with _lock, connection.cursor() as own:  # not in the caller's transaction, whose end could undo half of it
         fresh = _share(sanitizer.with_fresh_draws())
         served = _Served(fresh, None if sanitizer.key is None else fresh.with_key(sanitizer.key))

@@ -26,7 +26,10 @@ def add_stopwords(database: Database = None, *, language: str) -> int:
     words = list(dict.fromkeys(fold_word(word) for word in _corpus_words(language)))
     with writing(database) as connection:
         connection.execute("DELETE FROM stopwords WHERE language = ?", [language])
-        connection.execute("INSERT INTO stopwords SELECT ?, unnest(?::VARCHAR[]), ?", [language, words, _CORPUS_SOURCE])
+        connection.execute(
+            "INSERT INTO stopwords (language, word, source) SELECT ?, unnest(?::VARCHAR[]), ?",
+            [language, words, _CORPUS_SOURCE],
+        )
     return len(words)
 
 

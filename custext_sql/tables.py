@@ -118,10 +118,12 @@ releases = Table(
     Column("unknown_masked", BigInteger),
     Column("unknown_random", BigInteger),
     Column("endings", BigInteger),
-    Column("sampled_unchanged", BigInteger),
+    Column("alone_masked", BigInteger, comment="words masked as the only drawn ones of their group"),
     Column("characters_in_clear", BigInteger),
     Column("largest_row_eps", Double),
     Column("mean_row_eps", Double),
+    Column("worst_log_ratio", Double, comment="verified, of any two drawn words of a group"),
+    Column("hides_among", Integer, comment="how many words of a group are drawn at least, where any are"),
 )
 
 measurements = Table(
@@ -140,7 +142,7 @@ measurements = Table(
     Column("seed", BigInteger),
     Column("word", String, comment="of the vocabulary"),
     Column("dataset", String, comment="its name"),
-    Column("digest", String, comment="sha256 over the texts, labels or counts of the dataset"),
+    Column("digest", String, comment="of the texts, labels or counts of the dataset, keyed with the user's secret"),
     Column("settings", String, nullable=False, comment="JSON: what else the value depends on"),
     Column("value", Double, comment="NULL: there is none, such as a number of draws that is never enough"),
     Column("standard_error", Double),

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from custext_sql.encoded_text import Bytes, Places
 from custext_sql.errors import SettingError
+from custext_sql.type_names import tell_arrow_type
 
 _EMPTY = pa.array([], pa.large_string())
 
@@ -66,7 +67,7 @@ def _to_large_string(array: pa.Array) -> pa.Array:
         pa.types.is_string(array.type.value_type) or pa.types.is_large_string(array.type.value_type)
     ):
         return array.cast(array.type.value_type)
-    raise SettingError(f"texts must be strings or missing; found a column of {array.type}")
+    raise SettingError(f"texts must be strings or missing; found a column of {tell_arrow_type(array.type)}")
 
 
 def open_column(texts: Any) -> tuple[TextColumn, Callable[[TextColumn], Any]]:

@@ -11,7 +11,7 @@ from custext_sql.randomness import DIGIT, UNKNOWN_WORD, count_earlier
 from custext_sql.replacement import Counts, Replaced, join_counts
 from custext_sql.tokenizer import OTHER_APOSTROPHE
 from custext_sql.tokens import Tokens, find_tokens
-from custext_sql.vocabulary import ENDING, KEPT, NUMBER, SAMPLED, STOPWORD, UNKNOWN, Vocabulary
+from custext_sql.vocabulary import ALONE, ENDING, KEPT, NUMBER, SAMPLED, STOPWORD, UNKNOWN, Vocabulary
 
 _APOSTROPHES = (b"'", chr(OTHER_APOSTROPHE).encode())
 
@@ -61,7 +61,7 @@ class SanitizedTokens:
     def of(cls, replaced: Replaced) -> "SanitizedTokens":
         words = replaced.tokens
         kinds = np.full(len(words.offsets) - 1, KEPT, dtype=np.uint8)
-        for kind in (ENDING, STOPWORD, SAMPLED, NUMBER, UNKNOWN):
+        for kind in (ENDING, STOPWORD, SAMPLED, NUMBER, ALONE, UNKNOWN):
             kinds[words.rows[words.at(kind)]] = kind
         return cls(replaced.text, replaced.offsets, kinds, replaced.count())
 

@@ -11,8 +11,8 @@ from custext_sql.encoded_text import Bytes, Flags, Places, join_texts
 from custext_sql.lexicon import Lexicon
 from custext_sql.mapping import Mapping
 
-KINDS = 6  # what a word is; KEPT is one that somebody chose to leave as it is
-SAMPLED, STOPWORD, NUMBER, UNKNOWN, ENDING, KEPT = range(KINDS)
+KINDS = 7  # what a word is; KEPT is one that somebody chose to leave as it is, ALONE one that nothing could hide
+SAMPLED, STOPWORD, NUMBER, UNKNOWN, ENDING, KEPT, ALONE = range(KINDS)
 
 _ENDINGS = frozenset({"s", "t", "re", "ve", "ll", "d", "m"})  # of English, behind an apostrophe: they stay
 
@@ -26,7 +26,11 @@ class Spelling:
 
 
 class Vocabulary:
-    """Words have numbers: those of the mapping first, in its order, then the stopwords and endings it does not have."""
+    """Words have numbers: those of the mapping first, in its order, then the stopwords and endings it does not have.
+
+    Where stopwords are kept, a drawn word hides among the other drawn words of its group only. A word that is the only
+    one of its group to be drawn would hide among none: its kind is ALONE, and it is masked.
+    """
 
     def __init__(self, mapping: Mapping, stopwords: Iterable[str]) -> None:
         kept = frozenset(stopwords)
@@ -38,15 +42,26 @@ class Vocabulary:
         self.is_ending = np.array([*(word in _ENDINGS for word in words), False])
         usual = np.where(np.arange(len(words)) < self.size, SAMPLED, UNKNOWN)
         self._kinds = np.append(usual, UNKNOWN).astype(np.uint8)
-        self._kinds_plus = np.append(np.where(is_stopword, STOPWORD, usual), UNKNOWN).astype(np.uint8)
         self._words = mapping.words
         self._spellings: dict[int, Spelling] = {}
+        self.drawn_plus: Flags = ~is_stopword[: self.size]  # words of the mapping that are drawn where stopwords stay
+        group_of = np.repeat(np.arange(len(mapping.sizes)), mapping.sizes)
+        together = np.bincount(group_of[self.drawn_plus], minlength=len(mapping.sizes))
+        is_alone = np.append(self.drawn_plus & (together[group_of] == 1), np.zeros(len(words) - self.size, dtype=bool))
+        plus = np.where(is_stopword, STOPWORD, np.where(is_alone, ALONE, usual))
+        self._kinds_plus = np.append(plus, UNKNOWN).astype(np.uint8)
+        hiding = together[together > 1]
+        self._hides_among = (int(mapping.sizes.min()), int(hiding.min()) if len(hiding) else 0)
 
     def find_kinds(self, words: npt.NDArray[np.int32], plus: bool | Flags) -> npt.NDArray[np.uint8]:
-        """SAMPLED, STOPWORD (if plus, for all words or for each), or UNKNOWN."""
+        """SAMPLED, UNKNOWN, or where plus holds, for all words or for each: STOPWORD, ALONE."""
         if isinstance(plus, np.ndarray):
             return np.where(plus, self._kinds_plus.take(words), self._kinds.take(words))
         return (self._kinds_plus if plus else self._kinds).take(words)
+
+    def hides_among(self, plus: bool) -> int:
+        """Return among how many words of its group, itself included, a drawn word hides at least; 0: none is drawn."""
+        return self._hides_among[plus]
 
     def spelling(self, case: int) -> Spelling:
         """The words of the mapping, written in that case."""

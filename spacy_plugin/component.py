@@ -1,21 +1,26 @@
 """The pipeline component `custext`: replaces the tokens of Docs by the custext tables, a batch at a time."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
+from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.util import minibatch, raise_error
 
-from custext_sql import Policy, Sanitizer
+from custext_sql import Policy, Receipt, Sanitizer
 from custext_sql.errors import CusTextError, DatabaseError, KeyFileError, MappingError, SettingError
 from custext_sql.mechanism import check_epsilon
 from custext_sql.receipt import Guarantee, Tally
+from custext_sql.token_batch import SanitizedTokens
 from spacy_plugin.attributes import Sanitized, check_attributes, is_sanitized
 from spacy_plugin.choices import KEPT, AllTokens, ByFunction, Choice
-from spacy_plugin.documents import CARRIED, DocBatch, write_doc
+from spacy_plugin.documents import DocBatch
+from spacy_plugin.new_docs import check_carry, write_doc
+from spacy_plugin.new_text import NewText
+from spacy_plugin.surroundings import Surroundings
 
 Floats = npt.NDArray[np.float64]
 ErrorHandler = Callable[[str, "CusText", list[Doc], Exception], Any]
@@ -30,9 +35,16 @@ class CusText:
     database, mapping, policy, calibration, key_file: as for `custext_sql.Sanitizer.load`; a policy may be given by its
     parts. epsilon: the privacy budget of a word, 0.001 to 100; plus keeps stopwords. What is not given comes from the
     key file, if there is one, and else is 1.0, False and "paper". sensitive: a choice, see `spacy_plugin.choices`.
-    output: "annotate" leaves the Doc as it is; "replace" hands on a new one without any of the original words, with
-    sentence starts and entity labels. carry: what else a new Doc takes over, see `spacy_plugin.documents.CARRIED`; each
-    entry leaks what is said there.
+
+    output: "annotate" leaves the Doc as it is and adds the results; "replace" hands on a new Doc with the new text, and
+    of the original what `carry` names and nothing else.
+
+    carry: entries of `spacy_plugin.new_docs.CARRIED`, where it says what each of them tells; if not given, "sentences"
+    and "entities". Entries that belong to tokens (pos, tag, morph, dep, lemma, ent_id, ent_kb_id, tensor, user_data)
+    imply "tokens": the boundaries of the original's tokens. Without it, tokens are what the tokenizer of the pipeline
+    makes of the new text. nlp: that pipeline, held weakly; `nlp.add_pipe` gives it.
+
+    `receipt` counts what this component has sanitized.
     """
 
     def __init__(
@@ -48,14 +60,23 @@ class CusText:
         key_file: str | None = None,
         output: str = "annotate",
         sensitive: Any = None,
-        carry: Sequence[str] = (),
+        carry: Sequence[str] | None = None,
+        nlp: Language | None = None,
     ) -> None:
         check_attributes()
         self.name = name
         self.output = _check_one_of("output", output, OUTPUTS)
-        self.carry = tuple(_check_one_of("carry", item, tuple(CARRIED)) for item in carry)
-        if self.carry and output != "replace":
+        self.carry = check_carry(carry)
+        if carry and output != "replace":
             raise SettingError('carry: what a new Doc takes over; there is one only with output = "replace"')
+        self._surroundings: Surroundings | None = None  # needed where new texts are cut
+        if output == "replace" and "tokens" not in self.carry:
+            if nlp is None:
+                raise SettingError(
+                    'nlp: output = "replace" needs a pipeline, whose tokenizer cuts the new text; add the component '
+                    'with nlp.add_pipe("custext"), or make it with CusText(nlp=nlp, output="replace")'
+                )
+            self._surroundings = Surroundings(nlp, name)
         self.sensitive = _check_choice(sensitive)
         if self.sensitive.keeps_stopwords:
             if plus is False:
@@ -76,7 +97,7 @@ class CusText:
         self._epsilon, self._plus = epsilon, plus
         self._error_handler: ErrorHandler = raise_error
         self._loaded: Sanitizer | None = None
-        self._guarantees: dict[frozenset[float], Guarantee] = {}
+        self._tally = Tally()
         self._check_settings()
 
     @property
@@ -94,6 +115,15 @@ class CusText:
         """The budget of a word, where the choice of what is sensitive names no other."""
         key = self.sanitizer.key
         return self._epsilon or (1.0 if key is None else key.settings.eps)
+
+    @property
+    def receipt(self) -> Receipt:
+        """What was drawn, let through and spent on all Docs that this component has sanitized in this process.
+
+        With `n_process` above 1 each worker counts for itself, and the component of the process that started them
+        counts nothing. A component that is pickled or loaded from disk starts from zero.
+        """
+        return self._tally.receipt(self.sanitizer.policy, self._guarantee)
 
     def __call__(self, doc: Doc) -> Doc:
         [result] = self._sanitize([doc])
@@ -117,8 +147,15 @@ class CusText:
         return self._error_handler
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without the tables: another process reads and verifies them itself."""
-        return {**self.__dict__, "_loaded": None, "_guarantees": {}}
+        """Without the tables, which another process reads and verifies itself, and without what was counted."""
+        if self._surroundings is not None:
+            self._surroundings.look(self.name)
+        state = {**self.__dict__, "_loaded": None}
+        del state["_tally"]
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _tally=Tally())
 
     def _check_settings(self) -> None:
         """Find out now what would be wrong later."""
@@ -146,32 +183,31 @@ class CusText:
         sensitive = None
         if budgets.min(initial=np.inf) == KEPT or punctuation.any():
             sensitive = (budgets != KEPT) & ~punctuation
-        in_use = self.sensitive.list_budgets(self.epsilon)
-        budgets[budgets == KEPT] = max(in_use)  # drawn, and not used
+        budgets[budgets == KEPT] = max(self._budgets)  # drawn, and not used
         result = self.sanitizer.sanitize_tokens(
             tokens.batch, budgets, self._plus, sensitive=sensitive, records=self._find_records(docs)
         )
-        guarantee = self._guarantee(frozenset(in_use))
-        starts, ends = result.offsets[:-1], result.offsets[1:] - tokens.spaces
-        finished = []
-        bounds = tokens.batch.documents.tolist()
-        for number, doc in enumerate(docs):
-            within = slice(bounds[number], bounds[number + 1])
-            first, last = result.offsets[bounds[number]], result.offsets[bounds[number + 1]]
+        finished = self._replace(tokens, result) if self.output == "replace" else self._annotate(tokens, result)
+        self._tally.add(result.counts)
+        return finished
+
+    def _annotate(self, tokens: DocBatch, result: SanitizedTokens) -> list[Doc]:
+        """The Docs themselves, with the results."""
+        guarantee = self._guarantee
+        for number, (doc, within, text) in enumerate(_split(tokens, result)):
             tally = Tally()
             tally.add(result.counts[number : number + 1])
-            sanitized = Sanitized(
-                result.text[first:last].tobytes(),
-                starts[within] - first,
-                ends[within] - first,
-                result.kinds[within],
-                tally.receipt(self.sanitizer.policy, guarantee),
-            )
-            if self.output == "replace":
-                doc = write_doc(doc, sanitized.words(), tokens.spaces[within], self.carry)
-            sanitized.store(doc)
-            finished.append(doc)
-        return finished
+            Sanitized(text, result.kinds[within], tally.receipt(self.sanitizer.policy, guarantee)).store(doc)
+        return list(tokens.docs)
+
+    def _replace(self, tokens: DocBatch, result: SanitizedTokens) -> list[Doc]:
+        """New Docs."""
+        if self._surroundings is not None:
+            self._surroundings.look(self.name)
+        return [
+            write_doc(doc, text, tokens.spaces[within], self.carry, self._surroundings)
+            for doc, within, text in _split(tokens, result)
+        ]
 
     def _sanitize_one_by_one(self, docs: Sequence[Doc]) -> Iterator[Doc]:
         """So that only those that cannot be sanitized are lost to the rest of the pipeline."""
@@ -180,6 +216,11 @@ class CusText:
                 yield self(doc)
             except Exception as error:
                 self._error_handler(self.name, self, [doc], error)
+
+    @property
+    def _budgets(self) -> frozenset[float]:
+        """Every epsilon that may occur."""
+        return frozenset(self.sensitive.list_budgets(self.epsilon))
 
     def _find_budgets(self, docs: Sequence[Doc]) -> Floats:
         """The epsilon of each token, 0 for those that stay."""
@@ -199,12 +240,21 @@ class CusText:
                 )
         return records
 
-    def _guarantee(self, budgets: frozenset[float]) -> Guarantee:
-        if budgets not in self._guarantees:
-            if len(self._guarantees) > 100:
-                self._guarantees.clear()
-            self._guarantees[budgets] = self.sanitizer.guarantee(budgets)
-        return self._guarantees[budgets]
+    @property
+    def _guarantee(self) -> Guarantee:
+        """What is verified of the words that this component draws."""
+        key = self.sanitizer.key
+        plus = key.settings.plus if key is not None else bool(self._plus)
+        return self.sanitizer.guarantee(self._budgets, {plus})
+
+
+def _split(tokens: DocBatch, result: SanitizedTokens) -> Iterator[tuple[Doc, slice, NewText]]:
+    """Each Doc, where its tokens are in the batch, and its new text."""
+    starts, ends = result.offsets[:-1], result.offsets[1:] - tokens.spaces
+    for doc, (first, last) in zip(tokens.docs, pairwise(tokens.batch.documents.tolist()), strict=True):
+        within = slice(first, last)
+        start, end = result.offsets[first], result.offsets[last]
+        yield doc, within, NewText(result.text[start:end], starts[within] - start, ends[within] - start)
 
 
 def _vocab_of(doc: Doc) -> int:

@@ -31,7 +31,7 @@ register_attributes()
         "key_file": None,
         "output": "annotate",
         "sensitive": None,
-        "carry": [],
+        "carry": None,
     },
 )
 def make_custext(
@@ -46,7 +46,7 @@ def make_custext(
     key_file: StrictStr | None,
     output: StrictStr,
     sensitive: Any,
-    carry: list[StrictStr],
+    carry: list[StrictStr] | None,
 ) -> "CusText":
     """The component for a pipeline, from its config."""
     from spacy_plugin.component import CusText
@@ -63,4 +63,5 @@ def make_custext(
         output=output,
         sensitive=sensitive,
         carry=carry,
+        nlp=nlp,
     )

@@ -8,7 +8,7 @@ from custext_sql import Receipt
 from custext_sql.errors import CusTextError
 from custext_sql.highlighting import write_page
 from custext_sql.replacement import Piece
-from spacy_plugin.attributes import KINDS
+from spacy_plugin.attributes import KINDS, is_replaced
 
 
 def render(docs: Doc | Iterable[Doc], *, title: str = "Before and after") -> str:
@@ -28,6 +28,8 @@ def _count(receipt: Receipt) -> str:
 def _read_pieces(doc: Doc) -> list[Piece]:
     if doc._.custext is None:
         raise CusTextError("this Doc has not passed the custext component")
+    if is_replaced(doc):
+        raise CusTextError('this Doc has only the new text; a picture of both needs Docs of output = "annotate"')
     pieces = []
     for token in doc:
         has_word = token._.custext_kind != "kept" or any(character.isalnum() for character in token.text)

@@ -108,6 +108,17 @@ def starter_db(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def fresh_db(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A database that this version made, with nothing loaded, for tests that only read it."""
+    from custext_sql.database import writing
+
+    path = tmp_path_factory.mktemp("fresh") / "fresh.duckdb"
+    with writing(path):
+        pass
+    return path
+
+
+@pytest.fixture(scope="session")
 def few_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from custext_sql import build_mapping, load_embeddings
 

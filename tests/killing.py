@@ -6,9 +6,11 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import TracebackType
+
+from tests.processes import start
 
 SCRIPT = """
 import json, os, sys, traceback
@@ -61,18 +63,20 @@ class Jobs:
     """A process that is ready to do jobs, each in a child of its own."""
 
     def __enter__(self) -> "Jobs":
-        self._parent = subprocess.Popen(
-            [sys.executable, "-c", SCRIPT], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        self._stack = ExitStack()
+        command = [sys.executable, "-c", SCRIPT]
+        self._parent = self._stack.enter_context(
+            start(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         )
         assert self._read() == "ready"
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: object, trace: TracebackType | None) -> None:
-        self._parent.communicate()
+        self._stack.close()
 
     def _read(self) -> str:
         assert self._parent.stdout is not None
-        return self._parent.stdout.readline().strip()
+        return str(self._parent.stdout.readline()).strip()
 
     def _start(self, job: str, *arguments: str | Path | int) -> int:
         assert self._parent.stdin is not None

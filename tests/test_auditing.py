@@ -14,15 +14,17 @@ from custext_sql.mapping import Sizes
 from custext_sql.mechanism import Weights, build_weights
 from custext_sql.scoring import Units
 from custext_sql.similarity import Floats
-from tests.test_starter import FINGERPRINT
+from tests.test_starter import FINGERPRINT, STARTER_FINGERPRINT
 
 
 def test_the_starter_mapping_keeps_its_promise_with_room_to_spare(starter_db: Path) -> None:
     found = audit(starter_db, epsilon=1.0)
-    assert (found.mapping, found.fingerprint) == ("starter-euclidean-k20", FINGERPRINT)
-    assert (found.words, found.groups, found.smallest_group, found.largest_group) == (33849, 1693, 9, 20)
-    assert found.worst_log_ratio == pytest.approx(0.8136, abs=1e-4)
-    assert found.median_log_ratio == pytest.approx(0.5302, abs=1e-4)
+    assert (found.mapping, found.fingerprint) == ("starter", STARTER_FINGERPRINT)
+    assert (found.words, found.groups, found.smallest_group, found.largest_group) == (33849, 1693, 10, 20)
+    older = audit(starter_db, epsilon=1.0, mapping="starter-euclidean-k20")
+    assert (older.fingerprint, older.smallest_group) == (FINGERPRINT, 9)
+    assert older.worst_log_ratio == pytest.approx(0.8136, abs=1e-4)
+    assert older.median_log_ratio == pytest.approx(0.5302, abs=1e-4)
     assert found.shrunk == 0
 
 
@@ -35,7 +37,8 @@ def test_tight_calibration_uses_the_whole_budget(starter_db: Path, epsilon: floa
 
 
 def test_the_command_prints_what_was_checked(starter_db: Path) -> None:
-    result = CliRunner().invoke(main, ["--db", str(starter_db), "audit", "--eps", "1"])
+    older = ["--mapping", "starter-euclidean-k20"]
+    result = CliRunner().invoke(main, ["--db", str(starter_db), "audit", "--eps", "1", *older])
     assert result.exit_code == 0
     for part in (FINGERPRINT, "33,849 words in 1,693 groups of 9 to 20", "worst log-ratio   0.81364", "0.530244"):
         assert part in result.output

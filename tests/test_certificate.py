@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from custext_sql.certificate import exp_floor, verify_weights
+from custext_sql.certificate import exp_floor, verify_union, verify_weights
 
 ONE = 1 << 64
 epsilons = st.floats(0.001, 100)
@@ -76,11 +76,33 @@ def test_a_row_that_sums_to_two_is_caught() -> None:
     assert verify([[[0] * 4] * 4], 1.0) == [False]
 
 
-def test_a_single_zero_is_caught_and_a_column_of_zeros_is_not() -> None:
+def test_a_weight_of_zero_is_caught_alone_and_as_a_whole_column() -> None:
+    """A column of zeros keeps the ratios, but its share of the draws is empty, and whoever draws would misread it."""
     assert verify([[[ONE - 1, 1], [ONE - 1, 1]]], 1.0) == [True]
     rows = [[ONE // 2, ONE // 2, 0], [ONE // 2, ONE // 2 - 1, 1], [ONE // 2, ONE // 2, 0]]
     assert verify([rows], 100.0) == [False]
-    assert verify([[[ONE // 2, ONE // 2, 0]] * 3], 0.001) == [True]
+    for place in range(3):
+        row = [ONE // 2] * 2
+        row.insert(place, 0)
+        assert verify([[row] * 3], 0.001) == [False]
+        weights = np.array(row * 3, dtype=np.uint64)
+        union = verify_union(np.array([3]), [weights, weights], 100.0)
+        assert not union.holds[0] and math.isinf(union.log_ratios[0])
+
+
+def test_a_union_checks_the_rows_itself_and_compares_the_drawn_inputs_only() -> None:
+    sizes = np.array([2, 2])
+    table = np.array([ONE - 8, 8, 8, ONE - 8, ONE // 2, ONE // 2, ONE // 2, ONE // 2], dtype=np.uint64)
+    assert verify_union(sizes, [table], 1.0).holds.tolist() == [False, True]
+    drawn = verify_union(sizes, [table], 1.0, np.array([True, False, True, True]))
+    assert drawn.holds.tolist() == [True, True] and drawn.log_ratios.tolist() == [0.0, 0.0]
+    none = verify_union(sizes, [table], 1.0, np.zeros(4, dtype=bool))
+    assert none.holds.all() and none.log_ratios.tolist() == [0.0, 0.0]
+    broken = table.copy()
+    broken[0] += np.uint64(1)
+    assert verify_union(sizes, [table, broken], 100.0, np.zeros(4, dtype=bool)).holds.tolist() == [False, True]
+    with pytest.raises(ValueError, match="one unsigned 64-bit weight"):
+        verify_union(sizes, [table[:-1]], 1.0)
 
 
 def test_only_the_group_that_fails_is_named() -> None:

@@ -17,7 +17,7 @@ from custext_sql.cli import main
 from custext_sql.cli.load import _FORMATS
 from custext_sql.revisions import REVISIONS
 from custext_sql.vector_files import FORMATS
-from tests.test_starter import FINGERPRINT
+from tests.processes import start
 from tests.vectors import zipped
 
 
@@ -115,9 +115,9 @@ def test_every_command_that_prints_takes_json(mapped_db: Path) -> None:
 
 def test_load_starter_brings_its_mapping(db_path: Path) -> None:
     assert run("--db", db_path, "load", "starter").exit_code == 0
-    assert json.loads(run("--db", db_path, "info", "--json").output)["mappings"][0]["fingerprint"] == FINGERPRINT
+    assert json.loads(run("--db", db_path, "info", "--json").output)["default_mapping"] == "starter"
     assert "(already there)" in run("--db", db_path, "map", "--embedding", "starter", "--k", "20").output
-    assert run("--db", db_path, "load", "starter").output == "starter: already there, with its mapping\n"
+    assert run("--db", db_path, "load", "starter").output == "starter: already there, with its mappings\n"
     assert run("--db", db_path, "load", "starter", "--json").output == "null\n"
     assert "--format and --member are for files" in run("--db", db_path, "load", "starter", "--member", "x").output
     few = run("--db", db_path, "load", "starter", "--name", "few", "--limit", "3")
@@ -278,7 +278,7 @@ def test_progress_shows_on_a_terminal_and_not_elsewhere(db_path: Path, glove_fil
     assert quiet.stderr == ""
     mine, theirs = pty.openpty()
     environment = {**os.environ, "TERM": "xterm", "COLUMNS": "80"}
-    with subprocess.Popen([*arguments, "shown"], stdout=subprocess.DEVNULL, stderr=theirs, env=environment) as process:
+    with start([*arguments, "shown"], stdout=subprocess.DEVNULL, stderr=theirs, env=environment) as process:
         os.close(theirs)
         seen = b""
         try:
@@ -297,3 +297,17 @@ def test_the_launcher_works_in_a_checkout(glove_file: Path, db_path: Path) -> No
     launcher = Path(__file__).parents[1] / "cli.py"
     command = [sys.executable, str(launcher), "--db", str(db_path), "load", str(glove_file), "--name", "small"]
     assert subprocess.run(command, capture_output=True, text=True, check=True).stdout.startswith("small: 16 words")
+
+
+@pytest.mark.parametrize(
+    "text", ["", "word " * 60, "word" * 500, "a" * 300 + "/b", "x\0y", "é" * 200, "alice\n" * 400], ids=range(7)
+)
+def test_a_text_need_not_be_able_to_be_the_name_of_a_file(mapped_db: Path, text: str) -> None:
+    result = run("--db", mapped_db, "sanitize", text)
+    assert result.exit_code == 0, result.output
+    assert "name of a file" not in result.output
+
+
+def test_a_text_that_is_the_name_of_a_file_is_a_mistake(mapped_db: Path) -> None:
+    result = run("--db", mapped_db, "sanitize", str(mapped_db))
+    assert result.exit_code == 2 and "The text is the name of a file" in result.output

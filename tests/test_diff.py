@@ -56,7 +56,8 @@ def test_lines_need_no_column(db: Path, folder: Path) -> None:
     assert "lines have no columns" in run("diff", "in.txt", "--column", "x").output
     (folder / "in.csv").write_text("id,body\n1,x\n")
     assert "name the column to show: --column NAME" in run("diff", "in.csv").output
-    assert "did you mean body?" in run("diff", "in.csv", "--column", "bdy").output
+    wrong = run("diff", "in.csv", "--column", "bdy").output
+    assert "there is no column bdy; it has 2, named in its first line" in wrong
 
 
 def test_pieces_put_together_are_the_texts(db: Path) -> None:

@@ -27,7 +27,6 @@ def test_what_was_not_published_goes(tmp_path: Path) -> None:
     target = tmp_path / "out.txt"
     with pytest.raises(KeyboardInterrupt), draft_of(target, force=False) as draft:
         draft.path.write_text("half")
-        draft.spill.mkdir()
         (draft.spill / "temporary").write_text("some")
         raise KeyboardInterrupt
     assert list(tmp_path.iterdir()) == []

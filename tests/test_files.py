@@ -2,11 +2,7 @@
 
 import gzip
 import json
-import signal
-import subprocess
-import sys
-import tempfile
-import time
+import re
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +14,10 @@ from click.testing import CliRunner, Result
 
 from custext_sql import Sanitizer
 from custext_sql.cli import main
+from custext_sql.errors import SourceError
+from custext_sql.files import Source
 from custext_sql.ledger import list_releases
+from tests.processes import hold_open
 
 ROWS = [
     ("007", 'Alice met Bob; "carol", they said', "2020-01-01T00:00:00Z", "1.50"),
@@ -277,13 +276,8 @@ def test_tables_become_new_tables(db: Path, folder: Path) -> None:
     for same in ("reviews", "Reviews"):
         assert "is the input" in run(*form, "reviews", same, "--column", "body", "--force").output
     assert "there is no DuckDB file" in run(*form[:2], "no.duckdb", "--table", "t", "x", "--column", "b").output
-    holding = "import duckdb, time; c = duckdb.connect('shop.duckdb'); print('open', flush=True); time.sleep(60)"
-    holder = subprocess.Popen([sys.executable, "-c", holding], stdout=subprocess.PIPE)
-    assert holder.stdout is not None and holder.stdout.readline() == b"open\n"
-    assert "shop.duckdb is in use by another process" in run(*form, "reviews", "other", "--column", "body").output
-    holder.kill()
-    holder.wait()
-    holder.stdout.close()
+    with hold_open(folder / "shop.duckdb"):
+        assert "shop.duckdb is in use by another process" in run(*form, "reviews", "other", "--column", "body").output
     with duckdb.connect("shop.duckdb", read_only=True) as connection:
         tables = connection.execute("SELECT table_name FROM duckdb_tables() ORDER BY 1").fetchall()
         assert tables == [("clean",), ("reviews",)]
@@ -304,7 +298,7 @@ def test_what_is_wrong_is_said_and_nothing_is_written(db: Path, folder: Path) ->
     before = sorted(path.name for path in folder.iterdir())
     for arguments, message in (
         (["in.csv", "out.csv"], "name the columns to sanitize: --column NAME; it has 4, named in its first line"),
-        (["in.csv", "out.csv", "--column", "bdy"], "in.csv: there is no column bdy; did you mean body?"),
+        (["in.csv", "out.csv", "--column", "bdy"], "in.csv: there is no column bdy; it has 4, named in its first line"),
         (["in.csv", "out.csv", "--column", "body", "--column", "BODY"], "a column is named twice"),
         (["numbers.csv", "out.csv", "--column", "body"], "numbers.csv: column body holds BIGINT, not text"),
         (["malformed.csv", "out.csv", "--column", "body"], "malformed.csv, line 7: expected 2 columns, found 3"),
@@ -332,6 +326,73 @@ def test_what_is_wrong_is_said_and_nothing_is_written(db: Path, folder: Path) ->
     assert sorted(path.name for path in folder.iterdir()) == before
     assert (folder / "taken.csv").read_text() == "precious"
     assert list_releases(db) == []
+
+
+def test_the_first_line_of_a_file_without_a_header_is_not_suggested(db: Path, folder: Path) -> None:
+    (folder / "in.csv").write_text("Alice Novak has HIV,x\n1,2\n")
+    (folder / "in.tsv").write_text("Alice Novak has HIV\tx\n1\t2\n")
+    for name in ("in.csv", "in.tsv"):
+        refused = run("sanitize", name, "out.csv", "--column", "Alice Novac")
+        assert refused.output == f"Error: {name}: there is no column Alice Novac; it has 2, named in its first line\n"
+
+
+def test_keys_of_json_are_not_listed(db: Path, folder: Path) -> None:
+    (folder / "in.jsonl").write_text('{"Alice Novak": "has HIV", "Bob": "is well"}\n')
+    for arguments, problem in (
+        ((), "name the columns to sanitize: --column NAME"),
+        (("--column", "body"), "there is no column body"),
+        (("--column", "Alise Novak"), "there is no column Alise Novak"),
+    ):
+        refused = run("sanitize", "in.jsonl", "out.jsonl", *arguments)
+        assert refused.output == f"Error: in.jsonl: {problem}; it has 2, the keys of its objects\n"
+
+
+def test_columns_are_listed_where_they_are_known_to_be_names(folder: Path) -> None:
+    """In a schema; and in a file whose first line or keys have a name that the user typed."""
+    columns = {"id": "BIGINT", "body": "VARCHAR", "kind": "ENUM('Alice', 'Bob')", "st": 'STRUCT("Alice" INTEGER)'}
+    for format, typed, expected in (
+        ("parquet", [], "did you mean body?"),
+        ("table", [], "did you mean body?"),
+        ("csv", [], "it has 4, named in its first line"),
+        ("csv", ["nothing"], "it has 4, named in its first line"),
+        ("csv", ["ID"], "did you mean body?"),
+        ("tsv", ["nothing", "id"], "did you mean body?"),
+        ("json", ["id"], "did you mean body?"),
+    ):
+        with pytest.raises(SourceError, match=f"^in: there is no column boddy; {re.escape(expected)}$"):
+            Source("in", format, "", columns).find_column("boddy", typed)
+    with pytest.raises(SourceError, match="there is no column x; columns: id, body, kind, st$"):
+        Source("in", "json", "", columns).find_column("x", ["id"])
+    with pytest.raises(SourceError, match="column st holds STRUCT, not text$"):
+        Source("in", "table", "", columns).find_text_column("st")
+
+
+def test_a_table_is_never_a_file(db: Path, folder: Path) -> None:
+    """DuckDB reads a file where it finds no table of that name, and takes its first line for names."""
+    (folder / "in.csv").write_text(f"{MARKER},x\n1,2\n")
+    with duckdb.connect("shop.duckdb") as connection:
+        connection.execute("CREATE SCHEMA other; CREATE TABLE other.reviews AS SELECT 'alice' AS body")
+        connection.execute(f"CREATE VIEW late AS SELECT '{MARKER}'::INT AS n, 'x' AS body FROM range(3)")
+    form = ("sanitize", "--data", "shop.duckdb", "--table")
+    refused = run(*form, "in.csv", "clean", "--column", "body")
+    assert refused.output == "Error: shop.duckdb: there is no table in.csv; tables: late, reviews\n"
+    assert run(*form, "other.reviews", "clean", "--column", "body").exit_code == 0
+    refused = run(*form, "late", "clean_too", "--column", "body")
+    assert refused.exit_code == 1 and MARKER not in refused.output
+
+
+def test_a_text_in_place_of_a_file_is_not_quoted(db: Path, folder: Path) -> None:
+    for text in (
+        "Alice",
+        "Alice has HIV",
+        "Is Alice ill?",
+        "Alice [who has HIV]",
+        "has HIV/AIDS, says Alice",
+        "A" * 5000,
+    ):
+        refused = run("sanitize", text, "out.csv", "--column", "body")
+        assert refused.output in (f"Error: the input: {why}\n" for why in ("there is no such file", "no file matches"))
+    assert "no/in.csv: there is no such file" in run("sanitize", "no/in.csv", "out.csv", "--column", "body").output
 
 
 def test_keys_give_the_same_text_each_time(db: Path, folder: Path) -> None:
@@ -382,55 +443,3 @@ def test_a_seed_repeats(db: Path, folder: Path) -> None:
             assert run("sanitize", source, target, *options, "--seed", "1").exit_code == 0
             found.append(target.read_bytes())
         assert found[0] == found[1]
-
-
-def test_a_run_clears_away_what_a_dead_one_left(db: Path, folder: Path) -> None:
-    write_csv(folder / "in.csv")
-    stale = folder / ".out.csv.999999999.draft"
-    stale.write_text("half")
-    (folder / ".out.csv.999999999.draft.spill").mkdir()
-    alive = folder / ".out.csv.1.draft"
-    other = folder / ".another.csv.999999999.draft"
-    alive.write_text("half")
-    other.write_text("half")
-    assert run("sanitize", "in.csv", "out.csv", "--column", "body").exit_code == 0
-    left = {path.name for path in folder.iterdir() if "draft" in path.name}
-    assert left == {alive.name, other.name}
-
-
-def test_streams_are_spooled_in_a_folder_that_goes(
-    db: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """What a stream held must not lie about, nor what a killed run left of one."""
-    spool = tmp_path / "spool"
-    (spool / "custext-999999999-abc").mkdir(parents=True)
-    (spool / "custext-999999999-abc" / "input.csv").write_text(MARKER)
-    (spool / "custext-1-abc").mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(spool))
-    done = run("sanitize", "-", "-", "--format", "csv", "--column", "body", input=b"id,body\n01,Alice\n")
-    assert done.exit_code == 0
-    assert [path.name for path in spool.iterdir()] == ["custext-1-abc"]
-
-
-@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
-def test_an_ending_in_the_middle_leaves_nothing(db: Path, folder: Path, ending: signal.Signals) -> None:
-    with duckdb.connect() as connection:
-        connection.execute(
-            "COPY (SELECT 'alice bob carol' AS body FROM range(20000000)) TO 'in.parquet' (FORMAT parquet)"
-        )
-    command = [sys.executable, "-m", "custext_sql.cli", "sanitize", "in.parquet", "out.parquet", "--column", "body"]
-    process = subprocess.Popen(
-        command,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell may have the tests ignore it
-    )
-    deadline = time.monotonic() + 60
-    while not list(folder.glob(".out.parquet.*.draft")) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    time.sleep(0.5)
-    process.send_signal(ending)
-    output, errors = process.communicate(timeout=60)
-    assert process.returncode != 0 and b"Traceback" not in errors and output == b""
-    assert sorted(path.name for path in folder.iterdir()) == ["in.parquet"]
-    assert list_releases(db) == []

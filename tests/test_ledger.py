@@ -13,6 +13,7 @@ from custext_sql import ledger
 from custext_sql.drafts import Draft
 from custext_sql.errors import BudgetError
 from custext_sql.ledger import add_up, list_releases
+from tests.processes import hold_open, start
 from tests.test_files import db, folder, run
 
 __all__ = ["db", "folder"]  # fixtures
@@ -190,8 +191,9 @@ for _ in range(15):
 
 
 def test_two_processes_write_at_once(db: Path) -> None:
-    writers = [subprocess.Popen([sys.executable, "-c", WRITER, str(db), name]) for name in ("one", "two")]
-    assert [writer.wait() for writer in writers] == [0, 0]
+    one, two = ([sys.executable, "-c", WRITER, db, name] for name in ("one", "two"))
+    with start(one) as first, start(two) as second:
+        assert [first.wait(), second.wait()] == [0, 0]
     totals = {total.dataset: total for total in add_up(list_releases(db))}
     assert {name: (total.releases, total.pending) for name, total in totals.items()} == {"one": (15, 0), "two": (15, 0)}
 
@@ -201,13 +203,7 @@ def test_a_ledger_that_cannot_be_written_leaves_a_receipt(
 ) -> None:
     write_texts(folder / "in.csv", "alice bob")
     monkeypatch.setattr(ledger, "_PATIENCE", 0.3)
-    holder = subprocess.Popen(
-        [sys.executable, "-c", f"import duckdb, time; c = duckdb.connect({str(db)!r}, read_only=True); "
-         "print('open', flush=True); time.sleep(60)"],
-        stdout=subprocess.PIPE,
-    )  # fmt: skip
-    assert holder.stdout is not None and holder.stdout.readline() == b"open\n"
-    try:
+    with hold_open(db, read_only=True):
         done = run("sanitize", "in.csv", "out.csv", "--column", "body")
         assert done.exit_code == 0
         assert "Warning: the ledger was not written" in done.output and "in use by another process" in done.output
@@ -216,10 +212,6 @@ def test_a_ledger_that_cannot_be_written_leaves_a_receipt(
         assert receipt["state"] == "complete"
         refused = run("sanitize", "in.csv", "two.csv", "--column", "body", "--budget-total", "9")
         assert refused.exit_code == 1 and not (folder / "two.csv").exists()
-    finally:
-        holder.kill()
-        holder.wait()
-        holder.stdout.close()
     assert run("sanitize", "in.csv", "three.csv", "--column", "body").exit_code == 0
     assert len(list_releases(db)) == 1
 

@@ -1,8 +1,7 @@
 """Figures that are kept."""
 
 import logging
-import subprocess
-import sys
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from custext_sql.measurements import (
     save_measurements,
     write_settings,
 )
+from tests.processes import hold_open
 
 SUBJECT = Subject("bayes", "success", mapping="m", fingerprint="f", eps=1.0, settings=write_settings(plus=False))
 
@@ -83,18 +83,13 @@ def test_an_interrupted_run_keeps_what_it_has(mapped_db: Path, one_by_one: bool)
 
 
 def test_a_database_that_is_in_use_costs_no_result(mapped_db: Path, caplog: pytest.LogCaptureFixture) -> None:
-    script = "import duckdb, sys; connection = duckdb.connect(sys.argv[1]); print('open', flush=True); sys.stdin.read()"
-    held: list[subprocess.Popen[str]] = []
+    with ExitStack() as held, caplog.at_level(logging.WARNING):
 
-    def measure(subject: Subject, tell: object) -> tuple[float, None]:
-        command = [sys.executable, "-c", script, str(mapped_db)]
-        held.append(subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True))
-        assert held[0].stdout is not None and held[0].stdout.readline() == "open\n"
-        return 0.75, None
+        def measure(subject: Subject, tell: object) -> tuple[float, None]:
+            held.enter_context(hold_open(mapped_db))
+            return 0.75, None
 
-    with caplog.at_level(logging.WARNING):
         [found] = obtain(mapped_db, [SUBJECT], measure)
-    held[0].communicate()
     assert found.value == 0.75
     assert "These figures were not kept" in caplog.text and "in use by another process" in caplog.text
     assert read_measurements(mapped_db) == []

@@ -1,5 +1,6 @@
-"""Migrations lead to tables.py, in one transaction, from older versions only."""
+"""Migrations lead to tables.py, in one transaction, from every older version, and mean the same for ever."""
 
+import ast
 import shutil
 from importlib.resources import files
 from pathlib import Path
@@ -13,8 +14,10 @@ from sqlalchemy import create_engine
 
 from custext_sql import database, migrate, tables
 from custext_sql.database import reading, upgrade_database, writing
+from custext_sql.distribution_macro import write_distribution_macro
 from custext_sql.errors import DatabaseError
 from custext_sql.revisions import REVISIONS
+from custext_sql.stopwords import shipped_stopwords
 
 NEXT = """
 from alembic import op
@@ -23,7 +26,7 @@ revision, down_revision, branch_labels, depends_on = "9999", {head!r}, None, Non
 
 def upgrade():
     op.create_table("later", sa.Column("a", sa.Integer))
-    op.execute("INSERT INTO settings VALUES ('upgraded', 'yes')")
+    op.execute("INSERT INTO settings (key, value) VALUES ('upgraded', 'yes')")
     {last}
 """
 
@@ -46,6 +49,26 @@ def schema(path: Path) -> list[tuple[Any, ...]]:
     return columns + constraints
 
 
+def create_directly(folder: Path) -> Path:
+    """An empty database with the tables of tables.py, made without migrations."""
+    path = folder / "direct.duckdb"
+    engine = create_engine(f"duckdb:///{path}")
+    tables.metadata.create_all(engine)
+    engine.dispose()
+    return path
+
+
+def fetch(path: Path, query: str) -> list[tuple[Any, ...]]:
+    with duckdb.connect(path, read_only=True) as connection:
+        return connection.execute(query).fetchall()
+
+
+def macro(path: Path) -> list[tuple[Any, ...]]:
+    """The parameters and the body of custext_distribution, as DuckDB has parsed them."""
+    found = "FROM duckdb_functions() WHERE function_name = 'custext_distribution'"
+    return fetch(path, f"SELECT function_type, parameters, macro_definition {found}")
+
+
 @pytest.fixture
 def next_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A version of the package that has one more migration, which succeeds; returns its script."""
@@ -62,11 +85,7 @@ def next_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_migrating_from_empty_equals_tables(tmp_path: Path, db_path: Path) -> None:
     with writing(db_path):
         pass
-    direct = tmp_path / "direct.duckdb"
-    engine = create_engine(f"duckdb:///{direct}")
-    tables.metadata.create_all(engine)
-    engine.dispose()
-    assert schema(db_path) == schema(direct)
+    assert schema(db_path) == schema(create_directly(tmp_path))
 
 
 def test_the_listed_revisions_are_those_of_the_scripts() -> None:
@@ -121,3 +140,31 @@ def test_columns_need_no_quoting(mapped_db: Path) -> None:
         for table in tables.metadata.sorted_tables:
             names = ", ".join(column.name for column in table.columns)
             connection.execute(f"SELECT {names} FROM {table.name}").fetchall()
+
+
+def test_migrations_use_no_code_of_the_package() -> None:
+    """It changes from version to version; what a revision creates must not."""
+    scripts = [Path(str(script)) for script in files("custext_sql.migrations").joinpath("versions").iterdir()]
+    scripts = [script for script in scripts if script.suffix == ".py"]
+    assert len(scripts) >= len(REVISIONS)
+    for script in scripts:
+        imported: set[str] = set()
+        for node in ast.walk(ast.parse(script.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                imported |= {alias.name.partition(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                imported.add("custext_sql" if node.level else str(node.module).partition(".")[0])
+        assert not imported & {"custext_sql", "spacy_plugin", "importlib"}, script.name
+
+
+def test_a_new_database_has_the_shipped_stopwords(fresh_db: Path) -> None:
+    rows = fetch(fresh_db, "SELECT language, word, source FROM stopwords ORDER BY ALL")
+    assert rows == sorted((row["language"], row["word"], row["source"]) for row in shipped_stopwords())
+
+
+def test_a_new_database_has_the_macro_that_this_version_writes(fresh_db: Path, tmp_path: Path) -> None:
+    direct = create_directly(tmp_path)
+    with duckdb.connect(direct) as connection:
+        connection.execute(write_distribution_macro())
+    assert len(macro(direct)) == 1
+    assert macro(fresh_db) == macro(direct)

@@ -5,16 +5,19 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
 from click.testing import CliRunner, Result
 
+from custext_sql import build_mapping, database, load_mapping, queries, use_mapping
 from custext_sql.cli import main
 from custext_sql.errors import CusTextError, QueryError
+from custext_sql.ledger import list_releases
 from custext_sql.releases import release_query
+from tests.processes import start, wait_for
 
 
 def run(*arguments: object) -> Result:
@@ -190,19 +193,11 @@ def test_progress_is_told(mapped_db: Path, tmp_path: Path) -> None:
 def test_ctrl_c_stops_and_leaves_nothing(mapped_db: Path, tmp_path: Path) -> None:
     query = "SELECT custext_sanitize('alice bob carol', 1.0, true) AS t FROM range(100000000)"
     command = [sys.executable, "-m", "custext_sql.cli", "--db", str(mapped_db), "sql", query, "--output", "out.parquet"]
-    process = subprocess.Popen(
-        command,
-        cwd=tmp_path,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell may have the tests ignore it
-    )
-    deadline = time.monotonic() + 60
-    while not list(tmp_path.glob(".out.parquet*")) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    os.kill(process.pid, signal.SIGINT)
-    printed = b"".join(process.communicate(timeout=60))
-    assert process.returncode == 1
+    with start(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        wait_for(lambda: list(tmp_path.glob(".out.parquet*")))
+        os.kill(process.pid, signal.SIGINT)
+        printed = b"".join(process.communicate())
+    assert process.returncode == 128 + signal.SIGINT
     assert printed.strip() == b"Aborted!"
     assert [path.name for path in tmp_path.iterdir() if "out" in path.name] == []
 
@@ -231,3 +226,22 @@ def test_a_key_is_made_and_used(mapped_db: Path, data: Path, tmp_path: Path) -> 
         "language",
         "stopwords",
     }
+
+
+def test_a_mapping_that_becomes_the_default_meanwhile_changes_nothing(
+    mapped_db: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The ledger names the mapping that was drawn from, though another process says `custext use` in the middle."""
+    build_mapping(mapped_db, embedding="small", k=2)
+
+    def use_another(*arguments: Any) -> None:
+        use_mapping(mapped_db, name="small-euclidean-k2")
+        database.attach(*arguments)
+
+    monkeypatch.setattr(queries, "attach", use_another)
+    query = "SELECT custext_sanitize('alice', 1, true) AS t FROM range(300)"
+    release_query(query, tmp_path / "out.csv", mapped_db, None, "q")
+    [release] = list_releases(mapped_db)
+    drawn = set((tmp_path / "out.csv").read_text().split()[1:])
+    assert release.mapping == "small-euclidean-k4"
+    assert drawn == set(load_mapping(mapped_db, "small-euclidean-k4").find_row("alice")[0])

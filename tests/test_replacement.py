@@ -19,7 +19,7 @@ from custext_sql.row_settings import RowSettings
 from custext_sql.sampler import Sampler
 from custext_sql.tokenizer import fold_word
 from custext_sql.tokens import find_tokens
-from custext_sql.vocabulary import ENDING, NUMBER, SAMPLED, STOPWORD, UNKNOWN, Vocabulary
+from custext_sql.vocabulary import ENDING, KINDS, NUMBER, SAMPLED, STOPWORD, UNKNOWN, Vocabulary
 from tests.small_mapping import small_mapping
 from tests.test_tokenizer import is_word_character, read_words
 
@@ -180,7 +180,7 @@ def test_counts_are_those_of_a_plain_count(mapping: Mapping, vocabulary: Vocabul
     replacer = Replacer(vocabulary, sampler, Policy())
     result = replacer.replace_words(*join_texts(rows), SecureRandomness(), settings).count()
     kinds = [kind for row in rows for _, kind in read_kinds(row, True)]
-    assert result.by_kind.sum(axis=0).tolist() == [kinds.count(kind) for kind in range(6)]
+    assert result.by_kind.sum(axis=0).tolist() == [kinds.count(kind) for kind in range(KINDS)]
     assert result.by_kind[:, SAMPLED].tolist() == result.spent.tolist() == [2, 0, 0, 0]
     assert result.characters_in_clear.tolist() == [len("sthe"), 0, len("zoéShe’s"), len("thethe")]
 

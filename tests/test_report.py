@@ -67,6 +67,15 @@ class Page(HTMLParser):
             self._cell = None
 
 
+@pytest.fixture(scope="module", autouse=True)
+def one_secret(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Tests have homes of their own, but here they share what was measured."""
+    path = tmp_path_factory.mktemp("secret") / "digest.secret"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("custext_sql.digests.secret_path", lambda: path)
+        yield
+
+
 @pytest.fixture(scope="module")
 def folder(few_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A database with experiments, texts to report on, and the report; all of which tests only read."""

@@ -79,7 +79,7 @@ def test_the_eps_least_recently_used_is_forgotten(mapping: Mapping, monkeypatch:
 def test_a_row_of_weights_is_the_verified_one(mapping: Mapping) -> None:
     table = certify(mapping.sizes, mapping.scores, 2.0)
     assert Sampler(mapping, "paper").row(1, 2.0) == table.weights[5:10].tolist()
-    assert Sampler(mapping, "paper").worst_log_ratio(2.0) == table.log_ratios.max()
+    assert Sampler(mapping, "paper").worst_log_ratio([2.0]) == table.log_ratios.max()
 
 
 def test_no_words_need_no_tables(mapping: Mapping) -> None:

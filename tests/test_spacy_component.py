@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 import spacy
 from spacy.language import Language
-from spacy.tokens import Doc, Token
+from spacy.tokens import Doc, DocBin, Token
 
 from custext_sql import CusTextError, Receipt, Sanitizer, connect, make_key
 from spacy_plugin.rendering import render
 from tests.statistics import fits
 
-KINDS = {"sampled", "stopword", "unknown", "number", "ending", "kept"}
+KINDS = {"sampled", "stopword", "unknown", "number", "ending", "kept", "alone"}
 
 
 def make_pipeline(database: Path, *before: str, language: str = "en", **config: Any) -> Language:
@@ -107,6 +107,20 @@ def test_the_receipt_is_that_of_the_document(starter_db: Path) -> None:
     assert second._.custext == "It was" and second._.custext_receipt.sampled == 0
 
 
+@pytest.mark.parametrize("output", ["annotate", "replace"])
+def test_the_component_holds_the_receipt_of_everything(starter_db: Path, output: str) -> None:
+    nlp = make_pipeline(starter_db, epsilon=0.5, plus=True, output=output)
+    component: Any = nlp.get_pipe("custext")
+    assert (component.receipt.rows, component.receipt.words, component.receipt.budgets) == (0, 0, (0.5,))
+    list(nlp.pipe(["The doctor paid 1234567 to Zzyzxa.", "", "It was"], batch_size=2))
+    nlp("The doctor")
+    receipt = component.receipt
+    assert isinstance(receipt, Receipt)
+    assert (receipt.rows, receipt.words, receipt.sampled, receipt.stopwords, receipt.numbers) == (4, 10, 3, 5, 1)
+    assert (receipt.largest_row_eps, receipt.mean_row_eps) == (1.0, 0.375)
+    assert receipt.fingerprint == component.sanitizer.mapping.info.fingerprint
+
+
 def test_a_doc_that_did_not_pass_has_no_results(starter_db: Path) -> None:
     make_pipeline(starter_db)
     doc = spacy.blank("en")("doctor")
@@ -132,8 +146,11 @@ def test_a_doc_is_sanitized_once(starter_db: Path) -> None:
     for output in ("annotate", "replace"):
         nlp = make_pipeline(starter_db, output=output)
         doc = nlp("The doctor said so.")
-        with pytest.raises(CusTextError, match="this Doc was sanitized already"):
-            nlp(doc)
+        copies = DocBin(docs=[doc], store_user_data=True).get_docs(nlp.vocab)
+        for copy in (doc, Doc(nlp.vocab).from_bytes(doc.to_bytes()), *copies):
+            with pytest.raises(CusTextError, match="this Doc was sanitized already"):
+                nlp(copy)
+        assert nlp.get_pipe("custext").receipt.rows == 1  # type: ignore[attr-defined]
 
 
 def test_underscores_are_punctuation_to_spacy_and_stay(starter_db: Path) -> None:
@@ -307,6 +324,7 @@ def test_an_error_handler_drops_what_could_not_be_sanitized(starter_db: Path, tm
     [found] = nlp.pipe(docs)
     assert found.text == "nurse" and found._.custext
     assert [doc.text for doc in failed] == ["doctor", "surgery"]
+    assert nlp.get_pipe("custext").receipt.rows == 1  # type: ignore[attr-defined]
 
 
 def test_errors_quote_no_text(starter_db: Path, tmp_path: Path) -> None:
@@ -325,6 +343,11 @@ def test_a_picture_shows_both_and_needs_nothing_else(starter_db: Path) -> None:
     assert '<mark class="stopword clear"' in page and '<mark class="unknown clear"' in page
     assert "&lt;" in page and "<b>said" not in page
     assert "http" not in page and "src=" not in page
+
+
+def test_a_picture_of_new_docs_is_refused(starter_db: Path) -> None:
+    with pytest.raises(CusTextError, match='needs Docs of output = "annotate"'):
+        render(make_pipeline(starter_db, output="replace")("The doctor left."))
 
 
 def test_a_trained_pipeline_works_in_front(starter_db: Path) -> None:

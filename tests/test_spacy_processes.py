@@ -1,5 +1,6 @@
 """The component in several processes, in files, and in config files."""
 
+import gc
 import os
 import pickle
 import subprocess
@@ -10,9 +11,10 @@ from typing import Any
 
 import pytest
 import spacy
+from spacy.tokens import Doc
 
 from custext_sql import Sanitizer
-from tests.test_spacy_component import kinds_of, make_pipeline, words_of
+from tests.test_spacy_component import make_pipeline, words_of
 
 TEXT = "alice bob carol dave erin frank grace heidi ivan judy mallory niaj"
 SCRIPT = """
@@ -28,11 +30,16 @@ SCRIPT = """
         texts = [sys.argv[4]] * 60
         found = []
         for doc, number in nlp.pipe(zip(texts, range(60)), as_tuples=True, n_process=2, batch_size=5):
-            assert doc._.custext_receipt.sampled == 12, doc._.custext_receipt
-            assert [token._.custext_kind for token in doc] == ["sampled"] * 12
+            if sys.argv[3] == "annotate":
+                assert doc._.custext_receipt.sampled == 12, doc._.custext_receipt
+                assert [token._.custext_kind for token in doc] == ["sampled"] * 12
+            else:
+                assert doc._.custext_receipt is None
+                assert [token._.custext for token in doc] == doc.text.split()
             assert (doc.text == sys.argv[4]) == (sys.argv[3] == "annotate")
             found.append(doc._.custext)
         print(len(found), len(set(found)))
+        assert nlp.get_pipe("custext").receipt.rows == 0  # the workers counted
 
     if __name__ == "__main__":
         main()
@@ -73,6 +80,7 @@ def test_the_database_is_read_once_and_left_alone(mapped_db: Path, monkeypatch: 
 def test_a_pipeline_travels_in_every_way(mapped_db: Path, tmp_path: Path) -> None:
     sensitive = {"@misc": "custext.words.v1", "words": ["alice", "bob"], "epsilon": 0.5}
     nlp = make_pipeline(mapped_db, "sentencizer", sensitive=sensitive, policy={"unknown": "mask"}, output="replace")
+    nlp("alice bob")  # which its copies do not count
     nlp.to_disk(tmp_path / "pipeline")
     (tmp_path / "pipeline.cfg").write_text(nlp.config.to_str(), encoding="utf-8")
     travelled = {
@@ -90,10 +98,9 @@ def test_a_pipeline_travels_in_every_way(mapped_db: Path, tmp_path: Path) -> Non
     travelled["assemble"] = spacy.load(tmp_path / "assembled")
     for way, other in travelled.items():
         assert other.config["components"]["custext"] == nlp.config["components"]["custext"], way
-        doc = other("alice carol zzz.")
-        assert kinds_of(doc) == ["sampled", "kept", "kept", "kept"], way
-        assert doc._.custext_receipt.budgets == (0.5,)
-        assert words_of(doc)[1:] == ["carol", "zzz", "."]
+        assert words_of(other("alice carol zzz."))[1:] == ["carol", "zzz", "."], way
+        receipt = other.get_pipe("custext").receipt
+        assert (receipt.rows, receipt.sampled, receipt.kept, receipt.budgets) == (1, 1, 2, (0.5,)), way
 
 
 def test_the_component_itself_travels(mapped_db: Path) -> None:
@@ -102,3 +109,25 @@ def test_the_component_itself_travels(mapped_db: Path) -> None:
     assert len(content) < 2000  # settings, no tables
     doc = pickle.loads(content)(spacy.blank("en")("alice"))
     assert doc._.custext in Sanitizer.load(mapped_db).distribution("alice", 1.0)
+
+
+def test_a_component_takes_its_tokenizer_along_and_not_the_pipeline(mapped_db: Path) -> None:
+    nlp = make_pipeline(mapped_db, "sentencizer", policy="paper", output="replace")
+    component = nlp.get_pipe("custext")
+    content = pickle.dumps(component)
+    assert b"Language" not in content and b"Sentencizer" not in content
+    plain = spacy.blank("en")
+    doc = pickle.loads(content)(plain("Dr. alice, can't"))
+    assert [token.text for token in doc] == [token.text for token in plain.tokenizer(doc.text)]
+    assert doc.vocab is plain.vocab
+    token = Doc(plain.vocab, words=["alice."], spaces=[False])
+    assert [token.is_sent_start for token in pickle.loads(content)(token)] == [True, False]  # as in its pipeline
+    assert len(pickle.dumps(make_pipeline(mapped_db, output="replace", carry=["tokens"]).get_pipe("custext"))) < 2000
+
+
+def test_a_component_sourced_from_a_pipeline_that_is_gone_works(mapped_db: Path) -> None:
+    nlp = spacy.blank("en")
+    nlp.add_pipe("custext", source=make_pipeline(mapped_db, output="replace"))
+    gc.collect()
+    doc = nlp("alice, bob")
+    assert doc.vocab is nlp.vocab and [token.text for token in doc][1] == ","

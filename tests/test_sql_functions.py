@@ -12,7 +12,16 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from custext_sql import CusTextError, Sanitizer, build_mapping, connect, load_embeddings, make_key, register
+from custext_sql import (
+    CusTextError,
+    Sanitizer,
+    build_mapping,
+    connect,
+    load_embeddings,
+    make_key,
+    register,
+    sql_functions,
+)
 from tests.statistics import fits
 
 ROWS = 300_000  # more than one row group, so that threads share them
@@ -408,7 +417,7 @@ def test_connect_takes_duckdb_settings_and_closes_on_an_error(mapped_db: Path) -
 
 
 def test_writing_while_connected_says_what_to_do(mapped_db: Path, connection: duckdb.DuckDBPyConnection) -> None:
-    with pytest.raises(CusTextError, match="this process has it open already; close that connection first"):
+    with pytest.raises(CusTextError, match="this process has it attached in another connection; close that first"):
         build_mapping(mapped_db, embedding="small", k=3)
 
 
@@ -444,3 +453,32 @@ def test_the_distribution_macro_agrees_on_real_words(starter_db: Path) -> None:
             exact = sanitizer.distribution(word, 1.0)
             assert len(rows) == len(exact) == 20
             assert all(abs(chance - exact[output]) < 1e-9 for output, _, chance in rows)
+
+
+def test_a_call_takes_what_register_may_swap_once(mapped_db: Path) -> None:
+    """Else a call that meets a `register` draws with one sanitizer and counts for another."""
+
+    class Watched(sql_functions._Holder):
+        reads = 0
+
+        @property
+        def served(self) -> sql_functions._Served:
+            self.reads += 1
+            return self._kept
+
+        @served.setter
+        def served(self, value: sql_functions._Served) -> None:
+            self._kept = value
+
+    sanitizer = Sanitizer.load(mapped_db)
+    watched = Watched(sql_functions._Served(sanitizer, None, sql_functions.Usage()))
+    text, eps, plus = (pa.chunked_array([[value]]) for value in ("alice bob", 1.0, True))
+    watched.sanitize(text, eps, plus)
+    assert watched.reads == 1
+    watched.reads = 0
+    watched.spend(text, eps, plus)
+    assert watched.reads == 1
+    watched.reads = 0
+    with pytest.raises(CusTextError, match="needs a key"):
+        watched.sanitize_keyed(text, text)
+    assert watched.reads == 1

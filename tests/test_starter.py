@@ -8,13 +8,14 @@ import duckdb
 import numpy as np
 import pytest
 
-from custext_sql import build_mapping, drop_embedding, load_mapping
+from custext_sql import build_mapping, drop_embedding, list_mappings, load_embeddings, load_mapping
 from custext_sql.database import default_path
 from custext_sql.starter import VECTORS, build_default, load_starter
 from custext_sql.starter.format import STEP, pack, unpack
 from custext_sql.starter.make import neighbour_recall, read_whole
 
-FINGERPRINT = "e8b82676e4c2bb84215115e93ce52451c71c75fa361105f29c147b861c617e3a"
+FINGERPRINT = "e8b82676e4c2bb84215115e93ce52451c71c75fa361105f29c147b861c617e3a"  # of starter-euclidean-k20
+STARTER_FINGERPRINT = "758de895f7c351d321194318589a5e5d3da81a1ecc76d4df7b357a81ec4e8adb"
 
 
 def shipped() -> bytes:
@@ -46,11 +47,23 @@ def test_the_shipped_vectors_keep_the_neighbours_of_the_full_table(shared_data: 
     assert neighbour_recall(full, compact) >= 0.95
 
 
-def test_the_starter_mapping_has_one_fingerprint_everywhere(starter_db: Path) -> None:
-    mapping = load_mapping(starter_db)
-    assert mapping.info.name == "starter-euclidean-k20"
-    assert mapping.info.fingerprint == FINGERPRINT
-    assert (mapping.info.words, mapping.info.left_out, mapping.info.group_count) == (33849, 11, 1693)
+def test_the_starter_mappings_have_one_fingerprint_everywhere(starter_db: Path) -> None:
+    infos, default = list_mappings(starter_db)
+    assert default == "starter"
+    assert {info.name: info.fingerprint for info in infos} == {
+        "starter": STARTER_FINGERPRINT,
+        "starter-euclidean-k20": FINGERPRINT,
+    }
+    for info in infos:
+        assert (info.words, info.left_out, info.group_count) == (33849, 11, 1693)
+
+
+def test_a_database_that_has_a_default_keeps_it(db_path: Path) -> None:
+    load_embeddings(db_path, "starter", name="starter")
+    build_mapping(db_path, embedding="starter")
+    load_starter(db_path)
+    infos, default = list_mappings(db_path)
+    assert default == "starter-euclidean-k20" and len(infos) == 2
 
 
 def test_building_the_starter_mapping_again_finds_it_there(starter_db: Path) -> None:
@@ -61,7 +74,8 @@ def test_the_default_database_is_built_on_first_use_with_a_line_that_says_so(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     with caplog.at_level(logging.INFO, logger="custext_sql"):
-        assert load_mapping().info.fingerprint == FINGERPRINT
+        assert load_mapping().info.fingerprint == STARTER_FINGERPRINT
+        assert load_mapping(name="starter-euclidean-k20").info.fingerprint == FINGERPRINT
     assert caplog.messages == [f"Building the default database from the shipped vectors, once: {default_path()}"]
     caplog.clear()
     load_mapping()
@@ -93,6 +107,6 @@ def test_the_tables_are_read_with_plain_sql(starter_db: Path) -> None:
         ).fetchall()
         [(size,)] = connection.execute("SELECT count(*) FROM scores WHERE input = 'she'").fetchall()
         tags = connection.execute("SELECT tags FROM duckdb_databases() WHERE NOT internal").fetchall()
-    assert rows == [(33849, 33849, 1693)]
-    assert size == 20
+    assert rows == [(2 * 33849, 33849, 1693)]
+    assert size == 40
     assert "v1.0.0" in str(tags)

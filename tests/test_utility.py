@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from custext_sql.errors import CusTextError
 from custext_sql.evaluation.datasets import read_sentence_polarity
 from custext_sql.evaluation.utility import Experiment, describe_cell, measure_utility
 from custext_sql.measurements import read_measurements
+from tests.processes import start, wait_for
 from tests.test_models import make_sentences
 
 
@@ -114,17 +114,15 @@ def test_a_run_that_is_killed_goes_on_where_it_was(own_db: Path, tmp_path: Path)
     data = ["--train", str(tmp_path / "data.tsv"), "--test", str(tmp_path / "data.tsv"), "--text", "sentence"]
     command = [sys.executable, "-m", "custext_sql", "--db", str(own_db), "evaluate", "utility", *data]
     command += ["--mechanisms", "custext", "--eps", "1,2,3,4,5,6,7,8", "--seeds", "20"]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    kept = 0
-    deadline = time.monotonic() + 120
-    while kept < 2 and time.monotonic() < deadline:
-        time.sleep(0.3)
+
+    def has_kept_two() -> bool:
         try:
-            kept = len(read_measurements(own_db, kind="utility"))
+            return len(read_measurements(own_db, kind="utility")) >= 2
         except CusTextError:  # it is being written
-            continue
-    process.kill()
-    process.communicate()
+            return False
+
+    with start(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL):
+        wait_for(has_kept_two)
     found = read_measurements(own_db, kind="utility")
     assert 2 <= len(found) < 160
     before = {one.measurement_id: (one.value, one.measured_at) for one in found}

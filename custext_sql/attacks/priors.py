@@ -1,6 +1,5 @@
 """How frequent an attacker takes words to be."""
 
-import hashlib
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -9,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from custext_sql.digests import TextDigest
 from custext_sql.encoded_text import EncodedText
 from custext_sql.errors import SettingError, SourceError
 from custext_sql.mapping import Mapping
@@ -35,7 +35,10 @@ class Prior:
 
     @property
     def digest(self) -> str:
-        return hashlib.sha256(self.chances.astype("<f8").tobytes()).hexdigest()
+        """Return a keyed digest: frequencies may have been counted in private texts."""
+        found = TextDigest()
+        found.update(self.chances.astype("<f8").tobytes())
+        return found.hexdigest()
 
     def without(self, kept: npt.NDArray[np.bool_]) -> "Prior":
         """The same among words that are drawn, if some are kept."""

@@ -4,9 +4,7 @@ import difflib
 import errno
 import io
 import logging
-import signal
 import sys
-import threading
 from typing import Any
 
 import click
@@ -31,8 +29,10 @@ from custext_sql.cli import (
     upgrade,
     use,
 )
+from custext_sql.cli.ending import Ending
 from custext_sql.cli.output import name_database
 from custext_sql.errors import CusTextError
+from custext_sql.private_folders import remove_private_folders
 
 _COMMANDS = (
     sanitize.sanitize_command,
@@ -58,6 +58,10 @@ _COMMANDS = (
 
 class _Commands(click.Group):
     """Lists commands in order of use, suggests the nearest for a typo, and turns our errors into messages."""
+
+    def main(self, *args: Any, **options: Any) -> Any:
+        with Ending(remove_private_folders):
+            return super().main(*args, **options)
 
     def list_commands(self, context: click.Context) -> list[str]:
         return [str(command.name) for command in _COMMANDS]
@@ -104,10 +108,6 @@ def main(context: click.Context, db: str | None) -> None:
       custext --db my.duckdb map --embedding glove --k 20
     """
     context.obj = db
-    if threading.current_thread() is threading.main_thread():
-        for ending in (signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):
-            if signal.getsignal(ending) is signal.SIG_DFL:
-                signal.signal(ending, lambda number, frame: sys.exit(128 + number))  # so that what is half done goes
     for stream in (sys.stdout, sys.stderr):  # a terminal that cannot show a letter shows its code
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

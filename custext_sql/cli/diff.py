@@ -19,7 +19,7 @@ from custext_sql.cli.output import print_json, show_control
 if TYPE_CHECKING:
     from custext_sql.replacement import Piece
 
-_STYLES = ("green", "bright_black", "yellow", "red", "bright_black", "magenta")  # by kind
+_STYLES = ("green", "bright_black", "yellow", "red", "bright_black", "magenta", "red")  # by kind
 
 
 @click.command("diff", short_help="Show rows of a file before and after.")
@@ -88,7 +88,7 @@ def _write_page(path: Path, compared: "list[list[Piece]]", title: str, *, force:
     from custext_sql.highlighting import write_page
 
     note = "The originals are on this page: keep it as you keep the data."
-    publish_text(path, write_page(compared, title=title, note=note), force=force)
+    publish_text(path, write_page(compared, title=title, note=note), force=force, private=True)
 
 
 def _print(compared: "list[list[Piece]]") -> None:

@@ -90,4 +90,4 @@ def _export(path: Path, rows: list[dict[str, object]], *, force: bool) -> None:
         writer.writerows(rows)
     else:
         text.write(to_json(rows) + "\n")
-    publish_text(path, text.getvalue(), force=force)
+    publish_text(path, text.getvalue(), force=force, private=True)

@@ -35,7 +35,7 @@ def load_command(
 
     SOURCE is a GloVe, word2vec (text or binary) or fastText file, plain, .gz or in a .zip; a NumPy .npz with words and
     a matrix; a Parquet file; spacy:PIPELINE for the vectors of an installed spaCy pipeline; or 'starter' for the
-    vectors that ship with custext, together with their mapping of K = 20.
+    vectors that ship with custext, together with their mappings of K = 20.
 
     \b
     Example:
@@ -69,7 +69,7 @@ def load_command(
         print_json(report)
         return
     if report is None:
-        click.echo(f"{name or NAME}: already there, with its mapping")
+        click.echo(f"{name or NAME}: already there, with its mappings")
         return
     embedding = report.embedding
     click.echo(
@@ -84,5 +84,5 @@ def load_command(
         click.echo(f"  {report.not_found:,} words of the vocabulary not found")
     step = f"map --embedding {embedding.name} --k {min(20, embedding.size)}"
     if source == NAME and limit is None and vocab is None:
-        step = f"inspect she --mapping {embedding.name}-euclidean-k20 --eps 1"
+        step = f"inspect she --mapping {embedding.name} --eps 1"
     click.echo(f"Next: {again(db, step)}")

@@ -131,13 +131,15 @@ def describe_receipt(receipt: "Receipt") -> str:
         "unknown replaced": receipt.unknown_random,
         "numbers": receipt.numbers,
         "endings": receipt.endings,
+        "masked, being alone in their group": receipt.alone_masked,
     }
     others = "".join(f", {count:,} {what}" for what, count in let_through.items() if count)
     return (
         f"{receipt.words:,} words: {receipt.sampled:,} sampled, {receipt.sampled_unchanged:,} of them as they were"
         f"{others}; {receipt.characters_in_clear:,} characters in clear\n"
         f"spent {receipt.eps:g} a sampled word, {receipt.largest_row_eps:g} at most in a row; "
-        f"worst log-ratio {receipt.worst_log_ratio:.4g}, {receipt.mapping} {receipt.fingerprint[:12]}"
+        f"worst log-ratio {receipt.worst_log_ratio:.4g}, {receipt.mapping} {receipt.fingerprint[:12]}\n"
+        f"a drawn word hides among at least {receipt.hides_among} words of its group"
     )
 
 

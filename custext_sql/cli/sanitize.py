@@ -81,7 +81,7 @@ def sanitize_command(
         arguments = (_STREAM, _STREAM)
     if not arguments or len(arguments) > 2 or (data and len(arguments) > 1):
         raise click.UsageError("Expected OUTPUT, a new table." if data else "Expected TEXT, or INPUT and OUTPUT.")
-    if len(arguments) < wanted and len(arguments[0]) < 1000 and Path(arguments[0]).exists():
+    if len(arguments) < wanted and _names_a_file(arguments[0]):
         raise click.UsageError(
             f"The text is the name of a file. For its content: custext sanitize {arguments[0]} OUTPUT --column NAME"
         )
@@ -105,6 +105,14 @@ def sanitize_command(
     else:
         outcome = _sanitize_files(db, arguments[0], arguments[1], settings, dataset, format_, force=force)
     _report(outcome, arguments[-1], to_stream=arguments[-1] == _STREAM, as_json=as_json)
+
+
+def _names_a_file(text: str) -> bool:
+    """Tell whether a text is also the name of a file; most texts could not even be one."""
+    try:
+        return bool(text) and Path(text).exists()
+    except (OSError, ValueError):
+        return False
 
 
 def _load(
@@ -132,7 +140,7 @@ def _sanitize_text(db: str | None, text: str, settings: "Settings", dataset: str
 
     result, outcome = release_text(text, settings, db, dataset or "<argument>")
     if as_json:
-        print_json({"text": result, "receipt": outcome.receipt})
+        print_json({"text": result, "receipt": outcome.receipt.to_dict()})
     else:
         click.echo(result.encode())  # in UTF-8, whatever the terminal is said to show
         click.echo(describe_receipt(outcome.receipt), err=True)
@@ -142,25 +150,27 @@ def _sanitize_text(db: str | None, text: str, settings: "Settings", dataset: str
 def _sanitize_table(
     db: str | None, data: Path, table: str, new: str, settings: "Settings", dataset: str | None, *, force: bool
 ) -> "Outcome":
-    from custext_sql.database import is_duckdb_file
-    from custext_sql.errors import SourceError
+    from custext_sql.errors import ForeignFileError, SourceError
     from custext_sql.files import open_table
     from custext_sql.releases import release_to_table
 
-    if not data.exists() or not is_duckdb_file(data):
+    if not data.exists():
         raise SourceError(f"{data}: there is no DuckDB file of that name")
     name = dataset or f"{data.resolve()}:{table}"
-    with counting_bar("sanitizing") as progress:
-        return release_to_table(
-            data,
-            lambda connection: open_table(connection, str(data), table),
-            new,
-            settings,
-            db,
-            name,
-            force=force,
-            progress=progress,
-        )
+    try:
+        with counting_bar("sanitizing") as progress:
+            return release_to_table(
+                data,
+                lambda connection: open_table(connection, str(data), table),
+                new,
+                settings,
+                db,
+                name,
+                force=force,
+                progress=progress,
+            )
+    except ForeignFileError:
+        raise SourceError(f"{data}: there is no DuckDB file of that name") from None
 
 
 def _sanitize_files(
@@ -212,13 +222,13 @@ def _sanitize_files(
 @contextmanager
 def _as_files(given: str, source_format: str | None) -> Iterator[list[Path]]:
     """The files of an input; standard input is first written to one."""
-    from custext_sql.drafts import spool_folder
     from custext_sql.files import list_files
+    from custext_sql.private_folders import scratch_folder
 
     if given != _STREAM:
         yield list_files(given)
         return
-    with spool_folder() as folder:
+    with scratch_folder() as folder:
         spooled = folder / ("input.jsonl" if source_format == "json" else f"input.{source_format}")
         with spooled.open("wb") as file:
             shutil.copyfileobj(sys.stdin.buffer, file)
@@ -228,12 +238,12 @@ def _as_files(given: str, source_format: str | None) -> Iterator[list[Path]]:
 @contextmanager
 def _as_target(output: str) -> Iterator[Path]:
     """The file of an output; for standard output, one whose content goes there in the end."""
-    from custext_sql.drafts import spool_folder
+    from custext_sql.private_folders import scratch_folder
 
     if output != _STREAM:
         yield Path(output)
         return
-    with spool_folder() as folder:
+    with scratch_folder() as folder:
         target = folder / "output"
         yield target
         with target.open("rb") as file:
@@ -243,7 +253,7 @@ def _as_target(output: str) -> Iterator[Path]:
 
 def _report(outcome: "Outcome", output: str, *, to_stream: bool, as_json: bool) -> None:
     if as_json:
-        found = to_json({"output": output, "rows": outcome.rows, "receipt": outcome.receipt})
+        found = to_json({"output": output, "rows": outcome.rows, "receipt": outcome.receipt.to_dict()})
         click.echo(found, err=to_stream)
     else:
         if not to_stream:

@@ -1,6 +1,7 @@
 """custext sql"""
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -48,9 +49,10 @@ def sql_command(
     """
     from custext_sql.queries import fetch_objects, let_threads_alternate, open_data, show
     from custext_sql.releases import release_query
+    from custext_sql.sanitizer import Sanitizer
 
     let_threads_alternate()
-    settings = {"mapping": mapping, "policy": policy, "calibration": calibration, "key_file": key_file}
+    settings: dict[str, Any] = {"mapping": mapping, "policy": policy, "calibration": calibration, "key_file": key_file}
     if output is not None:
         with progress_bar("sanitizing") as progress:
             rows, note = release_query(
@@ -63,7 +65,7 @@ def sql_command(
         else:
             click.echo(f"{Path(output)}: {rows:,} rows")
         return
-    with open_data(db, data, **settings) as connection:
+    with open_data(Sanitizer.load(db, **settings), db, data) as connection:
         if as_json:
             print_json(fetch_objects(connection, query))
         elif shown := show(connection, query, _SHOWN):

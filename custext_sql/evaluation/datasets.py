@@ -1,6 +1,5 @@
 """Labelled texts for experiments: GLUE's files as they are, others that DuckDB reads, NLTK's sentence polarity."""
 
-import difflib
 import gzip
 import zipfile
 import zlib
@@ -10,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 
 from custext_sql.errors import SettingError, SourceError
-from custext_sql.files import identifier, list_files, open_files, tell_format
+from custext_sql.files import Source, identifier, list_files, open_files, tell_format
 from custext_sql.lines import open_text, read_lines
 from custext_sql.measurements import digest_texts
 from custext_sql.queries import fetch
@@ -101,7 +100,7 @@ def _stream_column(
         source = open_files(connection, path, files)
         name = identifier(source.find_text_column(column))
         limit = "" if rows is None else f" LIMIT {rows}"
-        with safe_errors():
+        with safe_errors(names=source.list_names([column])):
             query = f"SELECT CAST({name} AS VARCHAR) FROM {source.reader}{limit}"
             reader = connection.sql(query).to_arrow_reader(1 << 16)
             for batch in reader:
@@ -133,7 +132,7 @@ def _read_sentences(source: str, name: str) -> list[str]:
             if member is None:
                 raise SourceError(f"{path.name}: expected NLTK's {POLARITY}, found no {name} in it")
             content = archive.read(member)
-    except (OSError, zipfile.BadZipFile):
+    except (OSError, EOFError, RuntimeError, ValueError, zipfile.BadZipFile, zlib.error):
         raise SourceError(f"{path}: expected NLTK's {POLARITY}.zip, found no archive that can be read") from None
     return [line.strip() for line in content.decode("latin-1").split("\n") if line.strip()]
 
@@ -161,12 +160,8 @@ def _read_glue(path: str, wanted: Sequence[str], *, label: bool = False) -> tupl
     for file in list_files(path):
         lines = _read_lines(file)
         header = lines[0].split("\t")
-        for name in wanted:
-            if name not in header:
-                close = difflib.get_close_matches(name, header, n=1)
-                hint = f"did you mean {close[0]}?" if close else f"it has {len(header)}, named in its first line"
-                raise SourceError(f"{file.name}: there is no column {name}; {hint}")
-        places = [header.index(name) for name in wanted]
+        source = Source(file.name, "tsv", "", dict.fromkeys(header, "VARCHAR"))
+        places = [header.index(source.find_column(name, wanted)) for name in wanted]
         for number, line in enumerate(lines[1:], start=2):
             fields = line.split("\t")
             if not line:
@@ -200,8 +195,8 @@ def _read_by_duckdb(path: str, wanted: Sequence[str]) -> list[tuple[str, ...]]:
         source = open_files(connection, path, list_files(path))
         if source.format == "text":
             raise SourceError(f"{path}: lines of text have no labels; expected a file with columns")
-        columns = ", ".join(f"CAST({identifier(source.find_column(name))} AS VARCHAR)" for name in wanted)
-        with safe_errors():
+        columns = ", ".join(f"CAST({identifier(source.find_column(name, wanted))} AS VARCHAR)" for name in wanted)
+        with safe_errors(names=source.list_names(wanted)):
             rows = fetch(connection, f"SELECT {columns} FROM {source.reader}")
     for number, row in enumerate(rows):
         if None in row:

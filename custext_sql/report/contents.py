@@ -1,6 +1,5 @@
 """Everything a report says, as values that know the rows of `measurements` they come from."""
 
-import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -18,12 +17,13 @@ from custext_sql.attacks.measuring import (
     find_quantile,
 )
 from custext_sql.attacks.priors import Prior, uniform_prior
+from custext_sql.auditing import Certificate, certify_mapping
 from custext_sql.baselines.contenders import Arena
-from custext_sql.certified_table import CertifiedTable, certify
 from custext_sql.choosing import CURVE
 from custext_sql.database import Database
+from custext_sql.digests import TextDigest
 from custext_sql.evaluation.datasets import stream_texts
-from custext_sql.mapping import Mapping
+from custext_sql.key_file import digest_stopwords
 from custext_sql.measurements import Measurement, ShareDone, Subject, obtain, part_of, read_measurements, write_settings
 from custext_sql.mechanism import CALIBRATIONS, check_epsilon
 from custext_sql.receipt import Receipt, Tally
@@ -47,6 +47,7 @@ _LET_THROUGH = (
     "unknown_masked",
     "unknown_random",
     "endings",
+    "alone_masked",
     "characters_in_clear",
 )
 
@@ -72,12 +73,13 @@ class Quantile:
 
 @dataclass(frozen=True)
 class CertificateRow:
-    """What was verified of all groups at the chosen eps, under one calibration."""
+    """What was verified of the drawn words of all groups at the chosen eps, under one calibration."""
 
     calibration: str
     worst_log_ratio: Number
     median_log_ratio: Number
     shrunk: Number
+    hides_among: Number
 
 
 @dataclass(frozen=True)
@@ -139,7 +141,7 @@ def collect(
     priors = [uniform_prior(len(mapping.words)), *([] if prior is None else [prior])]
     if chosen.plus:
         priors = [one.without(arena.is_stopword) for one in priors]
-    certificate = tuple(_certify(database, mapping, epsilon))
+    certificate = tuple(_certify(database, arena, epsilon, plus=chosen.plus))
     grid = sorted({*CURVE, epsilon})
     bayes: list[BayesResult] = []
     for calibration in CALIBRATIONS:
@@ -183,25 +185,25 @@ def collect(
     )
 
 
-def _certify(database: Database, mapping: Mapping, epsilon: float) -> Iterator[CertificateRow]:
-    made: dict[str, CertifiedTable] = {}
+def _certify(database: Database, arena: Arena, epsilon: float, *, plus: bool) -> Iterator[CertificateRow]:
+    made: dict[str, Certificate] = {}
+    settings = write_settings(plus=True, stopwords=digest_stopwords(arena.stopwords)) if plus else "{}"
 
     def measure(subject: Subject, tell: ShareDone) -> tuple[float, None]:
         calibration = str(subject.calibration)
         if calibration not in made:
-            made[calibration] = certify(mapping.sizes, mapping.scores, epsilon, calibration)
-        table = made[calibration]
-        values = {
-            "worst_log_ratio": float(table.log_ratios.max()),
-            "median_log_ratio": float(np.median(table.log_ratios)),
-            "shrunk": float(table.shrunk),
-        }
-        return values[subject.metric], None
+            made[calibration] = certify_mapping(
+                arena.mapping, arena.vocabulary, epsilon, plus=plus, calibration=calibration
+            )
+        return float(getattr(made[calibration], subject.metric)), None
 
     for calibration in CALIBRATIONS:
         subjects = [
-            describe_mapping(mapping, "certificate", metric, epsilon, calibration)
-            for metric in ("worst_log_ratio", "median_log_ratio", "shrunk")
+            replace(
+                describe_mapping(arena.mapping, "certificate", metric, epsilon, calibration),
+                settings=settings,
+            )
+            for metric in ("worst_log_ratio", "median_log_ratio", "shrunk", "hides_among")
         ]
         yield CertificateRow(calibration, *map(_as_number, obtain(database, subjects, measure)))
 
@@ -234,7 +236,7 @@ def _count_let_through(database: Database, arena: Arena, chosen: Chosen, path: s
             tally = Tally()
             for texts in stream_texts(path, column):
                 sanitizer.sanitize_column(texts, chosen.eps, chosen.plus, tally=tally)
-            made.append(sanitizer.receipt(tally, chosen.eps))
+            made.append(sanitizer.receipt(tally, chosen.eps, chosen.plus))
         return float(getattr(made[0], subject.metric)), None
 
     subjects = [replace(about, metric=metric) for metric in _LET_THROUGH]
@@ -243,7 +245,7 @@ def _count_let_through(database: Database, arena: Arena, chosen: Chosen, path: s
 
 
 def _digest_texts(texts: Iterator[TextColumn]) -> str:
-    found = hashlib.sha256()
+    found = TextDigest()
     for column in texts:
         found.update(column.text.tobytes())
         found.update(np.diff(column.offsets).astype("<i8").tobytes())

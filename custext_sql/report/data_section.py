@@ -10,6 +10,7 @@ _FATES = {  # what becomes of words: of which count, how a reader is told, wheth
     "numbers": ("numbers, changed digit by digit or masked", False, "#e0b252"),
     "unknown_masked": ("not in the vocabulary, masked", False, "#b9a7d6"),
     "unknown_random": ("not in the vocabulary, replaced at random", False, "#9bb8d3"),
+    "alone_masked": ("alone in their group once stopwords are kept, masked", False, "#8d7fb0"),
     "stopwords": ("stopwords, kept", True, "#aab4c0"),
     "endings": ("endings such as 's, kept", True, "#c9d0d8"),
     "unknown_kept": ("not in the vocabulary, kept", True, "#d96459"),

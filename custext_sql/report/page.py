@@ -85,7 +85,8 @@ def _write_cards(report: Report) -> str:
     """Where the chosen eps stands, in a few numbers."""
     found = find_at_eps(report, report.calibration, report.priors[-1])
     middle = next(one for one in report.quantiles if one.share == 0.5 and one.eps == report.eps)
-    worst = next(row for row in report.certificate if row.calibration == report.calibration).worst_log_ratio
+    certified = next(row for row in report.certificate if row.calibration == report.calibration)
+    worst = certified.worst_log_ratio
     cards = [
         _card(
             trace(f"{found.success:.1%}", found.measurement_ids[0]),
@@ -98,8 +99,9 @@ def _write_cards(report: Report) -> str:
         ),
         _card(
             trace(f"{worst.value:.3f}", worst.measurement_id),
-            f"worst log-ratio of any two words of a group, as verified; {report.eps:g} is promised",
+            f"worst log-ratio of any two drawn words of a group, as verified; {report.eps:g} is promised",
         ),
+        _card(trace_count(certified.hides_among), "words of its group, at least, among which a drawn word hides"),
     ]
     if report.let_through is not None:
         counts = report.let_through.counts
@@ -117,13 +119,17 @@ def _write_certificate(report: Report) -> str:
             f"{report.eps:g}",
             *(trace(f"{one.value:.6g}", one.measurement_id) for one in (row.worst_log_ratio, row.median_log_ratio)),
             trace_count(row.shrunk),
+            trace_count(row.hides_among),
         ]
         for row in report.certificate
     ]
     return (
         "<h2>The certificate</h2><p>Every group was verified in exact arithmetic, on the very integers that draws are "
-        "made from: no output is more than e<sup>eps</sup> times likelier for one word of a group than for another. A "
-        "log-ratio says how far apart two words of a group really are.</p>"
-        + write_table(["calibration", "promised", "worst log-ratio", "median group", "groups shrunk"], rows)
+        "made from: no output is more than e<sup>eps</sup> times likelier for one drawn word of a group than for "
+        f"another. {'Stopwords are kept, so they are not among these. ' if report.plus else ''}A log-ratio says how "
+        "far apart two words of a group really are.</p>"
+        + write_table(
+            ["calibration", "promised", "worst log-ratio", "median group", "groups shrunk", "hides among"], rows
+        )
         + f"<p>Mapping {escape(report.mapping)}, fingerprint <code>{report.fingerprint}</code>.</p>"
     )

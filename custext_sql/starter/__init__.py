@@ -40,12 +40,22 @@ def open_starter() -> VectorSource:
 def load_starter(
     database: Database = None, *, name: str = NAME, replace: bool = False, progress: ShareDone | None = None
 ) -> LoadReport | None:
-    """Load the shipped vectors, unless they are there, and build their mapping of K = 20; None if none were loaded."""
+    """Load the shipped vectors, unless they are there, and build their mappings; None if none were loaded."""
     report = None
     if replace or not _is_loaded(database, name):
         report = load_embeddings(database, NAME, name=name, replace=replace, progress=progress)
-    build_mapping(database, embedding=name, replace=replace)
+    build_mappings(database, name, replace=replace)
     return report
+
+
+def build_mappings(database: Database, name: str = NAME, *, replace: bool = False) -> None:
+    """Build the two mappings of the shipped vectors, both of K = 20.
+
+    The first groups stopwords apart, so that with `plus` a drawn word hides among a whole group; it is named like its
+    embedding. The second takes all words alike, as the paper does; keys of earlier versions were made for it.
+    """
+    build_mapping(database, embedding=name, name=name, separate_stopwords=True, replace=replace)
+    build_mapping(database, embedding=name, replace=replace)
 
 
 def _is_loaded(database: Database, name: str) -> bool:
@@ -64,7 +74,7 @@ def build_default(path: Path) -> None:
     try:
         with new_database(path) as draft:
             load_embeddings(draft, NAME, name=NAME)
-            build_mapping(draft, embedding=NAME)
+            build_mappings(draft)
     except DatabaseError:
         if not path.exists():  # otherwise another process built it meanwhile
             raise

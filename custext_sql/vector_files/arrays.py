@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from custext_sql.errors import SourceError
+from custext_sql.type_names import tell_arrow_type
 from custext_sql.vector_files.source import Batch, label_of, one_line, row_error
 
 _ROWS = 8192
@@ -88,7 +89,7 @@ def _columns(label: str, schema: pa.Schema) -> tuple[str, str | None, list[str]]
     lists = [field.name for field in schema if _is_list(field.type)]
     numbers = [field.name for field in schema if pa.types.is_floating(field.type)]
     if len(words) != 1 or len(lists) > 1 or not (lists or numbers) or len(set(schema.names)) != len(schema.names):
-        found = ", ".join(f"{field.name} {field.type}" for field in list(schema)[:8]) or "no columns"
+        found = ", ".join(f"{field.name} {tell_arrow_type(field.type)}" for field in list(schema)[:8]) or "no columns"
         raise SourceError(
             f"{label}: expected one text column and one column of number lists, or a float column for each dimension; "
             f"found {found}"

@@ -12,6 +12,22 @@ import numpy.typing as npt
 
 from custext_sql.errors import SourceError
 
+_KNOWN = (  # words of zipfile, zlib, NumPy and Arrow on files that are damaged, or not what they are taken for
+    "Bad CRC-32",
+    "File is not a zip file",
+    "password required",
+    "That compression method is not supported",
+    "Error -3 while decompressing data",
+    "zlib inflate failed",
+    "Truncated compressed stream",
+    "Compressed file ended before the end-of-stream marker was reached",
+    "Object arrays cannot be loaded when allow_pickle=False",
+    "This file contains pickled (object) data",
+    "Parquet magic bytes not found in footer",
+    "Couldn't deserialize thrift",
+    "Unexpected end of stream",
+)
+
 
 @dataclass(frozen=True)
 class Batch:
@@ -76,9 +92,12 @@ def row_error(label: str, unit: str, number: int, message: str) -> SourceError:
 
 
 def one_line(error: BaseException) -> str:
-    """What an exception of a library says, on one line and not too long."""
-    text = " ".join(str(error).split())
-    return text[:200] or type(error).__name__
+    """Say on one line why a library failed, in its words if these are known, else by the kind of its error.
+
+    Other words may quote the file: NumPy quotes the header of an array that it cannot read.
+    """
+    known = next((words for words in _KNOWN if words in str(error)), None)
+    return known or getattr(error, "strerror", None) or type(error).__name__
 
 
 def label_of(name: str) -> str:

@@ -1,0 +1,90 @@
+"""Ends a command in time after SIGTERM, SIGHUP or Ctrl-C, whatever the command is doing.
+
+The first signal interrupts the command, which then removes what is half done. If it has not ended after some seconds,
+or at a second signal, a thread of its own removes the private folders and ends the process: DuckDB may hang for good in
+code that no interrupt reaches. That thread hears of signals by a pipe which the system's handler writes to, so it needs
+no help of the main thread, where Python runs its own handlers.
+"""
+
+import os
+import select
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from types import FrameType, TracebackType
+from typing import Any
+
+_PATIENCE = 7.0  # seconds for an orderly end
+_SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
+_UNTOUCHED = (signal.SIG_DFL, signal.default_int_handler)
+_SHOW_CURSOR = "\x1b[?25h"  # which a progress bar may have hidden
+
+
+class Ending:
+    """Within it, a signal ends the command in time, with exit status 128 plus its number."""
+
+    def __init__(self, clean_up: Callable[[], object]) -> None:
+        """Take what removes the work of a command that does not end by itself."""
+        self._clean_up = clean_up
+        self._replaced: dict[int, Any] = {}
+        self._number: int | None = None
+
+    def __enter__(self) -> "Ending":
+        if threading.current_thread() is not threading.main_thread():
+            return self  # only there can handlers be set; whoever runs commands on threads ends them
+        for number in _SIGNALS:
+            if signal.getsignal(number) in _UNTOUCHED:  # nohup ignores some: then they stay ignored
+                self._replaced[number] = signal.signal(number, self._interrupt)
+        if self._replaced and os.name == "posix":
+            self._heard, self._told = os.pipe()
+            os.set_blocking(self._told, False)
+            signal.set_wakeup_fd(self._told, warn_on_full_buffer=False)
+            threading.Thread(target=self._watch, name="custext-ending", daemon=True).start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        if self._number is not None:
+            self._leave(self._number)
+        for number, before in self._replaced.items():
+            signal.signal(number, before)
+        if self._replaced and os.name == "posix":
+            signal.set_wakeup_fd(-1)
+            os.close(self._told)  # which ends the thread
+
+    def _interrupt(self, number: int, frame: FrameType | None) -> None:
+        """Interrupt the command, once: a second exception could break into its cleaning up."""
+        if self._number is None:
+            self._number = number
+            raise KeyboardInterrupt if number == signal.SIGINT else SystemExit(128 + number)
+
+    def _watch(self) -> None:
+        """Wait for a signal, then for the end of the process, and at last bring it about."""
+        number = self._hear(None)
+        if number is not None:
+            self._hear(_PATIENCE)
+            with suppress(Exception):
+                self._clean_up()
+            with suppress(Exception):
+                if sys.stderr.isatty():
+                    os.write(sys.stderr.fileno(), _SHOW_CURSOR.encode())
+            os._exit(128 + number)
+
+    def _hear(self, seconds: float | None) -> int | None:
+        """Return the next signal; None after so many seconds, or if the command has ended."""
+        while select.select([self._heard], [], [], seconds)[0]:
+            told = os.read(self._heard, 1)
+            if not told:
+                os.close(self._heard)
+                return None
+            if told[0] in self._replaced:
+                return told[0]
+        return None
+
+    def _leave(self, number: int) -> None:
+        """End the process now that the command has cleaned up; the interpreter's own end might wait for DuckDB."""
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(Exception):
+                stream.flush()
+        os._exit(128 + number)

@@ -1,0 +1,230 @@
+"""Opens DuckDB files so that this process never loses a lock that it holds on one.
+
+DuckDB locks files by POSIX rules: as soon as a process closes any descriptor of a file, all its locks on that file are
+gone, those of descriptors still in use included, and another process may write to what this one has open. (Seen: a
+corrupt database.) So a file that this process has open is never opened a second time. It is read through the connection
+that has it, where that is known, or through DuckDB's own cache of instances; and nothing here looks into a file by any
+other means than DuckDB.
+"""
+
+import os
+import re
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+from weakref import ref
+
+import duckdb
+
+from custext_sql.errors import DatabaseError, ForeignFileError
+
+PATIENCE = 5.0  # seconds to wait while another process has a file open
+
+_OFFLINE: dict[str, Any] = {"autoinstall_known_extensions": False}  # none is fetched for files of another make
+_READ: dict[str, Any] = {**_OFFLINE, "access_mode": "READ_ONLY"}
+_WRITE: dict[str, Any] = {**_OFFLINE, "memory_limit": "256MB"}  # else DuckDB holds a large transaction in memory
+_TICK = 0.1  # seconds between two attempts
+_DESCRIPTORS = (Path("/proc/self/fd"), Path("/dev/fd"))  # where a system lists those of this process
+_ATTACHED_AS = re.compile(r'already attached by database "(.*)"')
+
+_Result = TypeVar("_Result")
+
+_opening = threading.RLock()  # so that no thread opens a file between another one's look and its opening
+_holders: list["_Holder"] = []
+
+
+@dataclass(frozen=True)
+class _Holder:
+    """A connection whose instance has a file attached, and the name it has there."""
+
+    file: tuple[int, int]  # device and inode
+    connection: "ref[duckdb.DuckDBPyConnection]"
+    name: str
+
+
+def open_file(path: Path, *, read_only: bool, patience: float | None = None) -> duckdb.DuckDBPyConnection:
+    """Open a DuckDB file once no other process has it, or share what this process has open of it.
+
+    patience: seconds to wait for others, PATIENCE if not given. The connection is to be closed, and its default catalog
+    is the file's.
+    """
+
+    def attempt() -> duckdb.DuckDBPyConnection:
+        with _opening:
+            if not is_open_here(path):
+                return duckdb.connect(path, config=_READ if read_only else _WRITE)
+            holder = _find_holder(path)
+            if holder is None:
+                return _share_instance(path)
+            if read_only:
+                return holder
+            holder.close()
+            raise DatabaseError(
+                f"cannot write {path}: this process has it attached in another connection; close that first"
+            )
+
+    return when_free(path, attempt, patience)
+
+
+def attach_file(connection: duckdb.DuckDBPyConnection, path: Path, name: str) -> bool:
+    """Attach a file to a connection for reading, unless this process has it open already; tell whether it was."""
+
+    def attempt() -> bool:
+        with _opening:
+            if is_open_here(path):
+                return False
+            quoted = str(path).replace("'", "''")
+            connection.execute(f"ATTACH '{quoted}' AS {name} (TYPE duckdb, READ_ONLY)")
+            _holders.append(_Holder(_identify(path), ref(connection), name))
+            return True
+
+    return when_free(path, attempt)
+
+
+def note_attached(cursor: duckdb.DuckDBPyConnection, connection: duckdb.DuckDBPyConnection, path: Path) -> None:
+    """Remember a connection to which its owner has attached a file, so that the file is read through it.
+
+    cursor: one of the connection's, to ask on without ending what the connection itself is doing.
+    """
+    rows = cursor.execute(
+        "SELECT database_name, path FROM duckdb_databases() WHERE NOT internal ORDER BY database_oid OFFSET 1"
+    ).fetchall()  # the first is the instance's own, which DuckDB's cache shares
+    for name, attached in rows:
+        with suppress(OSError):
+            if attached and Path(attached).samefile(path):
+                with _opening:
+                    _holders.append(_Holder(_identify(path), ref(connection), str(name)))
+                return
+
+
+def when_free(path: Path, attempt: Callable[[], _Result], patience: float | None = None) -> _Result:
+    """Attempt to open a file until no other process has it; what else is wrong is said in plain words."""
+    deadline = time.monotonic() + (PATIENCE if patience is None else patience)
+    while True:
+        try:
+            return attempt()
+        except duckdb.Error as error:
+            message = str(error)
+            if "Unique file handle conflict" in message:
+                raise _refuse_second(path) from None
+            if "not a valid DuckDB database file" in message or message.startswith("IO Error: Extension "):
+                raise ForeignFileError(f"{path} is not a DuckDB file") from None
+            if "lock" not in message.lower():
+                raise DatabaseError(f"cannot open {path}: {find_reason(error)}") from None
+            if time.monotonic() > deadline:
+                raise DatabaseError(f"{path} is in use by another process; try again when it is done") from None
+        time.sleep(_TICK)
+
+
+def is_open_here(path: Path) -> bool:
+    """Tell whether this process has a descriptor of the file, without making one."""
+    return bool(_list_descriptors(path))
+
+
+def find_reason(error: Exception) -> str:
+    """Return what the system said of a failure, as far as it is known to quote nothing; else the kind of error."""
+    found = next((reason for reason in _REASONS if reason.lower() in str(error).lower()), None)
+    return found or f"DuckDB's {type(error).__name__.removesuffix('Exception')} error"
+
+
+_REASONS = (
+    *("Is a directory", "Not a directory", "Permission denied", "No such file or directory", "File name too long"),
+    *("No space left on device", "Disk quota exceeded", "Read-only file system", "Input/output error"),
+    *("Too many open files", "File too large", "Out of Memory"),
+)
+
+
+def _list_descriptors(path: Path) -> list[int]:
+    try:
+        wanted = _identify(path)
+        listed = [entry.name for entry in next(folder for folder in _DESCRIPTORS if folder.is_dir()).iterdir()]
+    except (OSError, StopIteration):  # no such file; or a system where closing one descriptor unlocks no other
+        return []
+    found = []
+    for name in listed:
+        with suppress(OSError, ValueError):
+            status = os.fstat(int(name))
+            if (status.st_dev, status.st_ino) == wanted:
+                found.append(int(name))
+    return found
+
+
+def _identify(path: Path) -> tuple[int, int]:
+    status = path.stat()
+    return status.st_dev, status.st_ino
+
+
+def _find_holder(path: Path) -> duckdb.DuckDBPyConnection | None:
+    """Return a cursor on a connection that is known to have the file attached."""
+    wanted = _identify(path)
+    for holder in tuple(_holders):
+        connection = holder.connection()
+        try:
+            if connection is None:
+                raise duckdb.ConnectionException("gone")
+            if holder.file == wanted:
+                cursor = connection.cursor()
+                cursor.execute(f'USE "{holder.name}"')
+                return cursor
+        except duckdb.Error:  # closed, or detached by now
+            _holders.remove(holder)
+    return None
+
+
+def _share_instance(path: Path) -> duckdb.DuckDBPyConnection:
+    """Return a connection to the instance that this process has of the file, with whatever settings it was made."""
+    name = _find_attached_name(path)
+    usual = {given.name.partition(".")[0] for given in (path, path.resolve())}
+    if name is not None and name.removesuffix("_db") not in usual:
+        raise _refuse_second(path)  # DuckDB names an instance after its file: somebody attached this to another one
+    for read_only, config in ((False, {}), (False, _WRITE), (False, _READ), (True, {})):
+        try:
+            return duckdb.connect(path, read_only=read_only, config=config)
+        except duckdb.ConnectionException as error:
+            if "different configuration" not in str(error):
+                raise
+        except duckdb.Error as error:
+            if "Unique file handle conflict" in str(error):
+                _lock_again(path)
+            raise
+    raise _refuse_second(path)
+
+
+def _find_attached_name(path: Path) -> str | None:
+    """Return the name under which some instance of this process has the file; None: none has.
+
+    With its type given, DuckDB finds the conflict before it opens the file.
+    """
+    quoted = str(path).replace("'", "''")
+    with duckdb.connect() as scratch:
+        try:
+            scratch.execute(f"ATTACH '{quoted}' AS custext_probe (TYPE duckdb)")
+        except duckdb.Error as error:
+            found = _ATTACHED_AS.search(str(error))
+            return None if found is None else found[1]
+    return None
+
+
+def _lock_again(path: Path) -> None:
+    """Take a lock again that DuckDB has just lost: to tell a file's type, it opened and closed what was attached."""
+    import fcntl
+
+    for descriptor in _list_descriptors(path):
+        writes = fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE != os.O_RDONLY
+        try:
+            fcntl.lockf(descriptor, (fcntl.LOCK_EX if writes else fcntl.LOCK_SH) | fcntl.LOCK_NB)
+        except OSError:
+            raise DatabaseError(
+                f"{path}: another process has opened it while this one had it attached; close it here at once"
+            ) from None
+
+
+def _refuse_second(path: Path) -> DatabaseError:
+    return DatabaseError(
+        f"cannot open {path}: this process has it open already, in another connection; close that first, or use it: "
+        "custext_sql.register(connection)"
+    )

@@ -1,0 +1,21 @@
+"""Dataclasses as rows of tables: their fields are the columns, in the same order, and are listed nowhere else."""
+
+from dataclasses import fields
+from typing import TYPE_CHECKING
+
+import duckdb
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+
+def list_columns(kind: "type[DataclassInstance] | DataclassInstance") -> str:
+    """Return the columns of a row's table, for SQL."""
+    return ", ".join(field.name for field in fields(kind))
+
+
+def insert_row(connection: duckdb.DuckDBPyConnection, table: str, row: "DataclassInstance") -> None:
+    """Insert a row into its table."""
+    values = [getattr(row, field.name) for field in fields(row)]
+    marks = ", ".join("?" for _ in values)
+    connection.execute(f"INSERT INTO {table} ({list_columns(row)}) VALUES ({marks})", values)

@@ -1,0 +1,139 @@
+"""New Docs for output="replace": the new text, and of the original what `carry` names."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from spacy.attrs import DEP, ENT_ID, ENT_IOB, ENT_KB_ID, ENT_TYPE, HEAD, LEMMA, MORPH, POS, SENT_START, TAG
+from spacy.tokens import Doc, Span
+
+from custext_sql.errors import SettingError
+from spacy_plugin.alignment import Alignment
+from spacy_plugin.attributes import RECORD_KEY, mark_replaced
+from spacy_plugin.new_text import NewText, Places
+from spacy_plugin.surroundings import Surroundings
+from spacy_plugin.tokenizing import tokenize
+
+# What a new Doc may take over from the original, and what each entry tells about it.
+CARRIED = {
+    "sentences": "where sentences begin in the original: a sentencizer sees one in 'Mr. Li' and two in 'Sir. Li'",
+    "entities": "where entities are in the original, and their labels",
+    "tokens": "where tokens begin and end in the original: a tokenizer knows 'Mr.' and keeps it whole, not so 'Sir.'",
+    "pos": "part of speech of the original word",
+    "tag": "fine-grained tag of the original word",
+    "morph": "number, tense and other features of the original word",
+    "dep": "the parse of the original sentences: heads, labels, and where sentences begin",
+    "lemma": "the lemma of the original word: the word itself in all but its inflection",
+    "ent_id": "the id of an entity's pattern or cluster",
+    "ent_kb_id": "the id of the very entity in a knowledge base",
+    "cats": "categories predicted from the original text",
+    "spans": "span groups with their labels and ids",
+    "tensor": "vectors computed from the original words, from which these can be found again",
+    "user_data": "extension attributes, and whatever else components left in doc.user_data",
+}
+DEFAULT = ("sentences", "entities")
+_ATTRIBUTES = {
+    "sentences": (SENT_START,),
+    "entities": (ENT_IOB, ENT_TYPE),
+    "pos": (POS,),
+    "tag": (TAG,),
+    "morph": (MORPH,),
+    "dep": (HEAD, DEP),
+    "lemma": (LEMMA,),
+    "ent_id": (ENT_ID,),
+    "ent_kb_id": (ENT_KB_ID,),
+}
+_OF_TOKENS = {"pos", "tag", "morph", "dep", "lemma", "ent_id", "ent_kb_id", "tensor", "user_data"}
+
+
+def check_carry(carry: Iterable[str] | None) -> frozenset[str]:
+    """Return what to carry: the default if it is None, and "tokens" too if an entry belongs to tokens."""
+    chosen = list(DEFAULT if carry is None else carry)
+    for name in chosen:
+        if name not in CARRIED:
+            raise SettingError(f"carry must be a list of entries from {', '.join(CARRIED)}; found {name!r}")
+    return frozenset(chosen) | ({"tokens"} if _OF_TOKENS.intersection(chosen) else set())
+
+
+def write_doc(
+    doc: Doc, text: NewText, spaces: npt.NDArray[np.bool_], carry: frozenset[str], surroundings: Surroundings | None
+) -> Doc:
+    """Return a Doc with the new text, and of the original Doc what is carried and nothing else.
+
+    spaces: which tokens of the original have a space behind them. surroundings: may be None if tokens are carried.
+    """
+    if "tokens" in carry:
+        new = Doc(doc.vocab, words=text.words(), spaces=spaces.tolist())
+        _copy_attributes(doc, new, carry)
+    else:
+        assert surroundings is not None
+        new = tokenize(text.decode(), surroundings.tokenizer, doc.vocab)
+        _move_attributes(doc, new, carry, text, surroundings)
+    if "cats" in carry:
+        new.cats = dict(doc.cats)
+    if "spans" in carry:
+        _move_spans(doc, new, None if "tokens" in carry else Alignment(text, new))
+    if "tensor" in carry:
+        new.tensor = doc.tensor
+    if "user_data" in carry:
+        new.user_data.update(_move_user_data(doc, new))
+    mark_replaced(new)
+    new._context = doc._context  # what `nlp.pipe(..., as_tuples=True)` hands on: it belongs to the caller
+    return new
+
+
+def _copy_attributes(doc: Doc, new: Doc, carry: frozenset[str]) -> None:
+    """Give tokens the attributes of those that they stand for."""
+    names = carry & _ATTRIBUTES.keys()
+    if "dep" in names:  # a parse has its own sentences
+        names -= {"sentences"} if doc.has_annotation("DEP") else {"dep"}
+    attributes = [attribute for name in _ATTRIBUTES if name in names for attribute in _ATTRIBUTES[name]]
+    if attributes and len(doc):
+        new.from_array(attributes, doc.to_array(attributes))  # type: ignore[arg-type]
+
+
+def _move_attributes(doc: Doc, new: Doc, carry: frozenset[str], text: NewText, surroundings: Surroundings) -> None:
+    """Give tokens that are cut in another way the sentences and entities of the original."""
+    starts, tags, labels = doc.to_array([SENT_START, ENT_IOB, ENT_TYPE]).reshape(-1, 3).astype(np.int64).T
+    # SpaCy itself marks the first token, so a Doc of one token does not say whether anybody looked for sentences; left
+    # like that it would tell that it had one token.
+    has_sentences = starts[1:].any() if len(doc) > 1 else surroundings.finds_sentences
+    moves_sentences, moves_entities = "sentences" in carry and has_sentences, "entities" in carry and tags.any()
+    if not len(new) or not (moves_sentences or moves_entities):
+        return
+    alignment = Alignment(text, new)
+    moved: dict[int, Places] = {}
+    if moves_sentences:
+        moved[SENT_START] = alignment.move_sentences(starts)
+    if moves_entities:
+        moved[ENT_IOB], moved[ENT_TYPE] = alignment.move_entities(tags, labels)
+    new.from_array(list(moved), np.stack(list(moved.values()), axis=1).astype(np.uint64))  # type: ignore[arg-type]
+
+
+def _move_spans(doc: Doc, new: Doc, alignment: Alignment | None) -> None:
+    for key, group in doc.spans.items():
+        moved = []
+        for span in group:
+            start, end = (span.start, span.end) if alignment is None else alignment.find_span(span.start, span.end)
+            moved.append(Span(new, start, end, span.label, kb_id=span.kb_id, span_id=span.id))
+        new.spans[key] = moved
+
+
+def _move_user_data(doc: Doc, new: Doc) -> dict[Any, Any]:
+    """User data for a Doc with as many tokens; spaCy keys those of tokens and spans by where these begin and end."""
+    starts = {token.idx: new[token.i].idx for token in doc}
+    ends = {token.idx + len(token): new[token.i].idx + len(new[token.i]) for token in doc}
+    moved: dict[Any, Any] = {}
+    data: dict[Any, Any] = doc.user_data
+    for key, value in data.items():
+        if key == RECORD_KEY:  # what draws by a key depend on, and nothing that a reader needs
+            continue
+        if not (isinstance(key, tuple) and len(key) == 4 and key[0] == "._."):
+            moved[key] = value
+            continue
+        kind, name, start, end = key
+        if (start is None or start in starts) and (end is None or end in ends):
+            at = None if start is None else starts[start]
+            moved[kind, name, at, None if end is None else ends[end]] = value
+    return moved

@@ -1,0 +1,58 @@
+"""Processes beside a test that are gone when the test is, whatever becomes of it."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+_HOLD = """
+import duckdb, sys, time
+connection = duckdb.connect(sys.argv[1], read_only=sys.argv[3] == "True")
+print("open", flush=True)
+time.sleep(float(sys.argv[2]))
+"""
+
+
+@contextmanager
+def start(command: Sequence[str | Path], **options: Any) -> Iterator[subprocess.Popen[Any]]:
+    """Start a process in a group of its own; in the end the whole group is killed, children included."""
+
+    def listen() -> None:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # a shell may have the tests ignore it
+
+    with subprocess.Popen(list(map(str, command)), start_new_session=True, preexec_fn=listen, **options) as process:
+        try:
+            yield process
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+
+
+@contextmanager
+def hold_open(path: Path, seconds: float = 600.0, *, read_only: bool = False) -> Iterator[subprocess.Popen[Any]]:
+    """Have another process keep a DuckDB file open for so long, for writing unless said otherwise."""
+    command = [sys.executable, "-c", _HOLD, str(path), str(seconds), str(read_only)]
+    with start(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None and process.stdout.readline() == "open\n"
+        yield process
+
+
+def can_write(path: Path) -> bool:
+    """Tell whether another process can open a DuckDB file for writing now."""
+    script = f"import duckdb; duckdb.connect({str(path)!r}).close()"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 0 or "Could not set lock" in done.stderr, done.stderr
+    return done.returncode == 0
+
+
+def wait_for(condition: Callable[[], object], seconds: float = 120.0) -> None:
+    """Wait until something holds; fail after so many seconds, which a busy machine may need."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "what was waited for did not come"
+        time.sleep(0.05)

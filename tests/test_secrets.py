@@ -1,0 +1,163 @@
+"""No error quotes data: a secret, in many spellings, is put wherever data can stand, and searched in what is printed.
+
+Every case is a command or a call that must fail. Its whole output is searched, and so is the exception with all that
+Python would show of what is behind it.
+"""
+
+import shlex
+import traceback
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from custext_sql import CusTextError, build_mapping, connect, load_embeddings, make_key, safe_errors
+from custext_sql.cli import main
+from tests.conftest import WORDS
+from tests.secret_cases import CALLS, COMMANDS, QUERIES, STREAMS
+from tests.secret_places import SECRETS, Secret, lay_out
+from tests.vectors import write_glove
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a case. raised: what no user should meet, an exception that is not ours."""
+
+    failed: bool
+    printed: str
+    raised: BaseException | None = None
+
+
+def tell_everything(error: BaseException | None) -> str:
+    """Return all that Python would show of an exception, and of those behind it."""
+    told = []
+    while error is not None:
+        told += [str(error), repr(error), *getattr(error, "__notes__", ())]
+        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    return "\n".join(told)
+
+
+def _replace(template: str, secret: Secret) -> str:
+    for mark, text in {
+        "STRING": secret.string,
+        "IDENTIFIER": secret.identifier,
+        "NEAR": secret.near,
+        "FLAT": " ".join(secret.text.split()),
+        "TEXT": secret.text,
+    }.items():
+        template = template.replace(mark, text)
+    return template
+
+
+def _run_command(folder: Path, arguments: list[str], input: bytes | None = None) -> Outcome:
+    database = () if arguments[0] == "--db" else ("--db", str(folder / "custext.duckdb"))
+    result = CliRunner().invoke(main, [*database, *arguments], input=input)
+    raised = None if isinstance(result.exception, SystemExit) else result.exception
+    return Outcome(result.exit_code != 0, result.output + tell_everything(raised), raised)
+
+
+def _run_call(call: Callable[[], object]) -> Outcome:
+    try:
+        call()
+    except Exception as error:
+        return Outcome(True, tell_everything(error), None if isinstance(error, CusTextError) else error)
+    return Outcome(False, "")
+
+
+def _run_query(connection: duckdb.DuckDBPyConnection, query: str, told: str | None) -> None:
+    with safe_errors(told):
+        connection.execute(query).fetchall()
+
+
+def _run_all(folder: Path, secret: Secret, number: int) -> Iterator[tuple[str, Outcome]]:
+    """Yield the outcomes of the cases in a folder: all that are quick, and of the others each with some secrets."""
+    for place, command in enumerate(COMMANDS):
+        if (place + number) % 6 == 0:
+            yield command, _run_command(folder, [_replace(part, secret) for part in shlex.split(command)])
+    for place, (command, make_input) in enumerate(STREAMS.items()):
+        if (place + number) % 2 == 0:
+            arguments = [_replace(part, secret) for part in shlex.split(command)]
+            yield command, _run_command(folder, arguments, make_input(secret.text.encode()))
+    for place, query in enumerate(QUERIES):
+        if (place + number) % len(SECRETS) == 0:
+            more = ((), ("--json",), ("--output", "out.parquet"))[place % 3]
+            yield f"sql {query}", _run_command(folder, ["sql", _replace(query, secret), "--data", "shop.duckdb", *more])
+    with connect(folder / "custext.duckdb") as connection:
+        connection.execute("ATTACH 'shop.duckdb' AS shop (READ_ONLY); USE shop")
+        for query in QUERIES:
+            written = _replace(query, secret)
+            yield f"safe_errors(query): {query}", _run_call(partial(_run_query, connection, written, written))
+            yield f"safe_errors(): {query}", _run_call(partial(_run_query, connection, written, None))
+    for place, (name, call) in enumerate(CALLS.items()):
+        if (place + number) % 4 == 0:
+            yield f"call: {name}", _run_call(partial(call, folder, secret.text))
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A database with a small mapping, and a key for it."""
+    folder = tmp_path_factory.mktemp("database")
+    vectors = np.random.default_rng(7).normal(size=(len(WORDS), 5)).astype(np.float32)
+    load_embeddings(folder / "custext.duckdb", write_glove(folder / "small.txt", WORDS, vectors), name="small")
+    build_mapping(folder / "custext.duckdb", embedding="small", k=4)
+    make_key(folder / "good.key", folder / "custext.duckdb")
+    return folder
+
+
+_seen: dict[str, dict[str, Outcome]] = {}
+
+
+@pytest.fixture
+def outcomes(
+    database: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> dict[str, Outcome]:
+    """The outcomes of all cases with one secret; made once."""
+    name = request.param
+    if name not in _seen:
+        for file in ("custext.duckdb", "good.key"):
+            (tmp_path / file).write_bytes((database / file).read_bytes())
+            (tmp_path / file).chmod(0o600)
+        monkeypatch.chdir(tmp_path)
+        lay_out(tmp_path, SECRETS[name])
+        _seen[name] = dict(_run_all(tmp_path, SECRETS[name], list(SECRETS).index(name)))
+    return _seen[name]
+
+
+every_secret = pytest.mark.parametrize(("outcomes", "name"), [(name, name) for name in SECRETS], indirect=["outcomes"])
+
+
+@every_secret
+def test_no_message_quotes_data(outcomes: dict[str, Outcome], name: str) -> None:
+    quoting = {case: one.printed for case, one in outcomes.items() if SECRETS[name].is_in(one.printed)}
+    assert not quoting
+
+
+@every_secret
+def test_every_case_fails_as_it_should(outcomes: dict[str, Outcome], name: str) -> None:
+    """Else it would show nothing; and a traceback is no message."""
+    assert [case for case, one in outcomes.items() if not one.failed] == []
+    raised = {case: traceback.format_exception(one.raised) for case, one in outcomes.items() if one.raised}
+    assert not raised
+    assert not [case for case, one in outcomes.items() if "Traceback" in one.printed]
+    assert sum(one.failed for one in outcomes.values()) >= 200
+
+
+def test_the_search_finds_tails_and_what_is_behind_an_error() -> None:
+    """It can fail: on a tail of a secret, in a message, a cause or a context, but not in what is suppressed."""
+    secret = SECRETS["apostrophe"]
+    assert secret.is_in("near s KVORXIM") and secret.is_in("...plofzz") and not secret.is_in(secret.near)
+    for chain, expected in ((True, True), (False, False)):
+        try:
+            try:
+                raise ValueError(secret.text)
+            except ValueError as error:
+                if chain:
+                    raise RuntimeError("x") from error
+                raise RuntimeError("x") from None
+        except RuntimeError as error:
+            assert secret.is_in(tell_everything(error)) is expected

@@ -1,0 +1,128 @@
+"""Annotations that move from tokens of one cut to tokens of another."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+import spacy
+from hypothesis import given
+from hypothesis import strategies as st
+from spacy.tokens import Doc, Span
+
+from spacy_plugin.alignment import Alignment
+from spacy_plugin.new_docs import check_carry, write_doc
+from spacy_plugin.new_text import NewText
+from spacy_plugin.surroundings import Surroundings
+
+NLP = spacy.blank("en")
+NLP.add_pipe("sentencizer")
+
+
+def cut(text: str, places: Sequence[int]) -> Doc:
+    """A Doc of the text, cut behind spaces and at some more places."""
+    words, spaces = [], []
+    start = 0
+    for end in sorted({*places, *(place for place in range(len(text)) if text[place] == " "), len(text)}):
+        if start < end <= len(text):
+            followed = text[end : end + 1] == " "
+            words.append(text[start:end])
+            spaces.append(followed)
+            start = end + followed
+    return Doc(NLP.vocab, words=words, spaces=spaces)
+
+
+def lay_out(doc: Doc) -> NewText:
+    """Where the tokens are in the text, as the component finds them."""
+    starts = [len(doc.text[: token.idx].encode()) for token in doc]
+    ends = [len(doc.text[: token.idx + len(token)].encode()) for token in doc]
+    return NewText(np.frombuffer(doc.text.encode(), dtype=np.uint8), np.array(starts), np.array(ends))
+
+
+def move(doc: Doc, new: Doc, carry: list[str] | None) -> Doc:
+    """What the component makes of a Doc whose text does not change, in a pipeline that cuts it as the new one is."""
+    NLP.tokenizer = lambda text: new
+    return write_doc(doc, lay_out(doc), doc.to_array("SPACY") != 0, check_carry(carry), Surroundings(NLP, "custext"))
+
+
+texts = st.text(alphabet="ab é漢", min_size=1).map(lambda text: " ".join(text.split())).filter(bool)
+places = st.sets(st.integers(1, 20)).map(sorted)
+
+
+@given(texts, places, places, st.data())
+def test_spans_go_where_spacy_would_expand_them(
+    text: str, before: list[int], after: list[int], data: st.DataObject
+) -> None:
+    doc, new = cut(text, before), cut(text, after)
+    start = data.draw(st.integers(0, len(doc) - 1))
+    end = data.draw(st.integers(start + 1, len(doc)))
+    span = doc[start:end]
+    expected = new.char_span(span.start_char, span.end_char, alignment_mode="expand")
+    assert expected is not None
+    assert Alignment(lay_out(doc), new).find_span(start, end) == (expected.start, expected.end)
+
+
+@given(texts, places, places, st.data())
+def test_sentences_begin_at_the_same_characters(
+    text: str, before: list[int], after: list[int], data: st.DataObject
+) -> None:
+    doc, new = cut(text, before), cut(text, after)
+    for token in doc[1:]:
+        token.is_sent_start = data.draw(st.booleans())
+    made = move(doc, new, None)
+    begins = {token.idx for token in doc if token.is_sent_start}
+    for token in made:
+        assert token.is_sent_start is bool(begins & set(range(token.idx, token.idx + len(token))))
+
+
+@given(texts, places, places, st.data())
+def test_entities_stay_apart_and_lose_nothing(
+    text: str, before: list[int], after: list[int], data: st.DataObject
+) -> None:
+    """Whatever has a character of an entity is in one; labels keep their order."""
+    doc, new = cut(text, before), cut(text, after)
+    bounds = sorted(data.draw(st.sets(st.integers(0, len(doc)))))
+    entities = [Span(doc, a, b, label=f"L{a}") for a, b in zip(bounds[::2], bounds[1::2], strict=False)]
+    doc.set_ents(entities)
+    made = move(doc, new, ["entities"])
+    covered = {place for entity in entities for place in range(entity.start_char, entity.end_char)}
+    for token in made:
+        assert (token.ent_iob_ in "BI") is bool(covered & set(range(token.idx, token.idx + len(token))))
+    labels = [entity.label_ for entity in entities]
+    found = [entity.label_ for entity in made.ents]
+    assert found == [label for label in labels if label in found]
+    if before == after:
+        assert [(e.start, e.end, e.label_) for e in made.ents] == [(e.start, e.end, e.label_) for e in entities]
+
+
+def test_what_was_not_looked_at_stays_so() -> None:
+    doc, new = cut("ab cd ef", [1]), cut("ab cd ef", [4])
+    plain = move(doc, cut("ab cd ef", [4]), None)
+    assert not plain.has_annotation("SENT_START") and not plain.has_annotation("ENT_IOB")
+    doc[2].is_sent_start = True  # and nothing is said of others
+    doc.set_ents([Span(doc, 0, 1, label="A")], blocked=[doc[2:3]], default="missing")
+    moved = move(doc, new, None)
+    assert [token.text for token in moved] == ["ab", "c", "d", "ef"]
+    assert [token.is_sent_start for token in moved] == [True, True, None, None]
+    assert [(token.ent_iob_, token.ent_type_) for token in moved] == [("B", "A"), ("B", ""), ("B", ""), ("", "")]
+
+
+def test_spaces_that_were_tokens_may_be_none() -> None:
+    doc = Doc(NLP.vocab, words=["ab", " ", "cd", " "], spaces=[False] * 4, sent_starts=[True] * 4)
+    doc.set_ents([Span(doc, place, place + 1, label=f"L{place}") for place in range(4)])
+    doc.spans["key"] = [doc[1:2], doc[3:4]]
+    moved = move(doc, cut("ab cd ", []), ["sentences", "entities", "spans"])
+    assert [token.text_with_ws for token in moved] == ["ab ", "cd "]
+    assert [token.is_sent_start for token in moved] == [True, True]
+    assert [entity.label_ for entity in moved.ents] == ["L0", "L2"]
+    assert [(span.start, span.end) for span in moved.spans["key"]] == [(1, 1), (2, 2)]
+
+
+@pytest.mark.parametrize("carry", [["spans"], ["spans", "tokens"]])
+def test_span_groups_move(carry: list[str]) -> None:
+    doc = cut("ab cd ef", [1])
+    doc.spans["key"] = [Span(doc, 1, 3, label="x", kb_id="k", span_id="i"), Span(doc, 0, 2), Span(doc, 4, 4)]
+    moved = move(doc, cut("ab cd ef", [4]), carry)
+    whole, pair, empty = moved.spans["key"]
+    assert whole.text == ("b cd" if "tokens" in carry else "ab cd")
+    assert (whole.label_, whole.kb_id_, whole.id_) == ("x", "k", "i")
+    assert pair.text == "ab" and (empty.start, empty.end) == (len(moved), len(moved))
