@@ -67,7 +67,7 @@ def reading(database: Database = None) -> Iterator[duckdb.DuckDBPyConnection]:
             raise DatabaseError(f"{path} is empty; fill it with: custext --db {path} load FILE --name NAME")
         yield connection
     except duckdb.Error as error:
-        raise DatabaseError(f"cannot read {path}: {find_reason(error)}") from error
+        raise DatabaseError(f"cannot read {path}: {find_reason(error)}") from None
     finally:
         connection.close()
 
@@ -196,7 +196,7 @@ def _transaction(path: Path, patience: float | None = None) -> Iterator[duckdb.D
             raise KeyboardInterrupt from None
         if not isinstance(error, duckdb.Error):
             raise
-        raise DatabaseError(f"cannot write {path}: {find_reason(error)}; nothing was changed") from error
+        raise DatabaseError(f"cannot write {path}: {find_reason(error)}; nothing was changed") from None
     finally:
         connection.close()
 

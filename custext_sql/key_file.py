@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from custext_sql.database import Database, reading
-from custext_sql.errors import KeyFileError
+from custext_sql.errors import KeyFileError, SettingError
 from custext_sql.keyed_randomness import SecretKey
 from custext_sql.mapping_store import find_mapping
 from custext_sql.mechanism import check_calibration, check_epsilon
@@ -130,7 +130,7 @@ def read_key_file(path: str | os.PathLike[str]) -> KeyFile:
         found = {name: content[name] for name in _SETTINGS}
         settings = KeySettings(**{**found, "policy": Policy(**found["policy"]), "eps": check_epsilon(found["eps"])})
         check_calibration(settings.calibration)
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, SettingError):  # whose messages would quote the file
         raise KeyFileError(f"{path} is not a key file; make one with: custext keygen PATH") from None
     if len(secret) != _BYTES:
         raise KeyFileError(f"{path}: expected a key of {8 * _BYTES} bits; found {8 * len(secret)}")

@@ -156,7 +156,7 @@ def prepare(
 ) -> tuple[str, Tally]:
     """Check everything that can be checked before; returns the query, and what will have counted when it has run."""
     chosen = _check_columns(source, settings)
-    column = None if settings.record_column is None else source.find_column(settings.record_column)
+    column = None if settings.record_column is None else source.find_column(settings.record_column, settings.columns)
     reader = choose_reader(source, chosen, column, target_format)
     record = None if column is None else read_record(source, column, target_format)
     if column is not None and record is not None:
@@ -192,7 +192,8 @@ def _run(connection: duckdb.DuckDBPyConnection, statement: str, tally: Tally, pr
 
 
 def _check_columns(source: Source, settings: Settings) -> list[str]:
-    chosen = [source.find_text_column(column) for column in settings.columns]
+    typed = [*settings.columns, *([] if settings.record_column is None else [settings.record_column])]
+    chosen = [source.find_text_column(column, typed) for column in settings.columns]
     if not chosen:
         raise SettingError(f"{source.name}: name the columns to sanitize: --column NAME; {source.tell_columns()}")
     if len(set(chosen)) < len(chosen):

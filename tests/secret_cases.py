@@ -20,9 +20,15 @@ _KEYED = "--column body --key-file good.key --record-column"
 
 # What follows `custext`. STRING, IDENTIFIER, NEAR, FLAT and TEXT stand for the secret: as a string or name of SQL, as
 # a name much like it, on one line, as it is.
-# To be added when they quote nothing: click's usage errors (sanitize '--- TEXT'; inspect a TEXT; TEXT for a command),
-# key files with TEXT for the calibration or for a part of the policy.
 COMMANDS = f"""
+TEXT
+'alice TEXT'
+sanitize '--- TEXT'
+sanitize '--TEXT'
+sanitize '-x TEXT'
+inspect a TEXT
+attack TEXT
+evaluate 'alice TEXT' more
 sanitize TEXT --eps 0
 sanitize TEXT --eps nothing
 sanitize TEXT --seed nothing
@@ -40,7 +46,7 @@ sanitize 'alice TEXT' --max-row-eps 0.5
 sanitize headless.csv out.csv
 sanitize headless.csv out.csv --column nothing
 sanitize headless.csv out.csv --column NEAR
-sanitize headless.csv out.csv --column x --column NEAR
+sanitize headless.csv out.csv --column nothing --column NEAR
 sanitize headless.csv out.parquet --column NEAR
 sanitize headless.csv out.txt --column NEAR
 sanitize cells.csv out.csv --column bdy
@@ -147,6 +153,8 @@ sanitize alice --key-file other.key
 sanitize alice --key-file format.key
 sanitize alice --key-file secret.key
 sanitize alice --key-file eps.key
+sanitize alice --key-file calibration.key
+sanitize alice --key-file unknown.key
 sanitize alice --key-file parts.key
 sanitize alice --key-file mapping.key
 sql 'SELECT 1' --key-file language.key

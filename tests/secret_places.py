@@ -168,6 +168,8 @@ def _write_keys(folder: Path, text: str) -> None:
         "secret.key": json.dumps({**whole, "key": text}),
         "eps.key": json.dumps({**whole, "eps": text}),
         "parts.key": json.dumps({**whole, "policy": {text: text}}),
+        "calibration.key": json.dumps({**whole, "calibration": text}),
+        "unknown.key": json.dumps({**whole, "policy": {**whole["policy"], "unknown": text}}),
         "mapping.key": json.dumps({**whole, "mapping": text}),
         "language.key": json.dumps({**whole, "language": text}),
         "check.key": json.dumps({**whole, "check": text}),

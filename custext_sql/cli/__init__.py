@@ -4,6 +4,7 @@ import difflib
 import errno
 import io
 import logging
+import re
 import sys
 from typing import Any
 
@@ -33,6 +34,9 @@ from custext_sql.cli.ending import Ending
 from custext_sql.cli.output import name_database
 from custext_sql.errors import CusTextError
 from custext_sql.private_folders import remove_private_folders
+
+_NAME = re.compile(r"[a-z][a-z-]{0,30}")  # of a command or an option; anything else may be a text
+_NO_COMMAND = re.compile(r"No such command ['\"](.*)['\"]", re.DOTALL)
 
 _COMMANDS = (
     sanitize.sanitize_command,
@@ -70,19 +74,37 @@ class _Commands(click.Group):
         self, context: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         close = difflib.get_close_matches(args[0], self.list_commands(context), n=1)
-        if self.get_command(context, args[0]) is None and close:
-            context.fail(f"No such command {args[0]!r}. Did you mean {close[0]!r}?")
+        if self.get_command(context, args[0]) is None:
+            if close:
+                context.fail(f"No such command {args[0]!r}. Did you mean {close[0]!r}?")
+            if not _NAME.fullmatch(args[0]):
+                context.fail("No such command. For a text: custext sanitize TEXT")
         return super().resolve_command(context, args)
 
     def invoke(self, context: click.Context) -> Any:
         try:
             return super().invoke(context)
+        except click.UsageError as error:
+            raise _without_text(error) from None
         except CusTextError as error:
             raise click.ClickException(name_database(str(error), context.obj)) from None
         except OSError as error:
             if error.errno == errno.EPIPE:  # the reader went away; click ends quietly
                 raise
             raise click.ClickException(f"cannot write the output: {error.strerror}") from None
+
+
+def _without_text(error: click.UsageError) -> click.UsageError:
+    """Return a usage error that quotes no text which somebody meant to have sanitized."""
+    if isinstance(error, click.NoSuchOption) and not _NAME.fullmatch(error.option_name.lstrip("-")):
+        said = "No such option. A text that begins with a dash goes behind two of them: custext sanitize -- TEXT"
+    elif (name := _NO_COMMAND.match(error.message)) and not _NAME.fullmatch(name[1]):
+        said = "No such command."
+    elif error.message.startswith("Got unexpected extra argument"):
+        said = "Got more arguments than expected. A text of several words goes in quotes."
+    else:
+        return error
+    return click.UsageError(said, ctx=error.ctx)
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

@@ -67,7 +67,7 @@ def _remake_releases() -> None:
 
 
 def _replace_digests() -> None:
-    """Put random names in place of plain digests, equal ones for equal ones: figures stay, guesses cannot be checked."""
+    """Put random names in place of plain digests, the same for equal ones: figures stay, no guess can be checked."""
     connection = op.get_bind()
     rows = connection.execute(
         sa.text("SELECT measurement_id, digest, settings FROM measurements WHERE digest IS NOT NULL")
