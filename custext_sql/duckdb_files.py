@@ -21,6 +21,7 @@ from weakref import ref
 import duckdb
 
 from custext_sql.errors import DatabaseError, ForeignFileError
+from custext_sql.machine_errors import tell_failure
 
 PATIENCE = 5.0  # seconds to wait while another process has a file open
 
@@ -126,16 +127,8 @@ def is_open_here(path: Path) -> bool:
 
 
 def find_reason(error: Exception) -> str:
-    """Return what the system said of a failure, as far as it is known to quote nothing; else the kind of error."""
-    found = next((reason for reason in _REASONS if reason.lower() in str(error).lower()), None)
-    return found or f"DuckDB's {type(error).__name__.removesuffix('Exception')} error"
-
-
-_REASONS = (
-    *("Is a directory", "Not a directory", "Permission denied", "No such file or directory", "File name too long"),
-    *("No space left on device", "Disk quota exceeded", "Read-only file system", "Input/output error"),
-    *("Too many open files", "File too large", "Out of Memory"),
-)
+    """Return why DuckDB failed, in words that quote nothing."""
+    return tell_failure(str(error)) or f"DuckDB's {type(error).__name__.removesuffix('Exception')} error"
 
 
 def _list_descriptors(path: Path) -> list[int]:

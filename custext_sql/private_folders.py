@@ -103,6 +103,18 @@ def _beat() -> None:
             return
 
 
+def _forget_parent() -> None:
+    """Start afresh in a fork: the folders are the parent's, and its thread, which may hold the lock, is not there."""
+    global _changed, _heart
+    _changed, _heart = threading.Condition(), None
+    _live.clear()
+    process_folder.cache_clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_parent)
+
+
 def _remove_abandoned(parent: Path, now: float) -> None:
     """Remove folders of this user's in `parent` that nobody has touched for long."""
     with suppress(OSError):

@@ -19,6 +19,7 @@ from custext_sql import errors
 from custext_sql.data_errors import explain_data
 from custext_sql.error_templates import fill_template
 from custext_sql.errors import CusTextError, QueryError
+from custext_sql.machine_errors import tell_failure
 from custext_sql.query_words import QueryWords
 from custext_sql.syntax_errors import explain_syntax
 
@@ -32,23 +33,6 @@ _SIGNATURES = {
 _USED = re.compile(rf"\b({'|'.join(_SIGNATURES)})\(")
 _FROM_THE_MACHINE = re.compile(r"(?:IO|Permission|Out of Memory) Error: ")
 _FILE_AT_FAULT = re.compile(r' (?:file|directory) \\?"(.+?)\\?": ')
-_MACHINE = {  # what the operating system says, and what is told
-    "No space left on device": "the disk is full",
-    "Disk quota exceeded": "the disk quota is used up",
-    "File too large": "the file would become larger than is allowed here",
-    "Permission denied": "permission denied",
-    "Operation not permitted": "permission denied",
-    "Read-only file system": "the file system is read-only",
-    "Too many open files": "too many files are open",
-    "Input/output error": "the disk cannot be read or written",
-    "Cannot allocate memory": "there is not enough memory",
-    "File name too long": "the name of the file is too long",
-    "No such file or directory": "there is no such file or folder",
-    "Not a directory": "a part of the path is a file, not a folder",
-    "Is a directory": "expected a file, found a folder",
-    "File exists": "a file or folder of that name is in the way",
-    "Conflicting lock is held": "another process has the file open",
-}
 _EXTENSION = re.compile(
     r"An error occurred while trying to automatically install the required extension '"
     r"(avro|aws|azure|delta|ducklake|encodings|excel|fts|httpfs|iceberg|icu|inet|json|mysql_scanner|parquet"
@@ -143,7 +127,7 @@ def _explain_machine(message: str, words: QueryWords) -> str | None:
     """Return what the machine lacks or does not allow."""
     if not _FROM_THE_MACHINE.match(message):
         return None
-    problem = next((told for sign, told in _MACHINE.items() if sign in message), None)
+    problem = tell_failure(message)
     file = _FILE_AT_FAULT.search(message)
     shown = words.find_file(file[1]) if file else None
     return f"{shown}: {problem}" if problem and shown else problem

@@ -100,7 +100,7 @@ def test_a_file_that_is_no_database_is_refused(db_path: Path) -> None:
     for content in (b"not a database" * 1000, b"SQLite format 3\0" + bytes(4096), b"x"):
         db_path.write_bytes(content)
         _assert_refused(db_path)
-    with pytest.raises(DatabaseError, match="Is a directory"), reading(db_path.parent):
+    with pytest.raises(DatabaseError, match="expected a file, found a folder"), reading(db_path.parent):
         pass
     with pytest.raises(DatabaseError, match="name of the database is empty"), reading(""):
         pass

@@ -5,6 +5,7 @@ import signal
 import stat
 import subprocess
 import sys
+import textwrap
 import time
 from pathlib import Path
 
@@ -135,6 +136,33 @@ def test_a_draft_of_another_container_is_left_alone_until_it_is_abandoned(tmp_pa
     age(tmp_path / name)
     publish_text(target, "again", force=True)
     assert names_in(tmp_path) == {"out.csv"}
+
+
+def test_a_fork_has_folders_of_its_own_and_leaves_those_of_its_parent(tmp_path: Path) -> None:
+    script = """
+        import os, sys
+        from pathlib import Path
+        from custext_sql import private_folders
+        parent = Path(sys.argv[1])
+        with private_folders.private_folder(parent, "a") as folder, private_folders._changed:
+            child = os.fork()
+            if not child:  # with the lock held by a thread that it does not have
+                with private_folders.private_folder(parent, "b") as own:
+                    assert own.exists() and private_folders._live == {own}
+                private_folders.remove_private_folders()
+                os._exit(0 if folder.exists() else 1)
+            assert os.waitpid(child, 0)[1] == 0
+            assert folder.exists()
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script), tmp_path],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert names_in(tmp_path) == set()
 
 
 def test_two_runs_write_the_same_output_and_neither_breaks_the_other(tmp_path: Path) -> None:
