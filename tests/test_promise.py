@@ -156,8 +156,9 @@ def test_a_lonely_word_is_masked_with_a_key_and_in_files_too(lonely_db: Path, tm
     assert release.worst_log_ratio is not None and 0.0 < release.worst_log_ratio <= 1.0
 
 
-def test_the_ledger_has_what_a_query_promised(starter_db: Path, own_db: Path, tmp_path: Path) -> None:
+def test_the_ledger_has_what_a_query_promised(own_db: Path, tmp_path: Path) -> None:
+    before = len(list_releases(own_db))  # the file is a copy, of what other tests may have entered too
     for name, plus in (("starter-euclidean-k20", "true"), ("starter-euclidean-k20", "false"), ("starter", "true")):
         query = f"SELECT custext_sanitize('well and good', 1, {plus}) AS t"
         release_query(query, tmp_path / f"{name}{plus}.csv", own_db, None, "q", mapping=name)
-    assert [release.hides_among for release in list_releases(own_db)] == [7, 9, 19]
+    assert [release.hides_among for release in list_releases(own_db)[before:]] == [7, 9, 19]

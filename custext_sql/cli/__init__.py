@@ -36,7 +36,7 @@ from custext_sql.errors import CusTextError
 from custext_sql.private_folders import remove_private_folders
 
 _NAME = re.compile(r"[a-z][a-z-]{0,30}")  # of a command or an option; anything else may be a text
-_NO_COMMAND = re.compile(r"No such command ['\"](.*)['\"]", re.DOTALL)
+_NO_COMMAND = re.compile(r"No such command(?: '[a-z][a-z-]{0,30}')?\.(?: [A-Z(][\w '?,:()-]+)?")
 
 _COMMANDS = (
     sanitize.sanitize_command,
@@ -75,10 +75,10 @@ class _Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         close = difflib.get_close_matches(args[0], self.list_commands(context), n=1)
         if self.get_command(context, args[0]) is None:
-            if close:
-                context.fail(f"No such command {args[0]!r}. Did you mean {close[0]!r}?")
             if not _NAME.fullmatch(args[0]):
                 context.fail("No such command. For a text: custext sanitize TEXT")
+            if close:
+                context.fail(f"No such command {args[0]!r}. Did you mean {close[0]!r}?")
         return super().resolve_command(context, args)
 
     def invoke(self, context: click.Context) -> Any:
@@ -98,7 +98,7 @@ def _without_text(error: click.UsageError) -> click.UsageError:
     """Return a usage error that quotes no text which somebody meant to have sanitized."""
     if isinstance(error, click.NoSuchOption) and not _NAME.fullmatch(error.option_name.lstrip("-")):
         said = "No such option. A text that begins with a dash goes behind two of them: custext sanitize -- TEXT"
-    elif (name := _NO_COMMAND.match(error.message)) and not _NAME.fullmatch(name[1]):
+    elif error.message.startswith("No such command") and not _NO_COMMAND.fullmatch(error.message):
         said = "No such command."
     elif error.message.startswith("Got unexpected extra argument"):
         said = "Got more arguments than expected. A text of several words goes in quotes."
