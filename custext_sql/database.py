@@ -1,6 +1,7 @@
 """Finds, opens and creates custext databases. A connection is open only inside `reading` or `writing`."""
 
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -133,9 +134,11 @@ def upgrade_database(database: Database = None) -> tuple[str, str]:
 
     The file is written anew: DuckDB leaves what a migration deletes legible in blocks that it has freed.
     """
-    path = locate(database)
+    path = locate(database).resolve()  # the file itself, not a link to it, which would be replaced by another file
     if not path.exists():
         raise DatabaseError(f"There is no database at {path}")
+    if path.stat().st_nlink > 1:
+        raise DatabaseError(f"{path} has several names (hard links), of which an upgrade would replace one; keep one")
     newest = REVISIONS[-1]
     connection = _connect(path, read_only=False)
     try:
@@ -159,6 +162,9 @@ def _rewrite_upgraded(path: Path) -> None:
             _migrate(upgraded)
             connection.execute(f"ATTACH {_quote(upgraded)} AS upgraded (TYPE duckdb, READ_ONLY)")
             _copy_database(connection, "upgraded", draft.path)
+            shutil.copymode(path, draft.path)
+            with suppress(OSError):  # only root can give files away
+                shutil.chown(draft.path, path.stat().st_uid, path.stat().st_gid)
             draft.publish()  # while the old file is still locked, so that nobody writes to what is being replaced
     except (OSError, OutputError, duckdb.Error) as error:
         raise DatabaseError(f"cannot upgrade {path}: {_tell_reason(error)}; nothing was changed") from None

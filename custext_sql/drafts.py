@@ -17,12 +17,15 @@ class Draft:
     def __init__(self, target: Path, folder: Path, *, force: bool) -> None:
         self.target = target
         self.path = folder / target.name
+        self._folder = _identify(folder)
         self.spill = folder / "spill"  # a folder for what does not fit into memory
         self.spill.mkdir(mode=0o700)
         self._force = force
 
     def publish(self) -> None:
         """Put the file in its place, once all of it is on the disk."""
+        if _identify(self.path.parent) != self._folder:
+            raise OutputError(f"{self.path.parent} was exchanged by somebody who may write in {self.target.parent}")
         _sync(self.path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
         if self._force:
             self.path.replace(self.target)
@@ -71,6 +74,12 @@ def publish_text(target: Path, text: str, *, force: bool, private: bool = False)
         with os.fdopen(os.open(draft.path, flags, _OWNER if private else _ANYBODY), "wb") as file:
             file.write(text.encode())
         draft.publish()
+
+
+def _identify(folder: Path) -> tuple[int, int]:
+    """Return what tells a folder from any other that may take its name."""
+    status = folder.lstat()
+    return status.st_dev, status.st_ino
 
 
 def _sync(path: Path, flags: int) -> None:

@@ -36,15 +36,17 @@ _Result = TypeVar("_Result")
 
 _opening = threading.RLock()  # so that no thread opens a file between another one's look and its opening
 _holders: list["_Holder"] = []
+_inherited: frozenset[tuple[int, int]] = frozenset()  # files that the parent had open, in a fork
 
 
 @dataclass(frozen=True)
 class _Holder:
-    """A connection whose instance has a file attached, and the name it has there."""
+    """A connection whose instance has a file, and the name it has there. is_main: the instance is the file's own."""
 
     file: tuple[int, int]  # device and inode
     connection: "ref[duckdb.DuckDBPyConnection]"
     name: str
+    is_main: bool = False
 
 
 def open_file(path: Path, *, read_only: bool, patience: float | None = None) -> duckdb.DuckDBPyConnection:
@@ -58,12 +60,15 @@ def open_file(path: Path, *, read_only: bool, patience: float | None = None) -> 
         with _opening:
             if not is_open_here(path):
                 return duckdb.connect(path, config=_READ if read_only else _WRITE)
-            holder = _find_holder(path)
-            if holder is None:
-                return _share_instance(path)
-            if read_only:
+            if not read_only and _identify(path) in _inherited:
+                raise DatabaseError(f"cannot write {path}: this process is a fork of one that has it open")
+            holder, is_main = _find_holder(path)
+            if holder is not None and read_only:
                 return holder
-            holder.close()
+            if holder is not None:
+                holder.close()
+            if holder is None or is_main:
+                return _share_instance(_find_open_name(path))
             raise DatabaseError(
                 f"cannot write {path}: this process has it attached in another connection; close that first"
             )
@@ -87,18 +92,18 @@ def attach_file(connection: duckdb.DuckDBPyConnection, path: Path, name: str) ->
 
 
 def note_attached(cursor: duckdb.DuckDBPyConnection, connection: duckdb.DuckDBPyConnection, path: Path) -> None:
-    """Remember a connection to which its owner has attached a file, so that the file is read through it.
+    """Remember a connection whose owner has a file open in it, so that the file is read through it.
 
     cursor: one of the connection's, to ask on without ending what the connection itself is doing.
     """
     rows = cursor.execute(
-        "SELECT database_name, path FROM duckdb_databases() WHERE NOT internal ORDER BY database_oid OFFSET 1"
-    ).fetchall()  # the first is the instance's own, which DuckDB's cache shares
-    for name, attached in rows:
+        "SELECT database_name, path FROM duckdb_databases() WHERE NOT internal ORDER BY database_oid"
+    ).fetchall()  # the first is the instance's own
+    for place, (name, attached) in enumerate(rows):
         with suppress(OSError):
             if attached and Path(attached).samefile(path):
                 with _opening:
-                    _holders.append(_Holder(_identify(path), ref(connection), str(name)))
+                    _holders.append(_Holder(_identify(path), ref(connection), str(name), is_main=place == 0))
                 return
 
 
@@ -132,18 +137,22 @@ def find_reason(error: Exception) -> str:
 
 
 def _list_descriptors(path: Path) -> list[int]:
-    try:
-        wanted = _identify(path)
-        listed = [entry.name for entry in next(folder for folder in _DESCRIPTORS if folder.is_dir()).iterdir()]
-    except (OSError, StopIteration):  # no such file; or a system where closing one descriptor unlocks no other
-        return []
+    """Return the descriptors that this process has of a file."""
     found = []
-    for name in listed:
-        with suppress(OSError, ValueError):
-            status = os.fstat(int(name))
-            if (status.st_dev, status.st_ino) == wanted:
-                found.append(int(name))
+    with suppress(OSError):  # no such file
+        wanted = _identify(path)
+        for descriptor in _list_all_descriptors():
+            with suppress(OSError):
+                status = os.fstat(descriptor)
+                if (status.st_dev, status.st_ino) == wanted:
+                    found.append(descriptor)
     return found
+
+
+def _list_all_descriptors() -> list[int]:
+    """Return those of this process; none on a system where closing one unlocks no other."""
+    folder = next((folder for folder in _DESCRIPTORS if folder.is_dir()), None)
+    return [] if folder is None else [int(entry.name) for entry in folder.iterdir() if entry.name.isdecimal()]
 
 
 def _identify(path: Path) -> tuple[int, int]:
@@ -151,8 +160,8 @@ def _identify(path: Path) -> tuple[int, int]:
     return status.st_dev, status.st_ino
 
 
-def _find_holder(path: Path) -> duckdb.DuckDBPyConnection | None:
-    """Return a cursor on a connection that is known to have the file attached."""
+def _find_holder(path: Path) -> tuple[duckdb.DuckDBPyConnection | None, bool]:
+    """Return a cursor on a connection that is known to have the file, and whether its instance is the file's own."""
     wanted = _identify(path)
     for holder in tuple(_holders):
         connection = holder.connection()
@@ -162,10 +171,37 @@ def _find_holder(path: Path) -> duckdb.DuckDBPyConnection | None:
             if holder.file == wanted:
                 cursor = connection.cursor()
                 cursor.execute(f'USE "{holder.name}"')
-                return cursor
+                return cursor, holder.is_main
         except duckdb.Error:  # closed, or detached by now
             _holders.remove(holder)
-    return None
+    return None, False
+
+
+def _find_open_name(path: Path) -> Path:
+    """Return the name by which this process has a file open: DuckDB knows files by their names, not their links."""
+    for descriptor in _list_descriptors(path):
+        with suppress(OSError):
+            name = (_DESCRIPTORS[0] / str(descriptor)).readlink()
+            if name.samefile(path):
+                return name
+    if path.stat().st_nlink > 1:
+        raise _refuse_second(path)
+    return path
+
+
+def _note_inherited() -> None:
+    """Remember, in a fork, which files it has from its parent: what it wrote there would be lost."""
+    global _inherited
+    found = set()
+    for descriptor in _list_all_descriptors():
+        with suppress(OSError):
+            status = os.fstat(descriptor)
+            found.add((status.st_dev, status.st_ino))
+    _inherited = frozenset(found)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_note_inherited)
 
 
 def _share_instance(path: Path) -> duckdb.DuckDBPyConnection:

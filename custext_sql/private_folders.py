@@ -7,7 +7,6 @@ more. That holds across hosts and containers that share a volume, where process 
 the file system itself stamped them, so that no clock needs to agree with another.
 """
 
-import atexit
 import os
 import re
 import secrets
@@ -18,14 +17,15 @@ import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from functools import lru_cache
+from multiprocessing.util import Finalize
 from pathlib import Path
 
 from custext_sql.errors import OutputError
 
 _BEAT = 20.0  # seconds between two touches
 _ABANDONED = 600.0  # seconds without a touch after which a folder has no owner
-# Ours, and what earlier versions left: drafts under the id of their process, with a folder for what was spilled.
-_NAME = re.compile(r"\..+\.(?:[0-9a-f]{16}|\d{1,10})\.draft(?:\.spill|\.wal)?", re.DOTALL)
+_NAME = re.compile(r"\..+\.[0-9a-f]{16}\.draft", re.DOTALL)
+_MODE = 0o700
 
 _live: set[Path] = set()
 _changed = threading.Condition()
@@ -52,12 +52,12 @@ def private_folder(parent: Path, label: str) -> Iterator[Path]:
 @lru_cache(maxsize=1)
 def process_folder() -> str:
     """Return the path of a folder that this process keeps until it ends, '' where none can be made."""
-    owner, stack = os.getpid(), ExitStack()
+    stack = ExitStack()
     try:
         folder = stack.enter_context(private_folder(Path(tempfile.gettempdir()), "custext"))
     except (OSError, OutputError):
         return ""
-    atexit.register(lambda: stack.close() if os.getpid() == owner else None)  # a fork of this process is not its owner
+    Finalize(None, stack.close, exitpriority=0)  # unlike atexit, also in workers of multiprocessing, and in no fork
     return str(folder)
 
 
@@ -79,7 +79,7 @@ def _make_folder(parent: Path, label: str) -> Path:
     folder = parent / f".{label[:50]}.{secrets.token_hex(8)}.draft"
     with _changed:
         try:
-            folder.mkdir(mode=0o700)  # fails if anything is there, be it a link
+            folder.mkdir(mode=_MODE)  # fails if anything is there, be it a link
         except OSError as error:
             raise OutputError(f"cannot write in {parent}: {error.strerror}") from None
         _live.add(folder)
@@ -126,10 +126,6 @@ def _remove_abandoned(parent: Path, now: float) -> None:
 
 def _remove_if_abandoned(path: Path, now: float) -> None:
     found = path.lstat()
-    is_own = not hasattr(os, "geteuid") or found.st_uid == os.geteuid()
-    if stat.S_ISLNK(found.st_mode) or not is_own or now - found.st_mtime <= _ABANDONED:
-        return
-    if stat.S_ISDIR(found.st_mode):
+    is_own = not hasattr(os, "geteuid") or (found.st_uid == os.geteuid() and stat.S_IMODE(found.st_mode) == _MODE)
+    if stat.S_ISDIR(found.st_mode) and is_own and now - found.st_mtime > _ABANDONED:
         shutil.rmtree(path, ignore_errors=True)
-    else:
-        path.unlink(missing_ok=True)

@@ -58,7 +58,7 @@ class Sanitizer:
         self._sampler = Sampler(mapping, calibration)
         self._replacer = Replacer(Vocabulary(mapping, stopwords), self._sampler, self.policy)
         self._randomness: Randomness = SecureRandomness() if seed is None else SeededRandomness(seed)
-        self._guarantees: dict[tuple[tuple[float, ...], frozenset[bool]], Guarantee] = {}
+        self._guarantees: dict[tuple[Any, ...], Guarantee] = {}
         self._check_key()
 
     @classmethod
@@ -180,19 +180,24 @@ class Sanitizer:
         settings = self._settings(eps, plus, 1)
         return tally.receipt(self.policy, self.guarantee({float(settings.epsilon)}, {bool(settings.plus)}))
 
-    def guarantee(self, budgets: Collection[float], plus: Collection[bool]) -> Guarantee:
+    def guarantee(
+        self, budgets: Collection[float], plus: Collection[bool], listed: frozenset[str] | None = None
+    ) -> Guarantee:
         """Return what is verified of the words that are drawn at these eps, at each alone and at all together.
 
-        plus: whether stopwords are kept; both values where rows differ, and then what holds in either case.
+        plus: whether stopwords are kept; both values where rows differ, and then what holds in either case. listed: the
+        only words that are drawn, if a list says so; a word then hides among those of its group that are listed.
         """
-        key = tuple(sorted(check_epsilon(epsilon) for epsilon in budgets)), frozenset(plus)
+        key = tuple(sorted(check_epsilon(epsilon) for epsilon in budgets)), frozenset(plus), listed
         if key not in self._guarantees:
             if len(self._guarantees) >= _GUARANTEES:
                 self._guarantees.clear()
             self._guarantees[key] = self._find_guarantee(*key)
         return self._guarantees[key]
 
-    def _find_guarantee(self, budgets: tuple[float, ...], plus: frozenset[bool]) -> Guarantee:
+    def _find_guarantee(
+        self, budgets: tuple[float, ...], plus: frozenset[bool], listed: frozenset[str] | None
+    ) -> Guarantee:
         vocabulary = self._replacer.vocabulary
         drawn = None if False in plus else vocabulary.drawn_plus
         worst = max(self._sampler.worst_log_ratio([epsilon], drawn) for epsilon in budgets)
@@ -203,7 +208,10 @@ class Sanitizer:
             budgets=budgets,
             worst_log_ratio=worst,
             union_log_ratio=union,
-            hides_among=min(map(vocabulary.hides_among, plus)),
+            hides_among=min(
+                vocabulary.hides_among(keep) if listed is None else vocabulary.hides_among_listed(keep, listed)
+                for keep in plus
+            ),
         )
 
     def sanitize_column(

@@ -1,6 +1,6 @@
 """The words of a mapping and of a stopword list, laid out for looking up and writing a column at a time."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -52,6 +52,7 @@ class Vocabulary:
         self._kinds_plus = np.append(plus, UNKNOWN).astype(np.uint8)
         hiding = together[together > 1]
         self._hides_among = (int(mapping.sizes.min()), int(hiding.min()) if len(hiding) else 0)
+        self._group_of = group_of
 
     def find_kinds(self, words: npt.NDArray[np.int32], plus: bool | Flags) -> npt.NDArray[np.uint8]:
         """SAMPLED, UNKNOWN, or where plus holds, for all words or for each: STOPWORD, ALONE."""
@@ -62,6 +63,11 @@ class Vocabulary:
     def hides_among(self, plus: bool) -> int:
         """Return among how many words of its group, itself included, a drawn word hides at least; 0: none is drawn."""
         return self._hides_among[plus]
+
+    def hides_among_listed(self, plus: bool, listed: Collection[str]) -> int:
+        """Return the same where only listed words are drawn: 1 if one of them is the only one of its group."""
+        drawn = np.array([word in listed for word in self._words]) & (self.drawn_plus | (not plus))
+        return int(np.unique(self._group_of[drawn], return_counts=True)[1].min(initial=self.size)) if drawn.any() else 0
 
     def spelling(self, case: int) -> Spelling:
         """The words of the mapping, written in that case."""

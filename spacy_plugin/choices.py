@@ -118,6 +118,11 @@ class ByWord:
     budgets: Budgets
     keeps_stopwords: bool = False
 
+    @property
+    def listed(self) -> frozenset[str] | None:
+        """Return the only words that are drawn; None if others are drawn too."""
+        return self.words if self.budgets.others == KEPT else None
+
     def list_budgets(self, usual: float) -> set[float]:
         return self.budgets.list(usual)
 

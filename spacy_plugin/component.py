@@ -245,7 +245,7 @@ class CusText:
         """What is verified of the words that this component draws."""
         key = self.sanitizer.key
         plus = key.settings.plus if key is not None else bool(self._plus)
-        return self.sanitizer.guarantee(self._budgets, {plus})
+        return self.sanitizer.guarantee(self._budgets, {plus}, getattr(self.sensitive, "listed", None))
 
 
 def _split(tokens: DocBatch, result: SanitizedTokens) -> Iterator[tuple[Doc, slice, NewText]]:

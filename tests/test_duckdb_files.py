@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import duckdb
@@ -105,6 +106,54 @@ def test_links_lead_to_the_same_file(mapped_db: Path, tmp_path: Path) -> None:
         Sanitizer.load(link)
         assert not can_write(mapped_db)
     assert not is_open_here(link)
+
+
+@pytest.mark.parametrize("attach", [False, True])
+def test_a_hard_link_is_the_same_file(mapped_db: Path, tmp_path: Path, attach: bool) -> None:
+    """DuckDB knows files by their names, and would open this one a second time."""
+    link = tmp_path / "link.duckdb"
+    link.hardlink_to(mapped_db)
+    with duckdb.connect() if attach else duckdb.connect(mapped_db) as own:
+        if attach:
+            own.execute(f"ATTACH '{mapped_db}' AS mine")
+            with pytest.raises(DatabaseError, match="this process has it open already"):
+                Sanitizer.load(link)
+        else:
+            Sanitizer.load(link)
+            build_mapping(link, embedding="small", k=5)
+        assert not can_write(mapped_db)
+    assert can_write(mapped_db)
+
+
+def test_a_connection_with_settings_of_its_own_is_read_through(mapped_db: Path) -> None:
+    with duckdb.connect(mapped_db, config={"threads": 1}) as own:
+        with pytest.raises(DatabaseError, match="this process has it open already"):
+            Sanitizer.load(mapped_db)
+        register(own, mapped_db)
+        Sanitizer.load(mapped_db)
+        assert own.execute("SELECT custext_epsilon('alice', 2, false)").fetchall() == [(2.0,)]
+        assert not can_write(mapped_db)
+
+
+def test_a_fork_does_not_write_to_what_its_parent_has_open(mapped_db: Path) -> None:
+    """It would say that it had, and the parent's next checkpoint would undo it."""
+    script = """
+        import duckdb, os, sys
+        from custext_sql import CusTextError, build_mapping
+        own = duckdb.connect(sys.argv[1])
+        child = os.fork()
+        if not child:
+            try:
+                build_mapping(sys.argv[1], embedding="small", k=5)
+            except CusTextError as error:
+                os._exit(3 if "is a fork of one that has it open" in str(error) else 1)
+            os._exit(0)
+        sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script), mapped_db], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 3, done.stderr
 
 
 def test_a_detached_or_lost_connection_is_not_asked(mapped_db: Path) -> None:

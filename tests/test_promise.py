@@ -162,3 +162,12 @@ def test_the_ledger_has_what_a_query_promised(own_db: Path, tmp_path: Path) -> N
         query = f"SELECT custext_sanitize('well and good', 1, {plus}) AS t"
         release_query(query, tmp_path / f"{name}{plus}.csv", own_db, None, "q", mapping=name)
     assert [release.hides_among for release in list_releases(own_db)[before:]] == [7, 9, 19]
+
+
+def test_a_list_of_words_hides_among_itself(starter_db: Path) -> None:
+    sanitizer = Sanitizer.load(starter_db)
+    group = sanitizer.mapping.find_row("doctor")[0]
+    for listed, expected in ((["doctor"], 1), (group[:3], 3), ([*group[:3], "boston"], 1), (["zzzz"], 0), (["the"], 1)):
+        assert sanitizer.guarantee({1.0}, {False}, frozenset(listed)).hides_among == expected
+    assert sanitizer.guarantee({1.0}, {True}, frozenset(["the"])).hides_among == 0
+    assert sanitizer.guarantee({1.0}, {True}).hides_among == 19

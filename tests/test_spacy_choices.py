@@ -218,3 +218,12 @@ def test_choices_travel(starter_db: Path) -> None:
     ):
         choice = registry.misc.get(name)(**options)
         assert pickle.loads(pickle.dumps(choice)) == choice
+
+
+def test_a_receipt_says_that_a_word_which_is_listed_alone_hides_alone(mapped_db: Path) -> None:
+    """All others stay, so an output that is the listed word tells it with certainty."""
+    for options, expected in (({"words": ["alice"]}, 1), ({"words": ["alice"], "others": 2.0}, 4)):
+        nlp = spacy.blank("en")
+        chosen = {"@misc": "custext.words.v1", **options}
+        nlp.add_pipe("custext", config={"database": str(mapped_db), "sensitive": chosen})
+        assert nlp("alice bob")._.custext_receipt.hides_among == expected

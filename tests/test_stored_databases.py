@@ -155,6 +155,20 @@ def test_an_upgrade_keeps_what_somebody_else_put_there(tmp_path: Path) -> None:
     assert [name.name for name in tmp_path.iterdir()] == [path.name]
 
 
+def test_an_upgrade_keeps_permissions_and_replaces_the_file_not_a_link_to_it(tmp_path: Path) -> None:
+    path = unpack(STORED[-1], tmp_path)
+    path.chmod(0o600)
+    link = tmp_path / "link.duckdb"
+    link.symlink_to(path)
+    assert run("--db", link, "upgrade").exit_code == 0
+    assert link.is_symlink() and path.stat().st_mode & 0o777 == 0o600
+    assert fetch(path, "FROM alembic_version") == [(REVISIONS[-1],)]
+    other = unpack(STORED[0], tmp_path)
+    (tmp_path / "hard.duckdb").hardlink_to(other)
+    refused = run("--db", other, "upgrade")
+    assert refused.exit_code == 1 and "has several names" in refused.output
+
+
 def test_an_upgrade_of_a_database_in_use_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(duckdb_files, "PATIENCE", 0.2)
     path = unpack(STORED[-1], tmp_path)
