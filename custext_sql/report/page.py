@@ -99,9 +99,9 @@ def _write_cards(report: Report) -> str:
         ),
         _card(
             trace(f"{worst.value:.3f}", worst.measurement_id),
-            f"worst log-ratio of any two drawn words of a group, as verified; {report.eps:g} is promised",
+            f"worst log-ratio of any two drawn words of a group, as verified; {report.eps:g} is promised; a drawn word "
+            f"hides among at least {trace_count(certified.hides_among)} words",
         ),
-        _card(trace_count(certified.hides_among), "words of its group, at least, among which a drawn word hides"),
     ]
     if report.let_through is not None:
         counts = report.let_through.counts
