@@ -143,7 +143,7 @@ def _matrices_by_size(sizes: GroupSizes, weights: Weights) -> Iterator[tuple[Gro
 def _are_distributions(matrices: Weights) -> npt.NDArray[np.bool_]:
     """Tell of each matrix whether all weights are at least 1 and all rows sum to exactly 2**64.
 
-    A weight of 0 would also be misread by whoever turns weights into thresholds, since an empty share has no last draw.
+    A weight of 0 would also be misread when weights become thresholds, since an empty share has no last draw.
     Halves are added apart, so that nothing wraps around.
     """
     half = np.uint64(BITS // 2)

@@ -132,7 +132,7 @@ def _create_empty(draft: Path) -> None:
 def upgrade_database(database: Database = None) -> tuple[str, str]:
     """Bring an older database to this version's revision, whole or not at all; returns the revision before and after.
 
-    The file is written anew: DuckDB leaves what a migration deletes legible in blocks that it has freed.
+    The file is rewritten, because DuckDB leaves what a migration deletes legible in the blocks it has freed.
     """
     path = locate(database).resolve()  # the file itself, not a link to it, which would be replaced by another file
     if not path.exists():

@@ -53,7 +53,7 @@ def _read_secret(path: Path) -> bytes:
 
 
 def _make_secret(path: Path) -> None:
-    """Make the file unless it is there; it appears whole, whoever else makes it at the same time."""
+    """Make the file unless it is there; it appears whole, even if another process makes it at the same time."""
     if path.exists():
         return
     draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}.draft")

@@ -2,8 +2,8 @@
 
 A folder has a random name and its owner alone may enter it, so that nobody can guess it, plant a link in it or read
 what is there. It goes when its work is done. If the process was killed, a later run removes it once it is abandoned:
-whoever works in a folder touches it every few seconds, and one that nobody has touched for ten minutes has no owner any
-more. That holds across hosts and containers that share a volume, where process ids mean nothing; times are compared as
+a process touches its folders every few seconds, so one that has not been touched for ten minutes has no owner any more.
+That holds across hosts and containers that share a volume, where process ids mean nothing; times are compared as
 the file system itself stamped them, so that no clock needs to agree with another.
 """
 

@@ -1,7 +1,7 @@
 """DuckDB's errors in words that quote no data.
 
 DuckDB's messages quote lines of files, values, keys, and types with values in them, with quotes inside quotes. So an
-error is put together anew from what is known to be harmless: messages known word by word, files, lines, names that the
+error is put together again from what is known to be harmless: messages known word by word, files, lines, names that the
 query has, plain types. What is not recognized is left out.
 """
 

@@ -173,7 +173,7 @@ def register(
 
 
 def register_sanitizer(connection: duckdb.DuckDBPyConnection, sanitizer: Sanitizer) -> None:
-    """Make the functions draw with this sanitizer; those without a key draw anew."""
+    """Make the functions draw with this sanitizer; only the keyed one uses its key."""
     with _lock, connection.cursor() as own:  # not in the caller's transaction, whose end could undo half of it
         fresh = _share(sanitizer.with_fresh_draws())
         served = _Served(fresh, None if sanitizer.key is None else fresh.with_key(sanitizer.key))

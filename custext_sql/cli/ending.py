@@ -33,7 +33,7 @@ class Ending:
 
     def __enter__(self) -> "Ending":
         if threading.current_thread() is not threading.main_thread():
-            return self  # only there can handlers be set; whoever runs commands on threads ends them
+            return self  # handlers can be set there only; a program that runs commands on threads ends them itself
         for number in _SIGNALS:
             if signal.getsignal(number) in _UNTOUCHED:  # nohup ignores some: then they stay ignored
                 self._replaced[number] = signal.signal(number, self._interrupt)
