@@ -5,7 +5,6 @@ the database confirm a guess of a short text, so the digest is keyed; the secret
 database, that only its owner can read. Without it, results are measured again; nothing else is lost.
 """
 
-import os
 import secrets
 from contextlib import suppress
 from functools import lru_cache
@@ -14,7 +13,8 @@ from pathlib import Path
 
 import platformdirs
 
-from custext_sql.errors import DatabaseError
+from custext_sql.drafts import publish_text
+from custext_sql.errors import DatabaseError, OutputError
 
 _BYTES = 32
 
@@ -43,27 +43,14 @@ def _read_secret(path: Path) -> bytes:
     """Return the secret, made on first use."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        _make_secret(path)
-        found = path.read_bytes()
+        if not path.exists():
+            with suppress(OutputError):  # another process was first
+                publish_text(path, secrets.token_hex(_BYTES), force=False, private=True)
+        found = bytes.fromhex(path.read_text(encoding="ascii"))
     except OSError as error:
         raise DatabaseError(f"cannot read or make {path}, the secret that keys digests: {error.strerror}") from None
+    except ValueError:
+        found = b""
     if len(found) != _BYTES:
-        raise DatabaseError(f"{path}: expected a secret of {_BYTES} bytes; found {len(found)}; remove the file")
+        raise DatabaseError(f"{path}: expected a secret of {2 * _BYTES} hexadecimal digits; remove the file")
     return found
-
-
-def _make_secret(path: Path) -> None:
-    """Make the file unless it is there; it appears whole, even if another process makes it at the same time."""
-    if path.exists():
-        return
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}.draft")
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(secrets.token_bytes(_BYTES))
-            file.flush()
-            os.fsync(file.fileno())
-        with suppress(FileExistsError):  # unlike a rename, a link never replaces the secret of another process
-            os.link(draft, path)
-    finally:
-        draft.unlink(missing_ok=True)

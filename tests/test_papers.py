@@ -86,20 +86,21 @@ def test_a_guess_of_a_private_text_cannot_be_confirmed_from_the_database(few_db:
     assert plain.isdisjoint(str(one.subject.digest) for one in rows)
     stored = few_db.read_bytes()
     assert not any(digest.encode() in stored for digest in plain)
-    assert secret_path().read_bytes() not in stored
+    assert bytes.fromhex(secret_path().read_text()) not in stored and secret_path().read_bytes() not in stored
 
 
 def test_the_secret_is_made_once_and_for_its_owner(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     before = digest_texts([SECRET])
-    assert mode_of(secret_path()) == 0o600 and len(secret_path().read_bytes()) == 32
+    assert mode_of(secret_path()) == 0o600 and len(secret_path().read_text()) == 64
     digests._read_secret.cache_clear()
     assert digest_texts([SECRET]) == before
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "another"))
     assert digest_texts([SECRET]) != before
-    secret_path().write_bytes(b"short")
-    digests._read_secret.cache_clear()
-    with pytest.raises(DatabaseError, match="expected a secret of 32 bytes; found 5"):
-        TextDigest()
+    for wrong in ("", "short", "ab" * 31):
+        secret_path().write_text(wrong)
+        digests._read_secret.cache_clear()
+        with pytest.raises(DatabaseError, match="expected a secret of 64 hexadecimal digits"):
+            TextDigest()
     assert [path.name for path in secret_path().parent.iterdir()] == ["digest.secret"]
 
 
