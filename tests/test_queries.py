@@ -12,7 +12,7 @@ import duckdb
 import pytest
 from click.testing import CliRunner, Result
 
-from custext_sql import build_mapping, database, load_mapping, queries, use_mapping
+from custext_sql import build_mapping, drafts, load_mapping, releases, use_mapping
 from custext_sql.cli import main
 from custext_sql.errors import CusTextError, QueryError
 from custext_sql.ledger import list_releases
@@ -234,11 +234,11 @@ def test_a_mapping_that_becomes_the_default_meanwhile_changes_nothing(
     """The ledger names the mapping that was drawn from, though another process says `custext use` in the middle."""
     build_mapping(mapped_db, embedding="small", k=2)
 
-    def use_another(*arguments: Any) -> None:
+    def use_another(*arguments: Any, **options: Any) -> Any:
         use_mapping(mapped_db, name="small-euclidean-k2")
-        database.attach(*arguments)
+        return drafts.draft_of(*arguments, **options)
 
-    monkeypatch.setattr(queries, "attach", use_another)
+    monkeypatch.setattr(releases, "draft_of", use_another)
     query = "SELECT custext_sanitize('alice', 1, true) AS t FROM range(300)"
     release_query(query, tmp_path / "out.csv", mapped_db, None, "q")
     [release] = list_releases(mapped_db)
