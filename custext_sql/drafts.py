@@ -25,7 +25,10 @@ class Draft:
     def publish(self) -> None:
         """Put the file in its place, once all of it is on the disk."""
         if _identify(self.path.parent) != self._folder:
-            raise OutputError(f"{self.path.parent} was exchanged by somebody who may write in {self.target.parent}")
+            raise OutputError(
+                f"{self.path.parent} was replaced by someone else who can write to {self.target.parent}; nothing was "
+                "published"
+            )
         _sync(self.path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
         if self._force:
             self.path.replace(self.target)
@@ -38,7 +41,9 @@ class Draft:
         try:
             os.link(self.path, self.target)  # unlike a rename, this never replaces a file that appeared meanwhile
         except FileExistsError:
-            raise OutputError(f"{self.target} was made by another process meanwhile; --force replaces it") from None
+            raise OutputError(
+                f"{self.target} was created by another process in the meantime; --force replaces it"
+            ) from None
         except OSError:  # a file system without links
             self.path.replace(self.target)
 
@@ -55,7 +60,7 @@ def check_place(target: Path, *, force: bool) -> None:
         if not target.parent.is_dir():
             raise OutputError(f"there is no folder {target.parent}")
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "that is no name of a file"
+        reason = getattr(error, "strerror", None) or "that is not a valid file name"
         raise OutputError(f"cannot write {str(target)[:200]!a}: {reason}") from None
 
 

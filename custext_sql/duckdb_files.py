@@ -59,7 +59,7 @@ def open_file(path: Path, *, read_only: bool, patience: float | None = None) -> 
     def attempt() -> duckdb.DuckDBPyConnection:
         with _opening:
             if not is_open_here(path):
-                return duckdb.connect(path, config=_READ if read_only else _WRITE)
+                return connect_file(path, _READ if read_only else _WRITE)
             if not read_only and _identify(path) in _inherited:
                 raise DatabaseError(f"cannot write {path}: this process is a fork of one that has it open")
             holder, is_main = _find_holder(path)
@@ -76,8 +76,28 @@ def open_file(path: Path, *, read_only: bool, patience: float | None = None) -> 
     return when_free(path, attempt, patience)
 
 
+def connect_file(path: Path, config: dict[str, Any]) -> duckdb.DuckDBPyConnection:
+    """Connect to a DuckDB file that this process does not have open; refuse files of other formats.
+
+    DuckDB itself takes a CSV, JSON or Parquet file for a wish to see it as a view, in a database in memory.
+    """
+    try:
+        connection = duckdb.connect(path, config=config)
+    except duckdb.CatalogException as error:
+        if "in-memory database in read-only mode" not in str(error):
+            raise
+        raise ForeignFileError(f"{path} is not a DuckDB file") from None
+    opened = connection.execute(
+        "SELECT path FROM duckdb_databases() WHERE NOT internal ORDER BY database_oid"
+    ).fetchall()
+    if not opened[0][0]:
+        connection.close()
+        raise ForeignFileError(f"{path} is not a DuckDB file")
+    return connection
+
+
 def attach_file(connection: duckdb.DuckDBPyConnection, path: Path, name: str) -> bool:
-    """Attach a file to a connection for reading, unless this process has it open already; tell whether it was."""
+    """Attach a file for reading, unless this process has it open already; return whether it was attached."""
 
     def attempt() -> bool:
         with _opening:
@@ -248,7 +268,8 @@ def _lock_again(path: Path) -> None:
             fcntl.lockf(descriptor, (fcntl.LOCK_EX if writes else fcntl.LOCK_SH) | fcntl.LOCK_NB)
         except OSError:
             raise DatabaseError(
-                f"{path}: another process has opened it while this one had it attached; close it here at once"
+                f"{path}: another process opened it while this one had it attached, and either may now corrupt it; "
+                "close it here at once"
             ) from None
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import duckdb
 
 from custext_sql.database import Database, attach, locate
-from custext_sql.duckdb_files import when_free
+from custext_sql.duckdb_files import connect_file, when_free
 from custext_sql.errors import ForeignFileError, QueryError
 from custext_sql.private_folders import scratch_folder
 from custext_sql.query_errors import safe_errors
@@ -87,7 +87,7 @@ def _open_file(path: Path, config: dict[str, Any]) -> duckdb.DuckDBPyConnection:
     if not path.exists():
         raise QueryError(f"there is no file {path}; --data names a DuckDB file")
     try:
-        return when_free(path, lambda: duckdb.connect(path, read_only=True, config=config))
+        return when_free(path, lambda: connect_file(path, {**config, "access_mode": "READ_ONLY"}))
     except ForeignFileError:
         raise QueryError(f"{path} is not a DuckDB file; other files are named in the query: FROM 'FILE'") from None
 

@@ -9,7 +9,7 @@ import duckdb
 
 from custext_sql.database import Database
 from custext_sql.drafts import draft_of
-from custext_sql.duckdb_files import when_free
+from custext_sql.duckdb_files import connect_file, when_free
 from custext_sql.errors import OutputError, SettingError, SourceError
 from custext_sql.files import (
     Source,
@@ -47,7 +47,7 @@ def open_instance(data: Path | None = None, *, spill: Path | None = None) -> Ite
             if data is None:
                 connection = duckdb.connect(config=config)
             else:
-                connection = when_free(data, lambda: duckdb.connect(data, config=config))
+                connection = when_free(data, lambda: connect_file(data, config))
         try:
             yield connection
         finally:

@@ -10,7 +10,7 @@ import duckdb
 import pytest
 
 from custext_sql import duckdb_files
-from custext_sql.database import default_path, locate, new_database, reading, writing
+from custext_sql.database import default_path, locate, new_database, reading, upgrade_database, writing
 from custext_sql.errors import DatabaseError
 from tests.processes import hold_open, start
 
@@ -110,6 +110,18 @@ def _assert_refused(db_path: Path) -> None:
     for opening in (reading, writing):
         with pytest.raises(DatabaseError, match="is not a custext database, nor any DuckDB file"), opening(db_path):
             pass
+
+
+def test_a_file_that_duckdb_would_show_as_a_view_is_no_database(tmp_path: Path) -> None:
+    with duckdb.connect() as connection:
+        for name in ("a.csv", "a.json", "a.parquet"):
+            connection.execute(f"COPY (SELECT 1 AS id, 'text' AS body) TO '{tmp_path / name}'")
+    for path in sorted(tmp_path.iterdir()):
+        before = path.read_bytes()
+        _assert_refused(path)
+        with pytest.raises(DatabaseError, match="nor any DuckDB file"):
+            upgrade_database(path)
+        assert path.read_bytes() == before
 
 
 def test_folders_made_for_a_database_that_failed_are_removed(tmp_path: Path) -> None:

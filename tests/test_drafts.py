@@ -13,7 +13,7 @@ def test_a_file_that_appeared_meanwhile_is_not_replaced(tmp_path: Path) -> None:
     with draft_of(target, force=False) as draft:
         draft.path.write_text("ours")
         target.write_text("theirs")
-        with pytest.raises(OutputError, match="made by another process meanwhile"):
+        with pytest.raises(OutputError, match="created by another process in the meantime"):
             draft.publish()
     assert target.read_text() == "theirs"
     with draft_of(target, force=True) as draft:

@@ -105,7 +105,10 @@ def test_what_nobody_has_touched_for_long_is_removed_and_nothing_else(tmp_path: 
 
 def test_a_folder_that_was_exchanged_is_not_published_from(tmp_path: Path) -> None:
     (tmp_path / "victim").mkdir()
-    with pytest.raises(OutputError, match="was exchanged"), draft_of(tmp_path / "out.csv", force=False) as draft:
+    with (
+        pytest.raises(OutputError, match="was replaced by someone else"),
+        draft_of(tmp_path / "out.csv", force=False) as draft,
+    ):
         folder = draft.path.parent
         folder.rename(tmp_path / "moved")
         folder.symlink_to(tmp_path / "victim")

@@ -35,7 +35,8 @@ from custext_sql.cli.output import name_database
 from custext_sql.errors import CusTextError
 from custext_sql.private_folders import remove_private_folders
 
-_NAME = re.compile(r"[a-z][a-z-]{0,30}")  # of a command or an option; anything else may be a text
+_NAME = re.compile(r"[a-z][a-z-]{0,30}")  # of a command; anything else may be a text
+_OPTION = re.compile(r"--[a-z][a-z-]{0,30}")
 _NO_COMMAND = re.compile(r"No such command(?: '[a-z][a-z-]{0,30}')?\.(?: [A-Z(][\w '?,:()-]+)?")
 
 _COMMANDS = (
@@ -77,8 +78,8 @@ class _Commands(click.Group):
         if self.get_command(context, args[0]) is None:
             if not _NAME.fullmatch(args[0]):
                 context.fail("No such command. For a text: custext sanitize TEXT")
-            if close:
-                context.fail(f"No such command {args[0]!r}. Did you mean {close[0]!r}?")
+            hint = f"Did you mean {close[0]!r}?" if close else "For a text: custext sanitize TEXT"
+            context.fail(f"No such command {args[0]!r}. {hint}")
         return super().resolve_command(context, args)
 
     def invoke(self, context: click.Context) -> Any:
@@ -96,8 +97,8 @@ class _Commands(click.Group):
 
 def _without_text(error: click.UsageError) -> click.UsageError:
     """Return a usage error that quotes no text which somebody meant to have sanitized."""
-    if isinstance(error, click.NoSuchOption) and not _NAME.fullmatch(error.option_name.lstrip("-")):
-        said = "No such option. A text that begins with a dash goes behind two of them: custext sanitize -- TEXT"
+    if isinstance(error, click.NoSuchOption) and not _OPTION.fullmatch(error.option_name):
+        said = "No such option. Put -- before a text that begins with a dash: custext sanitize -- TEXT"
     elif error.message.startswith("No such command") and not _NO_COMMAND.fullmatch(error.message):
         said = "No such command."
     elif error.message.startswith("Got unexpected extra argument"):
@@ -119,7 +120,7 @@ def main(context: click.Context, db: str | None) -> None:
     """Differentially private text sanitization.
 
     A vocabulary of word vectors is split into groups of similar words; each word of a text is replaced by a word of its
-    group, drawn so that any two words of a group are eps-indistinguishable.
+    group, drawn so that any two drawn words of a group are eps-indistinguishable.
 
     \b
     Try it, with nothing to download:

@@ -80,7 +80,11 @@ def sanitize_command(
     if arguments == (_STREAM,) and not data:
         arguments = (_STREAM, _STREAM)
     if not arguments or len(arguments) > 2 or (data and len(arguments) > 1):
-        raise click.UsageError("Expected OUTPUT, a new table." if data else "Expected TEXT, or INPUT and OUTPUT.")
+        raise click.UsageError(
+            "Expected OUTPUT, a new table."
+            if data
+            else "Expected TEXT, or INPUT and OUTPUT. Put a text of several words in quotes."
+        )
     if len(arguments) < wanted and _names_a_file(arguments[0]):
         raise click.UsageError(
             f"The text is the name of a file. For its content: custext sanitize {arguments[0]} OUTPUT --column NAME"
