@@ -11,7 +11,7 @@ import platformdirs
 
 from custext_sql.distribution_macro import write_distribution_macro
 from custext_sql.drafts import draft_of
-from custext_sql.duckdb_files import attach_file, find_reason, open_file, when_free
+from custext_sql.duckdb_files import attach_file, find_reason, open_file, quote_path, when_free
 from custext_sql.errors import DatabaseError, ForeignFileError, OutputError
 from custext_sql.revisions import REVISIONS
 
@@ -126,7 +126,7 @@ def _make_folders(folder: Path) -> list[Path]:
 
 def _create_empty(draft: Path) -> None:
     with duckdb.connect() as connection:
-        connection.execute(f"ATTACH {_quote(draft)} AS draft (TYPE duckdb, STORAGE_VERSION '{_STORAGE}')")
+        connection.execute(f"ATTACH {quote_path(draft)} AS draft (TYPE duckdb, STORAGE_VERSION '{_STORAGE}')")
 
 
 def upgrade_database(database: Database = None) -> tuple[str, str]:
@@ -156,11 +156,11 @@ def _rewrite_upgraded(path: Path) -> None:
     """Copy a database, upgrade the copy, and put a copy of that in its place."""
     try:
         with draft_of(path, force=True) as draft, duckdb.connect() as connection:
-            when_free(path, lambda: connection.execute(f"ATTACH {_quote(path)} AS old (TYPE duckdb, READ_ONLY)"))
+            when_free(path, lambda: connection.execute(f"ATTACH {quote_path(path)} AS old (TYPE duckdb, READ_ONLY)"))
             upgraded = draft.path.with_name("upgraded.duckdb")
             _copy_database(connection, "old", upgraded)
             _migrate(upgraded)
-            connection.execute(f"ATTACH {_quote(upgraded)} AS upgraded (TYPE duckdb, READ_ONLY)")
+            connection.execute(f"ATTACH {quote_path(upgraded)} AS upgraded (TYPE duckdb, READ_ONLY)")
             _copy_database(connection, "upgraded", draft.path)
             shutil.copymode(path, draft.path)
             with suppress(OSError):  # only root can give files away
@@ -172,13 +172,9 @@ def _rewrite_upgraded(path: Path) -> None:
 
 def _copy_database(connection: duckdb.DuckDBPyConnection, name: str, target: Path) -> None:
     """Copy all that an attached database has to a new file."""
-    connection.execute(f"ATTACH {_quote(target)} AS copied (TYPE duckdb, STORAGE_VERSION '{_STORAGE}')")
+    connection.execute(f"ATTACH {quote_path(target)} AS copied (TYPE duckdb, STORAGE_VERSION '{_STORAGE}')")
     connection.execute(f"COPY FROM DATABASE {name} TO copied")
     connection.execute("DETACH copied")
-
-
-def _quote(path: Path) -> str:
-    return "'" + str(path).replace("'", "''") + "'"
 
 
 @contextmanager

@@ -103,8 +103,7 @@ def attach_file(connection: duckdb.DuckDBPyConnection, path: Path, name: str) ->
         with _opening:
             if is_open_here(path):
                 return False
-            quoted = str(path).replace("'", "''")
-            connection.execute(f"ATTACH '{quoted}' AS {name} (TYPE duckdb, READ_ONLY)")
+            connection.execute(f"ATTACH {quote_path(path)} AS {name} (TYPE duckdb, READ_ONLY)")
             _holders.append(_Holder(_identify(path), ref(connection), name))
             return True
 
@@ -144,6 +143,11 @@ def when_free(path: Path, attempt: Callable[[], _Result], patience: float | None
             if time.monotonic() > deadline:
                 raise DatabaseError(f"{path} is in use by another process; try again when it is done") from None
         time.sleep(_TICK)
+
+
+def quote_path(path: Path) -> str:
+    """Return a path as a string of SQL."""
+    return "'" + str(path).replace("'", "''") + "'"
 
 
 def is_open_here(path: Path) -> bool:
@@ -248,10 +252,9 @@ def _find_attached_name(path: Path) -> str | None:
 
     With its type given, DuckDB finds the conflict before it opens the file.
     """
-    quoted = str(path).replace("'", "''")
     with duckdb.connect() as scratch:
         try:
-            scratch.execute(f"ATTACH '{quoted}' AS custext_probe (TYPE duckdb)")
+            scratch.execute(f"ATTACH {quote_path(path)} AS custext_probe (TYPE duckdb)")
         except duckdb.Error as error:
             found = _ATTACHED_AS.search(str(error))
             return None if found is None else found[1]

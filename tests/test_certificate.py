@@ -77,7 +77,7 @@ def test_a_row_that_sums_to_two_is_caught() -> None:
 
 
 def test_a_weight_of_zero_is_caught_alone_and_as_a_whole_column() -> None:
-    """A column of zeros keeps the ratios, but its share of the draws is empty, and whoever draws would misread it."""
+    """A column of zeros keeps the ratios, but its share of the draws is empty, which thresholds cannot express."""
     assert verify([[[ONE - 1, 1], [ONE - 1, 1]]], 1.0) == [True]
     rows = [[ONE // 2, ONE // 2, 0], [ONE // 2, ONE // 2 - 1, 1], [ONE // 2, ONE // 2, 0]]
     assert verify([rows], 100.0) == [False]

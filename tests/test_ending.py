@@ -72,7 +72,8 @@ def test_a_stuck_query_ends_in_time(mapped_db: Path, folder: Path, number: signa
 
 
 def test_a_second_signal_ends_at_once(mapped_db: Path, folder: Path) -> None:
-    command = [sys.executable, "-c", ENDLESS, "--db", str(mapped_db), "sql", STUCK, "--output", "out.parquet"]
+    patient = "from custext_sql.cli import ending; ending._PATIENCE = 1e6; "  # with the first signal
+    command = [sys.executable, "-c", patient + ENDLESS, "--db", str(mapped_db), "sql", STUCK, "--output", "out.parquet"]
     writer = os.open(folder / "pipe.csv", os.O_RDWR)
     try:
         with run_stuck(command, folder) as process:
@@ -81,11 +82,10 @@ def test_a_second_signal_ends_at_once(mapped_db: Path, folder: Path) -> None:
             os.kill(process.pid, signal.SIGTERM)
             time.sleep(1.0)
             assert process.poll() is None
-            seconds, _ = end(process, signal.SIGTERM)
+            end(process, signal.SIGTERM)
     finally:
         os.close(writer)
     assert process.returncode == 128 + signal.SIGTERM
-    assert seconds < 4.0  # and not after the patience that the first one has
     assert sorted(path.name for path in folder.iterdir()) == ["pipe.csv"]
 
 

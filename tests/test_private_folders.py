@@ -53,7 +53,7 @@ def test_a_folder_is_its_owners_alone_and_goes_in_the_end(tmp_path: Path) -> Non
 
 
 def test_a_planted_link_is_not_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever guesses the name, and puts a link or a file there, stops the run; nothing is written through it."""
+    """A link or file put under a guessed name stops the run; nothing is written through it."""
     (tmp_path / "victim").mkdir()
     monkeypatch.setattr("secrets.token_hex", lambda count: "ab" * count)
     name = f".out.csv.{'ab' * 8}.draft"
