@@ -16,7 +16,7 @@ from custext_sql.errors import KeyFileError, SettingError
 from custext_sql.keyed_randomness import SecretKey
 from custext_sql.mapping_store import find_mapping
 from custext_sql.mechanism import check_calibration, check_epsilon
-from custext_sql.policy import Policy, choose_policy
+from custext_sql.policy import DEFAULT_POLICY, Policy, choose_policy
 from custext_sql.row_settings import RowSettings
 from custext_sql.stopwords import SHIPPED_LANGUAGE, read_stopwords
 
@@ -86,7 +86,7 @@ def make_key(
         fingerprint=info.fingerprint,
         eps=check_epsilon(eps),
         plus=bool(plus),
-        policy=choose_policy(policy or "paper"),
+        policy=choose_policy(policy or DEFAULT_POLICY),
         calibration=check_calibration(calibration or "paper"),
         language=language,
         stopwords=digest_stopwords(stopwords),

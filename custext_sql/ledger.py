@@ -76,7 +76,7 @@ class Total:
 
 
 def describe_policy(policy: Policy) -> str:
-    return f"unknown={policy.unknown} numbers={policy.numbers} case={policy.case}"
+    return " ".join(f"{part}={choice}" for part, choice in asdict(policy).items())
 
 
 def new_release(**settings: Any) -> Release:

@@ -9,26 +9,31 @@ _CHOICES = {
     "unknown": ("keep", "mask", "random"),
     "numbers": ("shape", "mask", "keep"),
     "case": ("lower", "match"),
+    "invisible": ("drop", "keep"),
 }
 
 
 @dataclass(frozen=True)
 class Policy:
-    """What a run does with words that it does not draw from the tables.
+    """What a run does with words that it does not draw from the tables. The default, `strict`, lets none through.
 
-    unknown: words outside the vocabulary stay (`keep`, the paper), become <unk> (`mask`), or a word drawn uniformly
-    from the vocabulary, whatever they were (`random`). Kept words leak; they are counted.
+    unknown: words outside the vocabulary become <unk> (`mask`), or a word drawn uniformly from the vocabulary, whatever
+    they were (`random`), or stay (`keep`, the paper). Kept words leak; they are counted.
 
-    numbers: words of digits only, outside the vocabulary, get a uniform digit for each of theirs (`shape`, the paper),
-    become <num> (`mask`), or stay (`keep`).
+    numbers: words of digits only, outside the vocabulary, become <num> (`mask`), or get a uniform digit for each of
+    theirs (`shape`, the paper), which keeps the number of digits, or stay (`keep`).
 
     case: drawn words come out in lower case (`lower`), or in the case of the word they replace (`match`), which tells
     how that word was written.
+
+    invisible: characters that nobody sees, such as format characters, and those for private use, are left out before
+    words are found (`drop`), or stay (`keep`, the paper). Those that stay are counted as symbols.
     """
 
-    unknown: str = "keep"
-    numbers: str = "shape"
+    unknown: str = "mask"
+    numbers: str = "mask"
     case: str = "lower"
+    invisible: str = "drop"
 
     def __post_init__(self) -> None:
         for name, choices in _CHOICES.items():
@@ -36,7 +41,8 @@ class Policy:
                 raise SettingError(f"policy: {name} must be one of {', '.join(choices)}; found {getattr(self, name)!r}")
 
 
-POLICIES = {"paper": Policy(), "strict": Policy(unknown="mask", numbers="mask")}
+POLICIES = {"strict": Policy(), "paper": Policy(unknown="keep", numbers="shape", invisible="keep")}
+DEFAULT_POLICY = "strict"
 
 
 def choose_policy(policy: str | Policy) -> Policy:

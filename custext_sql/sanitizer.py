@@ -15,7 +15,7 @@ from custext_sql.keyed_randomness import KeyedRandomness
 from custext_sql.mapping import Mapping
 from custext_sql.mapping_store import find_mapping, read_mapping
 from custext_sql.mechanism import check_epsilon
-from custext_sql.policy import Policy, choose_policy
+from custext_sql.policy import DEFAULT_POLICY, Policy, choose_policy
 from custext_sql.randomness import Randomness, SecureRandomness, SeededRandomness
 from custext_sql.receipt import Counter, Guarantee, Receipt, Tally
 from custext_sql.replacement import Piece, Replacer
@@ -44,7 +44,7 @@ class Sanitizer:
         mapping: Mapping,
         stopwords: frozenset[str],
         *,
-        policy: str | Policy = "paper",
+        policy: str | Policy = DEFAULT_POLICY,
         calibration: str = "paper",
         key: KeyFile | None = None,
         seed: int | None = None,
@@ -75,8 +75,8 @@ class Sanitizer:
     ) -> "Sanitizer":
         """A sanitizer for a stored mapping (default: the database's default one).
 
-        policy and calibration: "paper" unless given. language: of the stopwords that `plus` keeps. What is not given
-        comes from the key file, if there is one. A seed makes draws repeatable, for tests and demonstrations only.
+        policy: "strict" unless given; calibration: "paper". language: of the stopwords that `plus` keeps. What is not
+        given comes from the key file, if there is one. A seed makes draws repeatable, for tests and demonstrations only.
         """
         key = None if key_file is None else read_key_file(key_file)
         if key is not None:
@@ -86,7 +86,8 @@ class Sanitizer:
         with reading(database) as connection:
             loaded = read_mapping(connection, find_mapping(connection, mapping))
             stopwords = read_stopwords(connection, language or SHIPPED_LANGUAGE)
-        return cls(loaded, stopwords, policy=policy or "paper", calibration=calibration or "paper", key=key, seed=seed)
+        policy, calibration = policy or DEFAULT_POLICY, calibration or "paper"
+        return cls(loaded, stopwords, policy=policy, calibration=calibration, key=key, seed=seed)
 
     def _check_key(self) -> None:
         if self.key is not None:

@@ -34,7 +34,8 @@ class CusText:
 
     database, mapping, policy, calibration, key_file: as for `custext_sql.Sanitizer.load`; a policy may be given by its
     parts. epsilon: the privacy budget of a word, 0.001 to 100; plus keeps stopwords. What is not given comes from the
-    key file, if there is one, and else is 1.0, False and "paper". sensitive: a choice, see `spacy_plugin.choices`.
+    key file, if there is one, and else is 1.0, False, "strict" and "paper". sensitive: a choice, see
+    `spacy_plugin.choices`.
 
     output: "annotate" leaves the Doc as it is and adds the results; "replace" hands on a new Doc with the new text, and
     of the original what `carry` names and nothing else.
@@ -284,4 +285,6 @@ def _make_policy(parts: dict[str, str]) -> Policy:
     try:
         return Policy(**parts)
     except TypeError:
-        raise SettingError(f"policy has the parts unknown, numbers and case; found {', '.join(parts)}") from None
+        raise SettingError(
+            f"policy has the parts unknown, numbers, case and invisible; found {', '.join(parts)}"
+        ) from None

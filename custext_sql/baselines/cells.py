@@ -67,6 +67,8 @@ class Cell:
             return {}
         policy = self.arena.policy
         handling: dict[str, Any] = {"unknown": policy.unknown, "numbers": policy.numbers, "case": policy.case}
+        if policy.invisible != "keep":
+            handling["invisible"] = policy.invisible
         if self.mechanism in METRIC:
             handling["converted"] = self.arena.converted
         if self.mechanism == CUSTEXT_PLUS:

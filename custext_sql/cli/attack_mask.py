@@ -8,10 +8,10 @@ from custext_sql.cli.options import (
     SEED,
     calibration_option,
     epsilons_option,
+    experiment_policy_option,
     json_option,
     mapping_option,
     plus_option,
-    policy_option,
 )
 from custext_sql.cli.output import print_json, print_table, progress_bar
 
@@ -30,7 +30,7 @@ from custext_sql.cli.output import print_json, print_table, progress_bar
 @click.option("--rows", default=200, show_default=True, type=click.IntRange(1), help="Texts attacked, from the top.")
 @epsilons_option("1,2,3")
 @plus_option
-@policy_option
+@experiment_policy_option
 @calibration_option
 @mapping_option
 @click.option("--seed", default=0, show_default=True, type=SEED, help="Of the draws.")
@@ -47,7 +47,7 @@ def mask_command(
     rows: int,
     eps: list[float],
     plus: bool,
-    policy: str | None,
+    policy: str,
     calibration: str | None,
     mapping: str | None,
     seed: int,
@@ -71,7 +71,7 @@ def mask_command(
     from custext_sql.baselines.contenders import CUSTEXT, CUSTEXT_PLUS, Arena
     from custext_sql.evaluation.datasets import read_texts
 
-    arena = Arena(db, mapping=mapping, policy=policy or "paper", calibration=calibration or "paper")
+    arena = Arena(db, mapping=mapping, policy=policy, calibration=calibration or "paper")
     texts = [text for text in read_texts(data, column, rows) if text]
     learned = None if public is None else read_texts(public, public_column or _if_columns(public, column))
     attack = open_attack(model, public=learned, batch_size=batch_size)

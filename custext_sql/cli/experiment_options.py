@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from custext_sql.cli.options import calibration_option, policy_option
+from custext_sql.cli.options import calibration_option, experiment_policy_option
 from custext_sql.cli.output import show_share
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def data_options(command: _Command) -> _Command:
                 is_flag=True,
                 help="Do not divide eps by the largest distance of two words for santext, santext+ and fbdd.",
             ),
-            policy_option,
+            experiment_policy_option,
             calibration_option,
         )
     ):
@@ -74,7 +74,7 @@ def open_arenas(db: str | None, given: dict[str, Any]) -> "list[Arena]":
         Arena(
             db,
             mapping=mapping,
-            policy=given["policy"] or "paper",
+            policy=given["policy"],
             calibration=given["calibration"] or "paper",
             converted=not given["no_conversion"],
         )

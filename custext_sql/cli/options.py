@@ -15,8 +15,16 @@ eps_option = click.option(
 plus_option = click.option("--plus", is_flag=True, help="Keep stopwords (CusText+).")
 policy_option = click.option(
     "--policy",
+    type=click.Choice(["strict", "paper"]),
+    help="Words outside the vocabulary and numbers: mask both (strict, the default), or keep words and change digits "
+    "(paper).",
+)
+experiment_policy_option = click.option(
+    "--policy",
+    default="paper",
+    show_default=True,
     type=click.Choice(["paper", "strict"]),
-    help="Words outside the vocabulary: keep them and change digits (paper, the default), or mask both (strict).",
+    help="Words outside the vocabulary and numbers: keep words and change digits, as the paper does, or mask both.",
 )
 calibration_option = click.option(
     "--calibration",

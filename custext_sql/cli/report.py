@@ -58,6 +58,7 @@ def report_command(
     from custext_sql.drafts import check_place, publish_text
     from custext_sql.errors import SettingError
     from custext_sql.evaluation.frequencies import find_prior
+    from custext_sql.policy import DEFAULT_POLICY
     from custext_sql.report.contents import Chosen, collect
     from custext_sql.report.page import write_report
 
@@ -67,7 +68,7 @@ def report_command(
         check_place(Path(html), force=force)
     arena = Arena(db, mapping=mapping)
     chosen = Chosen(
-        eps, calibration or "paper", plus, policy or "paper", words, None if data is None else (data, column)
+        eps, calibration or "paper", plus, policy or DEFAULT_POLICY, words, None if data is None else (data, column)
     )
     known = find_prior(arena, None, data, column) if prior is None else find_prior(arena, prior, None, None)
     with progress_bar("measuring") as progress:

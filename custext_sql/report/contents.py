@@ -26,6 +26,7 @@ from custext_sql.evaluation.datasets import stream_texts
 from custext_sql.key_file import digest_stopwords
 from custext_sql.measurements import Measurement, ShareDone, Subject, obtain, part_of, read_measurements, write_settings
 from custext_sql.mechanism import CALIBRATIONS, check_epsilon
+from custext_sql.policy import DEFAULT_POLICY
 from custext_sql.receipt import Receipt, Tally
 from custext_sql.report.results import TradeOffCurves, UtilityTable, find_tradeoffs, find_utility
 from custext_sql.sanitizer import Sanitizer
@@ -124,7 +125,7 @@ class Chosen:
     eps: float = 1.0
     calibration: str = "paper"
     plus: bool = False
-    policy: str = "paper"
+    policy: str = DEFAULT_POLICY
     words: tuple[str, ...] = ()
     data: tuple[str, str | None] | None = None
 
