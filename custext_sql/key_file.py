@@ -1,12 +1,17 @@
-"""Key files: a secret of 256 bits, and the settings that it is for."""
+"""Key files: a secret of 256 bits, and the settings that it is for.
+
+A key file has a format. What a key gave once it gives for ever, so a key keeps the behaviour of its format: whoever
+adds a setting, or changes what is drawn with one, adds a format below and leaves the earlier ones alone. tests/keys
+holds keys of every format, with texts and what became of them.
+"""
 
 import json
 import os
 import secrets
 import shlex
 import stat
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field, fields
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -20,7 +25,6 @@ from custext_sql.policy import DEFAULT_POLICY, Policy, choose_policy
 from custext_sql.row_settings import RowSettings
 from custext_sql.stopwords import SHIPPED_LANGUAGE, read_stopwords
 
-_FORMAT = 1
 _BYTES = 32
 
 
@@ -42,7 +46,46 @@ class KeySettings:
         return RowSettings(self.eps, self.plus)
 
 
-_SETTINGS = tuple(field.name for field in fields(KeySettings))
+@dataclass(frozen=True)
+class KeyFormat:
+    """What a file of this format says of its settings, and how a key of this format behaves."""
+
+    settings: tuple[str, ...]  # fields of KeySettings, in the order of the file
+    policy: tuple[str, ...]  # fields of Policy
+    rules: int  # by which words are found
+    column_escapes: Mapping[str, str]  # how columns are written in records
+    checks_number: bool = True  # whether the number of the format is part of what is checked
+    unsaid: Mapping[str, str] = field(default_factory=dict)  # parts of a policy that the format does not name
+
+    def describe(self, settings: KeySettings) -> dict[str, Any]:
+        """Return the settings as files of this format have them."""
+        described = {name: getattr(settings, name) for name in self.settings}
+        return described | {"policy": {part: getattr(settings.policy, part) for part in self.policy}}
+
+    def agree(self, one: Policy, other: Policy) -> bool:
+        """Tell whether two policies are the same in all that this format names."""
+        return all(getattr(one, part) == getattr(other, part) for part in self.policy)
+
+
+_SETTINGS_1 = ("mapping", "fingerprint", "eps", "plus", "policy", "calibration", "language", "stopwords")
+_POLICY_1 = ("unknown", "numbers", "case")
+FORMATS = {
+    1: KeyFormat(
+        settings=_SETTINGS_1,
+        policy=_POLICY_1,
+        rules=1,
+        column_escapes={},
+        checks_number=False,
+        unsaid={"invisible": "keep"},
+    ),
+    2: KeyFormat(
+        settings=_SETTINGS_1,
+        policy=(*_POLICY_1, "invisible"),
+        rules=2,
+        column_escapes={"%": "%25", ":": "%3A"},
+    ),
+}
+NEWEST_FORMAT = max(FORMATS)
 
 
 @dataclass(frozen=True)
@@ -52,9 +95,38 @@ class KeyFile:
     path: Path
     settings: KeySettings
     key: SecretKey = field(repr=False)
+    format: int = NEWEST_FORMAT
 
-    def __reduce__(self) -> tuple[Any, tuple[Path, str, KeySettings]]:
-        return _read_again, (self.path, self.key.name, self.settings)
+    def __reduce__(self) -> tuple[Any, tuple[Path, str, KeySettings, int]]:
+        return _read_again, (self.path, self.key.name, self.settings, self.format)
+
+    @property
+    def rules(self) -> int:
+        """By which rules words are found with this key."""
+        return FORMATS[self.format].rules
+
+    def name_records(self, column: str, ids: Iterable[object]) -> list[str]:
+        """Return what the texts of a column are known by, given the ids of their rows: COLUMN:ID.
+
+        A colon in the name of a column becomes %3A and a percent sign %25, so that no two columns share a record:
+        without that, column `a` with id `b:c` would be column `a:b` with id `c`. Format 1 does without.
+        """
+        escapes = FORMATS[self.format].column_escapes
+        escaped = "".join(escapes.get(character, character) for character in column)
+        return [f"{escaped}:{identifier}" for identifier in ids]
+
+    def choose_policy(self, policy: str | Policy | None) -> Policy:
+        """Return the key's policy if it is the one asked for, or if none is.
+
+        A policy that is asked for by its name is the key's if they are the same in all that the key's format names.
+        """
+        if policy is None:
+            return self.settings.policy
+        chosen = choose_policy(policy)
+        if isinstance(policy, str) and FORMATS[self.format].agree(chosen, self.settings.policy):
+            return self.settings.policy
+        self.check_setting("policy", chosen)
+        return chosen
 
     def check_setting(self, name: str, value: object) -> None:
         """Refuse a setting other than the one that the key was made for."""
@@ -98,7 +170,9 @@ def make_key(
 def write_key_file(path: str | os.PathLike[str], settings: KeySettings) -> None:
     """Make a key and write it with its settings, readable by the owner alone; never over an existing file."""
     secret = secrets.token_bytes(_BYTES)
-    content = {"custext_key": _FORMAT, "key": secret.hex(), **asdict(settings), "check": _check(secret, settings)}
+    described = FORMATS[NEWEST_FORMAT].describe(settings)
+    check = _check(secret, settings, NEWEST_FORMAT)
+    content = {"custext_key": NEWEST_FORMAT, "key": secret.hex(), **described, "check": check}
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
@@ -120,25 +194,24 @@ def write_key_file(path: str | os.PathLike[str], settings: KeySettings) -> None:
 
 
 def read_key_file(path: str | os.PathLike[str]) -> KeyFile:
-    """The key in that file, if nobody but its owner can read it and it is whole."""
+    """Return the key in that file, if nobody but its owner can read it and it is whole."""
     path = Path(path).absolute()
     content = _read(path)
     try:
-        if content["custext_key"] != _FORMAT:
-            raise KeyFileError(f"{path}: expected a key of format {_FORMAT}; found another: upgrade custext-sql")
+        number = _find_format(path, content["custext_key"])
         secret = bytes.fromhex(content["key"])
-        found = {name: content[name] for name in _SETTINGS}
-        settings = KeySettings(**{**found, "policy": Policy(**found["policy"]), "eps": check_epsilon(found["eps"])})
-        check_calibration(settings.calibration)
-    except (KeyError, TypeError, ValueError, SettingError):  # whose messages would quote the file
+        settings = _read_settings(content, FORMATS[number])
+        if content.keys() - {"custext_key", "key", "check", *FORMATS[number].settings}:
+            raise KeyFileError(f"{path} says more than a key of format {number} does; make another with custext keygen")
+    except (AttributeError, KeyError, TypeError, ValueError, SettingError):  # whose messages would quote the file
         raise KeyFileError(f"{path} is not a key file; make one with: custext keygen PATH") from None
     if len(secret) != _BYTES:
         raise KeyFileError(f"{path}: expected a key of {8 * _BYTES} bits; found {8 * len(secret)}")
-    if content.get("check") != _check(secret, settings):
+    if content.get("check") != _check(secret, settings, number):
         raise KeyFileError(
             f"{path} was changed after it was made; its settings are part of the key: make another with custext keygen"
         )
-    return KeyFile(path, settings, SecretKey(secret))
+    return KeyFile(path, settings, SecretKey(secret), number)
 
 
 def digest_stopwords(stopwords: Iterable[str]) -> str:
@@ -146,10 +219,30 @@ def digest_stopwords(stopwords: Iterable[str]) -> str:
     return blake2b("\n".join(sorted(stopwords)).encode(), digest_size=16).hexdigest()
 
 
-def _read_again(path: Path, name: str, settings: KeySettings) -> KeyFile:
+def _find_format(path: Path, number: object) -> int:
+    if type(number) is not int or number < 1:  # true is 1 to Python
+        raise ValueError(number)
+    if number > NEWEST_FORMAT:
+        raise KeyFileError(
+            f"{path} is a key of format {number}; this version knows formats up to {NEWEST_FORMAT}: upgrade custext-sql"
+        )
+    return number
+
+
+def _read_settings(content: dict[str, Any], format: KeyFormat) -> KeySettings:
+    found = {name: content[name] for name in format.settings}
+    parts = found["policy"]
+    if parts.keys() != set(format.policy):
+        raise ValueError(parts)
+    settings = KeySettings(**found | {"policy": Policy(**parts, **format.unsaid), "eps": check_epsilon(found["eps"])})
+    check_calibration(settings.calibration)
+    return settings
+
+
+def _read_again(path: Path, name: str, settings: KeySettings, number: int) -> KeyFile:
     """The key of that name, in another process."""
     found = read_key_file(path)
-    if (found.key.name, found.settings) != (name, settings):
+    if (found.key.name, found.settings, found.format) != (name, settings, number):
         raise KeyFileError(f"{path} holds another key than before; expected key {name}")
     return found
 
@@ -170,12 +263,15 @@ def _read(path: Path) -> Any:
         raise KeyFileError(f"{path} is not a key file; make one with: custext keygen PATH") from None
 
 
-def _check(secret: bytes, settings: KeySettings) -> str:
-    described = json.dumps(asdict(settings), sort_keys=True).encode()
-    return blake2b(described, key=secret, digest_size=16, person=b"custext check").hexdigest()
+def _check(secret: bytes, settings: KeySettings, number: int) -> str:
+    described = FORMATS[number].describe(settings)
+    if FORMATS[number].checks_number:
+        described["custext_key"] = number
+    content = json.dumps(described, sort_keys=True).encode()
+    return blake2b(content, key=secret, digest_size=16, person=b"custext check").hexdigest()
 
 
 def _shown(value: object) -> str:
     if isinstance(value, Policy):
-        return f"{value.unknown}, {value.numbers}, {value.case}"
+        return ", ".join(f"{part} {choice}" for part, choice in asdict(value).items())
     return f"{value:g}" if isinstance(value, float) else str(value)

@@ -44,13 +44,14 @@ class RowFunctions:
 
     def _release(self, rows: pa.ChunkedArray) -> pa.Array:
         whole = _as_array(rows)
+        key = self._sanitizer.key
         records = pc.struct_field(whole, len(self._columns)).to_pylist() if self._keyed else None
         counts: list[Counts] = []
         missing = np.ones(len(whole), dtype=bool)
         done = []
         for number, name in enumerate(self._columns):
             column = TextColumn.from_arrow(pc.struct_field(whole, number))
-            known_by = None if records is None else [f"{name}:{record}" for record in records]
+            known_by = None if records is None or key is None else key.name_records(name, records)
             collected = _Collected()
             new = self._sanitizer.sanitize_column(column, self._eps, self._plus, records=known_by, tally=collected)
             counts.append(collected.join())

@@ -76,11 +76,11 @@ class Sanitizer:
         """A sanitizer for a stored mapping (default: the database's default one).
 
         policy: "strict" unless given; calibration: "paper". language: of the stopwords that `plus` keeps. What is not
-        given comes from the key file, if there is one. A seed makes draws repeatable, for tests and demonstrations only.
+        given comes from the key file, if there is one. A seed makes draws repeatable, for tests and demos only.
         """
         key = None if key_file is None else read_key_file(key_file)
         if key is not None:
-            mapping, policy = mapping or key.settings.mapping, policy or key.settings.policy
+            mapping, policy = mapping or key.settings.mapping, key.choose_policy(policy)
             calibration, language = calibration or key.settings.calibration, language or key.settings.language
             key.check_setting("language", language)
         with reading(database) as connection:

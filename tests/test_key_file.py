@@ -78,12 +78,25 @@ def test_a_key_that_others_can_read_or_change_is_refused(mapped_db: Path, key_pa
         (lambda c: c.update(key=""), "expected a key of 256 bits; found 0"),
         (lambda c: c.update(key="xyz"), "is not a key file"),
         (lambda c: c.pop("eps"), "is not a key file"),
-        (lambda c: c.update(custext_key=2), "expected a key of format 1"),
+        (
+            lambda c: c.update(custext_key=3),
+            "is a key of format 3; this version knows formats up to 2: upgrade custext",
+        ),
+        (lambda c: c.update(custext_key=1), "is not a key file"),
+        (lambda c: c.update(custext_key=0), "is not a key file"),
+        (lambda c: c.update(custext_key=2.0), "is not a key file"),
+        (lambda c: c.update(custext_key=True), "is not a key file"),
+        (lambda c: c.update(custext_key="2"), "is not a key file"),
+        (lambda c: c.update(note="mine"), "says more than a key of format 2 does; make another"),
+        (lambda c: c["policy"].update(note="mine"), "is not a key file"),
+        (lambda c: c["policy"].pop("invisible"), "is not a key file"),
+        (lambda c: c.update(policy=["mask"]), "is not a key file"),
         (lambda c: c.update(policy={"unknown": "drop"}), "is not a key file"),
         (lambda c: c.update(eps=3.0), "was changed after it was made"),
         (lambda c: c.update(plus=False), "was changed after it was made"),
         (lambda c: c.update(fingerprint="0" * 64), "was changed after it was made"),
-        (lambda c: c["policy"].update(unknown="mask"), "was changed after it was made"),
+        (lambda c: c["policy"].update(unknown="keep"), "was changed after it was made"),
+        (lambda c: c["policy"].update(invisible="keep"), "was changed after it was made"),
         (lambda c: c.update(key="0" * 64), "was changed after it was made"),
         (lambda c: c.pop("check"), "was changed after it was made"),
     ],
@@ -108,7 +121,11 @@ def test_other_files_are_refused(mapped_db: Path, tmp_path: Path, content: bytes
 def test_other_settings_are_refused(mapped_db: Path, key_path: Path) -> None:
     build_mapping(mapped_db, embedding="small", k=8, name="other")
     for settings, message in (
-        ({"policy": "strict"}, "made for policy = keep, shape, lower; found mask, mask, lower"),
+        (
+            {"policy": "paper"},
+            "made for policy = unknown mask, numbers mask, .* drop; found unknown keep, numbers shape",
+        ),
+        ({"policy": Policy(invisible="keep")}, "invisible drop; found unknown mask, .*, invisible keep"),
         ({"calibration": "tight"}, "made for calibration = paper; found tight"),
         ({"mapping": "other"}, "made for fingerprint = "),
         ({"language": "german"}, "made for language = english; found german"),
@@ -144,7 +161,7 @@ def test_another_list_of_stopwords_is_refused(mapped_db: Path, key_path: Path) -
 def test_a_key_is_the_same_wherever_a_sanitizer_travels(mapped_db: Path, key_path: Path, tmp_path: Path) -> None:
     sanitizer = Sanitizer.load(mapped_db, key_file=key_path)
     packed = pickle.dumps(sanitizer)
-    make_key(tmp_path / "other", mapped_db, eps=50, policy="strict")
+    make_key(tmp_path / "other", mapped_db, eps=50, policy="paper")
     key_path.write_bytes((tmp_path / "other").read_bytes())
     with pytest.raises(KeyFileError, match="holds another key than before"):
         pickle.loads(packed)
@@ -208,7 +225,7 @@ def test_the_same_word_twice_draws_twice(mapped_db: Path, key_path: Path) -> Non
 
 def test_keyed_draws_are_pinned(mapped_db: Path, tmp_path: Path) -> None:
     """A text that was released must come out the same in every version: a mapping, a key, and what they give."""
-    made = make_key(tmp_path / "key", mapped_db, plus=True, policy=Policy(unknown="random"))
+    made = make_key(tmp_path / "key", mapped_db, plus=True, policy=Policy(unknown="random", numbers="shape"))
     key = KeyFile(made.path, made.settings, SecretKey(bytes(range(32))))
     stopwords = frozenset(row["word"] for row in shipped_stopwords())
     sanitizer = Sanitizer(load_mapping(mapped_db), stopwords, policy=made.settings.policy, key=key)
