@@ -55,7 +55,8 @@ class KeyFormat:
     rules: int  # by which words are found
     column_escapes: Mapping[str, str]  # how columns are written in records
     checks_number: bool = True  # whether the number of the format is part of what is checked
-    unsaid: Mapping[str, str] = field(default_factory=dict)  # parts of a policy that the format does not name
+    unsaid_settings: Mapping[str, Any] = field(default_factory=dict)  # fields that the format does not have, and what
+    unsaid_policy: Mapping[str, str] = field(default_factory=dict)  # its keys do in these respects
 
     def describe(self, settings: KeySettings) -> dict[str, Any]:
         """Return the settings as files of this format have them."""
@@ -76,7 +77,7 @@ FORMATS = {
         rules=1,
         column_escapes={},
         checks_number=False,
-        unsaid={"invisible": "keep"},
+        unsaid_policy={"invisible": "keep"},
     ),
     2: KeyFormat(
         settings=_SETTINGS_1,
@@ -234,7 +235,8 @@ def _read_settings(content: dict[str, Any], format: KeyFormat) -> KeySettings:
     parts = found["policy"]
     if parts.keys() != set(format.policy):
         raise ValueError(parts)
-    settings = KeySettings(**found | {"policy": Policy(**parts, **format.unsaid), "eps": check_epsilon(found["eps"])})
+    found |= {"policy": Policy(**parts, **format.unsaid_policy), "eps": check_epsilon(found["eps"])}
+    settings = KeySettings(**found, **format.unsaid_settings)
     check_calibration(settings.calibration)
     return settings
 

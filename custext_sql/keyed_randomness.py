@@ -4,6 +4,9 @@ A draw is AES-256 of (digest of the record) xor (number of the word, how often i
 which 64 bits are used. The digest is BLAKE2b of the record under a key of its own; both derive from the file's key.
 Since digests are 128 bits that nobody without the key can foresee, no two blocks of different records meet but by a
 chance of 2**-128 a pair; so draws are as good as independent, also those of one word that occurs twice.
+
+The same secret tells whether two sets of rows are the same, without telling anything else of them: each row has a
+number of 256 bits, BLAKE2b of its record and its text under a third key, and the numbers are added up.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,9 +19,12 @@ from cryptography.hazmat.primitives.ciphers import Cipher
 from cryptography.hazmat.primitives.ciphers.algorithms import AES256
 from cryptography.hazmat.primitives.ciphers.modes import ECB
 
+from custext_sql.encoded_text import Bytes, Flags, Places
 from custext_sql.randomness import Draws, Numbers
 
 _BLOCK = 16  # bytes of a block of AES
+_SUM = 32  # bytes of a row's number in a sum
+SUM_MODULUS = 1 << 8 * _SUM
 
 
 class SecretKey:
@@ -27,19 +33,41 @@ class SecretKey:
     def __init__(self, secret: bytes) -> None:
         self._record_key = _derive(secret, b"custext record")
         self._draw_key = _derive(secret, b"custext draw")
+        self._sum_key = _derive(secret, b"custext sum")
         self.name = _derive(secret, b"custext name").hex()[:16]
 
     def __reduce__(self) -> Any:
         raise TypeError("a secret key does not travel; its file does")
 
     def digest(self, records: Sequence[str]) -> npt.NDArray[np.uint64]:
-        """Each record as two integers."""
+        """Return each record as two integers."""
         key = self._record_key
         digests = [blake2b(record.encode(), key=key, digest_size=_BLOCK).digest() for record in records]
         return np.frombuffer(b"".join(digests), dtype="<u8").reshape(-1, 2)
 
+    def sum_rows(self, records: Sequence[str], text: Bytes, offsets: Places, missing: Flags | None = None) -> int:
+        """Return the sum of the numbers of some rows, modulo 2**256; missing texts are left out.
+
+        Sums of parts add up to the sum of the whole, in any order. A row that comes twice counts twice. The length of
+        the record stands before it, so that no two rows are hashed alike unless record and text are the same.
+        """
+        content = text.tobytes()
+        keyed = blake2b(key=self._sum_key, digest_size=_SUM)
+        places = range(len(offsets) - 1) if missing is None else np.flatnonzero(~missing).tolist()
+        bounds = offsets.tolist()
+        numbers = []
+        for place in places:
+            record = records[place].encode()
+            state = keyed.copy()
+            state.update(len(record).to_bytes(8, "little") + record)
+            state.update(content[bounds[place] : bounds[place + 1]])
+            numbers.append(state.digest())
+        limbs = np.frombuffer(b"".join(numbers), dtype="<u4").reshape(-1, _SUM // 4).sum(axis=0, dtype=np.uint64)
+        total: int = sum(limb << (32 * place) for place, limb in enumerate(limbs.tolist()))
+        return total % SUM_MODULUS
+
     def encrypt(self, blocks: npt.NDArray[np.uint64]) -> Draws:
-        """The first half of each block, encrypted."""
+        """Return the first half of each block, encrypted."""
         cipher = Cipher(AES256(self._draw_key), ECB()).encryptor()  # no two blocks are equal, and none is released
         encrypted = cipher.update(blocks.astype("<u8", copy=False).tobytes())
         return np.frombuffer(encrypted, dtype="<u8")[::2].astype(np.uint64)

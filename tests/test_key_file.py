@@ -131,7 +131,7 @@ def test_other_settings_are_refused(mapped_db: Path, key_path: Path) -> None:
         ({"language": "german"}, "made for language = english; found german"),
     ):
         with pytest.raises(KeyFileError, match=message):
-            Sanitizer.load(mapped_db, key_file=key_path, **settings)  # type: ignore[arg-type]
+            Sanitizer.load(mapped_db, key_file=key_path, **settings)
         if "language" not in settings:
             with duckdb.connect() as connection, pytest.raises(KeyFileError, match=message):
                 register(connection, mapped_db, key_file=key_path, **settings)
