@@ -61,7 +61,7 @@ def test_pipelines_without_it_do_not_pay_for_it() -> None:
 
 
 def test_tokens_and_docs_hold_the_results(starter_db: Path) -> None:
-    nlp = make_pipeline(starter_db, "sentencizer", plus=True)
+    nlp = make_pipeline(starter_db, "sentencizer", plus=True, policy="paper")
     text = "Alice's doctor in Boston didn't call bob@example.com;  see http://x.org/a_b.\n\nShe paid 1234567 to Zzyzxa!"
     doc = nlp(text)
     assert doc.text == text  # the Doc itself is left alone
@@ -94,7 +94,7 @@ def test_tokens_and_docs_hold_the_results(starter_db: Path) -> None:
 
 
 def test_the_receipt_is_that_of_the_document(starter_db: Path) -> None:
-    nlp = make_pipeline(starter_db, epsilon=0.5, plus=True)
+    nlp = make_pipeline(starter_db, epsilon=0.5, plus=True, policy="paper")
     first, empty, second = nlp.pipe(["The doctor paid 1234567 to Zzyzxa.", "", "It was"])
     receipt = first._.custext_receipt
     assert isinstance(receipt, Receipt)
@@ -253,7 +253,7 @@ def test_a_key_needs_a_record_and_its_own_settings(starter_db: Path, tmp_path: P
     with pytest.raises(CusTextError, match="found int"):
         nlp(doc)
     entities = {"@misc": "custext.entities.v1", "labels": {"PERSON": 1.0}}
-    for wrong in ({"epsilon": 1.0}, {"plus": False}, {"policy": "strict"}, {"sensitive": entities}):
+    for wrong in ({"epsilon": 1.0}, {"plus": False}, {"policy": "paper"}, {"sensitive": entities}):
         with pytest.raises(CusTextError, match="this key was made for"):
             make_pipeline(starter_db, key_file=str(key), **wrong)
 
@@ -336,7 +336,7 @@ def test_errors_quote_no_text(starter_db: Path, tmp_path: Path) -> None:
 
 
 def test_a_picture_shows_both_and_needs_nothing_else(starter_db: Path) -> None:
-    nlp = make_pipeline(starter_db, plus=True)
+    nlp = make_pipeline(starter_db, plus=True, policy="paper")
     page = render(nlp.pipe(["The doctor <b>said</b> & left.", "Zzyzxa"]), title="A & B")
     assert page.count("<article>") == 2 and "<title>A &amp; B</title>" in page
     assert '<mark class="sampled" title="drawn anew">doctor</mark>' in page

@@ -171,6 +171,6 @@ def test_a_component_made_by_hand_is_given_a_pipeline(titles_db: Path) -> None:
     nlp = spacy.blank("en")
     settings: dict[str, Any]
     for settings in ({"nlp": nlp}, {"nlp": spacy.blank("en")}, {"carry": ["tokens"]}):
-        doc = CusText(database=str(titles_db), output="replace", **settings)(nlp("Mr. can't"))
+        doc = CusText(database=str(titles_db), policy="paper", output="replace", **settings)(nlp("Mr. can't"))
         assert doc.vocab is nlp.vocab and len(doc) == (4 if "nlp" in settings else 3)
     assert CusText(database=str(titles_db))(nlp("Mr."))._.custext
