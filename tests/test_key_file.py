@@ -16,6 +16,7 @@ from custext_sql.key_file import KeyFile, read_key_file
 from custext_sql.keyed_randomness import SecretKey
 from custext_sql.mapping_store import load_mapping
 from custext_sql.stopwords import shipped_stopwords
+from tests.test_cli import run
 
 PINNED = [
     "carol, niaj & alice; heidi'd frank mallory 25470 the",
@@ -47,6 +48,44 @@ def test_a_key_file_is_for_its_owner_and_names_its_settings(mapped_db: Path, key
     assert len(secret) == 64
     assert secret not in repr(found)
     assert secret.encode() not in pickle.dumps(Sanitizer.load(mapped_db, key_file=key_path))
+
+
+def test_keygen_tells_all_that_a_key_is_for(mapped_db: Path, tmp_path: Path) -> None:
+    path = tmp_path / "key"
+    result = run(
+        "--db", mapped_db, "keygen", path, "--eps", 0.5, "--plus", "--policy", "paper", "--calibration", "tight"
+    )
+    assert result.exit_code == 0, result.output
+    made = read_key_file(path)
+    for expected in (
+        f"{path}: key {made.key.name} for small-euclidean-k4, eps = 0.5, stopwords kept",
+        f"mapping      small-euclidean-k4, fingerprint {made.settings.fingerprint}",
+        "eps          0.5",
+        "plus         yes, stopwords are kept",
+        f"stopwords    english, digest {made.settings.stopwords}",
+        "policy       paper: unknown keep, numbers shape, case lower, invisible keep",
+        "calibration  tight",
+        "format       2",
+        "It is not for a\nsecond dataset",
+    ):
+        assert expected in result.output
+    assert json.loads(path.read_text())["key"] not in result.output
+    shown = json.loads(run("--db", mapped_db, "keygen", tmp_path / "other", "--json").output)
+    other = read_key_file(tmp_path / "other")
+    assert shown == {
+        "path": str(tmp_path / "other"),
+        "name": other.key.name,
+        "format": 2,
+        "rules": 2,
+        "mapping": "small-euclidean-k4",
+        "fingerprint": other.settings.fingerprint,
+        "eps": 1.0,
+        "plus": False,
+        "policy": {"unknown": "mask", "numbers": "mask", "case": "lower", "invisible": "drop"},
+        "calibration": "paper",
+        "language": "english",
+        "stopwords": other.settings.stopwords,
+    }
 
 
 def test_two_keys_differ_and_none_is_overwritten(mapped_db: Path, key_path: Path, tmp_path: Path) -> None:

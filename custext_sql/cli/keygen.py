@@ -1,6 +1,7 @@
 """custext keygen"""
 
 from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,6 +14,9 @@ from custext_sql.cli.options import (
     policy_option,
 )
 from custext_sql.cli.output import print_json
+
+if TYPE_CHECKING:
+    from custext_sql.key_file import KeySettings
 
 
 @click.command("keygen", short_help="Make a key for draws that repeat.")
@@ -36,8 +40,8 @@ def keygen_command(
 ) -> None:
     """Make a key file: with it the same record gives the same text however often it is asked for.
 
-    The key is for these settings alone, since other ones would be another draw. Only you can read the file; whoever has
-    it can undo what was drawn with it. An existing file is never overwritten.
+    The key is for these settings alone, since other ones would be another draw, and for one dataset. Only you can read
+    the file; whoever has it can undo what was drawn with it. An existing file is never overwritten.
 
     \b
     Example:
@@ -48,9 +52,33 @@ def keygen_command(
 
     made = make_key(path, db, mapping=mapping, eps=eps, plus=plus, policy=policy, calibration=calibration)
     if as_json:
-        print_json({"path": str(made.path), "name": made.key.name, **asdict(made.settings)})
+        known = {"path": str(made.path), "name": made.key.name, "format": made.format, "rules": made.rules}
+        print_json(known | asdict(made.settings))
         return
     settings = made.settings
     kept = ", stopwords kept" if settings.plus else ""
     click.echo(f"{path}: key {made.key.name} for {settings.mapping}, eps = {settings.eps:g}{kept}")
+    for name, value in _describe(settings):
+        click.echo(f"  {name:<12} {value}")
+    click.echo(f"  {'format':<12} {made.format}")
     click.echo("Keep it secret: whoever has it can undo what was drawn with it.")
+    click.echo(
+        "Use it for one dataset, with a record for each text that you choose, not those who ask. It is not for a"
+    )
+    click.echo("second dataset, nor for texts that others may submit, and it protects no word better than eps does.")
+
+
+def _describe(settings: "KeySettings") -> list[tuple[str, str]]:
+    """Return what a key is for, as names and values for people."""
+    from custext_sql.policy import POLICIES
+
+    named = [f"{name}: " for name, policy in POLICIES.items() if policy == settings.policy]
+    parts = ", ".join(f"{part} {choice}" for part, choice in asdict(settings.policy).items())
+    return [
+        ("mapping", f"{settings.mapping}, fingerprint {settings.fingerprint}"),
+        ("eps", f"{settings.eps:g}"),
+        ("plus", "yes, stopwords are kept" if settings.plus else "no, stopwords are drawn as all words"),
+        ("stopwords", f"{settings.language}, digest {settings.stopwords}"),
+        ("policy", "".join(named) + parts),
+        ("calibration", settings.calibration),
+    ]
