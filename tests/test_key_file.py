@@ -53,7 +53,7 @@ def test_a_key_file_is_for_its_owner_and_names_its_settings(mapped_db: Path, key
 def test_keygen_tells_all_that_a_key_is_for(mapped_db: Path, tmp_path: Path) -> None:
     path = tmp_path / "key"
     result = run(
-        "--db", mapped_db, "keygen", path, "--eps", 0.5, "--plus", "--policy", "paper", "--calibration", "tight"
+        "--db", mapped_db, "keygen", path, "--eps", "0.5", "--plus", "--policy", "paper", "--calibration", "tight"
     )
     assert result.exit_code == 0, result.output
     made = read_key_file(path)
@@ -66,7 +66,7 @@ def test_keygen_tells_all_that_a_key_is_for(mapped_db: Path, tmp_path: Path) -> 
         "policy       paper: unknown keep, numbers shape, case lower, invisible keep",
         "calibration  tight",
         "format       2",
-        "It is not for a\nsecond dataset",
+        "It is not for a second\ndataset",
     ):
         assert expected in result.output
     assert json.loads(path.read_text())["key"] not in result.output

@@ -62,10 +62,8 @@ def keygen_command(
         click.echo(f"  {name:<12} {value}")
     click.echo(f"  {'format':<12} {made.format}")
     click.echo("Keep it secret: whoever has it can undo what was drawn with it.")
-    click.echo(
-        "Use it for one dataset, with a record for each text that you choose, not those who ask. It is not for a"
-    )
-    click.echo("second dataset, nor for texts that others may submit, and it protects no word better than eps does.")
+    click.echo("It is for one dataset, whose records you choose: one for each text, for good. It is not for a second")
+    click.echo("dataset, nor where callers choose texts or records, and it protects no word better than eps does.")
 
 
 def _describe(settings: "KeySettings") -> list[tuple[str, str]]:
