@@ -2,7 +2,7 @@
 
 import sys
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,17 @@ LOWER, TITLE, UPPER = 0, 1, 2  # how a word is written; of a letter, TITLE is sm
 
 _UNASKED = -2
 _SIGMA = "\u03a3"  # its lower case depends on what follows
+
+WORD, MARK, SYMBOL, OTHER, INVISIBLE, CHANGING = (1 << bit for bit in range(6))  # what `traits` says of a character
+_TRAITS = {"L": WORD, "M": WORD | MARK, "N": WORD, "S": SYMBOL, "C": OTHER}  # by category
+
+# Those that programs show as nothing (Unicode's Default_Ignorable_Code_Point) and that are not of category Cf
+_IGNORABLE = (
+    *((0x034F, 0x034F), (0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180F), (0x2065, 0x2065), (0x3164, 0x3164)),
+    *((0xFE00, 0xFE0F), (0xFFA0, 0xFFA0), (0xFFF0, 0xFFF8), (0xE0000, 0xE0FFF)),
+)
+# Those that are no marks and yet may become one with the character before them: vowels and finals of Hangul, Kirat Rai
+_COMPOSING = ((0x1161, 0x1175), (0x11A8, 0x11C2), (0x16D63, 0x16D63), (0x16D67, 0x16D67))
 
 
 class CharacterTable:
@@ -35,8 +46,18 @@ class CharacterTable:
         return found
 
 
-def _is_word_character(character: str) -> bool:
-    return unicodedata.category(character)[0] in "LMN" or character == "_"
+def _find_traits(character: str) -> int:
+    category = unicodedata.category(character)
+    found = WORD if character == "_" else _TRAITS.get(category[0], 0)
+    if category in ("Cf", "Co") or _lies_in(character, _IGNORABLE):
+        found |= INVISIBLE
+    if found & MARK or _lies_in(character, _COMPOSING) or unicodedata.normalize("NFKC", character) != character:
+        found |= CHANGING
+    return found
+
+
+def _lies_in(character: str, ranges: Sequence[tuple[int, int]]) -> bool:
+    return any(first <= ord(character) <= last for first, last in ranges)
 
 
 def _letter_case(character: str) -> int:
@@ -50,7 +71,9 @@ def _lower_case(character: str) -> int:
     return ord(lower) if same_width and character != _SIGMA else -1
 
 
-word_characters = CharacterTable(_is_word_character)  # letters, digits, marks and underscores
+# WORD: letters, digits, marks and underscores. MARK: marks. SYMBOL: what Unicode calls so. OTHER: controls, format
+# characters, private use, unassigned. INVISIBLE: what a policy may drop. CHANGING: what NFKC may write in another way.
+traits = CharacterTable(_find_traits)
 decimal_digits = CharacterTable(lambda character: unicodedata.category(character) == "Nd")  # of any script
 letter_cases = CharacterTable(_letter_case)
 lower_cases = CharacterTable(_lower_case)  # -1 where it is wider or narrower in UTF-8, or depends on the context

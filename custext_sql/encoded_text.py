@@ -1,4 +1,4 @@
-"""A buffer of UTF-8 and what is asked of it more than once: its characters beyond ASCII, and counts within spans."""
+"""A buffer of UTF-8 and what is asked of it more than once: its characters beyond ASCII, and what spans hold."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,11 +7,16 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from custext_sql.characters import INVISIBLE, SYMBOL, traits
+
 Bytes = npt.NDArray[np.uint8]
 Places = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
 PADDING = 24  # zeros behind a text in lower case, so that as many bytes can be read from any place
+_STYLES = (0xFE0E, 0xFE0F)  # behind a symbol: shown as text, as a picture
+_ASCII_SYMBOLS = np.frombuffer(b"$+<=>^`|~", dtype=np.uint8)
+_NEW_LINE = ord("\n")
 
 
 @dataclass(frozen=True)
@@ -21,6 +26,15 @@ class WideCharacters:
     leads: Places
     widths: Places
     codes: Places
+
+    @cached_property
+    def traits(self) -> npt.NDArray[np.int32]:
+        """What Unicode says of each, as `characters.traits` has it."""
+        return traits.find(self.codes)
+
+    def at(self, places: Places | Flags) -> "WideCharacters":
+        """Some of them."""
+        return WideCharacters(self.leads[places], self.widths[places], self.codes[places])
 
     def spread(self, values: npt.NDArray[np.generic], target: npt.NDArray[np.generic]) -> None:
         """Write the value of each character to all its bytes."""
@@ -68,6 +82,66 @@ class EncodedText:
             within = np.flatnonzero((span >= 0) & (self.wide.leads < ends[span]))
             np.subtract.at(counts, span[within], self.wide.widths[within] - 1)
         return counts
+
+
+def drop_invisible(text: EncodedText, offsets: Places, texts: Places) -> tuple[EncodedText, Places]:
+    """Leave out the characters that nobody sees, and those for private use; and say where the offsets lie then.
+
+    One that says how the symbol before it is to be shown stays. texts: where each of them begins and ends, since a
+    symbol at the end of another text does not count.
+    """
+    wide = text.wide
+    if wide is None or not (dropped := (wide.traits & INVISIBLE) != 0).any():
+        return text, offsets
+    styles = np.isin(wide.codes, _STYLES).nonzero()[0]
+    dropped[styles[_follow_symbols(text, wide, styles) & ~np.isin(wide.leads[styles], texts)]] = False
+    gone = wide.at(dropped)
+    kept = np.ones(len(text.content), dtype=bool)
+    gone.spread(np.zeros(len(gone.leads), dtype=bool), kept)
+    before = np.append(0, np.cumsum(gone.widths))
+    return EncodedText(text.content[kept]), offsets - before[gone.leads.searchsorted(offsets)]
+
+
+def _follow_symbols(text: EncodedText, wide: WideCharacters, some: Places) -> Flags:
+    """Which of some characters stand directly behind a symbol."""
+    before = text.content[wide.leads[some] - 1]
+    found: Flags = np.where(before < 0x80, np.isin(before, _ASCII_SYMBOLS), (wide.traits[some - 1] & SYMBOL) != 0)
+    return found
+
+
+def write_lines(text: EncodedText, starts: Places, ends: Places) -> str:
+    """Return spans, none of which has a new line, with one behind each."""
+    lengths = ends - starts + 1
+    lines = text.content.take(spread_out(starts, lengths), mode="clip")
+    lines[np.cumsum(lengths) - 1] = _NEW_LINE
+    return lines.tobytes().decode()
+
+
+def read_lines(lines: str) -> tuple[EncodedText, Places]:
+    """Return lines end to end, without the new line behind each, and where each begins and ends."""
+    content = np.frombuffer(lines.encode(), dtype=np.uint8)
+    breaks = (content == _NEW_LINE).nonzero()[0]
+    return EncodedText(content[content != _NEW_LINE]), np.append(0, breaks - np.arange(len(breaks)))
+
+
+def hash_spans(content: Bytes, starts: Places, ends: Places) -> npt.NDArray[np.uint64]:
+    """Return a number for the bytes of each span, none of which is empty; others hardly ever have the same."""
+    lengths = ends - starts
+    if not len(lengths):
+        return np.zeros(0, dtype=np.uint64)
+    begins = np.cumsum(lengths) - lengths
+    factors = _scramble(np.arange(int(lengths.max()), dtype=np.uint64))
+    products = content.take(spread_out(starts, lengths)) + np.uint64(1)  # so that a zero at the end counts
+    products *= factors.take(spread_out(np.zeros_like(lengths), lengths))
+    return np.add.reduceat(products, begins)
+
+
+def _scramble(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """SplitMix64: numbers that look random, one for each."""
+    mixed = (numbers + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return mixed ^ (mixed >> np.uint64(31))
 
 
 def join_texts(texts: Sequence[str]) -> tuple[Bytes, Places]:

@@ -1,15 +1,30 @@
 """Words to numbers, a column at a time: exact hash tables over the bytes of folded words."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 import numpy as np
 import numpy.typing as npt
 
-from custext_sql.characters import lower_cases
-from custext_sql.encoded_text import PADDING, Bytes, EncodedText, Flags, Places, join_texts, spread_out
-from custext_sql.tokenizer import OTHER_APOSTROPHE, fold_word
+from custext_sql.characters import CHANGING, lower_cases
+from custext_sql.encoded_text import (
+    PADDING,
+    Bytes,
+    EncodedText,
+    Flags,
+    Places,
+    join_texts,
+    read_lines,
+    spread_out,
+    write_lines,
+)
+from custext_sql.tokenizer import OTHER_APOSTROPHE, find_digits, find_single_words, fold_word, normalize_words
 
+NOT_LISTED, DIGITS = -1, -2  # in place of a word's number
+
+_LONGEST = 1024  # bytes of a word that is normalized: the time for that grows with the square of the marks on a letter
+_NO_ALIASES: Mapping[str, int] = MappingProxyType({})
 _NOWHERE = np.zeros(0, dtype=np.int64)
 _MASKS = np.array([(1 << 8 * count) - 1 for count in range(9)], dtype=np.uint64)
 _FACTORS = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9], dtype=np.uint64)
@@ -21,18 +36,21 @@ Numbers = npt.NDArray[np.int32]
 class Lexicon:
     """A fixed list of distinct folded words, in which spans of a text are looked up as `fold_word` folds them.
 
+    aliases: other ways of writing some of them, none of which is a word of the list, each with the number of its word.
+
     Words of up to 8 bytes, by far the most, have one integer as their key, those of up to 24 bytes three; the hardly
     any others are compared one by one.
     """
 
-    def __init__(self, words: Sequence[str]) -> None:
-        self._index = {word: number for number, word in enumerate(words)}
-        content, offsets = join_texts(words)
+    def __init__(self, words: Sequence[str], aliases: Mapping[str, int] = _NO_ALIASES) -> None:
+        self._index = {word: number for number, word in enumerate(words)} | dict(aliases)
+        numbers = np.array([*range(len(words)), *aliases.values()], dtype=np.int64)
+        content, offsets = join_texts([*words, *aliases])
         chunks = _overlapping_chunks(np.concatenate([content, np.zeros(PADDING, dtype=np.uint8)]))
         starts, lengths = offsets[:-1], np.diff(offsets)
         short, middle = np.flatnonzero(lengths <= 8), np.flatnonzero((lengths > 8) & (lengths <= PADDING))
-        self._short = _Table([_short_keys(chunks, starts[short], lengths[short])], short)
-        self._middle = _Table(_long_keys(chunks, starts[middle], lengths[middle]), middle)
+        self._short = _Table([_short_keys(chunks, starts[short], lengths[short])], numbers[short])
+        self._middle = _Table(_long_keys(chunks, starts[middle], lengths[middle]), numbers[middle])
         self._long = chunks[starts[lengths > PADDING]]
 
     def __len__(self) -> int:
@@ -55,6 +73,23 @@ class Lexicon:
         self._correct(text, more_starts, more_ends, second)
         return first, second
 
+    def find_normalized(self, text: EncodedText, starts: Places, ends: Places, numbers: Numbers) -> None:
+        """Look the spans up that have no number, as NFKC writes them; DIGITS is the number of those that are digits.
+
+        What is not one word then is not looked up.
+        """
+        if text.wide is None:
+            return
+        some = _spans_with(text.wide.leads[(text.wide.traits & CHANGING) != 0], starts, ends)
+        some = np.unique(some[(numbers[some] == NOT_LISTED) & (ends[some] - starts[some] <= _LONGEST)])
+        if not len(some):
+            return
+        normal, offsets = read_lines(normalize_words(write_lines(text, starts[some], ends[some])))
+        found = self.find(fold_text(normal), offsets[:-1], offsets[1:])
+        found[(found == NOT_LISTED) & find_digits(normal, offsets[:-1], offsets[1:])] = DIGITS
+        found[~find_single_words(normal, offsets)] = NOT_LISTED
+        numbers[some] = found
+
     def _find_plain(self, text: "FoldedText", starts: Places, ends: Places) -> Numbers:
         """As if all characters were folded in place."""
         lengths = ends - starts
@@ -65,7 +100,7 @@ class Lexicon:
             found = self._middle.find(_long_keys(text.chunks, begins, sizes))
             longest = (sizes > PADDING).nonzero()[0]
             if len(longest):
-                found[longest] = -1
+                found[longest] = NOT_LISTED
                 alike = longest[np.isin(text.chunks[begins[longest]], self._long)]
                 numbers[longer] = found
                 self._find_one_by_one(text, starts, ends, longer[alike], numbers)
@@ -85,7 +120,16 @@ class Lexicon:
         """Words that a key cannot tell, or that fold in unusual ways: rare."""
         for place in places.tolist():
             word = text.original[starts[place] : ends[place]].tobytes().decode()
-            numbers[place] = self._index.get(fold_word(word), -1)
+            numbers[place] = self._index.get(fold_word(word), NOT_LISTED)
+
+
+def find_aliases(words: Sequence[str]) -> dict[str, int]:
+    """Return how NFKC writes the words that it changes, and the first that it writes so; words of the list are none."""
+    listed, aliases = frozenset(words), dict[str, int]()
+    for number, word in enumerate(words):
+        if not word.isascii() and (normal := normalize_words(word)) not in listed:
+            aliases.setdefault(normal, number)
+    return aliases
 
 
 class _Table:
@@ -119,7 +163,7 @@ class _Table:
         numbers, differ = self._look(mixed, keys, 0)
         rest = differ.nonzero()[0]
         found, differ = self._look(mixed.take(rest), [key.take(rest) for key in keys], 1)
-        np.putmask(found, differ, -1)
+        np.putmask(found, differ, NOT_LISTED)
         numbers[rest] = found
         return numbers
 

@@ -11,6 +11,9 @@ from custext_sql.policy import Policy
 from custext_sql.replacement import Counts
 from custext_sql.vocabulary import ALONE, ENDING, KEPT, KINDS, NUMBER, SAMPLED, STOPWORD, UNKNOWN
 
+_ENOUGH_WORDS = 10  # to judge a language by
+_PENDING = 1 << 16  # hashes at least, before they are sorted
+
 
 @dataclass(frozen=True)
 class Receipt:
@@ -20,7 +23,9 @@ class Receipt:
     alone_masked. kept: words that a choice of what is sensitive left as they are. alone_masked: words that were masked,
     being the only ones of their group that would be drawn. sampled_unchanged: sampled words that drew themselves; it
     tells about the originals, so it is for the operator alone (see `to_dict`). characters_in_clear: of words that came
-    out as they were without being drawn. eps: the largest of `budgets`.
+    out as they were without being drawn. symbols: characters that are neither words, spaces nor punctuation (pictures,
+    circled letters, control characters) and stand in the output as they were. unknown_distinct: how many words
+    unknown_kept counts, each counted once, whatever its case. eps: the largest of `budgets`.
 
     What is promised holds among the words of a group that are drawn, as verified: no log-ratio is above
     worst_log_ratio within the table of one budget, or above union_log_ratio over those of all budgets, for two words of
@@ -49,6 +54,27 @@ class Receipt:
     worst_log_ratio: float
     union_log_ratio: float
     hides_among: int
+    symbols: int = 0
+    unknown_distinct: int = 0
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Return what somebody should know before the output is given away, as sentences without a full stop."""
+        found = []
+        if self.unknown_kept:
+            words, are = ("word", "is") if self.unknown_kept == 1 else ("words", "are")
+            found.append(
+                f"{self.unknown_kept:,} {words} ({self.unknown_distinct:,} distinct) {are} not in the vocabulary and "
+                "passed unchanged"
+            )
+        unknown = self.unknown_kept + self.unknown_masked + self.unknown_random
+        decided = self.words - self.stopwords - self.endings - self.kept
+        if decided >= _ENOUGH_WORDS and 2 * unknown > decided:
+            found.append(
+                f"most words ({unknown:,} of {decided:,}) are not in the vocabulary; the texts may be in another "
+                "language or script than the mapping"
+            )
+        return tuple(found)
 
     def to_dict(self) -> dict[str, Any]:
         """Return what may stand beside the text: everything but `sampled_unchanged`."""
@@ -79,13 +105,39 @@ class Counter(Protocol):
         """Count some texts. missing: those that are none."""
 
 
+class _Distinct:
+    """Counts different numbers, 8 bytes each; what is new is sorted in when it is as much as all before."""
+
+    def __init__(self) -> None:
+        self._known = np.zeros(0, dtype=np.uint64)
+        self._new: list[npt.NDArray[np.uint64]] = []
+        self._pending = 0
+
+    def add(self, numbers: npt.NDArray[np.uint64]) -> None:
+        if len(numbers):
+            self._new.append(numbers)
+            self._pending += len(numbers)
+            if self._pending > max(_PENDING, len(self._known)):
+                self._merge()
+
+    def __len__(self) -> int:
+        self._merge()
+        return len(self._known)
+
+    def _merge(self) -> None:
+        if self._new:
+            self._known = np.unique(np.concatenate([self._known, *self._new]))
+            self._new, self._pending = [], 0
+
+
 class Tally:
     """Adds up what blocks report; threads may share it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._kinds = np.zeros(KINDS, dtype=np.int64)
-        self._rows = self._unchanged = self._clear = 0
+        self._rows = self._unchanged = self._clear = self._symbols = 0
+        self._unknown = _Distinct()
         self._largest = self._spent = 0.0
 
     def add(self, counts: Counts, *, missing: npt.NDArray[np.bool_] | None = None) -> None:
@@ -95,6 +147,8 @@ class Tally:
             self._rows += len(counts.spent) - (0 if missing is None else int(missing.sum()))
             self._unchanged += int(counts.unchanged.sum())
             self._clear += int(counts.characters_in_clear.sum())
+            self._symbols += int(counts.symbols.sum())
+            self._unknown.add(counts.unknown_hashes)
             self._largest = max(self._largest, float(counts.spent.max(initial=0.0)))
             self._spent += float(counts.spent.sum())
 
@@ -134,4 +188,6 @@ class Tally:
             worst_log_ratio=guarantee.worst_log_ratio,
             union_log_ratio=guarantee.union_log_ratio,
             hides_among=guarantee.hides_among,
+            symbols=self._symbols,
+            unknown_distinct=len(self._unknown),
         )

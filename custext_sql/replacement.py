@@ -10,13 +10,24 @@ import numpy.typing as npt
 
 from custext_sql.characters import LOWER, TITLE, UPPER
 from custext_sql.draw_table import Numbers
-from custext_sql.encoded_text import Bytes, EncodedText, Flags, Places, find_rows, join_texts
+from custext_sql.encoded_text import (
+    Bytes,
+    EncodedText,
+    Flags,
+    Places,
+    drop_invisible,
+    find_rows,
+    hash_spans,
+    join_texts,
+    read_lines,
+    write_lines,
+)
 from custext_sql.policy import NUMBER_MASK, UNKNOWN_MASK, Policy
 from custext_sql.randomness import DIGIT, UNKNOWN_WORD, Draws, Randomness, count_earlier
 from custext_sql.rewriting import Rewriting
 from custext_sql.row_settings import RowSettings
 from custext_sql.similarity import Floats
-from custext_sql.tokenizer import find_cases
+from custext_sql.tokenizer import RULES, find_cases, find_symbols, fold_word
 from custext_sql.tokens import Tokens, find_tokens
 from custext_sql.vocabulary import ALONE, KEPT, KINDS, NUMBER, SAMPLED, UNKNOWN, Vocabulary
 
@@ -52,19 +63,50 @@ class Counts:
     by_kind: npt.NDArray[np.int64]  # words of each kind
     unchanged: Numbers  # sampled words that drew themselves
     characters_in_clear: Numbers  # of words that came out as they were, not being drawn
+    symbols: Numbers  # characters that are neither words, spaces nor punctuation and stand in the new texts
     spent: Floats
+    unknown_texts: Places  # for each unknown word that was kept, its text
+    unknown_hashes: npt.NDArray[np.uint64]  # and a number that hardly any other folded word has
 
     def __getitem__(self, texts: slice) -> "Counts":
-        return Counts(self.by_kind[texts], self.unchanged[texts], self.characters_in_clear[texts], self.spent[texts])
+        """Return those of some consecutive texts."""
+        first, last, _ = texts.indices(len(self.spent))
+        within = (self.unknown_texts >= first) & (self.unknown_texts < last)
+        return Counts(
+            self.by_kind[texts],
+            self.unchanged[texts],
+            self.characters_in_clear[texts],
+            self.symbols[texts],
+            self.spent[texts],
+            self.unknown_texts[within] - first,
+            self.unknown_hashes[within],
+        )
+
+    def __add__(self, other: "Counts") -> "Counts":
+        """Return those of texts that are counted as one with as many others, each with each."""
+        return Counts(
+            self.by_kind + other.by_kind,
+            self.unchanged + other.unchanged,
+            self.characters_in_clear + other.characters_in_clear,
+            self.symbols + other.symbols,
+            self.spent + other.spent,
+            np.concatenate([self.unknown_texts, other.unknown_texts]),
+            np.concatenate([self.unknown_hashes, other.unknown_hashes]),
+        )
 
 
 def join_counts(parts: Sequence[Counts]) -> Counts:
     """Those of the texts of all parts."""
+    none = np.zeros(0, dtype=np.int64)
+    firsts = np.cumsum([0, *(len(part.spent) for part in parts)])
     return Counts(
         np.concatenate([np.zeros((0, KINDS), dtype=np.int64), *(part.by_kind for part in parts)]),
-        np.concatenate([np.zeros(0, dtype=np.int64), *(part.unchanged for part in parts)]),
-        np.concatenate([np.zeros(0, dtype=np.int64), *(part.characters_in_clear for part in parts)]),
+        np.concatenate([none, *(part.unchanged for part in parts)]),
+        np.concatenate([none, *(part.characters_in_clear for part in parts)]),
+        np.concatenate([none, *(part.symbols for part in parts)]),
         np.concatenate([np.zeros(0), *(part.spent for part in parts)]),
+        np.concatenate([none, *(part.unknown_texts + first for part, first in zip(parts, firsts, strict=False))]),
+        np.concatenate([np.zeros(0, dtype=np.uint64), *(part.unknown_hashes for part in parts)]),
     )
 
 
@@ -111,26 +153,50 @@ class Replaced:
         else:
             sampled = tokens.at(SAMPLED)
             spent = np.bincount(text_of[sampled], self.epsilon[tokens.rows[sampled]], count).astype(np.float64)
+        symbols = find_symbols(self.before, tokens.starts, tokens.ends)
+        unknown = ((tokens.kinds == UNKNOWN) & self.kept).nonzero()[0]
         return Counts(
             by_kind=kinds,
             unchanged=np.bincount(text_of[self.unchanged], minlength=count),
             characters_in_clear=np.bincount(text_of[self.kept], in_clear, minlength=count).astype(np.int64),
+            symbols=np.bincount(self.texts.searchsorted(symbols, "right") - 1, minlength=count),
             spent=spent,
+            unknown_texts=text_of[unknown],
+            unknown_hashes=_hash_words(self.before, tokens.starts[unknown], tokens.ends[unknown]),
         )
+
+
+def _hash_words(text: EncodedText, starts: Places, ends: Places) -> npt.NDArray[np.uint64]:
+    """A number for each word, the same for those that fold alike."""
+    if text.wide is None:
+        return hash_spans(text.lowered, starts, ends)
+    folded, offsets = read_lines(fold_word(write_lines(text, starts, ends)))
+    return hash_spans(folded.content, offsets[:-1], offsets[1:])
 
 
 @dataclass(frozen=True)
 class Replacer:
-    """Replaces words by words of their group, and other words as a policy says."""
+    """Replaces words by words of their group, and other words as a policy says. rules: by which words are found."""
 
     vocabulary: Vocabulary
     mechanism: Mechanism
     policy: Policy
+    rules: int = RULES
+
+    def open_text(self, text: Bytes, offsets: Places, texts: Places | None = None) -> tuple[EncodedText, Places]:
+        """Return a block as words are found in it, without the characters that the policy drops, and its offsets.
+
+        texts: where each begins and ends, if the offsets are not theirs.
+        """
+        encoded = EncodedText(text)
+        if self.policy.invisible == "keep":
+            return encoded, offsets
+        return drop_invisible(encoded, offsets, offsets if texts is None else texts)
 
     def replace_words(self, text: Bytes, offsets: Places, randomness: Randomness, settings: RowSettings) -> Replaced:
-        """The new texts of a block, everything between words byte for byte as it was."""
-        encoded = EncodedText(text)
-        tokens = find_tokens(encoded, offsets, self.vocabulary, plus=settings.plus)
+        """The new texts of a block; what lies between words is as it was, but for the characters that are dropped."""
+        encoded, offsets = self.open_text(text, offsets)
+        tokens = find_tokens(encoded, offsets, self.vocabulary, plus=settings.plus, rules=self.rules)
         return self.replace_tokens(encoded, offsets, tokens, randomness, settings.epsilon)
 
     def replace_tokens(
@@ -177,7 +243,8 @@ class Replacer:
 
     def count_sampled(self, text: Bytes, offsets: Places, *, plus: bool | Flags) -> Numbers:
         """How many words of each row would be sampled."""
-        tokens = find_tokens(EncodedText(text), offsets, self.vocabulary, plus=plus)
+        encoded, offsets = self.open_text(text, offsets)
+        tokens = find_tokens(encoded, offsets, self.vocabulary, plus=plus, rules=self.rules)
         return np.bincount(tokens.rows.take(tokens.at(SAMPLED)), minlength=len(offsets) - 1)
 
 

@@ -1,6 +1,8 @@
 """Functions inside DuckDB for one run, over all sanitized columns of a row at once, so that rows can be counted."""
 
 from collections.abc import Sequence
+from functools import reduce
+from operator import add
 
 import duckdb
 import numpy as np
@@ -84,15 +86,7 @@ class _Collected:
 
 def _add(counts: Sequence[Counts]) -> Counts:
     """Those of several columns, row by row."""
-    total = counts[0]
-    for other in counts[1:]:
-        total = Counts(
-            total.by_kind + other.by_kind,
-            total.unchanged + other.unchanged,
-            total.characters_in_clear + other.characters_in_clear,
-            total.spent + other.spent,
-        )
-    return total
+    return reduce(add, counts)
 
 
 def _as_array(rows: pa.ChunkedArray) -> pa.Array:

@@ -3,12 +3,13 @@
 import os
 from collections.abc import Collection, Iterator, Sequence
 from copy import copy
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from custext_sql.database import Database, reading
-from custext_sql.encoded_text import EncodedText, Flags, Places
+from custext_sql.encoded_text import Flags, Places
 from custext_sql.errors import KeyFileError, SettingError
 from custext_sql.key_file import KeyFile, digest_stopwords, read_key_file
 from custext_sql.keyed_randomness import KeyedRandomness
@@ -25,6 +26,7 @@ from custext_sql.similarity import Floats
 from custext_sql.stopwords import SHIPPED_LANGUAGE, read_stopwords
 from custext_sql.text_columns import TextColumn, open_column
 from custext_sql.token_batch import SanitizedTokens, TokenBatch, find_words, find_words_as_texts
+from custext_sql.tokenizer import RULES
 from custext_sql.vocabulary import Vocabulary
 
 _GUARANTEES = 100  # remembered, each for some budgets
@@ -56,7 +58,8 @@ class Sanitizer:
         self.key = key
         self._stopwords = stopwords
         self._sampler = Sampler(mapping, calibration)
-        self._replacer = Replacer(Vocabulary(mapping, stopwords), self._sampler, self.policy)
+        rules = RULES if key is None else key.rules
+        self._replacer = Replacer(Vocabulary(mapping, stopwords), self._sampler, self.policy, rules)
         self._randomness: Randomness = SecureRandomness() if seed is None else SeededRandomness(seed)
         self._guarantees: dict[tuple[Any, ...], Guarantee] = {}
         self._check_key()
@@ -106,6 +109,7 @@ class Sanitizer:
         """This one, with draws from a key that was made for its settings; the arrays are shared."""
         other = copy(self)
         other.key = key
+        other._replacer = replace(self._replacer, rules=key.rules)
         other._check_key()
         return other
 
@@ -113,7 +117,7 @@ class Sanitizer:
     def identity(self) -> tuple[object, ...]:
         """Equal for sanitizers that do the same, whatever their key."""
         info = self.mapping.info
-        return info.name, info.fingerprint, self._stopwords, self.policy, self.calibration
+        return info.name, info.fingerprint, self._stopwords, self.policy, self.calibration, self._replacer.rules
 
     @property
     def calibration(self) -> str:
@@ -261,8 +265,9 @@ class Sanitizer:
             block = batch[documents]
             tokens = slice(int(batch.documents[documents.start]), int(batch.documents[documents.stop]))
             epsilon = settings.at(tokens).epsilon
-            text = EncodedText(block.text)
-            words = find(block, text, self._replacer.vocabulary, plus=bool(settings.plus))
+            text, offsets = self._replacer.open_text(block.text, block.offsets, block.document_offsets)
+            block = TokenBatch(text.content, offsets, block.documents)
+            words = find(block, text, self._replacer.vocabulary, plus=bool(settings.plus), rules=self._replacer.rules)
             randomness = self._randomness if self.key is None else KeyedRandomness(self.key.key, known_by[documents])
             chosen = None if sensitive is None else sensitive[tokens]
             replaced = self._replacer.replace_tokens(text, block.document_offsets, words, randomness, epsilon, chosen)

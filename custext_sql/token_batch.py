@@ -9,7 +9,7 @@ import numpy.typing as npt
 from custext_sql.encoded_text import Bytes, EncodedText, Flags, Places, find_rows
 from custext_sql.randomness import DIGIT, UNKNOWN_WORD, count_earlier
 from custext_sql.replacement import Counts, Replaced, join_counts
-from custext_sql.tokenizer import OTHER_APOSTROPHE
+from custext_sql.tokenizer import OTHER_APOSTROPHE, RULES
 from custext_sql.tokens import Tokens, find_tokens
 from custext_sql.vocabulary import ALONE, ENDING, KEPT, NUMBER, SAMPLED, STOPWORD, UNKNOWN, Vocabulary
 
@@ -77,21 +77,25 @@ class SanitizedTokens:
         )
 
 
-def find_words(batch: TokenBatch, text: EncodedText, vocabulary: Vocabulary, *, plus: bool) -> Tokens:
+def find_words(
+    batch: TokenBatch, text: EncodedText, vocabulary: Vocabulary, *, plus: bool, rules: int = RULES
+) -> Tokens:
     """The words within the tokens of a batch, each token being looked at alone; the rows of the result are tokens.
 
     An English ending that is a token of its own, right behind a word, is an ending still: Alice 's.
     """
-    words = find_tokens(text, batch.offsets, vocabulary, plus=plus)
+    words = find_tokens(text, batch.offsets, vocabulary, plus=plus, rules=rules)
     endings = _find_endings(batch, text, words, vocabulary)
     words.kinds[endings] = ENDING
     return words
 
 
-def find_words_as_texts(batch: TokenBatch, text: EncodedText, vocabulary: Vocabulary, *, plus: bool) -> Tokens:
+def find_words_as_texts(
+    batch: TokenBatch, text: EncodedText, vocabulary: Vocabulary, *, plus: bool, rules: int = RULES
+) -> Tokens:
     """The same, for draws by a key: words that a document as one text has too draw as they do there, others after."""
-    words = find_words(batch, text, vocabulary, plus=plus)
-    whole = find_tokens(text, batch.document_offsets, vocabulary, plus=plus)
+    words = find_words(batch, text, vocabulary, plus=plus, rules=rules)
+    whole = find_tokens(text, batch.document_offsets, vocabulary, plus=plus, rules=rules)
     place = whole.starts.searchsorted(words.starts)
     shared = place < len(whole.starts)
     place[~shared] = 0

@@ -1,19 +1,25 @@
 """What a word is, and where words lie in a column of texts.
 
-Words are runs of Unicode letters, digits, marks and underscores, joined by inner apostrophes (' and \u2019). The texts
-of a column lie end to end in one buffer of UTF-8; all work is done on the whole buffer at once.
+Words are runs of Unicode letters, digits, marks and underscores, joined by inner apostrophes (' and \u2019). A mark
+that stands on none of the others is no part of a word. The texts of a column lie end to end in one buffer of UTF-8; all
+work is done on the whole buffer at once.
 """
 
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from custext_sql.characters import LOWER, TITLE, UPPER, decimal_digits, letter_cases, word_characters
-from custext_sql.encoded_text import Bytes, EncodedText, Flags, Places, find_rows, join_texts
+from custext_sql.characters import LOWER, MARK, OTHER, SYMBOL, TITLE, UPPER, WORD, decimal_digits, letter_cases
+from custext_sql.encoded_text import Bytes, EncodedText, Flags, Places, WideCharacters, find_rows, join_texts
 
+# Keys say by which rules words are found with them, since other words would draw released records anew. By the first,
+# marks that stand alone are words, and a word is looked up only as it is written.
+RULES = 2
 OTHER_APOSTROPHE = 0x2019  # of three bytes
+_IS_CONTROL = np.array([(code < 32 or code == 127) and chr(code) not in "\t\n\v\f\r" for code in range(256)])
 
 
 @dataclass(frozen=True)
@@ -33,9 +39,14 @@ def fold_word(word: str) -> str:
     return word.lower().replace("\u2019", "'")
 
 
-def find_parts(text: EncodedText, offsets: Places) -> Parts:
+def normalize_words(words: str) -> str:
+    """Return folded words in the one way in which Unicode writes those that look alike (NFKC); lines stay lines."""
+    return unicodedata.normalize("NFKC", fold_word(unicodedata.normalize("NFKC", words)))
+
+
+def find_parts(text: EncodedText, offsets: Places, rules: int = RULES) -> Parts:
     """The parts of words in a buffer whose row i lies from offsets[i] to offsets[i + 1]."""
-    is_word = _find_word_bytes(text)
+    is_word = _find_word_bytes(text, offsets, rules)
     edges = (is_word[1:] != is_word[:-1]).nonzero()[0]  # into words and out of them, in turn
     inner = offsets[1:-1]
     touching = inner[is_word[inner] & is_word[inner + 1]]  # a word does not reach from one row into the next
@@ -50,12 +61,17 @@ def find_parts(text: EncodedText, offsets: Places) -> Parts:
 def are_words(tokens: Sequence[str]) -> Flags:
     """For each token whether a text that consists of it alone is one word."""
     content, offsets = join_texts(tokens)
-    text = EncodedText(content)
+    return find_single_words(EncodedText(content), offsets)
+
+
+def find_single_words(text: EncodedText, offsets: Places) -> Flags:
+    """For each row whether it is one word and nothing else."""
+    count = len(offsets) - 1
     parts = find_parts(text, offsets)
     rows = find_rows(parts.starts, offsets)
-    joins = np.bincount(rows[parts.joined], minlength=len(tokens))
-    words = np.bincount(rows, minlength=len(tokens)) - joins
-    covered = np.zeros(len(tokens), dtype=np.int64)
+    joins = np.bincount(rows[parts.joined], minlength=count)
+    words = np.bincount(rows, minlength=count) - joins
+    covered = np.zeros(count, dtype=np.int64)
     np.add.at(covered, rows, parts.ends - parts.starts)
     np.add.at(covered, rows[parts.joined], parts.starts[parts.joined + 1] - parts.ends[parts.joined])
     return np.asarray((words == 1) & (covered == np.diff(offsets)))
@@ -92,6 +108,22 @@ def find_digits(text: EncodedText, starts: Places, ends: Places) -> Flags:
     return found
 
 
+def find_symbols(text: EncodedText, starts: Places, ends: Places) -> Places:
+    """Where characters stand that are neither spaces nor punctuation, nor within words; starts, ends: of the words."""
+    content = text.content
+    low = ((content < ord(" ")) | (content == 127)).nonzero()[0]
+    controls: Places = low[_IS_CONTROL[content[low]]]
+    if text.wide is None:
+        return controls
+    found = text.wide.leads[(text.wide.traits & (SYMBOL | OTHER)) != 0]
+    marks = text.wide.leads[(text.wide.traits & MARK) != 0]
+    if len(marks):
+        word = starts.searchsorted(marks, "right") - 1
+        stray = np.ones(len(marks), dtype=bool) if not len(starts) else (word < 0) | (marks >= ends[word])
+        found = np.concatenate([found, marks[stray]])
+    return np.sort(np.concatenate([controls, found]))
+
+
 def find_cases(text: EncodedText, starts: Places, ends: Places) -> npt.NDArray[np.int64]:
     """How each span is written: UPPER with two capitals or more and no small letter, TITLE with a capital first."""
     written = letter_cases.find(np.arange(256) % 128).take(text.content)
@@ -103,7 +135,7 @@ def find_cases(text: EncodedText, starts: Places, ends: Places) -> npt.NDArray[n
     return np.where((capitals > 1) & (small == 0), UPPER, title)
 
 
-def _find_word_bytes(text: EncodedText) -> Flags:
+def _find_word_bytes(text: EncodedText, offsets: Places, rules: int) -> Flags:
     """For each byte whether its character belongs to words; one byte more at either end, which does not."""
     size = len(text.content)
     found = np.zeros(size + 2, dtype=bool)
@@ -111,8 +143,26 @@ def _find_word_bytes(text: EncodedText) -> Flags:
     np.logical_or(_in_range(text.lowered[:size], "a", "z"), _in_range(text.content, "0", "9"), out=inner)
     inner |= text.content == ord("_")
     if text.wide is not None:
-        text.wide.spread(word_characters.find(text.wide.codes), inner)
+        text.wide.spread((text.wide.traits & WORD) != 0, inner)
+        if rules > 1:
+            _leave_out_stray_marks(text.wide, offsets, found)
     return found
+
+
+def _leave_out_stray_marks(wide: WideCharacters, offsets: Places, is_word: Flags) -> None:
+    """Unflag marks that stand on nothing that belongs to a word of their row."""
+    places = (wide.traits & MARK).nonzero()[0]
+    if not len(places):
+        return
+    marks = wide.at(places)
+    begins_row = offsets[offsets.searchsorted(marks.leads)] == marks.leads
+    follows = np.zeros(len(places), dtype=bool)  # the mark before it, directly
+    follows[1:] = (marks.leads[:-1] + marks.widths[:-1] == marks.leads[1:]) & ~begins_row[1:]
+    first = (~follows).nonzero()[0]
+    on_word = is_word[marks.leads[first]] & ~begins_row[first]  # flags begin one byte before the text
+    stands = on_word[np.cumsum(~follows) - 1]
+    stray = marks.at(~stands)
+    stray.spread(np.zeros(len(stray.leads), dtype=bool), is_word[1:-1])
 
 
 def _find_inner_apostrophes(text: EncodedText, is_word: Flags, offsets: Places) -> Places:

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from custext_sql.encoded_text import EncodedText, Flags, Places, find_rows, spread_out
 from custext_sql.lexicon import fold_text
-from custext_sql.tokenizer import find_digits, find_parts
+from custext_sql.tokenizer import RULES, find_digits, find_parts
 from custext_sql.vocabulary import ENDING, NUMBER, UNKNOWN, Vocabulary
 
 
@@ -34,17 +34,24 @@ class Tokens:
         return places
 
 
-def find_tokens(text: EncodedText, offsets: Places, vocabulary: Vocabulary, *, plus: bool | Flags) -> Tokens:
+def find_tokens(
+    text: EncodedText, offsets: Places, vocabulary: Vocabulary, *, plus: bool | Flags, rules: int = RULES
+) -> Tokens:
     """Decide on every word: kept stopword (if plus, of all rows or of its row), vocabulary, number, unknown.
+
+    A word that is not found as it is written is looked up in NFKC, and what this does not find either is unknown.
 
     A word with apostrophes that is neither in the vocabulary nor a kept stopword is taken apart: an English ending
     stays, every other part is a word of its own.
     """
-    parts = find_parts(text, offsets)
-    folded = fold_text(text)
+    parts = find_parts(text, offsets, rules)
+    folded, lexicon = fold_text(text), vocabulary.lexicon(rules)
     starts, ends = parts.starts, parts.ends
     first, last = _find_chains(parts.joined)
-    words, whole = vocabulary.lexicon.find_both(folded, starts, ends, starts[first], ends[last])
+    words, whole = lexicon.find_both(folded, starts, ends, starts[first], ends[last])
+    if rules > 1:
+        lexicon.find_normalized(text, starts, ends, words)
+        lexicon.find_normalized(text, starts[first], ends[last], whole)
     endings = first[:0]
     if len(first):
         known = vocabulary.find_kinds(whole, _at(plus, starts[first], offsets)) != UNKNOWN

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from custext_sql.characters import LOWER, TITLE, UPPER
 from custext_sql.encoded_text import Bytes, Flags, Places, join_texts
-from custext_sql.lexicon import Lexicon
+from custext_sql.lexicon import Lexicon, find_aliases
 from custext_sql.mapping import Mapping
 
 KINDS = 7  # what a word is; KEPT is one that somebody chose to leave as it is, ALONE one that nothing could hide
@@ -36,12 +36,14 @@ class Vocabulary:
         kept = frozenset(stopwords)
         words = [*mapping.words, *sorted((kept | _ENDINGS).difference(mapping.words))]
         self.size = len(mapping.words)
-        # by number; the last is for -1, which is no word
-        self.lexicon = Lexicon(words)
+        self._lexicons = {1: Lexicon(words)}
+        aliases = find_aliases(words)
+        self._lexicons[2] = Lexicon(words, aliases) if aliases else self._lexicons[1]
+        # by number; the last two are for DIGITS and NOT_LISTED, which are no words
         is_stopword = np.array([word in kept for word in words])
-        self.is_ending = np.array([*(word in _ENDINGS for word in words), False])
+        self.is_ending = np.array([*(word in _ENDINGS for word in words), False, False])
         usual = np.where(np.arange(len(words)) < self.size, SAMPLED, UNKNOWN)
-        self._kinds = np.append(usual, UNKNOWN).astype(np.uint8)
+        self._kinds = np.append(usual, [NUMBER, UNKNOWN]).astype(np.uint8)
         self._words = mapping.words
         self._spellings: dict[int, Spelling] = {}
         self.drawn_plus: Flags = ~is_stopword[: self.size]  # words of the mapping that are drawn where stopwords stay
@@ -49,13 +51,17 @@ class Vocabulary:
         together = np.bincount(group_of[self.drawn_plus], minlength=len(mapping.sizes))
         is_alone = np.append(self.drawn_plus & (together[group_of] == 1), np.zeros(len(words) - self.size, dtype=bool))
         plus = np.where(is_stopword, STOPWORD, np.where(is_alone, ALONE, usual))
-        self._kinds_plus = np.append(plus, UNKNOWN).astype(np.uint8)
+        self._kinds_plus = np.append(plus, [NUMBER, UNKNOWN]).astype(np.uint8)
         hiding = together[together > 1]
         self._hides_among = (int(mapping.sizes.min()), int(hiding.min()) if len(hiding) else 0)
         self._group_of = group_of
 
+    def lexicon(self, rules: int) -> Lexicon:
+        """Return where words are looked up by some rules; by the first, only as they are stored."""
+        return self._lexicons[rules]
+
     def find_kinds(self, words: npt.NDArray[np.int32], plus: bool | Flags) -> npt.NDArray[np.uint8]:
-        """SAMPLED, UNKNOWN, or where plus holds, for all words or for each: STOPWORD, ALONE."""
+        """SAMPLED, NUMBER, UNKNOWN, or where plus holds, for all words or for each: STOPWORD, ALONE."""
         if isinstance(plus, np.ndarray):
             return np.where(plus, self._kinds_plus.take(words), self._kinds.take(words))
         return (self._kinds_plus if plus else self._kinds).take(words)

@@ -132,6 +132,7 @@ def describe_receipt(receipt: "Receipt") -> str:
         "numbers": receipt.numbers,
         "endings": receipt.endings,
         "masked, being alone in their group": receipt.alone_masked,
+        "symbols passed" if receipt.symbols != 1 else "symbol passed": receipt.symbols,
     }
     others = "".join(f", {count:,} {what}" for what, count in let_through.items() if count)
     return (
