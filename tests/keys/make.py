@@ -1,8 +1,8 @@
 """Makes the stored keys of a format with the code of its time: python tests/keys/make.py FORMAT
 
-Tests check that these keys still give the same texts, to the byte. Make those of a format once, when it is new, with
-the working tree; then enter the commit in COMMITS and leave the files alone, and TEXTS too: they stand for the keys
-that users have, and for what they released.
+Tests check that these keys still give the same texts, to the byte. Make those of a format once, when it is new: enter
+the commit in COMMITS, and what is new in it in ADDED. Then leave the files alone, and TEXTS too: they stand for the
+keys that users have, and for what they released.
 
     words.duckdb.xz     a database with two mappings, made by the code of format 1
     FORMAT-NAME.key     a key for the settings of that name
@@ -21,7 +21,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 HERE = Path(__file__).parent
-COMMITS = {1: "c7a89b8"}  # the last one whose new keys have this format
+COMMITS = {1: "c7a89b8", 2: "7fc8bc9"}  # whose new keys have this format
 
 SETTINGS: dict[str, dict[str, Any]] = {
     "paper": {"policy": "paper"},
@@ -182,7 +182,7 @@ def make(number: int, folder: Path) -> None:
         make_database(database, folder)
     else:
         database.write_bytes(lzma.decompress(stored.read_bytes()))
-        subprocess.run([sys.executable, "-m", "custext_sql", "--db", database, "upgrade"], check=True)
+        subprocess.run([sys.executable, "-P", "-m", "custext_sql", "--db", database, "upgrade"], check=True)
     packed = lzma.compress(database.read_bytes(), preset=9 | lzma.PRESET_EXTREME)
     chosen = SETTINGS | {
         name: settings for at, added in ADDED.items() if at <= number for name, settings in added.items()
@@ -202,17 +202,15 @@ def main() -> None:
     number = int(sys.argv[1])
     with TemporaryDirectory() as name:
         folder = Path(name)
-        tree = HERE.parents[1]
-        if number in COMMITS:
-            archive = subprocess.run(["git", "archive", COMMITS[number]], cwd=tree, check=True, stdout=subprocess.PIPE)
-            tree = folder / "tree"
-            tree.mkdir()
-            subprocess.run(["tar", "-x", "-C", tree], input=archive.stdout, check=True)
-            (tree / "custext_sql" / "migrations").symlink_to(tree / "migrations")  # as pyproject.toml installs it
+        tree = folder / "tree"
+        tree.mkdir()
+        archive = ["git", "archive", COMMITS[number]]
+        packed = subprocess.run(archive, cwd=HERE.parents[1], check=True, stdout=subprocess.PIPE).stdout
+        subprocess.run(["tar", "-x", "-C", tree], input=packed, check=True)
+        (tree / "custext_sql" / "migrations").symlink_to(tree / "migrations")  # as pyproject.toml installs it
         environment = os.environ | {"PYTHONPATH": str(tree), "HOME": name, "XDG_DATA_HOME": name}
         environment.pop("CUSTEXT_DB", None)
-        command = [sys.executable, "-P", __file__, str(number), name]
-        subprocess.run(command, env=environment, check=True)
+        subprocess.run([sys.executable, "-P", __file__, str(number), name], env=environment, check=True)
 
 
 if __name__ == "__main__":
