@@ -5,6 +5,9 @@ with `@spacy.registry.misc("NAME")`: something to be called with a Doc, which gi
 (replace it, at the component's epsilon), False (keep it, in clear), or an epsilon. Every epsilon that it may give must
 be listed in its attribute `budgets`, so that what is promised does not depend on the text.
 
+Where a choice selects tokens, unknown words and numbers among them are masked even if the policy would keep them,
+unless `mask_unknown` is false. A label or tag that no component of the pipeline sets is reported at the first Doc.
+
 A choice that depends on the text is itself visible to whoever reads the output: that a word stayed, or how far words
 of its kind stray, tells what the pipeline took it for.
 """

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby, pairwise
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -10,16 +10,18 @@ from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.util import minibatch, raise_error
 
-from custext_sql import Policy, Receipt, Sanitizer
+from custext_sql import Receipt, Sanitizer
 from custext_sql.errors import CusTextError, DatabaseError, KeyFileError, MappingError, SettingError
 from custext_sql.mechanism import check_epsilon
 from custext_sql.receipt import Guarantee, Tally
 from custext_sql.token_batch import SanitizedTokens
 from spacy_plugin.attributes import Sanitized, check_attributes, is_sanitized
-from spacy_plugin.choices import KEPT, AllTokens, ByFunction, Choice
+from spacy_plugin.choices import KEPT, AllTokens
 from spacy_plugin.documents import DocBatch
+from spacy_plugin.labels import LabelCheck
 from spacy_plugin.new_docs import check_carry, write_doc
 from spacy_plugin.new_text import NewText
+from spacy_plugin.settings import check_choice, check_key_masks, check_one_of, mask_unknown_words, read_policy
 from spacy_plugin.surroundings import Surroundings
 
 Floats = npt.NDArray[np.float64]
@@ -37,6 +39,11 @@ class CusText:
     key file, if there is one, and else is 1.0, False, "strict" and "paper". sensitive: a choice, see
     `spacy_plugin.choices`.
 
+    mask_unknown: whether unknown words become <unk>, and numbers <num>, where the policy would keep them; if not given,
+    they do where `sensitive` selects some tokens and not all: what is sensitive would pass in clear because no vector
+    is known for it. This goes for all tokens that the component replaces, also those that `others` has an epsilon for.
+    With false the policy decides.
+
     output: "annotate" leaves the Doc as it is and adds the results; "replace" hands on a new Doc with the new text, and
     of the original what `carry` names and nothing else.
 
@@ -44,6 +51,9 @@ class CusText:
     and "entities". Entries that belong to tokens (pos, tag, morph, dep, lemma, ent_id, ent_kb_id, tensor, user_data)
     imply "tokens": the boundaries of the original's tokens. Without it, tokens are what the tokenizer of the pipeline
     makes of the new text. nlp: that pipeline, held weakly; `nlp.add_pipe` gives it.
+
+    A label or tag of `sensitive` that no component in front of this one sets is reported at the first Doc, see
+    `spacy_plugin.labels`.
 
     `receipt` counts what this component has sanitized.
     """
@@ -61,12 +71,13 @@ class CusText:
         key_file: str | None = None,
         output: str = "annotate",
         sensitive: Any = None,
+        mask_unknown: bool | None = None,
         carry: Sequence[str] | None = None,
         nlp: Language | None = None,
     ) -> None:
         check_attributes()
         self.name = name
-        self.output = _check_one_of("output", output, OUTPUTS)
+        self.output = check_one_of("output", output, OUTPUTS)
         self.carry = check_carry(carry)
         if carry and output != "replace":
             raise SettingError('carry: what a new Doc takes over; there is one only with output = "replace"')
@@ -78,7 +89,9 @@ class CusText:
                     'with nlp.add_pipe("custext"), or make it with CusText(nlp=nlp, output="replace")'
                 )
             self._surroundings = Surroundings(nlp, name)
-        self.sensitive = _check_choice(sensitive)
+        self.sensitive = check_choice(sensitive)
+        self._labels = LabelCheck(self.sensitive, nlp)
+        self.mask_unknown = not isinstance(self.sensitive, AllTokens) if mask_unknown is None else mask_unknown
         if self.sensitive.keeps_stopwords:
             if plus is False:
                 raise SettingError("plus is false, but the choice `sensitive` keeps stopwords; leave one of them out")
@@ -88,10 +101,11 @@ class CusText:
                 epsilon = check_epsilon(epsilon)
             except SettingError as error:
                 raise SettingError(f"epsilon: {error}") from None
+        given = read_policy(policy)
         self._source = {
             "database": database,
             "mapping": mapping,
-            "policy": _make_policy(policy) if isinstance(policy, dict) else policy,
+            "policy": mask_unknown_words(given) if self.mask_unknown and key_file is None else given,
             "calibration": calibration,
             "key_file": key_file,
         }
@@ -151,7 +165,7 @@ class CusText:
         """Without the tables, which another process reads and verifies itself, and without what was counted."""
         if self._surroundings is not None:
             self._surroundings.look(self.name)
-        state = {**self.__dict__, "_loaded": None}
+        state = {**self.__dict__, "_loaded": None, "_labels": self._labels.for_pickle(self)}
         del state["_tally"]
         return state
 
@@ -171,6 +185,8 @@ class CusText:
                 key.check_setting("eps", epsilon)
             if self._plus is not None:
                 key.check_setting("plus", self._plus)
+            if self.mask_unknown:
+                check_key_masks(key)
 
     def _sanitize(self, docs: Sequence[Doc]) -> list[Doc]:
         if any(is_sanitized(doc) for doc in docs):
@@ -178,6 +194,7 @@ class CusText:
                 "this Doc was sanitized already; once more would be another release, of which its receipt would not "
                 "tell: use one custext component, with a budget for each label"
             )
+        self._labels.check(self, docs)
         tokens = DocBatch(docs)
         budgets = self._find_budgets(docs)
         punctuation = tokens.find_punctuation()
@@ -260,31 +277,3 @@ def _split(tokens: DocBatch, result: SanitizedTokens) -> Iterator[tuple[Doc, sli
 
 def _vocab_of(doc: Doc) -> int:
     return id(doc.vocab)
-
-
-def _check_one_of(key: str, value: object, choices: Sequence[str]) -> str:
-    if value not in choices:
-        raise SettingError(f"{key} must be one of {', '.join(choices)}; found {value!r}")
-    return str(value)
-
-
-def _check_choice(sensitive: Any) -> Choice:
-    if sensitive is None:
-        return AllTokens()
-    if hasattr(sensitive, "find_budgets"):
-        return cast(Choice, sensitive)
-    if callable(sensitive):
-        return ByFunction.of(sensitive)
-    raise SettingError(
-        'sensitive must be a registered choice, as in {"@misc": "custext.entities.v1", "labels": ["PERSON"]}; '
-        f"found {type(sensitive).__name__}"
-    )
-
-
-def _make_policy(parts: dict[str, str]) -> Policy:
-    try:
-        return Policy(**parts)
-    except TypeError:
-        raise SettingError(
-            f"policy has the parts unknown, numbers, case and invisible; found {', '.join(parts)}"
-        ) from None

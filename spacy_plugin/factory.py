@@ -31,6 +31,7 @@ register_attributes()
         "key_file": None,
         "output": "annotate",
         "sensitive": None,
+        "mask_unknown": None,
         "carry": None,
     },
 )
@@ -46,6 +47,7 @@ def make_custext(
     key_file: StrictStr | None,
     output: StrictStr,
     sensitive: Any,
+    mask_unknown: StrictBool | None,
     carry: list[StrictStr] | None,
 ) -> "CusText":
     """The component for a pipeline, from its config."""
@@ -62,6 +64,7 @@ def make_custext(
         key_file=key_file,
         output=output,
         sensitive=sensitive,
+        mask_unknown=mask_unknown,
         carry=carry,
         nlp=nlp,
     )

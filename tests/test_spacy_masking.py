@@ -1,0 +1,145 @@
+"""Unknown words and numbers among those that a choice selects do not pass in clear, whatever the policy."""
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import pytest
+import spacy
+from spacy.language import Language
+from spacy.tokens import Doc
+from spacy.util import registry
+
+from custext_sql import CusTextError, make_key
+from spacy_plugin.component import CusText
+
+PATTERNS = [{"label": "PERSON", "pattern": "Zzyzxa Alice"}, {"label": "ID", "pattern": "1234567"}]
+TEXT = "Qwrtz met Zzyzxa Alice about 1234567 and 7654321"
+KEEP = {"unknown": "keep", "numbers": "keep", "invisible": "keep"}
+CHOICES: list[dict[str, Any]] = [
+    {"@misc": "custext.entities.v1", "labels": ["PERSON", "ID"]},
+    {"@misc": "custext.tags.v1", "tags": ["SECRET"]},
+    {"@misc": "custext.parts_of_speech.v1", "tags": ["PROPN"]},
+    {"@misc": "custext.words.v1", "words": ["zzyzxa", "alice", "1234567"]},
+    {"@misc": "test.chosen.v1"},
+]
+
+
+def choose(doc: Doc) -> list[bool]:
+    return [token.text in ("Zzyzxa", "Alice", "1234567") for token in doc]
+
+
+registry.misc.register("test.chosen.v1", func=lambda: choose)
+
+
+def make_pipeline(database: Path, sensitive: dict[str, Any] | None, **config: Any) -> Language:
+    nlp = spacy.blank("en")
+    nlp.add_pipe("entity_ruler").add_patterns(PATTERNS)  # type: ignore[attr-defined]
+    ruler: Any = nlp.add_pipe("attribute_ruler")
+    chosen = {"IN": ["zzyzxa", "alice", "1234567"]}
+    ruler.add([[{"LOWER": chosen}]], {"POS": "PROPN", "TAG": "SECRET"})
+    ruler.add([[{"LOWER": {"NOT_IN": chosen["IN"]}}]], {"POS": "NOUN", "TAG": "OTHER"})
+    nlp.add_pipe("custext", config={"database": str(database), "sensitive": sensitive, **config})
+    return nlp
+
+
+def read(doc: Doc) -> list[str]:
+    return [token._.custext if token.text != "Alice" else "" for token in doc]
+
+
+@pytest.mark.parametrize("choice", CHOICES)
+@pytest.mark.parametrize("policy", [KEEP, {**KEEP, "numbers": "mask"}])
+def test_what_is_selected_is_masked(starter_db: Path, choice: dict[str, Any], policy: dict[str, str]) -> None:
+    nlp = make_pipeline(starter_db, choice, policy=policy)
+    doc = nlp(TEXT)
+    assert read(doc) == ["Qwrtz", "met", "<unk>", "", "about", "<num>", "and", "7654321"]  # the rest stays
+    for receipt in (doc._.custext_receipt, nlp.get_pipe("custext").receipt):  # type: ignore[attr-defined]
+        assert (receipt.unknown_kept, receipt.unknown_masked, receipt.numbers, receipt.sampled) == (0, 1, 1, 1)
+        assert (receipt.kept, receipt.characters_in_clear) == (5, len("Qwrtzmetaboutand7654321"))
+
+
+@pytest.mark.parametrize("choice", CHOICES)
+def test_the_policy_decides_if_it_is_asked_to(starter_db: Path, choice: dict[str, Any]) -> None:
+    doc = make_pipeline(starter_db, choice, policy=KEEP, mask_unknown=False)(TEXT)
+    assert read(doc) == ["Qwrtz", "met", "Zzyzxa", "", "about", "1234567", "and", "7654321"]
+    receipt = doc._.custext_receipt
+    assert (receipt.unknown_kept, receipt.unknown_masked, receipt.numbers) == (1, 0, 1)
+    assert receipt.characters_in_clear == len(TEXT.replace("Alice", "").replace(" ", ""))
+
+
+def test_what_does_not_pass_in_clear_is_as_the_policy_says(starter_db: Path) -> None:
+    doc = make_pipeline(starter_db, CHOICES[0], policy="paper")(TEXT)
+    assert doc[2]._.custext == "<unk>" and len(doc[5]._.custext) == 7 and doc[5]._.custext.isdigit()
+    drawn = make_pipeline(starter_db, CHOICES[0], policy={"unknown": "random"})(TEXT)
+    assert drawn[2]._.custext not in ("<unk>", "Zzyzxa") and drawn._.custext_receipt.unknown_random == 1
+    assert drawn[5]._.custext == "<num>"
+
+
+def test_others_that_are_replaced_are_masked_too(starter_db: Path) -> None:
+    """One policy for a run, so that its receipt can say what was kept and what was masked."""
+    doc = make_pipeline(starter_db, {**CHOICES[0], "others": 3.0}, policy=KEEP)(TEXT)
+    assert (doc[0]._.custext, doc[2]._.custext, doc[7]._.custext) == ("<unk>", "<unk>", "<num>")
+    receipt = doc._.custext_receipt
+    assert (receipt.unknown_kept, receipt.unknown_masked, receipt.characters_in_clear) == (0, 2, 0)
+
+
+@pytest.mark.parametrize("choice", [None, {"@misc": "custext.all.v1"}, {"@misc": "custext.all_but_stopwords.v1"}])
+def test_where_nothing_is_selected_the_policy_decides(starter_db: Path, choice: dict[str, Any] | None) -> None:
+    doc = make_pipeline(starter_db, choice, policy=KEEP)(TEXT)
+    assert (doc[2]._.custext, doc[5]._.custext, doc._.custext_receipt.unknown_kept) == ("Zzyzxa", "1234567", 2)
+    asked = make_pipeline(starter_db, choice, policy=KEEP, mask_unknown=True)(TEXT)
+    assert (asked[2]._.custext, asked[5]._.custext, asked._.custext_receipt.unknown_masked) == ("<unk>", "<num>", 2)
+
+
+def test_new_docs_are_masked(starter_db: Path) -> None:
+    doc = make_pipeline(starter_db, CHOICES[0], policy=KEEP, output="replace", carry=["tokens"])(TEXT)
+    assert [token.text for token in doc][2] == "<unk>" and "Qwrtz" in doc.text and "Zzyzxa" not in doc.text
+
+
+def test_a_key_that_was_made_to_keep_is_refused(starter_db: Path, tmp_path: Path) -> None:
+    for name in ("paper", "strict"):
+        make_key(tmp_path / name, starter_db, policy=name)
+    for wrong in ({}, {"policy": "paper"}, {"mask_unknown": True}):
+        with pytest.raises(CusTextError, match=r"^key_file: .*--policy strict, or set mask_unknown to false"):
+            make_pipeline(starter_db, CHOICES[0], key_file=str(tmp_path / "paper"), **wrong)
+    found = []
+    for config in (
+        {"key_file": str(tmp_path / "paper"), "mask_unknown": False},
+        {"key_file": str(tmp_path / "strict")},
+        {"key_file": str(tmp_path / "strict"), "policy": "strict"},
+    ):
+        nlp = make_pipeline(starter_db, CHOICES[0], **config)
+        doc = nlp.make_doc(TEXT)
+        doc._.custext_record = "1"
+        found.append(nlp(doc)[2]._.custext)
+    assert found == ["Zzyzxa", "<unk>", "<unk>"]
+    assert make_pipeline(starter_db, None, key_file=str(tmp_path / "paper"))
+
+
+def test_the_setting_travels(starter_db: Path, tmp_path: Path) -> None:
+    for value, expected in ((None, "<unk>"), (True, "<unk>"), (False, "Zzyzxa")):
+        nlp = make_pipeline(starter_db, CHOICES[3], policy=KEEP, mask_unknown=value)
+        nlp.to_disk(tmp_path / str(value))
+        assert nlp.config["components"]["custext"]["mask_unknown"] is value
+        for other in (
+            nlp,
+            spacy.load(tmp_path / str(value)),
+            pickle.loads(pickle.dumps(nlp)),
+            spacy.blank("en", config=nlp.config).from_bytes(nlp.to_bytes()),
+        ):
+            assert other(TEXT)[2]._.custext == expected
+
+
+def test_a_pipeline_of_an_earlier_version_is_masked(starter_db: Path) -> None:
+    nlp = spacy.blank("en")
+    nlp.add_pipe("custext", config={"database": str(starter_db), "sensitive": CHOICES[3], "policy": KEEP})
+    config = nlp.config.copy()
+    del config["components"]["custext"]["mask_unknown"]
+    assert spacy.util.load_model_from_config(config, auto_fill=True)(TEXT)[2]._.custext == "<unk>"
+
+
+def test_it_is_a_flag(starter_db: Path) -> None:
+    with pytest.raises(ValueError, match="mask_unknown"):
+        make_pipeline(starter_db, None, mask_unknown="yes")
+    assert CusText(database=str(starter_db)).mask_unknown is False
+    assert CusText(database=str(starter_db), sensitive=choose).mask_unknown is True
