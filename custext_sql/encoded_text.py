@@ -14,9 +14,11 @@ Places = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
 PADDING = 24  # zeros behind a text in lower case, so that as many bytes can be read from any place
-_STYLES = (0xFE0E, 0xFE0F)  # behind a symbol: shown as text, as a picture
+_STYLE = 0xFE0E  # behind a symbol: shown as text; the next one, as a picture
 _ASCII_SYMBOLS = np.frombuffer(b"$+<=>^`|~", dtype=np.uint8)
 _NEW_LINE = ord("\n")
+_ALL_BITS = (1 << 64) - 1
+FIRST_BYTES = np.array([(1 << 8 * count) - 1 for count in range(9)], dtype=np.uint64)  # masks: 0 to 8 of eight bytes
 
 
 @dataclass(frozen=True)
@@ -93,8 +95,8 @@ def drop_invisible(text: EncodedText, offsets: Places, texts: Places) -> tuple[E
     wide = text.wide
     if wide is None or not (dropped := (wide.traits & INVISIBLE) != 0).any():
         return text, offsets
-    styles = np.isin(wide.codes, _STYLES).nonzero()[0]
-    dropped[styles[_follow_symbols(text, wide, styles) & ~np.isin(wide.leads[styles], texts)]] = False
+    styles = ((wide.codes & ~1) == _STYLE).nonzero()[0]
+    dropped[styles[_follow_symbols(text, wide, styles) & ~begin_rows(wide.leads[styles], texts)]] = False
     gone = wide.at(dropped)
     kept = np.ones(len(text.content), dtype=bool)
     gone.spread(np.zeros(len(gone.leads), dtype=bool), kept)
@@ -109,10 +111,10 @@ def _follow_symbols(text: EncodedText, wide: WideCharacters, some: Places) -> Fl
     return found
 
 
-def write_lines(text: EncodedText, starts: Places, ends: Places) -> str:
+def write_lines(content: Bytes, starts: Places, ends: Places) -> str:
     """Return spans, none of which has a new line, with one behind each."""
     lengths = ends - starts + 1
-    lines = text.content.take(spread_out(starts, lengths), mode="clip")
+    lines = content.take(spread_out(starts, lengths), mode="clip")
     lines[np.cumsum(lengths) - 1] = _NEW_LINE
     return lines.tobytes().decode()
 
@@ -124,16 +126,21 @@ def read_lines(lines: str) -> tuple[EncodedText, Places]:
     return EncodedText(content[content != _NEW_LINE]), np.append(0, breaks - np.arange(len(breaks)))
 
 
-def hash_spans(content: Bytes, starts: Places, ends: Places) -> npt.NDArray[np.uint64]:
-    """Return a number for the bytes of each span, none of which is empty; others hardly ever have the same."""
+def hash_spans(padded: Bytes, starts: Places, ends: Places) -> npt.NDArray[np.uint64]:
+    """Return a number for the bytes of each span; spans that differ hardly ever have the same.
+
+    padded: a text with PADDING bytes behind it. Numbers are those of this process.
+    """
     lengths = ends - starts
-    if not len(lengths):
-        return np.zeros(0, dtype=np.uint64)
-    begins = np.cumsum(lengths) - lengths
-    factors = _scramble(np.arange(int(lengths.max()), dtype=np.uint64))
-    products = content.take(spread_out(starts, lengths)) + np.uint64(1)  # so that a zero at the end counts
-    products *= factors.take(spread_out(np.zeros_like(lengths), lengths))
-    return np.add.reduceat(products, begins)
+    chunks = np.ndarray((len(padded) - 7,), dtype="<u8", buffer=padded, strides=(1,))  # the eight bytes from each place
+    hashes = _scramble(chunks[starts] & FIRST_BYTES.take(np.minimum(lengths, 8)))
+    for step in range(8, PADDING, 8):
+        longer = (lengths > step).nonzero()[0]
+        keys = chunks[starts[longer] + step] & FIRST_BYTES.take(np.minimum(lengths[longer] - step, 8))
+        hashes[longer] = _scramble(hashes[longer] ^ keys)
+    for place in (lengths > PADDING).nonzero()[0].tolist():  # rare
+        hashes[place] = hash(padded[starts[place] : ends[place]].tobytes()) & _ALL_BITS
+    return hashes
 
 
 def _scramble(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
@@ -156,6 +163,12 @@ def find_rows(starts: Places, offsets: Places) -> Places:
     """The row in which each span begins; spans are in order."""
     before = starts.searchsorted(offsets)
     return np.arange(len(offsets) - 1).repeat(before[1:] - before[:-1])
+
+
+def begin_rows(places: Places, offsets: Places) -> Flags:
+    """For each place within some rows whether one begins there."""
+    found: Flags = offsets[offsets.searchsorted(places)] == places
+    return found
 
 
 def spread_out(starts: Places, lengths: Places) -> Places:

@@ -45,6 +45,7 @@ class Source:
     columns: dict[str, str]  # names and types
     exact_reader: str | None = None
     delimiter: str = ","
+    table: tuple[str, str] | None = None  # schema and name, as the catalog has them
 
     def find_column(self, name: str, typed: Collection[str] = ()) -> str:
         """Return the column of that name, in whatever case. typed: other names that the user gave for columns."""
@@ -220,17 +221,18 @@ def open_table(connection: duckdb.DuckDBPyConnection, name: str, table: str) -> 
             "SELECT database_name, schema_name, view_name FROM duckdb_views() WHERE NOT internal "
             "ORDER BY schema_name <> 'main', name"
         ).fetchall()
-        readers: dict[str, str] = {}
+        found: dict[str, tuple[str, ...]] = {}
         for parts in known:
             for given in (parts[2:], parts[1:], parts):  # the name alone, with its schema, with its database too
-                readers.setdefault(".".join(given).lower(), ".".join(map(identifier, parts)))
-        if table.lower() not in readers:
+                found.setdefault(".".join(given).lower(), parts)
+        if table.lower() not in found:
             names = list(dict.fromkeys(parts[-1] for parts in known))
             nearest = difflib.get_close_matches(table, names, n=1)
             hint = f"did you mean {nearest[0]}?" if nearest else f"tables: {', '.join(names) or 'none'}"
             raise SourceError(f"{name}: there is no table {table}; {hint}")
-        reader = readers[table.lower()]
-        return Source(f"{name}, table {table}", "table", reader, _describe(connection, reader))
+        _, schema, exact = found[table.lower()]
+        reader = ".".join(map(identifier, found[table.lower()]))
+        return Source(f"{name}, table {table}", "table", reader, _describe(connection, reader), table=(schema, exact))
 
 
 def choose_reader(source: Source, chosen: Sequence[str], record: str | None, target_format: str) -> str:

@@ -8,7 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from custext_sql.characters import CHANGING, lower_cases
+from custext_sql.distinct_spans import find_distinct
 from custext_sql.encoded_text import (
+    FIRST_BYTES,
     PADDING,
     Bytes,
     EncodedText,
@@ -26,7 +28,6 @@ NOT_LISTED, DIGITS = -1, -2  # in place of a word's number
 _LONGEST = 1024  # bytes of a word that is normalized: the time for that grows with the square of the marks on a letter
 _NO_ALIASES: Mapping[str, int] = MappingProxyType({})
 _NOWHERE = np.zeros(0, dtype=np.int64)
-_MASKS = np.array([(1 << 8 * count) - 1 for count in range(9)], dtype=np.uint64)
 _FACTORS = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9], dtype=np.uint64)
 
 Keys = npt.NDArray[np.uint64]
@@ -81,14 +82,16 @@ class Lexicon:
         if text.wide is None:
             return
         some = _spans_with(text.wide.leads[(text.wide.traits & CHANGING) != 0], starts, ends)
-        some = np.unique(some[(numbers[some] == NOT_LISTED) & (ends[some] - starts[some] <= _LONGEST)])
+        some = some[(numbers[some] == NOT_LISTED) & (ends[some] - starts[some] <= _LONGEST)]
+        some = some[np.diff(some, prepend=-1) > 0]  # each once
         if not len(some):
             return
-        normal, offsets = read_lines(normalize_words(write_lines(text, starts[some], ends[some])))
+        spans = find_distinct(text.content, starts[some], ends[some])
+        normal, offsets = read_lines(normalize_words(write_lines(spans.content, spans.offsets[:-1], spans.offsets[1:])))
         found = self.find(fold_text(normal), offsets[:-1], offsets[1:])
         found[(found == NOT_LISTED) & find_digits(normal, offsets[:-1], offsets[1:])] = DIGITS
         found[~find_single_words(normal, offsets)] = NOT_LISTED
-        numbers[some] = found
+        numbers[some] = found[spans.numbers]
 
     def _find_plain(self, text: "FoldedText", starts: Places, ends: Places) -> Numbers:
         """As if all characters were folded in place."""
@@ -215,13 +218,13 @@ def _overlapping_chunks(padded: Bytes) -> Keys:
 
 def _short_keys(chunks: Keys, starts: Places, lengths: Places) -> Keys:
     """The first 8 bytes of each span as an integer, with zeros behind its end."""
-    return chunks.take(starts) & _MASKS.take(np.minimum(lengths, 8))
+    return chunks.take(starts) & FIRST_BYTES.take(np.minimum(lengths, 8))
 
 
 def _long_keys(chunks: Keys, starts: Places, lengths: Places) -> list[Keys]:
     """The first 24 bytes of each span, which has more than 8, as three integers with zeros behind its end."""
-    second = chunks.take(starts + 8) & _MASKS.take(np.minimum(lengths - 8, 8))
-    third = chunks.take(starts + 16, mode="clip") & _MASKS.take(np.clip(lengths - 16, 0, 8))
+    second = chunks.take(starts + 8) & FIRST_BYTES.take(np.minimum(lengths - 8, 8))
+    third = chunks.take(starts + 16, mode="clip") & FIRST_BYTES.take(np.clip(lengths - 16, 0, 8))
     return [chunks.take(starts), second, third]
 
 

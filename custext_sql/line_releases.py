@@ -10,7 +10,8 @@ from custext_sql.drafts import draft_of
 from custext_sql.errors import SettingError
 from custext_sql.lines import find_spending, open_lines, open_text, sanitize_lines
 from custext_sql.receipt import Tally
-from custext_sql.release_entry import Entry, Outcome, Progress, Settings, receipt_beside, refuse_over
+from custext_sql.release_entry import Entry, receipt_beside
+from custext_sql.release_settings import Outcome, Progress, Settings, refuse_over
 from custext_sql.text_columns import open_column
 
 
@@ -19,14 +20,13 @@ def release_lines(
     target: Path,
     settings: Settings,
     database: Database,
-    dataset: str,
     *,
     name: str,
     force: bool = False,
     progress: Progress | None = None,
 ) -> Outcome:
     """Sanitize the lines of files, into a new file."""
-    entry = Entry(database, settings, dataset, beside=receipt_beside(target))
+    entry = settings.open_entry(database, beside=receipt_beside(target))
     with draft_of(target, force=force) as draft:
         _check_lines(files, settings, entry, name)
         tally, size, done = Tally(), sum(file.stat().st_size for file in files), 0
@@ -36,14 +36,13 @@ def release_lines(
                     told = progress and partial(_tell_lines, progress, tally, lines, done, size)
                     _sanitize(lines, written, settings, name, tally, told)
                 done += file.stat().st_size
-        receipt = settings.sanitizer.receipt(tally, settings.eps, settings.plus)
-        entry.publish(draft.publish, receipt)
-    return Outcome(tally.rows, receipt, entry.note)
+        receipt = settings.publish(entry, draft.publish, tally, name)
+    return Outcome(tally.rows, receipt, made=str(target), note=entry.note)
 
 
-def release_stream(source: BinaryIO, target: BinaryIO, settings: Settings, database: Database, dataset: str) -> Outcome:
+def release_stream(source: BinaryIO, target: BinaryIO, settings: Settings, database: Database) -> Outcome:
     """Sanitize lines as they come. The ledger knows of it from the beginning, and its counts in the end."""
-    entry = Entry(database, settings, dataset, beside=None)
+    entry = settings.open_entry(database)
     _check_lines([], settings, entry, "standard input")
     tally = Tally()
     entry.begin()
@@ -55,19 +54,18 @@ def release_stream(source: BinaryIO, target: BinaryIO, settings: Settings, datab
         raise
     receipt = settings.sanitizer.receipt(tally, settings.eps, settings.plus)
     entry.complete(receipt)
-    return Outcome(tally.rows, receipt, entry.note)
+    return Outcome(tally.rows, receipt, note=entry.note)
 
 
-def release_text(text: str, settings: Settings, database: Database, dataset: str) -> tuple[str, Outcome]:
+def release_text(text: str, settings: Settings, database: Database) -> tuple[str, Outcome]:
     """Sanitize one text."""
-    entry = Entry(database, settings, dataset, beside=None)
+    entry = settings.open_entry(database)
     _check_lines([], settings, entry, "the text")
-    if settings.limits_rows:
-        [spent] = settings.sanitizer.spend(open_column([text])[0], settings.eps, settings.plus).tolist()
-        refuse_over("the text", settings.max_row_eps, spent, int(spent > (settings.max_row_eps or spent)))
-    [result], receipt = settings.sanitizer.release([text], settings.eps, settings.plus)
-    entry.publish(lambda: None, receipt)
-    return result, Outcome(1, receipt, entry.note)
+    tally = Tally()
+    column, rebuild = open_column([text])
+    [result] = rebuild(settings.sanitizer.sanitize_column(column, settings.eps, settings.plus, tally=tally))
+    receipt = settings.publish(entry, lambda: None, tally, "the text")
+    return str(result), Outcome(1, receipt, note=entry.note)
 
 
 def _sanitize(
@@ -101,5 +99,6 @@ def _check_lines(files: Sequence[Path], settings: Settings, entry: Entry, name: 
             for spent in find_spending(lines, settings.sanitizer, settings.eps, settings.plus, name=name):
                 largest = max(largest, float(spent.max(initial=0.0)))
                 over += 0 if settings.max_row_eps is None else int((spent > settings.max_row_eps).sum())
-    refuse_over(name, settings.max_row_eps, largest, over)
+    if over and settings.max_row_eps is not None:
+        refuse_over(name, settings.max_row_eps, largest, over)
     entry.check(largest)

@@ -1,7 +1,9 @@
 """What a run did: how many words it drew, how many it let through, and what it spent."""
 
+import math
 import threading
 from dataclasses import asdict, dataclass
+from decimal import Decimal
 from typing import Any, Protocol
 
 import numpy as np
@@ -10,6 +12,9 @@ import numpy.typing as npt
 from custext_sql.policy import Policy
 from custext_sql.replacement import Counts
 from custext_sql.vocabulary import ALONE, ENDING, KEPT, KINDS, NUMBER, SAMPLED, STOPWORD, UNKNOWN
+
+_SUMS = 1 << 256
+
 
 _ENOUGH_WORDS = 10  # to judge a language by
 _PENDING = 1 << 16  # hashes at least, before they are sorted
@@ -104,6 +109,9 @@ class Counter(Protocol):
     def add(self, counts: Counts, *, missing: npt.NDArray[np.bool_] | None = None) -> None:
         """Count some texts. missing: those that are none."""
 
+    def add_sum(self, keyed_sum: int) -> None:
+        """Add what a key makes of some records and texts."""
+
 
 class _Distinct:
     """Counts different numbers, 8 bytes each; what is new is sorted in when it is as much as all before."""
@@ -139,6 +147,8 @@ class Tally:
         self._rows = self._unchanged = self._clear = self._symbols = 0
         self._unknown = _Distinct()
         self._largest = self._spent = 0.0
+        self._largest_sampled = 0
+        self._keyed_sum: int | None = None
 
     def add(self, counts: Counts, *, missing: npt.NDArray[np.bool_] | None = None) -> None:
         """Count some texts. missing: those that are none."""
@@ -151,6 +161,17 @@ class Tally:
             self._unknown.add(counts.unknown_hashes)
             self._largest = max(self._largest, float(counts.spent.max(initial=0.0)))
             self._spent += float(counts.spent.sum())
+            self._largest_sampled = max(self._largest_sampled, int(counts.by_kind[:, SAMPLED].max(initial=0)))
+
+    def add_sum(self, keyed_sum: int) -> None:
+        """Add what a key makes of some records and texts."""
+        with self._lock:
+            self._keyed_sum = ((self._keyed_sum or 0) + keyed_sum) % _SUMS
+
+    @property
+    def keyed_sum(self) -> str | None:
+        """Return what tells equal keyed releases, if a key was used: the same records with the same texts."""
+        return None if self._keyed_sum is None else f"{self._keyed_sum:064x}"
 
     @property
     def rows(self) -> int:
@@ -181,7 +202,7 @@ class Tally:
             characters_in_clear=self._clear,
             eps=guarantee.budgets[-1],
             budgets=guarantee.budgets,
-            largest_row_eps=self._largest,
+            largest_row_eps=self._find_largest(guarantee.budgets),
             mean_row_eps=self._spent / self._rows if self._rows else 0.0,
             mapping=guarantee.mapping,
             fingerprint=guarantee.fingerprint,
@@ -191,3 +212,8 @@ class Tally:
             symbols=self._symbols,
             unknown_distinct=len(self._unknown),
         )
+
+    def _find_largest(self, budgets: tuple[float, ...]) -> float:
+        """Return what the row spent that spent most, as near to the exact decimal as a float can be."""
+        exact = float(Decimal(repr(budgets[-1])) * self._largest_sampled)
+        return exact if math.isclose(exact, self._largest, rel_tol=1e-9) else float(f"{self._largest:.15g}")

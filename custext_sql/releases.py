@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import duckdb
 from custext_sql.database import Database
 from custext_sql.drafts import draft_of
 from custext_sql.duckdb_files import connect_file, when_free
-from custext_sql.errors import OutputError, SettingError, SourceError
+from custext_sql.errors import SettingError, SourceError
 from custext_sql.files import (
     Source,
     choose_reader,
@@ -22,26 +23,29 @@ from custext_sql.files import (
     write_options,
 )
 from custext_sql.lines import open_text, read_lines
+from custext_sql.new_tables import find_new_table
 from custext_sql.private_folders import private_folder, scratch_folder
-from custext_sql.queries import choose_options, close_in_time, fetch, open_data, write_result
+from custext_sql.queries import close_in_time, fetch
 from custext_sql.query_errors import safe_errors
 from custext_sql.receipt import Tally
-from custext_sql.release_entry import Entry, Outcome, Progress, Settings, receipt_beside, refuse_over
+from custext_sql.release_entry import Entry, receipt_beside
+from custext_sql.release_settings import Outcome, Progress, Settings, refuse_over
 from custext_sql.row_functions import RELEASE, SPEND, RowFunctions
-from custext_sql.sanitizer import Sanitizer
-from custext_sql.sql_functions import Usage, watch
 
 MEMORY = "400MB"  # that DuckDB may use; what does not fit is spilled into a private folder
 
 
 @contextmanager
-def open_instance(data: Path | None = None, *, spill: Path | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
-    """DuckDB within bounded memory, alone or on a file that it may write. spill: a private folder, if there is one."""
+def open_instance(
+    data: Path | None = None, *, read_only: bool = False, spill: Path | None = None
+) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Open DuckDB within bounded memory, alone or on a DuckDB file. spill: a private folder, if there is one."""
     with scratch_folder() if spill is None else nullcontext(spill) as folder:
         config: dict[str, Any] = {
             "memory_limit": MEMORY,
             "autoinstall_known_extensions": False,
             "temp_directory": str(folder),
+            **({"access_mode": "READ_ONLY"} if read_only else {}),
         }
         with safe_errors():
             if data is None:
@@ -60,22 +64,22 @@ def release_to_file(
     target_format: str,
     settings: Settings,
     database: Database,
-    dataset: str,
     *,
+    data: Path | None = None,
     force: bool = False,
     progress: Progress | None = None,
 ) -> Outcome:
-    """Sanitize columns of files, into a new file."""
-    entry = Entry(database, settings, dataset, beside=receipt_beside(target))
+    """Sanitize columns of files, or of a table of the DuckDB file `data`, into a new file."""
     with draft_of(target, force=force) as draft:
-        with open_instance(spill=draft.spill) as connection:
+        with open_instance(data, read_only=data is not None, spill=draft.spill) as connection:
             source = open_source(connection)
+            settings = settings if data is None else _name_dataset(settings, data, source)
+            entry = settings.open_entry(database, beside=receipt_beside(target))
             options = write_options(target, target_format, source)
-            query, tally = prepare(connection, source, target_format, settings, entry)
+            query, tally, copied = prepare(connection, source, target_format, settings, entry)
             rows = _run(connection, f"COPY ({query}) TO {quote(str(draft.path))} ({options})", tally, progress)
-        receipt = settings.sanitizer.receipt(tally, settings.eps, settings.plus)
-        entry.publish(draft.publish, receipt)
-    return Outcome(rows, receipt, entry.note)
+        receipt = settings.publish(entry, draft.publish, tally, source.name)
+    return Outcome(rows, receipt, str(target), copied, entry.note)
 
 
 def release_to_table(
@@ -84,52 +88,31 @@ def release_to_table(
     table: str,
     settings: Settings,
     database: Database,
-    dataset: str,
     *,
     force: bool = False,
     progress: Progress | None = None,
 ) -> Outcome:
     """Sanitize columns of a table, into a new table of the same DuckDB file, within one transaction."""
-    entry = Entry(database, settings, dataset, beside=data.with_name(f"{data.name}.{table}.receipt.json"))
-    create = "CREATE OR REPLACE TABLE" if force else "CREATE TABLE"
     with private_folder(data.parent, data.name) as spill, open_instance(data, spill=spill) as connection:
         source = open_source(connection)
-        _check_new_table(connection, source, table, force=force)
-        query, tally = prepare(connection, source, "table", settings, entry)
+        new = find_new_table(connection, table)
+        beside = data.with_name(f"{data.name}.{new}.receipt.json")
+        settings = _name_dataset(settings, data, source)
+        entry = settings.open_entry(database, beside=beside)
+        new.check(connection, source, force=force)
+        query, tally, copied = prepare(connection, source, "table", settings, entry)
         connection.execute("BEGIN")
-        rows = _run(connection, f"{create} {identifier(table)} AS {query}", tally, progress)
-        receipt = settings.sanitizer.receipt(tally, settings.eps, settings.plus)
+        create = "CREATE OR REPLACE TABLE" if force else "CREATE TABLE"
+        rows = _run(connection, f"{create} {new.quoted} AS {query}", tally, progress)
         with safe_errors():
-            entry.publish(lambda: connection.execute("COMMIT"), receipt)
-    return Outcome(rows, receipt, entry.note)
+            receipt = settings.publish(entry, lambda: connection.execute("COMMIT"), tally, source.name)
+    return Outcome(rows, receipt, f"{data}, table {new}", copied, entry.note)
 
 
-def release_query(
-    query: str,
-    target: Path,
-    database: Database,
-    data: str | None,
-    dataset: str,
-    *,
-    force: bool = False,
-    progress: Callable[[float], None] | None = None,
-    **settings: Any,
-) -> tuple[int, str | None]:
-    """Write what a query gives to a new file; returns the number of rows, and a note if the ledger was not written.
-
-    settings are those of `register`. The ledger has what the functions did, whatever of it the query gives.
-    """
-    options = choose_options(target)
-    sanitizer = Sanitizer.load(database, **settings)
-    with draft_of(target, force=force) as draft:
-        with open_data(sanitizer, database, data, spill=draft.spill) as connection:
-            usage = watch(connection)
-            rows = write_result(connection, query, draft.path, options, progress=progress)
-        entry = Entry(database, _settings_of(sanitizer, usage), dataset, beside=receipt_beside(target))
-        entry.use(usage)
-        guarantee = sanitizer.guarantee({max(usage.epsilons, default=1.0)}, usage.plus or {False})
-        entry.publish(draft.publish, usage.tally.receipt(sanitizer.policy, guarantee))
-    return rows, entry.note
+def _name_dataset(settings: Settings, data: Path, source: Source) -> Settings:
+    """Return the settings with a dataset that, if it has no name, is called after the table that is read."""
+    assert source.table is not None
+    return replace(settings, dataset=settings.dataset.or_table(data, *source.table))
 
 
 def read_texts(given: str, column: str | None, rows: int) -> list[str | None]:
@@ -153,8 +136,11 @@ def read_texts(given: str, column: str | None, rows: int) -> list[str | None]:
 
 def prepare(
     connection: duckdb.DuckDBPyConnection, source: Source, target_format: str, settings: Settings, entry: Entry
-) -> tuple[str, Tally]:
-    """Check everything that can be checked before; returns the query, and what will have counted when it has run."""
+) -> tuple[str, Tally, tuple[str, ...]]:
+    """Check everything that can be checked before the release.
+
+    Returns the query, what will have counted when it has run, and which columns it copies as they are.
+    """
     chosen = _check_columns(source, settings)
     column = None if settings.record_column is None else source.find_column(settings.record_column, settings.columns)
     reader = choose_reader(source, chosen, column, target_format)
@@ -175,13 +161,7 @@ def prepare(
         made += "_"
     new = ", ".join(f"{made}.c{number} AS {identifier(column)}" for number, column in enumerate(chosen))
     query = f"SELECT * EXCLUDE ({made}) REPLACE ({new}) FROM (SELECT *, {RELEASE}({packed}) AS {made} FROM {reader})"
-    return query, functions.tally
-
-
-def _settings_of(sanitizer: Sanitizer, usage: Usage) -> Settings:
-    eps = max(usage.epsilons, default=1.0)
-    used = sanitizer if usage.key_id is not None and not usage.was_fresh else sanitizer.with_fresh_draws()
-    return Settings(used, eps, usage.plus == {True}, ())
+    return query, functions.tally, tuple(name for name in source.columns if name not in chosen)
 
 
 def _run(connection: duckdb.DuckDBPyConnection, statement: str, tally: Tally, progress: Progress | None) -> int:
@@ -231,23 +211,6 @@ def _check_spending(connection: duckdb.DuckDBPyConnection, source: Source, query
             connection,
             f"SELECT max(spent), count(*) FILTER (spent > {repr(limit) if limit else 'NULL'}) FROM ({query})",
         )
-    refuse_over(source.name, limit, largest or 0.0, over)
+    if over and limit is not None:
+        refuse_over(source.name, limit, largest, over)
     return float(largest or 0.0)
-
-
-def _check_new_table(connection: duckdb.DuckDBPyConnection, source: Source, table: str, *, force: bool) -> None:
-    """Refuse to write over the input, or over something else unless `force` says so; views are never replaced."""
-
-    def find(kind: str) -> set[str]:
-        rows = connection.execute(f"SELECT lower({kind}_name) FROM duckdb_{kind}s() WHERE NOT internal").fetchall()
-        return {name for (name,) in rows}
-
-    read, tables, views = source.reader.rpartition(".")[2].strip('"').lower(), find("table"), find("view")
-    if read == table.lower():
-        raise OutputError(f"{table} is the input; name another output")
-    if table.lower() in views:
-        raise OutputError(f"there is a view {table} already; name another output")
-    if table.lower() in tables and not force:
-        raise OutputError(f"there is a table {table} already; --force replaces it")
-    if table.lower() in tables and read in views:
-        raise OutputError("the input is a view, which may read the table that --force would replace; name a new one")

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from custext_sql.characters import LOWER, TITLE, UPPER
+from custext_sql.distinct_spans import find_distinct
 from custext_sql.draw_table import Numbers
 from custext_sql.encoded_text import (
     Bytes,
@@ -168,10 +169,11 @@ class Replaced:
 
 def _hash_words(text: EncodedText, starts: Places, ends: Places) -> npt.NDArray[np.uint64]:
     """A number for each word, the same for those that fold alike."""
-    if text.wide is None:
+    if text.wide is None or not len(starts):
         return hash_spans(text.lowered, starts, ends)
-    folded, offsets = read_lines(fold_word(write_lines(text, starts, ends)))
-    return hash_spans(folded.content, offsets[:-1], offsets[1:])
+    spans = find_distinct(text.lowered, starts, ends)
+    folded, offsets = read_lines(fold_word(write_lines(spans.content, spans.offsets[:-1], spans.offsets[1:])))
+    return hash_spans(folded.lowered, offsets[:-1], offsets[1:]).take(spans.numbers)
 
 
 @dataclass(frozen=True)

@@ -54,7 +54,7 @@ class RowFunctions:
         for number, name in enumerate(self._columns):
             column = TextColumn.from_arrow(pc.struct_field(whole, number))
             known_by = None if records is None or key is None else key.name_records(name, records)
-            collected = _Collected()
+            collected = _Collected(self.tally)
             new = self._sanitizer.sanitize_column(column, self._eps, self._plus, records=known_by, tally=collected)
             counts.append(collected.join())
             missing &= False if column.missing is None else column.missing
@@ -72,10 +72,11 @@ class RowFunctions:
 
 
 class _Collected:
-    """In place of a tally: keeps what each row spent."""
+    """In place of a tally: keeps what each row spent, and hands the rest on to the tally."""
 
-    def __init__(self) -> None:
+    def __init__(self, tally: Tally) -> None:
         self._parts: list[Counts] = []
+        self.add_sum = tally.add_sum
 
     def add(self, counts: Counts, *, missing: npt.NDArray[np.bool_] | None = None) -> None:
         self._parts.append(counts)

@@ -4,21 +4,25 @@ import os
 from collections.abc import Collection, Iterator, Sequence
 from copy import copy
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from custext_sql.database import Database, reading
+from custext_sql.database import Database, locate, reading
+from custext_sql.dataset import Dataset, choose_dataset
 from custext_sql.encoded_text import Flags, Places
 from custext_sql.errors import KeyFileError, SettingError
 from custext_sql.key_file import KeyFile, digest_stopwords, read_key_file
 from custext_sql.keyed_randomness import KeyedRandomness
+from custext_sql.ledger import Terms, describe_policy
 from custext_sql.mapping import Mapping
 from custext_sql.mapping_store import find_mapping, read_mapping
 from custext_sql.mechanism import check_epsilon
 from custext_sql.policy import DEFAULT_POLICY, Policy, choose_policy
 from custext_sql.randomness import Randomness, SecureRandomness, SeededRandomness
 from custext_sql.receipt import Counter, Guarantee, Receipt, Tally
+from custext_sql.release_entry import Entry
 from custext_sql.replacement import Piece, Replacer
 from custext_sql.row_settings import Epsilon, Plus, RowSettings, check_count, check_settings
 from custext_sql.sampler import Sampler
@@ -62,6 +66,7 @@ class Sanitizer:
         self._replacer = Replacer(Vocabulary(mapping, stopwords), self._sampler, self.policy, rules)
         self._randomness: Randomness = SecureRandomness() if seed is None else SeededRandomness(seed)
         self._guarantees: dict[tuple[Any, ...], Guarantee] = {}
+        self._database: Path | None = None  # whose ledger releases are entered in
         self._check_key()
 
     @classmethod
@@ -90,7 +95,9 @@ class Sanitizer:
             loaded = read_mapping(connection, find_mapping(connection, mapping))
             stopwords = read_stopwords(connection, language or SHIPPED_LANGUAGE)
         policy, calibration = policy or DEFAULT_POLICY, calibration or "paper"
-        return cls(loaded, stopwords, policy=policy, calibration=calibration, key=key, seed=seed)
+        sanitizer = cls(loaded, stopwords, policy=policy, calibration=calibration, key=key, seed=seed)
+        sanitizer._database = locate(database).absolute()
+        return sanitizer
 
     def _check_key(self) -> None:
         if self.key is not None:
@@ -124,6 +131,18 @@ class Sanitizer:
         return self._sampler.calibration
 
     @property
+    def terms(self) -> Terms:
+        """How words are drawn, for the ledger."""
+        return Terms(
+            mapping=self.mapping.info.name,
+            fingerprint=self.mapping.info.fingerprint,
+            policy=describe_policy(self.policy),
+            calibration=self.calibration,
+            draws=self.draws,
+            key_id=None if self.key is None else self.key.key.name,
+        )
+
+    @property
     def draws(self) -> str:
         """Where draws come from: fresh, keyed or seeded."""
         if self.key is not None:
@@ -155,13 +174,34 @@ class Sanitizer:
         return rebuild(self.sanitize_column(column, eps, plus, records=records))
 
     def release(
-        self, texts: Any, eps: float | None = None, plus: bool | None = None, *, records: Any = None
+        self,
+        texts: Any,
+        eps: float | None = None,
+        plus: bool | None = None,
+        *,
+        records: Any = None,
+        dataset: str | Dataset | None = None,
     ) -> tuple[Any, Receipt]:
-        """Texts, sanitized, and the receipt of what was drawn, let through and spent."""
+        """Return texts, sanitized, and the receipt of what was drawn, let through and spent.
+
+        dataset: what the ledger calls the data. The release is then entered there before the texts are returned, and
+        refused if the ledger does not allow it or cannot be written. Each text is a row.
+        """
         column, rebuild = open_column(texts)
+        settings = self._settings(eps, plus, 1)
+        entry = None
+        if dataset is not None:
+            if self._database is None:
+                raise SettingError("a release is entered in the database that the sanitizer is from: Sanitizer.load")
+            known, epsilon = choose_dataset(dataset), float(settings.epsilon)
+            entry = Entry(self._database, known, self.terms, eps=epsilon, plus=bool(settings.plus), must_be_made=True)
+            entry.check()
         tally = Tally()
         result = self.sanitize_column(column, eps, plus, records=records, tally=tally)
-        return rebuild(result), self.receipt(tally, eps, plus)
+        receipt = self.receipt(tally, eps, plus)
+        if entry is not None:
+            entry.publish(lambda: None, receipt, tally.keyed_sum)
+        return rebuild(result), receipt
 
     def compare(
         self, texts: Any, eps: float | None = None, plus: bool | None = None, *, records: Any = None
@@ -238,6 +278,8 @@ class Sanitizer:
             replaced = self._replacer.replace_words(block.text, block.offsets, randomness, settings.at(rows))
             if tally is not None:
                 tally.add(replaced.count(), missing=block.missing)
+                if self.key is not None:
+                    tally.add_sum(self.key.key.sum_rows(known_by[rows], block.text, block.offsets, block.missing))
             texts.append(replaced.text)
             offsets.append(replaced.offsets[1:] + size)
             size += len(replaced.text)

@@ -7,6 +7,7 @@ outlives the one it was made on. So all functions of an instance share one holde
 import itertools
 import os
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 from weakref import WeakValueDictionary
@@ -40,23 +41,42 @@ class _Served:
 
 
 class Usage:
-    """What the functions of an instance did, over all queries: counts, and with what settings they were called."""
+    """What the functions of an instance did, over all queries: counts, and with what settings they were called.
 
-    def __init__(self) -> None:
+    before: called before anything is drawn, each time.
+    """
+
+    def __init__(self, before: Callable[[], object] | None = None) -> None:
         self.tally = Tally()
         self.epsilons: set[float] = set()
         self.plus: set[bool] = set()
-        self.key_id: str | None = None
-        self.was_fresh = False
+        self._before = before
+        self._was_keyed = self._was_fresh = False
 
     def note(self, sanitizer: Sanitizer, eps: Any, plus: Any) -> None:
         """Note a call, before it is carried out."""
+        if self._before is not None:
+            self._before()
         self.epsilons.add(float(np.max(eps, initial=0.0)))
         self.plus.update(np.unique(plus).tolist())
         if sanitizer.key is None:
-            self.was_fresh = True
+            self._was_fresh = True
         else:
-            self.key_id = sanitizer.key.key.name
+            self._was_keyed = True
+
+    @property
+    def was_called(self) -> bool:
+        return self._was_fresh or self._was_keyed
+
+    @property
+    def is_keyed(self) -> bool:
+        """Whether all draws came from the key."""
+        return self._was_keyed and not self._was_fresh
+
+    @property
+    def keyed_sum(self) -> str | None:
+        """What tells equal releases, if all draws came from the key."""
+        return self.tally.keyed_sum if self.is_keyed else None
 
 
 class _Holder:
@@ -187,14 +207,12 @@ def register_sanitizer(connection: duckdb.DuckDBPyConnection, sanitizer: Sanitiz
         holder.create_functions(own)
 
 
-def watch(connection: duckdb.DuckDBPyConnection) -> Usage:
-    """What the functions of this connection's instance do from now on."""
+def watch(connection: duckdb.DuckDBPyConnection, usage: Usage) -> None:
+    """Note what the functions of this connection's instance do from now on."""
     holder = _find_holder(connection)
     if holder is None:
         raise DatabaseError("the functions are not registered on this connection")
-    usage = Usage()
     holder.served = replace(holder.served, usage=usage)
-    return usage
 
 
 def check_names(connection: duckdb.DuckDBPyConnection) -> None:

@@ -4,7 +4,7 @@ Names serve as keys, so that plain SQL from any client reads well. Only the smal
 the large ones would cost more than their data, and the fingerprint of a mapping guards them instead.
 """
 
-from sqlalchemy import TIMESTAMP, BigInteger, Boolean, Column, Double, Float, Integer, MetaData, String, Table
+from sqlalchemy import TIMESTAMP, BigInteger, Boolean, Column, Double, Float, Integer, MetaData, Numeric, String, Table
 from sqlalchemy.types import ARRAY
 
 metadata = MetaData()
@@ -95,10 +95,12 @@ releases = Table(
     "releases",
     metadata,
     Column("release_id", String, primary_key=True),
+    Column("run_id", String, nullable=False, comment="shared by the parts that several processes enter"),
     Column("state", String, nullable=False, comment="pending until the output is there, then complete"),
     Column("started_at", TIMESTAMP, nullable=False, comment="UTC"),
     Column("completed_at", TIMESTAMP, comment="UTC"),
     Column("dataset", String, nullable=False, comment="a path, or the name it was given"),
+    Column("parts", ARRAY(String), nullable=False, comment="files or tables that spend together"),
     Column("text_columns", String, nullable=False, comment="separated by commas"),
     Column("mapping", String, nullable=False),
     Column("fingerprint", String, nullable=False),
@@ -106,9 +108,10 @@ releases = Table(
     Column("plus", Boolean, comment="NULL where a query says so row by row"),
     Column("policy", String, nullable=False),
     Column("calibration", String, nullable=False),
-    Column("draws", String, nullable=False, comment="fresh, keyed or seeded"),
+    Column("draws", String, nullable=False, comment="fresh, keyed, seeded, or raw: nothing was protected"),
     Column("key_id", String),
     Column("record_column", String, comment="whose values, with the name of the text column, a key knows rows by"),
+    Column("keyed_sum", String, comment="equal for keyed releases of the same records and texts"),
     Column("row_count", BigInteger),
     Column("word_count", BigInteger),
     Column("sampled", BigInteger),
@@ -118,9 +121,12 @@ releases = Table(
     Column("unknown_masked", BigInteger),
     Column("unknown_random", BigInteger),
     Column("endings", BigInteger),
+    Column("kept", BigInteger, comment="words that a choice of what is sensitive left as they were"),
     Column("alone_masked", BigInteger, comment="words masked as the only drawn ones of their group"),
+    Column("symbols", BigInteger, comment="characters that are no words, spaces or punctuation, and passed"),
     Column("characters_in_clear", BigInteger),
-    Column("largest_row_eps", Double),
+    Column("largest_row_eps", Numeric(38, 20)),
+    Column("at_least", Boolean, nullable=False, comment="a row may have been drawn more than once"),
     Column("mean_row_eps", Double),
     Column("worst_log_ratio", Double, comment="verified, of any two drawn words of a group"),
     Column("hides_among", Integer, comment="how many words of a group are drawn at least, where any are"),

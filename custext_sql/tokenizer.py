@@ -13,7 +13,16 @@ import numpy as np
 import numpy.typing as npt
 
 from custext_sql.characters import LOWER, MARK, OTHER, SYMBOL, TITLE, UPPER, WORD, decimal_digits, letter_cases
-from custext_sql.encoded_text import Bytes, EncodedText, Flags, Places, WideCharacters, find_rows, join_texts
+from custext_sql.encoded_text import (
+    Bytes,
+    EncodedText,
+    Flags,
+    Places,
+    WideCharacters,
+    begin_rows,
+    find_rows,
+    join_texts,
+)
 
 # Keys say by which rules words are found with them, since other words would draw released records anew. By the first,
 # marks that stand alone are words, and a word is looked up only as it is written.
@@ -155,7 +164,7 @@ def _leave_out_stray_marks(wide: WideCharacters, offsets: Places, is_word: Flags
     if not len(places):
         return
     marks = wide.at(places)
-    begins_row = offsets[offsets.searchsorted(marks.leads)] == marks.leads
+    begins_row = begin_rows(marks.leads, offsets)
     follows = np.zeros(len(places), dtype=bool)  # the mark before it, directly
     follows[1:] = (marks.leads[:-1] + marks.widths[:-1] == marks.leads[1:]) & ~begins_row[1:]
     first = (~follows).nonzero()[0]

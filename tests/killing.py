@@ -18,7 +18,8 @@ import alembic.command, duckdb, pyarrow.compute, sqlalchemy
 import custext_sql
 from custext_sql import Sanitizer, build_mapping, ledger, load_embeddings
 from custext_sql import migrate, queries, releases
-from custext_sql.release_entry import Settings
+from custext_sql.release_settings import Settings
+from tests.ledger_entries import enter_release
 from custext_sql.files import list_files, open_files
 from pathlib import Path
 
@@ -32,16 +33,12 @@ def sanitize(database, source, target):
     settings = Settings(Sanitizer.load(database), 1.0, True, ["body"])
     releases.release_to_file(
         lambda connection: open_files(connection, source, list_files(source)),
-        Path(target), "parquet", settings, database, source, force=True,
+        Path(target), "parquet", settings, database, force=True,
     )
 
 def write_ledger(database, count):
-    settings = dict(dataset="d", text_columns="", mapping="m", fingerprint="f", eps=1.0, plus=True, policy="",
-                    calibration="paper", draws="fresh", key_id=None, largest_row_eps=3.0)
     for _ in range(count):
-        release = ledger.new_release(**settings)
-        ledger.begin(database, release)
-        ledger.update(database, ledger.finish(release))
+        ledger.update(database, ledger.finish(enter_release(database, "d", largest_row_eps=3)))
 
 print("ready", flush=True)
 for line in sys.stdin:

@@ -12,7 +12,9 @@ import pytest
 from custext_sql import ledger
 from custext_sql.drafts import Draft
 from custext_sql.errors import BudgetError
-from custext_sql.ledger import add_up, list_releases
+from custext_sql.ledger import list_releases
+from custext_sql.spending import add_up
+from tests.ledger_entries import enter_release
 from tests.processes import hold_open, start
 from tests.test_files import db, folder, run
 
@@ -27,12 +29,17 @@ def write_texts(path: Path, *texts: str) -> None:
 
 def test_every_release_leaves_its_receipt(db: Path, folder: Path) -> None:
     write_texts(folder / "in.csv", f"Alice met {SECRET} 12345", "the bob's carol", "")
-    assert run("sanitize", "in.csv", "out.csv", "--column", "body", "--eps", "0.5", "--plus").exit_code == 0
+    assert (
+        run(
+            "sanitize", "in.csv", "out.csv", "--column", "body", "--eps", "0.5", "--plus", "--policy", "paper"
+        ).exit_code
+        == 0
+    )
     [release] = list_releases(db)
     assert (release.state, release.dataset) == ("complete", str((folder / "in.csv").resolve()))
     assert release.completed_at is not None and release.started_at <= release.completed_at
     assert (release.text_columns, release.eps, release.plus, release.draws) == ("body", 0.5, True, "fresh")
-    assert (release.policy, release.calibration) == ("unknown=keep numbers=shape case=lower", "paper")
+    assert (release.policy, release.calibration) == ("unknown=keep numbers=shape case=lower invisible=keep", "paper")
     assert (release.row_count, release.word_count, release.sampled, release.stopwords) == (2, 8, 3, 1)
     assert (release.numbers, release.unknown_kept, release.endings) == (1, 2, 1)
     assert release.characters_in_clear == len(f"met{SECRET}thes")
@@ -45,14 +52,15 @@ def test_texts_and_queries_are_entered_without_their_words(db: Path, folder: Pat
     assert run("sanitize", "-", input=f"Alice\nbob {SECRET}\n".encode()).exit_code == 0
     query = f"SELECT custext_sanitize(body, id + 1, true) AS t, '{SECRET}' AS s FROM 'in.csv', range(3) r(id)"
     assert run("sql", query.replace("id + 1", "r.id + 1"), "--output", "out.csv").exit_code == 0
-    assert run("sql", "SELECT 1 AS a", "--output", "none.csv", "--dataset", "mine").exit_code == 0
+    assert run("sql", "SELECT 1 AS a", "--output", "none.csv", "--dataset", "mine", "--allow-raw").exit_code == 0
     first, second, third, fourth = list_releases(db)
     names = [release.dataset for release in (first, second, third, fourth)]
     assert names == ["<argument>", "<stdin>", "<query>", "mine"]
     assert {release.state for release in (first, second, third, fourth)} == {"complete"}
     assert (first.row_count, second.row_count, second.sampled) == (1, 2, 2)
     assert (third.row_count, third.sampled, third.eps, third.plus, third.largest_row_eps) == (3, 3, 3.0, True, 3.0)
-    assert (fourth.row_count, fourth.eps, fourth.plus) == (0, None, None)
+    assert (fourth.row_count, fourth.eps, fourth.plus, fourth.draws) == (None, None, None, "raw")
+    assert (second.at_least, third.at_least, fourth.at_least) == (False, True, False)
     for release in (first, second, third, fourth):
         assert SECRET not in ledger.to_json(release)
     assert SECRET.encode() not in db.read_bytes()
@@ -102,11 +110,9 @@ def test_a_stream_that_was_cut_off_has_spent_what_it_gave(db: Path, folder: Path
 
 
 def test_unknown_spending_is_no_spending_to_build_on(db: Path) -> None:
-    settings = {"dataset": "d", "text_columns": "", "mapping": "m", "fingerprint": "f", "eps": 1.0, "plus": True}
-    settings |= {"policy": "", "calibration": "paper", "draws": "fresh", "key_id": None}
-    ledger.begin(db, ledger.new_release(**settings))  # and then it was killed
+    enter_release(db, "d")  # and then it was killed
     with pytest.raises(BudgetError, match="cut off before its counts were known"):
-        ledger.begin(db, ledger.new_release(**settings, largest_row_eps=1.0), budget_total=100.0)
+        enter_release(db, "d", largest_row_eps=1, budget_total=100.0)
     assert "unknown" in run("ledger").output
     assert json.loads(run("ledger", "--json").stdout)["totals"][0]["total_eps"] is None
 
@@ -121,7 +127,7 @@ def test_tenths_add_up(db: Path, folder: Path) -> None:
 
 def test_exports_hold_everything(db: Path, folder: Path) -> None:
     run("sanitize", "alice")
-    assert run("ledger", "--export", "l.csv").output == "l.csv: 1 releases\n"
+    assert run("ledger", "--export", "l.csv").output == "l.csv: 1 release\n"
     assert run("ledger", "--export", "l.json").exit_code == 0
     with (folder / "l.csv").open(newline="") as file:
         [row] = csv.DictReader(file)
@@ -158,7 +164,7 @@ def test_a_total_budget_holds(db: Path, folder: Path) -> None:
     assert run("sanitize", "in.csv", "2.csv", *options).exit_code == 0
     refused = run("sanitize", "in.csv", "3.csv", *options)
     assert (
-        "take its largest row to a total eps of 6, over --budget-total 5; 2 releases spent 4 before" in refused.output
+        "take its largest row to a total eps of 6, over --budget-total 5; 2 earlier releases spent 4" in refused.output
     )
     assert not (folder / "3.csv").exists() and len(list_releases(db)) == 2
     assert run("sanitize", "in.csv", "3.csv", *options, "--dataset", "another").exit_code == 0
@@ -170,23 +176,18 @@ def test_a_total_budget_holds(db: Path, folder: Path) -> None:
 
 def test_the_budget_is_decided_where_the_release_is_entered(db: Path) -> None:
     """Between a look at the ledger and the entry another process may have spent the rest."""
-    settings = {"dataset": "d", "text_columns": "", "mapping": "m", "fingerprint": "f", "eps": 1.0, "plus": True}
-    settings |= {"policy": "", "calibration": "paper", "draws": "fresh", "key_id": None, "largest_row_eps": 3.0}
-    ledger.begin(db, ledger.new_release(**settings), budget_total=5.0)
+    enter_release(db, "d", largest_row_eps=3, budget_total=5.0)
     with pytest.raises(BudgetError, match="total eps of 6"):
-        ledger.begin(db, ledger.new_release(**settings), budget_total=5.0)
+        enter_release(db, "d", largest_row_eps=3, budget_total=5.0)
     assert [release.state for release in list_releases(db)] == ["pending"]
 
 
 WRITER = """
 import sys
 from custext_sql import ledger
-settings = {"dataset": sys.argv[2], "text_columns": "", "mapping": "m", "fingerprint": "f", "eps": 1.0, "plus": True}
-settings |= {"policy": "", "calibration": "paper", "draws": "fresh", "key_id": None, "largest_row_eps": 3.0}
+from tests.ledger_entries import enter_release
 for _ in range(15):
-    release = ledger.new_release(**settings)
-    ledger.begin(sys.argv[1], release)
-    ledger.update(sys.argv[1], ledger.finish(release))
+    ledger.update(sys.argv[1], ledger.finish(enter_release(sys.argv[1], sys.argv[2], largest_row_eps=3)))
 """
 
 

@@ -15,7 +15,7 @@ from custext_sql import Policy, Sanitizer, audit, build_mapping, connect, load_e
 from custext_sql.cli import main
 from custext_sql.ledger import list_releases
 from custext_sql.mapping import Mapping
-from custext_sql.releases import release_query
+from custext_sql.query_releases import QueryRelease
 from custext_sql.sampler import Sampler
 from custext_sql.stopwords import shipped_stopwords
 from tests.small_mapping import small_mapping
@@ -160,7 +160,7 @@ def test_the_ledger_has_what_a_query_promised(own_db: Path, tmp_path: Path) -> N
     before = len(list_releases(own_db))  # the file is a copy, of what other tests may have entered too
     for name, plus in (("starter-euclidean-k20", "true"), ("starter-euclidean-k20", "false"), ("starter", "true")):
         query = f"SELECT custext_sanitize('well and good', 1, {plus}) AS t"
-        release_query(query, tmp_path / f"{name}{plus}.csv", own_db, None, "q", mapping=name)
+        QueryRelease(query, own_db, mapping=name).write(tmp_path / f"{name}{plus}.csv")
     assert [release.hides_among for release in list_releases(own_db)[before:]] == [7, 9, 19]
 
 

@@ -12,11 +12,11 @@ import duckdb
 import pytest
 from click.testing import CliRunner, Result
 
-from custext_sql import build_mapping, drafts, load_mapping, releases, use_mapping
+from custext_sql import build_mapping, drafts, load_mapping, query_releases, use_mapping
 from custext_sql.cli import main
 from custext_sql.errors import CusTextError, QueryError
 from custext_sql.ledger import list_releases
-from custext_sql.releases import release_query
+from custext_sql.query_releases import QueryRelease
 from tests.processes import start, wait_for
 
 
@@ -41,10 +41,11 @@ def test_a_table_of_a_file_is_shown(mapped_db: Path, data: Path) -> None:
         "--data",
         data,
     )
-    lines = result.output.splitlines()
+    lines = result.stdout.splitlines()
     assert lines[0].split() == ["id", "body"]
-    assert lines[1].startswith(" 0  zq ")
+    assert lines[1].startswith(" 0  <unk> ")
     assert len(lines) == 3
+    assert "unknown masked" in result.stderr
 
 
 def test_a_long_result_is_cut_and_says_so(mapped_db: Path, data: Path) -> None:
@@ -101,12 +102,13 @@ def test_a_result_is_written(mapped_db: Path, data: Path, tmp_path: Path, name: 
     output = tmp_path / name
     query = "SELECT id, custext_sanitize(body, 1, true) AS body FROM reviews ORDER BY id -- all"
     result = run("--db", mapped_db, "sql", query, "--data", data, "--output", output)
-    assert (result.exit_code, result.output) == (0, f"{output}: 250 rows\n")
+    assert (result.exit_code, result.stdout) == (0, f"{output}: 250 rows\n")
+    assert result.stderr.startswith("500 words: 250 sampled")
     with duckdb.connect() as connection:
         quoted = str(output).replace("'", "''")
         rows = connection.execute(f"SELECT id, body FROM '{quoted}' ORDER BY id").fetchall()
     assert [row for row, _ in rows] == list(range(250))
-    assert all(body.startswith("zq ") for _, body in rows)
+    assert all(body.startswith("<unk> ") for _, body in rows)
 
 
 @pytest.mark.parametrize(
@@ -120,7 +122,9 @@ def test_a_result_is_written(mapped_db: Path, data: Path, tmp_path: Path, name: 
     ],
 )
 def test_queries_of_any_form_are_written(mapped_db: Path, data: Path, tmp_path: Path, query: str, rows: int) -> None:
-    result = run("--db", mapped_db, "sql", query, "--data", data, "--output", tmp_path / "out.csv", "--json")
+    result = run(
+        "--db", mapped_db, "sql", query, "--data", data, "--output", tmp_path / "out.csv", "--json", "--allow-raw"
+    )
     assert json.loads(result.output)["rows"] == rows
     assert run("--db", mapped_db, "sql", query, "--data", data).exit_code == 0
 
@@ -136,8 +140,8 @@ def test_an_output_is_replaced_only_when_asked(mapped_db: Path, tmp_path: Path) 
     refused = run("--db", mapped_db, "sql", "SELECT 1", "--output", output)
     assert (refused.exit_code, refused.output) == (1, f"Error: {output} exists already; --force replaces it\n")
     assert output.read_text() == "precious"
-    done = run("--db", mapped_db, "sql", "SELECT 1 AS a", "--output", output, "--force", "--json")
-    assert json.loads(done.output) == {"output": str(output), "rows": 1}
+    done = run("--db", mapped_db, "sql", "SELECT 1 AS a", "--output", output, "--force", "--json", "--allow-raw")
+    assert json.loads(done.output) == {"output": str(output), "rows": 1, "receipt": None}
     assert output.read_text() == "a\n1\n"
 
 
@@ -147,7 +151,7 @@ def test_what_cannot_be_written_is_said_before_anything_runs(mapped_db: Path, tm
         ("no/out.csv", "there is no folder .*no"),
     ):
         with pytest.raises(CusTextError, match=message):
-            release_query("SELECT error('ran')", tmp_path / output, mapped_db, None, "<query>")
+            QueryRelease("SELECT error('ran')", mapped_db).write(tmp_path / output)
 
 
 def test_a_failing_query_leaves_the_old_output(mapped_db: Path, tmp_path: Path) -> None:
@@ -184,9 +188,10 @@ def test_progress_is_told(mapped_db: Path, tmp_path: Path) -> None:
     told: list[float] = []
     query = "SELECT custext_sanitize('alice bob', 1.0, true) AS t FROM range(2000000)"
     output = tmp_path / "out.parquet"
-    assert release_query(query, output, mapped_db, None, "<query>", progress=told.append) == (2_000_000, None)
+    written = QueryRelease(query, mapped_db).write(output, progress=told.append)
+    assert (written.result, written.note) == (2_000_000, None)
     with pytest.raises(QueryError, match="eps must lie between"):
-        release_query(query.replace("1.0", "0"), tmp_path / "other.parquet", mapped_db, None, "q", progress=told.append)
+        QueryRelease(query.replace("1.0", "0"), mapped_db).write(tmp_path / "other.parquet", progress=told.append)
     assert 0.0 < max(told) <= 1.0 and told[0] >= 0.0
 
 
@@ -208,8 +213,8 @@ def test_a_key_is_made_and_used(mapped_db: Path, data: Path, tmp_path: Path) -> 
     assert "for small-euclidean-k4, eps = 2, stopwords kept" in made.output
     query = "SELECT custext_sanitize_keyed(body, 'body:' || id) AS t FROM reviews ORDER BY id"
     arguments = ("--db", mapped_db, "sql", query, "--data", data, "--key-file", tmp_path / "key", "--json")
-    assert run(*arguments).output == run(*arguments).output
-    assert len({row["t"] for row in json.loads(run(*arguments).output)}) == 4
+    assert run(*arguments).stdout == run(*arguments).stdout
+    assert len({row["t"] for row in json.loads(run(*arguments).stdout)}) == 4
     assert "made for policy" in run(*arguments, "--policy", "paper").output
     again = run("--db", mapped_db, "keygen", tmp_path / "key")
     assert (again.exit_code, "never overwritten" in again.output) == (1, True)
@@ -217,6 +222,8 @@ def test_a_key_is_made_and_used(mapped_db: Path, data: Path, tmp_path: Path) -> 
     assert set(shown) == {
         "path",
         "name",
+        "format",
+        "rules",
         "mapping",
         "fingerprint",
         "eps",
@@ -238,9 +245,9 @@ def test_a_mapping_that_becomes_the_default_meanwhile_changes_nothing(
         use_mapping(mapped_db, name="small-euclidean-k2")
         return drafts.draft_of(*arguments, **options)
 
-    monkeypatch.setattr(releases, "draft_of", use_another)
+    monkeypatch.setattr(query_releases, "draft_of", use_another)
     query = "SELECT custext_sanitize('alice', 1, true) AS t FROM range(300)"
-    release_query(query, tmp_path / "out.csv", mapped_db, None, "q")
+    QueryRelease(query, mapped_db).write(tmp_path / "out.csv")
     [release] = list_releases(mapped_db)
     drawn = set((tmp_path / "out.csv").read_text().split()[1:])
     assert release.mapping == "small-euclidean-k4"

@@ -2,7 +2,7 @@
 
 from dataclasses import fields
 from types import NoneType, UnionType
-from typing import Any, get_args, get_type_hints
+from typing import Any, get_args, get_origin, get_type_hints
 
 import pytest
 from sqlalchemy import Table
@@ -29,7 +29,7 @@ def shape_of_dataclass(row: type[Any]) -> Shape:
         hint = hints[field.name]
         types = get_args(hint) if isinstance(hint, UnionType) else (hint,)
         [kind] = [one for one in types if one is not NoneType]
-        shape.append((field.name, kind, NoneType in types))
+        shape.append((field.name, get_origin(kind) or kind, NoneType in types))
     return shape
 
 

@@ -107,7 +107,8 @@ def test_an_upgrade_keeps_every_row(upgraded: Upgraded) -> None:
     names = ["embeddings", "tokens", "vectors", "mappings", "groups", "scores"]
     for table in [*names, "releases"] if upgraded.revision >= "0003" else names:
         kept = [name for name in columns(upgraded.before, table) if name in columns(upgraded.after, table)]
-        query = f"SELECT {', '.join(kept)} FROM {table} ORDER BY ALL"
+        listed = ", ".join("round(largest_row_eps, 9)::DOUBLE" if name == "largest_row_eps" else name for name in kept)
+        query = f"SELECT {listed} FROM {table} ORDER BY ALL"
         assert fetch(upgraded.after, query) == fetch(upgraded.before, query) != [], table
 
 
@@ -130,6 +131,10 @@ def test_measurements_keep_their_values_and_lose_their_plain_digests(upgraded: U
     """Not a trace of a digest of private texts is left in the file, not even in blocks that DuckDB has freed."""
     if upgraded.revision < "0004":
         assert read_measurements(upgraded.after) == []
+        return
+    if upgraded.revision > "0004":  # there were no plain digests any more
+        everything = "FROM measurements ORDER BY ALL"
+        assert fetch(upgraded.after, everything) == fetch(upgraded.before, everything) != []
         return
     values = "SELECT kind, metric, eps, seed, value FROM measurements ORDER BY ALL"
     assert fetch(upgraded.after, values) == fetch(upgraded.before, values)
@@ -203,9 +208,10 @@ def test_an_old_key_gives_the_same_texts_after_an_upgrade(upgraded: Upgraded, tm
     key.chmod(0o600)
     query = f"SELECT * REPLACE (custext_sanitize_keyed(body, 'body:' || id) AS body) FROM '{texts}'"
     queried, released = tmp_path / "queried.csv", tmp_path / "released.csv"
+    release = ("--column", "body", "--key-file", key, "--record-column", "id")
     for result in (
         run("--db", path, "sql", query, "--key-file", key, "--output", queried),
-        run("--db", path, "sanitize", texts, released, "--column", "body", "--key-file", key, "--record-column", "id"),
+        run("--db", path, "sanitize", texts, released, "--dataset", "letters", *release),
     ):
         assert result.exit_code == 0, result.output
     assert queried.read_bytes() == expected

@@ -2,13 +2,18 @@
 
 import csv
 import io
-from dataclasses import asdict, fields
+from dataclasses import fields
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from custext_sql.cli.options import json_option
-from custext_sql.cli.output import print_json, print_table
+from custext_sql.cli.output import count, print_json, print_table
+
+if TYPE_CHECKING:
+    from custext_sql.ledger import Release
+    from custext_sql.spending import Total
 
 
 @click.command("ledger", short_help="Show what was released, and what it spent.")
@@ -18,24 +23,31 @@ from custext_sql.cli.output import print_json, print_table
 @json_option
 @click.pass_obj
 def ledger_command(db: str | None, dataset: str | None, export: str | None, force: bool, as_json: bool) -> None:
-    """Show every release, and the total eps of each dataset: what all its releases spent on the row on which each spent
-    most. Fresh releases add up; those by the same key count once.
+    """Show every release, and the total eps of each dataset: what all releases of its data spent together on the row on
+    which each spent most. They add up, also where they share only some of their files; keyed releases of the same texts
+    count once. A total says "at least" where a query, a connection or a pipeline may have drawn a row more than once.
 
     \b
     Example:
       custext ledger
       custext ledger --dataset /data/reviews.csv --export ledger.csv
     """
-    from custext_sql.ledger import add_up, list_releases
+    from custext_sql.ledger import list_releases
+    from custext_sql.spending import add_up
 
     releases = list_releases(db, dataset=dataset)
     totals = add_up(releases)
     if export is not None:
-        _export(Path(export), [asdict(release) for release in releases], force=force)
-        click.echo(f"{export}: {len(releases):,} releases")
+        _export(Path(export), [release.to_dict() for release in releases], force=force)
+        click.echo(f"{export}: {count(len(releases), 'release')}")
         return
     if as_json:
-        print_json({"releases": releases, "totals": totals})
+        print_json(
+            {
+                "releases": [release.to_dict() for release in releases],
+                "totals": [total.to_dict() for total in totals],
+            }
+        )
         return
     if not releases:
         click.echo("No releases yet.")
@@ -53,7 +65,7 @@ def ledger_command(db: str | None, dataset: str | None, export: str | None, forc
                 _shown(release.row_count),
                 _shown(release.sampled),
                 _shown(release.characters_in_clear),
-                _shown(release.largest_row_eps),
+                _shown_row(release),
             ]
             for release in releases
         ],
@@ -62,13 +74,24 @@ def ledger_command(db: str | None, dataset: str | None, export: str | None, forc
     click.echo()
     print_table(
         ["dataset", "releases", "pending", "total eps"],
-        [[total.dataset, str(total.releases), str(total.pending), _shown_total(total.total_eps)] for total in totals],
+        [[total.dataset, str(total.releases), str(total.pending), _shown_total(total)] for total in totals],
         right=[1, 2, 3],
     )
 
 
-def _shown_total(eps: float | None) -> str:
-    return "unknown" if eps is None else f"{eps:g}"
+def _shown_total(total: "Total") -> str:
+    from custext_sql.spending import show
+
+    if total.raw:
+        return "unprotected"
+    return f"at least {show(total.total_eps)}" if total.at_least else show(total.total_eps)
+
+
+def _shown_row(release: "Release") -> str:
+    from custext_sql.spending import show
+
+    eps = release.largest_row_eps
+    return "" if eps is None else f"{'>= ' if release.at_least else ''}{show(eps)}"
 
 
 def _shown(value: float | None) -> str:

@@ -31,6 +31,12 @@ calibration_option = click.option(
     type=click.Choice(["paper", "tight"]),
     help="How eps sets the temperature: the paper's eps/2 (the default), or the largest that keeps the promise.",
 )
+second_mapping_option = click.option(
+    "--second-mapping", is_flag=True, help="Release data under another mapping than before, which tells more of it."
+)
+reuse_key_option = click.option(
+    "--reuse-key", is_flag=True, help="Use a key that the ledger knows from other data, which correlates the two."
+)
 mapping_option = click.option("--mapping", help="Name of the mapping.  [default: the database's default]")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 

@@ -144,6 +144,23 @@ def describe_receipt(receipt: "Receipt") -> str:
     )
 
 
+def tell_receipt(receipt: "Receipt", *, with_receipt: bool = True) -> None:
+    """Print a receipt and its warnings on standard error. with_receipt: False where it was printed as JSON."""
+    if with_receipt:
+        click.echo(describe_receipt(receipt), err=True)
+    for warning in receipt.warnings:
+        warn(warning)
+
+
+def warn(message: str) -> None:
+    click.echo(f"Warning: {message}", err=True)
+
+
+def count(number: int, noun: str) -> str:
+    """Return a number of things: 1 row, 2 rows."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def again(db: str | None, command: str) -> str:
     """A command for the same database, to be shown as the next step."""
     return name_database(f"custext {command}", db)

@@ -5,16 +5,24 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from custext_sql.cli.options import calibration_option, json_option, mapping_option, policy_option
-from custext_sql.cli.output import counting_bar, describe_receipt, print_json, to_json
+from custext_sql.cli.options import (
+    calibration_option,
+    json_option,
+    mapping_option,
+    policy_option,
+    reuse_key_option,
+    second_mapping_option,
+)
+from custext_sql.cli.output import count, counting_bar, print_json, show_control, tell_receipt, to_json, warn
 
 if TYPE_CHECKING:
-    from custext_sql.release_entry import Outcome, Settings
+    from custext_sql.release_settings import Outcome, Settings
     from custext_sql.sanitizer import Sanitizer
 
 _STREAM = "-"
@@ -29,13 +37,15 @@ _STREAM = "-"
 @calibration_option
 @mapping_option
 @click.option("--format", "format_", type=click.Choice(["csv", "tsv", "json", "parquet", "text"]), help="Of the input.")
-@click.option("--data", metavar="FILE", help="A DuckDB file; with --table, OUTPUT is a new table of it.")
+@click.option("--data", metavar="FILE", help="A DuckDB file; OUTPUT is a new table of it, or a file.")
 @click.option("--table", metavar="NAME", help="The table of --data to sanitize.")
 @click.option("--key-file", metavar="PATH", help="A key, which brings its settings: the same text each time.")
 @click.option("--record-column", metavar="NAME", help="With a key: the column of ids; the record is COLUMN:ID.")
 @click.option("--max-row-eps", type=float, metavar="B", help="Refuse if a row would spend more in this release.")
 @click.option("--budget-total", type=float, metavar="B", help="Refuse if all releases of the dataset would spend more.")
-@click.option("--dataset", metavar="NAME", help="What the ledger calls the data.  [default: the path of INPUT]")
+@click.option("--dataset", metavar="NAME", help="What the ledger calls the data.  [default: its files or its table]")
+@second_mapping_option
+@reuse_key_option
 @click.option("--force", is_flag=True, help="Replace an existing output.")
 @click.option("--seed", type=int, metavar="N", help="Repeatable draws, for demonstrations only: they protect nothing.")
 @json_option
@@ -57,6 +67,8 @@ def sanitize_command(
     max_row_eps: float | None,
     budget_total: float | None,
     dataset: str | None,
+    second_mapping: bool,
+    reuse_key: bool,
     force: bool,
     seed: int | None,
     as_json: bool,
@@ -70,9 +82,11 @@ def sanitize_command(
       custext sanitize reviews.csv sanitized.csv --column body --column title --eps 1 --plus
       custext sanitize 'reviews/*.parquet' sanitized.parquet --column body --max-row-eps 200
       custext sanitize --data shop.duckdb --table reviews reviews_sanitized --column body
-      custext sanitize - - --policy strict < reviews.txt > sanitized.txt
+      custext sanitize --data shop.duckdb --table reviews sanitized.parquet --column body
+      custext sanitize - - < reviews.txt > sanitized.txt
     """
-    from custext_sql.release_entry import Settings
+    from custext_sql.dataset import Dataset
+    from custext_sql.release_settings import Settings
 
     if (data is None) != (table is None):
         raise click.UsageError("--data and --table belong together: a DuckDB file and a table of it.")
@@ -81,7 +95,7 @@ def sanitize_command(
         arguments = (_STREAM, _STREAM)
     if not arguments or len(arguments) > 2 or (data and len(arguments) > 1):
         raise click.UsageError(
-            "Expected OUTPUT, a new table."
+            "Expected OUTPUT, a new table or a file."
             if data
             else "Expected TEXT, or INPUT and OUTPUT. Put a text of several words in quotes."
         )
@@ -98,16 +112,16 @@ def sanitize_command(
         columns=columns,
         record_column=record_column,
         max_row_eps=max_row_eps,
-        budget_total=budget_total,
+        dataset=Dataset(dataset, budget_total, second_mapping, reuse_key),
     )
     settings.check()
     if len(arguments) < wanted:
-        _sanitize_text(db, arguments[0], settings, dataset, as_json=as_json)
+        _sanitize_text(db, arguments[0], settings, as_json=as_json)
         return
     if data is not None and table is not None:
-        outcome = _sanitize_table(db, Path(data), table, arguments[0], settings, dataset, force=force)
+        outcome = _sanitize_table(db, Path(data), table, arguments[0], settings, force=force)
     else:
-        outcome = _sanitize_files(db, arguments[0], arguments[1], settings, dataset, format_, force=force)
+        outcome = _sanitize_files(db, arguments[0], arguments[1], settings, format_, force=force)
     _report(outcome, arguments[-1], to_stream=arguments[-1] == _STREAM, as_json=as_json)
 
 
@@ -135,41 +149,52 @@ def _load(
             db, mapping=mapping, policy=policy, calibration=calibration, key_file=key_file, seed=seed
         )
     for warning in caught:
-        click.echo(f"Warning: {warning.message}", err=True)
+        warn(str(warning.message))
     return sanitizer
 
 
-def _sanitize_text(db: str | None, text: str, settings: "Settings", dataset: str | None, *, as_json: bool) -> None:
+def _sanitize_text(db: str | None, text: str, settings: "Settings", *, as_json: bool) -> None:
+    from custext_sql.dataset import ARGUMENT
     from custext_sql.line_releases import release_text
 
-    result, outcome = release_text(text, settings, db, dataset or "<argument>")
+    result, outcome = release_text(text, replace(settings, dataset=settings.dataset.or_called(ARGUMENT)), db)
     if as_json:
         print_json({"text": result, "receipt": outcome.receipt.to_dict()})
     else:
         click.echo(result.encode())  # in UTF-8, whatever the terminal is said to show
-        click.echo(describe_receipt(outcome.receipt), err=True)
-    _warn(outcome)
+    _tell(outcome, with_receipt=not as_json)
 
 
 def _sanitize_table(
-    db: str | None, data: Path, table: str, new: str, settings: "Settings", dataset: str | None, *, force: bool
+    db: str | None, data: Path, table: str, output: str, settings: "Settings", *, force: bool
 ) -> "Outcome":
     from custext_sql.errors import ForeignFileError, SourceError
-    from custext_sql.files import open_table
-    from custext_sql.releases import release_to_table
+    from custext_sql.files import open_table, tell_format
+    from custext_sql.releases import release_to_file, release_to_table
 
     if not data.exists():
         raise SourceError(f"{data}: there is no DuckDB file of that name")
-    name = dataset or f"{data.resolve()}:{table}"
+    target_format = tell_format(output)
     try:
         with counting_bar("sanitizing") as progress:
-            return release_to_table(
-                data,
+            if target_format is None:
+                return release_to_table(
+                    data,
+                    lambda connection: open_table(connection, str(data), table),
+                    output,
+                    settings,
+                    db,
+                    force=force,
+                    progress=progress,
+                )
+            _check_format("a table", target_format, output)
+            return release_to_file(
                 lambda connection: open_table(connection, str(data), table),
-                new,
+                Path(output),
+                target_format,
                 settings,
                 db,
-                name,
+                data=data,
                 force=force,
                 progress=progress,
             )
@@ -178,16 +203,9 @@ def _sanitize_table(
 
 
 def _sanitize_files(
-    db: str | None,
-    given: str,
-    output: str,
-    settings: "Settings",
-    dataset: str | None,
-    format_: str | None,
-    *,
-    force: bool,
+    db: str | None, given: str, output: str, settings: "Settings", format_: str | None, *, force: bool
 ) -> "Outcome":
-    from custext_sql.errors import OutputError
+    from custext_sql.dataset import STREAM
     from custext_sql.files import check_target, list_files, open_files, tell_format
     from custext_sql.line_releases import release_lines, release_stream
     from custext_sql.queries import let_threads_alternate
@@ -196,30 +214,38 @@ def _sanitize_files(
     let_threads_alternate()
     to_stream, from_stream = output == _STREAM, given == _STREAM
     source_format = format_ or ("text" if from_stream else tell_format(list_files(given)[0]))
-    name = dataset or ("<stdin>" if from_stream else str(Path(given).resolve()))
+    if from_stream:
+        settings = replace(settings, dataset=settings.dataset.or_called(STREAM))
     if from_stream and to_stream and source_format == "text" and not settings.limits_rows:
-        return release_stream(sys.stdin.buffer, sys.stdout.buffer, settings, db, name)
+        return release_stream(sys.stdin.buffer, sys.stdout.buffer, settings, db)
     with _as_files(given, source_format) as files, _as_target(output) as target, counting_bar("sanitizing") as progress:
         if not from_stream and not to_stream:
             check_target(files, given, target)
+        settings = replace(settings, dataset=settings.dataset.or_files(given, files))
         target_format = source_format if to_stream else tell_format(target)
-        if target_format is None or (target_format == "text") != (source_format == "text"):
-            raise OutputError(
-                f"cannot write {source_format or 'this'} to {output}; its name must end in "
-                + (".txt or .txt.gz" if source_format == "text" else ".csv, .tsv, .json, .jsonl or .parquet")
-            )
+        _check_format(source_format, target_format, output)
         label = "standard input" if from_stream else given
         if source_format == "text":
-            return release_lines(files, target, settings, db, name, name=label, force=force, progress=progress)
+            return release_lines(files, target, settings, db, name=label, force=force, progress=progress)
         return release_to_file(
             lambda connection: open_files(connection, label, files, format=format_),
             target,
-            target_format,
+            str(target_format),
             settings,
             db,
-            name,
             force=force,
             progress=progress,
+        )
+
+
+def _check_format(source_format: str | None, target_format: str | None, output: str) -> None:
+    """Refuse an output that cannot hold the input: lines of text go to lines of text, rows to rows."""
+    from custext_sql.errors import OutputError
+
+    if target_format is None or (target_format == "text") != (source_format == "text"):
+        raise OutputError(
+            f"cannot write {source_format or 'this'} to {output}; its name must end in "
+            + (".txt or .txt.gz" if source_format == "text" else ".csv, .tsv, .json, .jsonl or .parquet")
         )
 
 
@@ -257,15 +283,18 @@ def _as_target(output: str) -> Iterator[Path]:
 
 def _report(outcome: "Outcome", output: str, *, to_stream: bool, as_json: bool) -> None:
     if as_json:
-        found = to_json({"output": output, "rows": outcome.rows, "receipt": outcome.receipt.to_dict()})
-        click.echo(found, err=to_stream)
+        copied = list(outcome.copied)
+        made = {"output": output, "rows": outcome.rows, "copied": copied, "receipt": outcome.receipt.to_dict()}
+        click.echo(to_json(made), err=to_stream)
     else:
         if not to_stream:
-            click.echo(f"{output}: {outcome.rows:,} rows")
-        click.echo(describe_receipt(outcome.receipt), err=True)
-    _warn(outcome)
+            click.echo(f"{outcome.made}: {count(outcome.rows, 'row')}")
+        if outcome.copied:
+            click.echo(f"columns copied unchanged: {', '.join(map(show_control, outcome.copied))}", err=True)
+    _tell(outcome, with_receipt=not as_json)
 
 
-def _warn(outcome: "Outcome") -> None:
+def _tell(outcome: "Outcome", *, with_receipt: bool) -> None:
+    tell_receipt(outcome.receipt, with_receipt=with_receipt)
     if outcome.note:
-        click.echo(f"Warning: {outcome.note}", err=True)
+        warn(outcome.note)

@@ -1,12 +1,23 @@
 """custext sql"""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from custext_sql.cli.options import calibration_option, json_option, mapping_option, policy_option
-from custext_sql.cli.output import print_json, print_table, progress_bar
+from custext_sql.cli.options import (
+    calibration_option,
+    json_option,
+    mapping_option,
+    policy_option,
+    reuse_key_option,
+    second_mapping_option,
+)
+from custext_sql.cli.output import count, print_json, print_table, progress_bar, tell_receipt, warn
+
+if TYPE_CHECKING:
+    from custext_sql.queries import Shown
+    from custext_sql.query_releases import Answer
 
 _SHOWN = 100  # rows of a table that people read
 
@@ -16,7 +27,10 @@ _SHOWN = 100  # rows of a table that people read
 @click.option("--data", metavar="FILE", help="A DuckDB file whose tables the query reads; it is not changed.")
 @click.option("--output", metavar="FILE", help="Write the result: a name in .parquet, .csv or .json.")
 @click.option("--force", is_flag=True, help="Replace an existing output.")
-@click.option("--dataset", metavar="NAME", help="With --output: what the ledger calls the data.  [default: <query>]")
+@click.option("--allow-raw", is_flag=True, help="Write a result although none of it was sanitized.")
+@click.option("--dataset", metavar="NAME", help="What the ledger calls the data.  [default: <query>]")
+@second_mapping_option
+@reuse_key_option
 @policy_option
 @calibration_option
 @mapping_option
@@ -29,7 +43,10 @@ def sql_command(
     data: str | None,
     output: str | None,
     force: bool,
+    allow_raw: bool,
     dataset: str | None,
+    second_mapping: bool,
+    reuse_key: bool,
     policy: str | None,
     calibration: str | None,
     mapping: str | None,
@@ -39,6 +56,7 @@ def sql_command(
     """Run SQL in DuckDB with custext_sanitize, custext_sanitize_keyed and custext_epsilon.
 
     The query names its files, or the tables of --data; without --data it also sees the tables of the custext database.
+    Whatever a query sanitizes is entered in the ledger, wherever its rows go.
 
     \b
     Example:
@@ -47,29 +65,52 @@ def sql_command(
         --data shop.duckdb --output reviews.parquet
       custext sql "FROM custext_distribution('doctor', 1.0)"
     """
-    from custext_sql.queries import fetch_objects, let_threads_alternate, open_data, show
-    from custext_sql.releases import release_query
-    from custext_sql.sanitizer import Sanitizer
+    from custext_sql.dataset import Dataset
+    from custext_sql.queries import let_threads_alternate
+    from custext_sql.query_releases import QueryRelease
 
     let_threads_alternate()
-    settings: dict[str, Any] = {"mapping": mapping, "policy": policy, "calibration": calibration, "key_file": key_file}
+    release = QueryRelease(
+        query,
+        db,
+        data,
+        Dataset(dataset, second_mapping=second_mapping, reuse_key=reuse_key),
+        allow_raw=allow_raw,
+        mapping=mapping,
+        policy=policy,
+        calibration=calibration,
+        key_file=key_file,
+    )
     if output is not None:
         with progress_bar("sanitizing") as progress:
-            rows, note = release_query(
-                query, Path(output), db, data, dataset or "<query>", force=force, progress=progress, **settings
-            )
-        if note:
-            click.echo(f"Warning: {note}", err=True)
+            written = release.write(Path(output), force=force, progress=progress)
         if as_json:
-            print_json({"output": output, "rows": rows})
+            receipt = None if written.receipt is None else written.receipt.to_dict()
+            print_json({"output": output, "rows": written.result, "receipt": receipt})
         else:
-            click.echo(f"{Path(output)}: {rows:,} rows")
-        return
-    with open_data(Sanitizer.load(db, **settings), db, data) as connection:
-        if as_json:
-            print_json(fetch_objects(connection, query))
-        elif shown := show(connection, query, _SHOWN):
-            cells = [["NULL" if cell is None else cell for cell in row] for row in shown.rows]
-            print_table(shown.columns, cells, right=[place for place, number in enumerate(shown.is_number) if number])
-            if shown.goes_on:
-                click.echo(f"The first {_SHOWN} rows; all of them: --output FILE, or --json", err=True)
+            click.echo(f"{Path(output)}: {count(written.result, 'row')}")
+        _tell(written, with_receipt=not as_json)
+    elif as_json:
+        fetched = release.fetch()
+        print_json(fetched.result)
+        _tell(fetched)
+    else:
+        answer = release.show(_SHOWN)
+        if answer.result is not None:
+            _print_rows(answer.result)
+        _tell(answer)
+
+
+def _print_rows(shown: "Shown") -> None:
+    cells = [["NULL" if cell is None else cell for cell in row] for row in shown.rows]
+    print_table(shown.columns, cells, right=[place for place, number in enumerate(shown.is_number) if number])
+    if shown.goes_on:
+        click.echo(f"The first {_SHOWN} rows; all of them: --output FILE, or --json", err=True)
+
+
+def _tell(answer: "Answer[Any]", *, with_receipt: bool = True) -> None:
+    """Print the receipt, where the query drew anything, and warnings."""
+    if answer.receipt is not None:
+        tell_receipt(answer.receipt, with_receipt=with_receipt)
+    if answer.note:
+        warn(answer.note)

@@ -10,7 +10,7 @@ import duckdb
 from custext_sql import Sanitizer, connect
 from custext_sql.files import list_files, open_files
 from custext_sql.queries import let_threads_alternate
-from custext_sql.release_entry import Settings
+from custext_sql.release_settings import Settings
 from custext_sql.releases import release_to_file
 from custext_sql.starter import load_starter
 from tests.benchmarks.measuring import best_time, best_times
@@ -67,7 +67,6 @@ def sanitize(database: Path, source: Path, target: Path) -> int:
         "parquet",
         settings,
         database,
-        str(source),
         force=True,
     ).rows
 

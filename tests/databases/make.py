@@ -20,7 +20,7 @@ import numpy as np
 HERE = Path(__file__).parent
 
 # The last commit whose newest revision this is.
-COMMITS = {"0001": "36823c6", "0002": "e5a4939", "0003": "d2c4485", "0004": "d4f3820"}
+COMMITS = {"0001": "36823c6", "0002": "e5a4939", "0003": "d2c4485", "0004": "d4f3820", "0005": "c7a89b8"}
 
 WORDS = """
 the and my was in a not she it good bad kind late full doctor nurse surgeon lawyer teacher friend son daughter cat dog
@@ -57,6 +57,10 @@ attack query doctor --eps 2 --sample 4 --trials 200
 attack mask --model ngram --public public.txt --data texts.csv --column body --eps 1
 evaluate utility --train texts.csv --test texts.csv --text body --seeds 1 --eps 2 --mapping plain \
     --mechanisms original,custext,custext+,santext
+""",
+    "0005": """
+sql "SELECT custext_sanitize(body, 0.1, true) AS body FROM 'texts.csv', range(3)" --output query.csv
+sanitize texts.csv tenths.csv --column body --eps 0.1 --dataset letters
 """,
 }
 
@@ -99,6 +103,7 @@ class Version:
                 time.sleep(0.2)
             time.sleep(2.0)  # until it waits for more lines
             stream.send_signal(ending)
+            stream.wait(30)  # before its input ends, which would end it in an orderly way
 
 
 def make(revision: str) -> None:

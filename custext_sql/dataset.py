@@ -1,0 +1,62 @@
+"""Which data a release is of, whatever its spelling, and what the ledger checks before it is made."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from custext_sql.errors import SettingError
+
+STREAM, ARGUMENT, QUERY = "<stdin>", "<argument>", "<query>"  # data that has no name of its own
+_NAMELESS = frozenset({STREAM, ARGUMENT, QUERY})
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """What the ledger knows a release's data by.
+
+    name: what the data is called; a release whose dataset has none is known by its files or its table. Releases of the
+    same name add up, in whatever case it is written. budget_total: what all releases of the data may spend on a row
+    together. second_mapping: allow a mapping other than that of earlier releases. reuse_key: allow a key that the
+    ledger knows from other data. parts: the files or the table, where these and not the name decide what adds up.
+    """
+
+    name: str | None = None
+    budget_total: float | None = None
+    second_mapping: bool = False
+    reuse_key: bool = False
+    parts: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.name is not None and not self.name.strip():
+            raise SettingError("the name of the dataset is empty")
+        if self.budget_total is not None and not 0 < self.budget_total < math.inf:
+            raise SettingError(f"--budget-total must be greater than 0 and finite; found {self.budget_total:g}")
+
+    def or_called(self, name: str, parts: Iterable[str] = ()) -> "Dataset":
+        """Return this dataset, which if it has no name is called so and consists of these parts."""
+        if self.name is not None:
+            return replace(self, name=self.name.strip())
+        return replace(self, name=name, parts=tuple(parts))
+
+    def or_files(self, given: str, files: Iterable[Path]) -> "Dataset":
+        """Return this dataset, which if it has no name consists of files. given: how the user named them."""
+        found = sorted({str(file.resolve()) for file in files})
+        return self.or_called(found[0] if len(found) == 1 else str(Path(given).resolve()), found)
+
+    def or_table(self, data: Path, schema: str, table: str) -> "Dataset":
+        """Return this dataset, which if it has no name is a table of a DuckDB file."""
+        return self.or_called(f"{data.resolve()}:{table if schema == 'main' else f'{schema}.{table}'}")
+
+
+def choose_dataset(dataset: "str | Dataset") -> Dataset:
+    """Return the dataset of that name, or the one given, which must have one."""
+    found = Dataset(dataset) if isinstance(dataset, str) else dataset
+    if not isinstance(found, Dataset) or found.name is None:
+        raise SettingError('dataset must be a name, or a Dataset with one: Dataset("reviews", budget_total=100)')
+    return found
+
+
+def is_nameless(name: str) -> bool:
+    """Return whether data is known only by how it came, so that nothing tells it from other data."""
+    return name in _NAMELESS

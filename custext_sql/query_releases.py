@@ -1,0 +1,185 @@
+"""Queries that sanitize: run, counted and entered in the ledger, whichever way their rows leave."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+import duckdb
+
+from custext_sql.database import Database
+from custext_sql.dataset import QUERY, Dataset
+from custext_sql.drafts import draft_of
+from custext_sql.errors import QueryError
+from custext_sql.ledger import RAW
+from custext_sql.queries import Shown, choose_options, fetch_objects, open_data, show, write_result
+from custext_sql.query_errors import safe_errors
+from custext_sql.query_words import copies_out
+from custext_sql.receipt import Receipt
+from custext_sql.release_entry import Entry, receipt_beside
+from custext_sql.sanitizer import Sanitizer
+from custext_sql.single_draws import draws_each_row_once
+from custext_sql.sql_functions import Usage, watch
+
+_Result = TypeVar("_Result")
+
+_CALL = re.compile(r"custext_sanitize", re.IGNORECASE)
+_READING = (  # statements that write nothing, so that nothing is released if they fail
+    duckdb.StatementType.SELECT,
+    duckdb.StatementType.SET,
+    duckdb.StatementType.PRAGMA,
+    duckdb.StatementType.MULTI,
+)
+_EXPORTING = (duckdb.StatementType.COPY, duckdb.StatementType.EXPORT, duckdb.StatementType.EXPLAIN)  # ANALYZE runs
+
+
+@dataclass(frozen=True)
+class Answer(Generic[_Result]):
+    """What a query gave. receipt: None if it drew nothing; note: what went wrong with the ledger."""
+
+    result: _Result
+    receipt: Receipt | None
+    note: str | None
+
+
+class QueryRelease:
+    """A query on its way into the ledger.
+
+    settings: those of `Sanitizer.load`. What leaves unprotected is refused unless `allow_raw`.
+    """
+
+    def __init__(
+        self,
+        query: str,
+        database: Database = None,
+        data: str | None = None,
+        dataset: Dataset | None = None,
+        *,
+        allow_raw: bool = False,
+        **settings: Any,
+    ) -> None:
+        self._query = query
+        self._database, self._data = database, data
+        self._dataset = (dataset or Dataset()).or_called(QUERY)
+        self._allow_raw = allow_raw
+        with safe_errors(query), duckdb.connect() as parser:
+            statements = parser.extract_statements(query)
+        self._writes = any(statement.type not in _READING for statement in statements)
+        self._exports = any(statement.type in _EXPORTING and copies_out(statement.query) for statement in statements)
+        self._sanitizer = Sanitizer.load(database, **settings)
+
+    def show(self, limit: int) -> Answer[Shown | None]:
+        """Run the query and return its first rows."""
+        return self._run(lambda connection: show(connection, self._query, limit))
+
+    def fetch(self) -> Answer[list[Any]]:
+        """Run the query and return all its rows, as objects for JSON."""
+        return self._run(lambda connection: fetch_objects(connection, self._query))
+
+    def write(
+        self, target: Path, *, force: bool = False, progress: Callable[[float], None] | None = None
+    ) -> Answer[int]:
+        """Write what the query gives to a new file, and return the number of rows."""
+        options = choose_options(target)
+        with draft_of(target, force=force) as draft:
+
+            def write(connection: duckdb.DuckDBPyConnection) -> int:
+                return write_result(connection, self._query, draft.path, options, progress=progress)
+
+            return self._run(write, publish=draft.publish, spill=draft.spill, beside=receipt_beside(target))
+
+    def _run(
+        self,
+        run: Callable[[duckdb.DuckDBPyConnection], _Result],
+        *,
+        publish: Callable[[], object] | None = None,
+        spill: Path | None = None,
+        beside: Path | None = None,
+    ) -> Answer[_Result]:
+        """Run the query and enter it before its result leaves. publish: lets an output appear.
+
+        Where statements write themselves, as COPY does, the entry is made before they can: at once if the custext
+        database will be attached, which keeps this process from writing it, else when a function is first called.
+        """
+        entry = Entry(self._database, self._dataset, self._sanitizer.terms, at_least=True, beside=beside)
+        usage = Usage(entry.begin if self._writes else None)
+        if self._names_a_call:
+            entry.check()
+            if self._writes and self._data is None:
+                entry.begin()
+        is_once = False
+        try:
+            with open_data(self._sanitizer, self._database, self._data, spill=spill) as connection:
+                self._check_exports(connection)
+                is_once = draws_each_row_once(connection, self._query)
+                watch(connection, usage)
+                result = run(connection)
+        except BaseException:
+            self._end_failed(entry, usage)
+            raise
+        if usage.was_called:
+            receipt = self._describe(entry, usage, at_least=not is_once)
+            entry.publish(publish or _nothing, receipt, usage.keyed_sum)
+            return Answer(result, receipt, entry.note)
+        if self._exports or (publish is not None and result):
+            self._publish_raw(entry, publish)
+        else:
+            if publish is not None:
+                publish()  # a result without rows
+            entry.withdraw()
+        return Answer(result, None, entry.note)
+
+    @property
+    def _names_a_call(self) -> bool:
+        return _CALL.search(self._query) is not None
+
+    def _check_exports(self, connection: duckdb.DuckDBPyConnection) -> None:
+        """Refuse, before anything runs, statements that would copy texts out as they are."""
+        if self._exports and not (self._allow_raw or self._names_a_call or _has_calling_views(connection)):
+            raise _refuse_raw()
+
+    def _describe(self, entry: Entry, usage: Usage, *, at_least: bool) -> Receipt:
+        """Say in the entry what the functions were called with, and return the receipt."""
+        terms = self._sanitizer.terms if usage.is_keyed else self._sanitizer.with_fresh_draws().terms
+        plus = next(iter(usage.plus)) if len(usage.plus) == 1 else None
+        largest = max(usage.epsilons)
+        entry.describe(draws=terms.draws, key_id=terms.key_id, eps=largest, plus=plus, at_least=at_least)
+        return usage.tally.receipt(self._sanitizer.policy, self._sanitizer.guarantee({largest}, usage.plus))
+
+    def _publish_raw(self, entry: Entry, publish: Callable[[], object] | None) -> None:
+        """Let out what passed through no function, if that is meant, and enter it as unprotected."""
+        if not self._exports and not self._allow_raw:
+            entry.withdraw()
+            raise _refuse_raw()
+        entry.describe(draws=RAW, key_id=None, eps=None, plus=None, at_least=False)
+        entry.publish(publish or _nothing, None)
+        if not self._allow_raw:
+            entry.add_note("the query copied texts out that passed through no custext function; they are not protected")
+
+    def _end_failed(self, entry: Entry, usage: Usage) -> None:
+        """Keep in the ledger what may have left before a query failed; take back what did not."""
+        if usage.was_called and self._writes:
+            entry.break_off(self._describe(entry, usage, at_least=True), usage.keyed_sum)
+        else:
+            entry.withdraw()
+
+
+def _has_calling_views(connection: duckdb.DuckDBPyConnection) -> bool:
+    """Return whether a view or a macro of the data calls a function that sanitizes."""
+    [(count,)] = connection.execute(
+        "SELECT (SELECT count(*) FROM duckdb_views() WHERE NOT internal AND sql ILIKE '%custext_sanitize%') + "
+        "(SELECT count(*) FROM duckdb_functions() WHERE NOT internal AND macro_definition ILIKE '%custext_sanitize%')"
+    ).fetchall()
+    return bool(count)
+
+
+def _refuse_raw() -> QueryError:
+    return QueryError(
+        "no text of the result passed through custext_sanitize or custext_sanitize_keyed, so that it would be written "
+        "as it is; --allow-raw if that is meant; nothing was written"
+    )
+
+
+def _nothing() -> None:
+    """Do nothing: what a query gave is handed to the caller."""

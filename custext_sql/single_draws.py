@@ -1,0 +1,96 @@
+"""Whether a query draws every row of its data at most once, so that what it spent on a row is known.
+
+The functions see calls, not rows: a join, a list or a second call may draw the same text many times. A query is trusted
+only if both its text and its plan are as simple as can be: one SELECT from one table or file, one call, no operator
+that could repeat a row. Whatever else is in a query, what it spent is "at least" the largest call.
+"""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import duckdb
+
+SANITIZING = frozenset({"custext_sanitize", "custext_sanitize_keyed"})
+
+_OPERATORS = frozenset({"PROJECTION", "FILTER", "ORDER_BY", "TOP_N", "LIMIT", "STREAMING_LIMIT", "LIMIT_PERCENT"})
+_SCANS = ("SEQ_SCAN", "TABLE_SCAN", "READ_", "PARQUET_SCAN", "EMPTY_RESULT")
+_UNCLEAR = frozenset({"LAMBDA", "SUBQUERY", "WINDOW"})  # expressions in which something may be called more than once
+
+
+def draws_each_row_once(connection: duckdb.DuckDBPyConnection, query: str) -> bool:
+    """Return whether a query is sure to draw no row more than once."""
+    try:
+        statements = connection.extract_statements(query)
+        if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
+            return False
+        [(parsed,)] = connection.execute("SELECT json_serialize_sql(?)", [query]).fetchall()
+        [statement] = json.loads(parsed).get("statements", [{}])
+        node = statement.get("node") or {}
+        return (
+            _has_one_call(connection, node)
+            and not _has_macros(connection)
+            and _is_chain(connection.execute(f"EXPLAIN (FORMAT json) {statements[0].query}").fetchall()[0][1])
+        )
+    except (duckdb.Error, ValueError, LookupError):  # an error in the query is told when it runs
+        return False
+
+
+def _has_one_call(connection: duckdb.DuckDBPyConnection, node: dict[str, Any]) -> bool:
+    """Return whether a parsed SELECT reads one table or file that is no view, and calls one function once for it."""
+    source = node.get("from_table") or {}
+    if node.get("type") != "SELECT_NODE" or source.get("type") != "BASE_TABLE" or node["cte_map"]["map"]:
+        return False
+    views = {name for (name,) in connection.execute("SELECT lower(view_name) FROM duckdb_views()").fetchall()}
+    found = list(_walk(node))
+    calls = [item for item in found if item.get("function_name", "").lower() in SANITIZING]
+    if source["table_name"].lower() in views or len(calls) != 1:
+        return False
+    within = list(_walk(calls[0]))
+    if any(item.get("class") in _UNCLEAR for item in found) or any(item.get("class") == "STAR" for item in within):
+        return False
+    return not _repeats_alias(found, calls[0], within)
+
+
+def _repeats_alias(found: list[dict[str, Any]], call: dict[str, Any], within: list[dict[str, Any]]) -> bool:
+    """Return whether a column that holds the call is referred to by name, which would call it again."""
+    holding = [item for item in found if any(inner is call for inner in _walk(item))]
+    aliases = {str(item[key]).lower() for item in holding for key in ("alias", "key") if item.get(key)}
+    inner = {id(item) for item in within}
+    return any(
+        str(item["column_names"][-1]).lower() in aliases
+        for item in found
+        if item.get("class") == "COLUMN_REF" and id(item) not in inner
+    )
+
+
+def _has_macros(connection: duckdb.DuckDBPyConnection) -> bool:
+    """Return whether there are macros of the user's, which may hide calls."""
+    [(count,)] = connection.execute(
+        "SELECT count(*) FROM duckdb_functions() WHERE function_type = 'macro' AND NOT internal"
+    ).fetchall()
+    return bool(count)
+
+
+def _is_chain(plan: str) -> bool:
+    """Return whether a plan is one scan and operators above it that never repeat a row."""
+    operators = json.loads(plan)
+    while len(operators) == 1:
+        name = operators[0]["name"].strip()
+        if name.startswith(_SCANS):
+            return not operators[0]["children"]
+        if name not in _OPERATORS:
+            return False
+        operators = operators[0]["children"]
+    return False
+
+
+def _walk(item: Any) -> Iterator[dict[str, Any]]:
+    """Yield every object within a piece of JSON, itself included."""
+    if isinstance(item, dict):
+        yield item
+        for value in item.values():
+            yield from _walk(value)
+    elif isinstance(item, list):
+        for value in item:
+            yield from _walk(value)

@@ -1,0 +1,27 @@
+"""Releases written straight into a ledger."""
+
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from custext_sql import ledger
+from custext_sql.dataset import Dataset
+from custext_sql.ledger import Release, Terms
+from custext_sql.release_checks import check_release
+
+TERMS = Terms("m", "f", policy="", calibration="paper", draws="fresh", key_id=None)
+
+
+def make_release(dataset: str, *, largest_row_eps: float | str | None = None, **settings: Any) -> Release:
+    """Return a release of a dataset."""
+    largest = None if largest_row_eps is None else Decimal(str(largest_row_eps))
+    defaults: dict[str, Any] = {"parts": [], "eps": 1.0, "plus": True, "largest_row_eps": largest}
+    return ledger.new_release(TERMS, dataset=dataset, **(defaults | settings))
+
+
+def enter_release(db: str | Path, dataset: str, *, budget_total: float | None = None, **settings: Any) -> Release:
+    """Enter a release of a dataset, if a budget allows it."""
+    release = make_release(dataset, **settings)
+    known = Dataset(dataset, budget_total)
+    ledger.enter(db, release, lambda connection, earlier: check_release(connection, earlier, release, known))
+    return release
