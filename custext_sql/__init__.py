@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from custext_sql.auditing import Certificate, audit
+    from custext_sql.dataset import Dataset
     from custext_sql.embeddings import LoadReport, drop_embedding, list_embeddings, load_embeddings
     from custext_sql.errors import CusTextError
     from custext_sql.inspection import inspect_word
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Certificate",
     "CusTextError",
+    "Dataset",
     "LoadReport",
     "Mapping",
     "MappingReport",
@@ -47,6 +49,7 @@ __all__ = [
 
 _HOMES = {
     "auditing": ("Certificate", "audit"),
+    "dataset": ("Dataset",),
     "embeddings": ("LoadReport", "drop_embedding", "list_embeddings", "load_embeddings"),
     "errors": ("CusTextError",),
     "inspection": ("inspect_word",),

@@ -203,13 +203,14 @@ def _transaction(path: Path, patience: float | None = None) -> Iterator[duckdb.D
         connection.close()
 
 
-def attach(connection: duckdb.DuckDBPyConnection, database: Database = None) -> None:
+def attach(connection: duckdb.DuckDBPyConnection, database: Database = None, *, copied: bool = False) -> None:
     """Make a database readable as `custext` on a connection in memory, and its tables and macro without that prefix.
 
-    If this process has the file open already, what is there is a copy of its tables as they are now.
+    If that is asked for, or this process has the file open already, what is there is a copy of its tables as they are
+    now, and the file stays free.
     """
     path = locate(database)
-    if not attach_file(connection, path, _CATALOG):
+    if copied or not attach_file(connection, path, _CATALOG):
         connection.execute(f"ATTACH ':memory:' AS {_CATALOG}")
         with reading(path) as source:
             _copy_tables(source, connection)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -103,7 +104,7 @@ class QueryRelease:
         database will be attached, which keeps this process from writing it, else when a function is first called.
         """
         entry = Entry(self._database, self._dataset, self._sanitizer.terms, at_least=True, beside=beside)
-        usage = Usage(entry.begin if self._writes else None)
+        usage = Usage(lambda: _begun(entry)) if self._writes else Usage()
         if self._names_a_call:
             entry.check()
             if self._writes and self._data is None:
@@ -119,7 +120,7 @@ class QueryRelease:
             self._end_failed(entry, usage)
             raise
         if usage.was_called:
-            receipt = self._describe(entry, usage, at_least=not is_once)
+            receipt = usage.describe(entry, self._sanitizer, at_least=not is_once)
             entry.publish(publish or _nothing, receipt, usage.keyed_sum)
             return Answer(result, receipt, entry.note)
         if self._exports or (publish is not None and result):
@@ -139,14 +140,6 @@ class QueryRelease:
         if self._exports and not (self._allow_raw or self._names_a_call or _has_calling_views(connection)):
             raise _refuse_raw()
 
-    def _describe(self, entry: Entry, usage: Usage, *, at_least: bool) -> Receipt:
-        """Say in the entry what the functions were called with, and return the receipt."""
-        terms = self._sanitizer.terms if usage.is_keyed else self._sanitizer.with_fresh_draws().terms
-        plus = next(iter(usage.plus)) if len(usage.plus) == 1 else None
-        largest = max(usage.epsilons)
-        entry.describe(draws=terms.draws, key_id=terms.key_id, eps=largest, plus=plus, at_least=at_least)
-        return usage.tally.receipt(self._sanitizer.policy, self._sanitizer.guarantee({largest}, usage.plus))
-
     def _publish_raw(self, entry: Entry, publish: Callable[[], object] | None) -> None:
         """Let out what passed through no function, if that is meant, and enter it as unprotected."""
         if not self._exports and not self._allow_raw:
@@ -160,7 +153,7 @@ class QueryRelease:
     def _end_failed(self, entry: Entry, usage: Usage) -> None:
         """Keep in the ledger what may have left before a query failed; take back what did not."""
         if usage.was_called and self._writes:
-            entry.break_off(self._describe(entry, usage, at_least=True), usage.keyed_sum)
+            entry.break_off(usage.describe(entry, self._sanitizer, at_least=True), usage.keyed_sum)
         else:
             entry.withdraw()
 
@@ -179,6 +172,12 @@ def _refuse_raw() -> QueryError:
         "no text of the result passed through custext_sanitize or custext_sanitize_keyed, so that it would be written "
         "as it is; --allow-raw if that is meant; nothing was written"
     )
+
+
+def _begun(entry: Entry) -> AbstractContextManager[None]:
+    """Begin an entry, once, before anything is drawn."""
+    entry.begin()
+    return nullcontext()
 
 
 def _nothing() -> None:

@@ -76,6 +76,7 @@ class Entry:
             if self._is_begun:
                 return
             self._count(receipt, keyed_sum)
+            self._begun = self.release
             try:
                 ledger.enter(
                     self._database,
@@ -88,6 +89,11 @@ class Entry:
                     raise
                 self._write_beside(error)
             self._is_begun = True
+
+    def begin_again(self) -> None:
+        """Enter a release that was complete as pending, since more is to follow."""
+        ledger.update(self._database, self._begun)
+        self._is_in_ledger = True
 
     def describe(self, **known: Any) -> None:
         """Say more of the release than was known at first."""

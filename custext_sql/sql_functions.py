@@ -8,6 +8,7 @@ import itertools
 import os
 import threading
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 from weakref import WeakValueDictionary
@@ -18,12 +19,15 @@ import pyarrow as pa
 from duckdb.func import FunctionNullHandling, PythonUDFType
 
 from custext_sql.database import Database, attach, locate
+from custext_sql.dataset import Dataset
 from custext_sql.duckdb_files import note_attached
 from custext_sql.errors import DatabaseError, KeyFileError, SettingError
 from custext_sql.policy import Policy
 from custext_sql.private_folders import process_folder
 from custext_sql.query_errors import remembering
-from custext_sql.receipt import Tally
+from custext_sql.receipt import Receipt, Tally
+from custext_sql.release_entry import Entry
+from custext_sql.running_release import RunningRelease, check_running
 from custext_sql.sanitizer import Sanitizer
 from custext_sql.text_columns import TextColumn
 
@@ -43,26 +47,36 @@ class _Served:
 class Usage:
     """What the functions of an instance did, over all queries: counts, and with what settings they were called.
 
-    before: called before anything is drawn, each time.
+    guard: within what draws are made.
     """
 
-    def __init__(self, before: Callable[[], object] | None = None) -> None:
+    def __init__(self, guard: Callable[[], AbstractContextManager[None]] = nullcontext) -> None:
+        self.guard = guard
+        self.forget()
+
+    def forget(self) -> None:
+        """Start counting anew."""
         self.tally = Tally()
         self.epsilons: set[float] = set()
         self.plus: set[bool] = set()
-        self._before = before
         self._was_keyed = self._was_fresh = False
 
     def note(self, sanitizer: Sanitizer, eps: Any, plus: Any) -> None:
         """Note a call, before it is carried out."""
-        if self._before is not None:
-            self._before()
         self.epsilons.add(float(np.max(eps, initial=0.0)))
         self.plus.update(np.unique(plus).tolist())
         if sanitizer.key is None:
             self._was_fresh = True
         else:
             self._was_keyed = True
+
+    def describe(self, entry: Entry, sanitizer: Sanitizer, *, at_least: bool) -> Receipt:
+        """Say in an entry what the functions were called with, and return the receipt."""
+        terms = sanitizer.terms if self.is_keyed else sanitizer.with_fresh_draws().terms
+        plus = next(iter(self.plus)) if len(self.plus) == 1 else None
+        largest = max(self.epsilons)
+        entry.describe(draws=terms.draws, key_id=terms.key_id, eps=largest, plus=plus, at_least=at_least)
+        return self.tally.receipt(sanitizer.policy, sanitizer.guarantee({largest}, self.plus))
 
     @property
     def was_called(self) -> bool:
@@ -130,10 +144,11 @@ def _sanitize(
     sanitizer: Sanitizer, usage: Usage | None, text: pa.ChunkedArray, eps: Any, plus: Any, records: Any
 ) -> pa.Array:
     column = TextColumn.from_arrow(text)
-    if usage is not None and len(column):
+    if usage is None or not len(column):
+        return sanitizer.sanitize_column(column, eps, plus, records=records).to_arrow()
+    with usage.guard():
         usage.note(sanitizer, eps, plus)
-    tally = None if usage is None else usage.tally
-    return sanitizer.sanitize_column(column, eps, plus, records=records, tally=tally).to_arrow()
+        return sanitizer.sanitize_column(column, eps, plus, records=records, tally=usage.tally).to_arrow()
 
 
 # There is no telling when an instance is gone, so its few small functions stay, also if this module is loaded again.
@@ -150,19 +165,24 @@ def connect(
     policy: str | Policy | None = None,
     calibration: str | None = None,
     key_file: str | os.PathLike[str] | None = None,
+    dataset: str | Dataset | None = None,
     config: dict[str, Any] | None = None,
 ) -> duckdb.DuckDBPyConnection:
-    """A DuckDB connection in memory with the functions registered and the custext database attached, as `custext`.
+    """Return a DuckDB connection in memory with the functions registered and the custext database as `custext`.
 
     The database is attached for reading only, so that other processes can read it too; its tables and macros are found
-    without a prefix, and what is created without one lives in memory. config: DuckDB's own settings. Close the
-    connection before the custext database is written to.
+    without a prefix, and what is created without one lives in memory. Close the connection before the custext database
+    is written to. config: DuckDB's own settings.
+
+    dataset: what the ledger calls the data; what the functions do is then entered there, see `register`, and what is
+    attached is a copy of the tables in memory, so that the ledger can be written.
     """
     sanitizer = Sanitizer.load(database, mapping=mapping, policy=policy, calibration=calibration, key_file=key_file)
     connection = duckdb.connect(config={"temp_directory": process_folder(), **(config or {})})
     try:
-        attach(connection, database)  # when nothing else has to be read from the file
-        register_sanitizer(connection, sanitizer)
+        usage = None if dataset is None else _enter(sanitizer, database, dataset)
+        attach(connection, database, copied=dataset is not None)  # when nothing else has to be read from the file
+        register_sanitizer(connection, sanitizer, usage)
     except BaseException:
         connection.close()
         raise
@@ -177,26 +197,45 @@ def register(
     policy: str | Policy | None = None,
     calibration: str | None = None,
     key_file: str | os.PathLike[str] | None = None,
+    dataset: str | Dataset | None = None,
 ) -> None:
     """Make the functions available on every connection of the database instance that this one belongs to.
 
     Once more on the same instance, from whichever of its connections, replaces what they use. The settings are those
     of Sanitizer.load. Nothing in the instance's own database changes, so it may be open for reading only. A transaction
     that has begun to read does not see functions made after that.
+
+    dataset: what the ledger calls the data. All that the functions do, until `register` is called again, is then one
+    release: pending before the first text leaves, and brought up to date when they rest for a second and when the
+    process ends. The functions see calls, not rows, so its total says "at least".
     """
     with connection.cursor() as own:
         note_attached(own, connection, locate(database))
-    register_sanitizer(
-        connection,
-        Sanitizer.load(database, mapping=mapping, policy=policy, calibration=calibration, key_file=key_file),
-    )
+    sanitizer = Sanitizer.load(database, mapping=mapping, policy=policy, calibration=calibration, key_file=key_file)
+    register_sanitizer(connection, sanitizer, None if dataset is None else _enter(sanitizer, database, dataset))
 
 
-def register_sanitizer(connection: duckdb.DuckDBPyConnection, sanitizer: Sanitizer) -> None:
-    """Make the functions draw with this sanitizer; only the keyed one uses its key."""
+def _enter(sanitizer: Sanitizer, database: Database, dataset: str | Dataset) -> Usage:
+    """Return what notes the calls of functions and enters them in the ledger, if that allows it."""
+    known = check_running(dataset)
+    usage = Usage()
+
+    def open_entry() -> Entry:
+        return Entry(database, known, sanitizer.terms, at_least=True, must_be_made=True)
+
+    def count(entry: Entry) -> tuple[Receipt, str | None]:
+        return usage.describe(entry, sanitizer, at_least=True), usage.keyed_sum
+
+    open_entry().check()
+    usage.guard = RunningRelease(open_entry, count, usage.forget).drawing
+    return usage
+
+
+def register_sanitizer(connection: duckdb.DuckDBPyConnection, sanitizer: Sanitizer, usage: Usage | None = None) -> None:
+    """Make the functions draw with this sanitizer, and note what they do; only the keyed one uses its key."""
     with _lock, connection.cursor() as own:  # not in the caller's transaction, whose end could undo half of it
         fresh = _share(sanitizer.with_fresh_draws())
-        served = _Served(fresh, None if sanitizer.key is None else fresh.with_key(sanitizer.key))
+        served = _Served(fresh, None if sanitizer.key is None else fresh.with_key(sanitizer.key), usage)
         check_names(own)
         holder = _find_holder(own)
         if holder is not None:

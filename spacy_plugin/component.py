@@ -1,5 +1,6 @@
 """The pipeline component `custext`: replaces the tokens of Docs by the custext tables, a batch at a time."""
 
+import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby, pairwise
 from typing import Any
@@ -10,10 +11,11 @@ from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.util import minibatch, raise_error
 
-from custext_sql import Receipt, Sanitizer
+from custext_sql import Dataset, Receipt, Sanitizer
 from custext_sql.errors import CusTextError, DatabaseError, KeyFileError, MappingError, SettingError
 from custext_sql.mechanism import check_epsilon
 from custext_sql.receipt import Guarantee, Tally
+from custext_sql.release_entry import Entry
 from custext_sql.token_batch import SanitizedTokens
 from spacy_plugin.attributes import Sanitized, check_attributes, is_sanitized
 from spacy_plugin.choices import KEPT, AllTokens
@@ -21,6 +23,7 @@ from spacy_plugin.documents import DocBatch
 from spacy_plugin.labels import LabelCheck
 from spacy_plugin.new_docs import check_carry, write_doc
 from spacy_plugin.new_text import NewText
+from spacy_plugin.releasing import Counting, read_dataset
 from spacy_plugin.settings import check_choice, check_key_masks, check_one_of, mask_unknown_words, read_policy
 from spacy_plugin.surroundings import Surroundings
 
@@ -55,6 +58,9 @@ class CusText:
     A label or tag of `sensitive` that no component in front of this one sets is reported at the first Doc, see
     `spacy_plugin.labels`.
 
+    dataset: what the ledger calls the data, or the parts of `custext_sql.Dataset`; what the component sanitizes is then
+    entered in the ledger of the database, by every process that has a part in it, see `spacy_plugin.releasing`.
+
     `receipt` counts what this component has sanitized.
     """
 
@@ -73,6 +79,7 @@ class CusText:
         sensitive: Any = None,
         mask_unknown: bool | None = None,
         carry: Sequence[str] | None = None,
+        dataset: str | dict[str, Any] | None = None,
         nlp: Language | None = None,
     ) -> None:
         check_attributes()
@@ -112,7 +119,8 @@ class CusText:
         self._epsilon, self._plus = epsilon, plus
         self._error_handler: ErrorHandler = raise_error
         self._loaded: Sanitizer | None = None
-        self._tally = Tally()
+        self._database, self._dataset, self._run_id = database, read_dataset(dataset), uuid.uuid4().hex
+        self._counting = self._start_counting()
         self._check_settings()
 
     @property
@@ -138,7 +146,7 @@ class CusText:
         With `n_process` above 1 each worker counts for itself, and the component of the process that started them
         counts nothing. A component that is pickled or loaded from disk starts from zero.
         """
-        return self._tally.receipt(self.sanitizer.policy, self._guarantee)
+        return self._make_receipt(self._counting.tally)
 
     def __call__(self, doc: Doc) -> Doc:
         [result] = self._sanitize([doc])
@@ -166,11 +174,31 @@ class CusText:
         if self._surroundings is not None:
             self._surroundings.look(self.name)
         state = {**self.__dict__, "_loaded": None, "_labels": self._labels.for_pickle(self)}
-        del state["_tally"]
+        del state["_counting"]
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, _tally=Tally())
+        self.__dict__.update(state)
+        self._counting = self._start_counting()
+
+    def _start_counting(self) -> Counting:
+        return Counting(self._dataset, self._open_entry, self._make_receipt)
+
+    def _make_receipt(self, tally: Tally) -> Receipt:
+        return tally.receipt(self.sanitizer.policy, self._guarantee)
+
+    def _open_entry(self, dataset: Dataset) -> Entry:
+        """Return an entry in the ledger for what this process sanitizes."""
+        return Entry(
+            self._database,
+            dataset,
+            self.sanitizer.terms,
+            eps=max(self._budgets),
+            plus=self._keeps_stopwords,
+            at_least=True,
+            run_id=self._run_id,
+            must_be_made=True,
+        )
 
     def _check_settings(self) -> None:
         """Find out now what would be wrong later."""
@@ -187,6 +215,8 @@ class CusText:
                 key.check_setting("plus", self._plus)
             if self.mask_unknown:
                 check_key_masks(key)
+        if self._dataset is not None:
+            self._open_entry(self._dataset).check()
 
     def _sanitize(self, docs: Sequence[Doc]) -> list[Doc]:
         if any(is_sanitized(doc) for doc in docs):
@@ -202,11 +232,18 @@ class CusText:
         if budgets.min(initial=np.inf) == KEPT or punctuation.any():
             sensitive = (budgets != KEPT) & ~punctuation
         budgets[budgets == KEPT] = max(self._budgets)  # drawn, and not used
-        result = self.sanitizer.sanitize_tokens(
-            tokens.batch, budgets, self._plus, sensitive=sensitive, records=self._find_records(docs)
-        )
-        finished = self._replace(tokens, result) if self.output == "replace" else self._annotate(tokens, result)
-        self._tally.add(result.counts)
+        records = self._find_records(docs)
+        with self._counting.drawing():
+            result = self.sanitizer.sanitize_tokens(
+                tokens.batch, budgets, self._plus, sensitive=sensitive, records=records
+            )
+            finished = self._replace(tokens, result) if self.output == "replace" else self._annotate(tokens, result)
+            self._counting.tally.add(result.counts)
+            if records is not None and self.sanitizer.key is not None:
+                batch = tokens.batch
+                self._counting.tally.add_sum(
+                    self.sanitizer.key.key.sum_rows(records, batch.text, batch.document_offsets)
+                )
         return finished
 
     def _annotate(self, tokens: DocBatch, result: SanitizedTokens) -> list[Doc]:
@@ -261,9 +298,13 @@ class CusText:
     @property
     def _guarantee(self) -> Guarantee:
         """What is verified of the words that this component draws."""
+        listed = getattr(self.sensitive, "listed", None)
+        return self.sanitizer.guarantee(self._budgets, {self._keeps_stopwords}, listed)
+
+    @property
+    def _keeps_stopwords(self) -> bool:
         key = self.sanitizer.key
-        plus = key.settings.plus if key is not None else bool(self._plus)
-        return self.sanitizer.guarantee(self._budgets, {plus}, getattr(self.sensitive, "listed", None))
+        return key.settings.plus if key is not None else bool(self._plus)
 
 
 def _split(tokens: DocBatch, result: SanitizedTokens) -> Iterator[tuple[Doc, slice, NewText]]:

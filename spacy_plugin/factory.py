@@ -33,6 +33,7 @@ register_attributes()
         "sensitive": None,
         "mask_unknown": None,
         "carry": None,
+        "dataset": None,
     },
 )
 def make_custext(
@@ -49,6 +50,7 @@ def make_custext(
     sensitive: Any,
     mask_unknown: StrictBool | None,
     carry: list[StrictStr] | None,
+    dataset: StrictStr | dict[str, Any] | None,
 ) -> "CusText":
     """The component for a pipeline, from its config."""
     from spacy_plugin.component import CusText
@@ -66,5 +68,6 @@ def make_custext(
         sensitive=sensitive,
         mask_unknown=mask_unknown,
         carry=carry,
+        dataset=dataset,
         nlp=nlp,
     )
