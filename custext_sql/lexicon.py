@@ -21,7 +21,14 @@ from custext_sql.encoded_text import (
     spread_out,
     write_lines,
 )
-from custext_sql.tokenizer import OTHER_APOSTROPHE, find_digits, find_single_words, fold_word, normalize_words
+from custext_sql.tokenizer import (
+    OTHER_APOSTROPHE,
+    are_words,
+    find_digits,
+    find_single_words,
+    fold_word,
+    normalize_words,
+)
 
 NOT_LISTED, DIGITS = -1, -2  # in place of a word's number
 
@@ -128,10 +135,13 @@ class Lexicon:
 
 def find_aliases(words: Sequence[str]) -> dict[str, int]:
     """Return how NFKC writes the words that it changes, and the first that it writes so; words of the list are none."""
-    listed, aliases = frozenset(words), dict[str, int]()
-    for number, word in enumerate(words):
-        if not word.isascii() and (normal := normalize_words(word)) not in listed:
-            aliases.setdefault(normal, number)
+    listed = frozenset(words)
+    normal = {number: normalize_words(word) for number, word in enumerate(words) if not word.isascii()}
+    are_single = are_words(list(normal.values()))
+    aliases: dict[str, int] = {}
+    for (number, word), is_single in zip(normal.items(), are_single, strict=True):
+        if is_single and word not in listed:
+            aliases.setdefault(word, number)
     return aliases
 
 

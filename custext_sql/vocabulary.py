@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -36,9 +37,8 @@ class Vocabulary:
         kept = frozenset(stopwords)
         words = [*mapping.words, *sorted((kept | _ENDINGS).difference(mapping.words))]
         self.size = len(mapping.words)
-        self._lexicons = {1: Lexicon(words)}
-        aliases = find_aliases(words)
-        self._lexicons[2] = Lexicon(words, aliases) if aliases else self._lexicons[1]
+        self._listed = words
+        self._aliases = find_aliases(words)
         # by number; the last two are for DIGITS and NOT_LISTED, which are no words
         is_stopword = np.array([word in kept for word in words])
         self.is_ending = np.array([*(word in _ENDINGS for word in words), False, False])
@@ -58,7 +58,15 @@ class Vocabulary:
 
     def lexicon(self, rules: int) -> Lexicon:
         """Return where words are looked up by some rules; by the first, only as they are stored."""
-        return self._lexicons[rules]
+        return self._stored if rules == 1 and self._aliases else self._lexicon
+
+    @cached_property
+    def _lexicon(self) -> Lexicon:
+        return Lexicon(self._listed, self._aliases)
+
+    @cached_property
+    def _stored(self) -> Lexicon:
+        return Lexicon(self._listed)
 
     def find_kinds(self, words: npt.NDArray[np.int32], plus: bool | Flags) -> npt.NDArray[np.uint8]:
         """SAMPLED, NUMBER, UNKNOWN, or where plus holds, for all words or for each: STOPWORD, ALONE."""

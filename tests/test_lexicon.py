@@ -5,10 +5,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from custext_sql.encoded_text import EncodedText
-from custext_sql.lexicon import Lexicon, fold_text
+from custext_sql.encoded_text import EncodedText, join_texts
+from custext_sql.lexicon import DIGITS, Lexicon, find_aliases, fold_text
 from custext_sql.starter import open_starter
-from custext_sql.tokenizer import fold_word
+from custext_sql.tokenizer import are_words, fold_word, normalize_words
 
 LISTED = ["the", "don't", "a", "naïve", "οδος", "οδοσ", "i̇stanbul", "straße", "ångström", "привет", "ⱥ", "k", "中文"]
 LISTED += ["𐐨", "abcdefgh", "abcdefghi", "abcdefghijklmnop", "abcdefghijklmnopq", "x" * 24, "x" * 25, "y" * 60]
@@ -61,6 +61,72 @@ def test_every_character_is_folded_as_python_does() -> None:
     lower = list(dict.fromkeys(character.lower() for character in changed))
     lexicon = Lexicon(lower)
     assert look_up(lexicon, changed) == [lower.index(character.lower()) for character in changed]
+
+
+def normalized(lexicon: Lexicon, rows: list[str]) -> list[int]:
+    """As words are found that are not found as they are written."""
+    text, offsets = join_texts(rows)
+    encoded = EncodedText(text)
+    numbers = lexicon.find(fold_text(encoded), offsets[:-1], offsets[1:])
+    lexicon.find_normalized(encoded, offsets[:-1], offsets[1:], numbers)
+    return list(map(int, numbers))
+
+
+ODD = ["ﬁsh", "cafe\u0301", "naïve", "ǰ", "한국", "½", "x2", "ˤ"]
+
+
+@pytest.mark.parametrize(
+    ("written", "word"),
+    [
+        ("fish", "ﬁsh"),
+        ("FISH", "ﬁsh"),
+        ("ＦＩＳＨ", "ﬁsh"),
+        ("café", "cafe\u0301"),
+        ("CAFÉ", "cafe\u0301"),
+        ("nai\u0308ve", "naïve"),
+        ("NAI\u0308VE", "naïve"),
+        ("J\u030c", "ǰ"),
+        ("\u1112\u1161\u11ab\u1100\u116e\u11a8", "한국"),
+        ("½", "½"),
+        ("x²", "x2"),
+        ("ʕ", "ˤ"),
+        ("¼", None),  # in NFKC, more than one word
+        ("ﷺ", None),
+        ("zoe\u0301", None),
+        ("e" + "\u0301" * 600, None),
+    ],
+)
+def test_words_are_found_however_unicode_writes_them(written: str, word: str | None) -> None:
+    expected = -1 if word is None else ODD.index(word)
+    assert normalized(Lexicon(ODD, find_aliases(ODD)), [written]) == [expected]
+
+
+def test_what_nfkc_writes_as_digits_is_a_number() -> None:
+    lexicon = Lexicon(["12"])
+    assert normalized(lexicon, ["１２", "²", "①⑨", "𝟙𝟚", "²a", "½"]) == [0, DIGITS, DIGITS, 0, -1, -1]
+
+
+def test_a_word_of_the_list_is_no_alias_and_the_first_of_two_is_found() -> None:
+    assert find_aliases(["ﬁsh", "fish", "a", "cafe\u0301"]) == {"café": 3}
+    assert find_aliases(["ﬁn", "ﬁＮ".lower()]) == {"fin": 0}
+
+
+@settings(max_examples=300)
+@given(rows=st.lists(st.text(st.characters(categories=["L", "M", "N"]), min_size=1, max_size=6), max_size=8))
+def test_normal_forms_are_those_that_python_finds_one_by_one(rows: list[str]) -> None:
+    listed = list(dict.fromkeys(["é", "ﬁ", "中", *(fold_word(row) for row in rows[::3])]))
+    aliases = find_aliases(listed)
+    numbers = {word: number for number, word in enumerate(listed)} | aliases
+
+    def look_up_alone(row: str) -> int:
+        normal = normalize_words(row)
+        if fold_word(row) in numbers:
+            return numbers[fold_word(row)]
+        if not are_words([normal])[0]:
+            return -1
+        return numbers.get(normal, DIGITS if normal.isdecimal() and normal != row else -1)
+
+    assert normalized(Lexicon(listed, aliases), rows) == list(map(look_up_alone, rows))
 
 
 def test_an_empty_list_holds_nothing() -> None:

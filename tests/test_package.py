@@ -28,7 +28,7 @@ PURE = (
     ),
     *("mechanism", "certificate", "certified_table", "inspection"),
     *("lexicon", "vocabulary", "policy", "randomness", "row_settings", "draw_table", "sampler", "tokens"),
-    *("rewriting", "replacement", "receipt", "token_batch", "pages", "highlighting"),
+    *("rewriting", "distinct_spans", "replacement", "receipt", "token_batch", "pages", "highlighting"),
     *("baselines.word_space", "baselines.santext", "baselines.fbdd", "baselines.random_words"),
     *("attacks.query", "attacks.bayes"),
     *(f"report.{name}" for name in ("charts", "series", "axes", "labels", "placement", "chart_style")),
@@ -53,7 +53,7 @@ def roots(path: Path) -> set[str]:
 @pytest.mark.parametrize("module", PURE)
 def test_pure_modules_import_only_arrays_and_each_other(module: str) -> None:
     path = PACKAGE / f"{module.replace('.', '/')}.py"
-    arrays = {"numpy", "pyarrow"} if module == "rewriting" else {"numpy"}
+    arrays = {"numpy", "pyarrow"} if module in ("rewriting", "distinct_spans") else {"numpy"}
     assert roots(path) - set(sys.stdlib_module_names) <= {*arrays, "custext_sql"}
     for name in imported(path):
         if name.startswith("custext_sql."):

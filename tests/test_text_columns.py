@@ -17,7 +17,7 @@ TEXTS = ["zq alice", None, "", "zé ’ 中文 😀", "x" * 3000]
 
 @pytest.fixture(scope="module")
 def sanitizer() -> Sanitizer:
-    return Sanitizer(small_mapping(["alice", "bob"], k=2), frozenset())
+    return Sanitizer(small_mapping(["alice", "bob"], k=2), frozenset(), policy="paper")
 
 
 def kind_of(texts: Any) -> type:
