@@ -18,6 +18,7 @@ import alembic.command, duckdb, pyarrow.compute, sqlalchemy
 import custext_sql
 from custext_sql import Sanitizer, build_mapping, ledger, load_embeddings
 from custext_sql import migrate, queries, releases
+from custext_sql.dataset import Dataset
 from custext_sql.release_settings import Settings
 from tests.ledger_entries import enter_release
 from custext_sql.files import list_files, open_files
@@ -30,7 +31,8 @@ def map(database, k):
     build_mapping(database, embedding="big", k=k)
 
 def sanitize(database, source, target):
-    settings = Settings(Sanitizer.load(database), 1.0, True, ["body"])
+    dataset = Dataset().or_files(source, list_files(source))
+    settings = Settings(Sanitizer.load(database), 1.0, True, ["body"], dataset=dataset)
     releases.release_to_file(
         lambda connection: open_files(connection, source, list_files(source)),
         Path(target), "parquet", settings, database, force=True,

@@ -161,6 +161,14 @@ sql 'SELECT 1' --key-file language.key
 sql 'SELECT 1' --key-file check.key
 sql 'SELECT 1' --data wrong.duckdb
 sql 'SELECT 1' --data headless.csv
+sql 'SELECT STRING AS IDENTIFIER' --output out.csv
+sql "COPY (SELECT STRING) TO 'out.csv'"
+sql 'SELECT txt FROM t' --data shop.duckdb --output out.parquet --json
+sql 'SELECT custext_sanitize(STRING, 1, true)' --dataset ''
+sanitize words.txt out.txt --budget-total 0.5
+sanitize cells.csv out.csv --column body --budget-total 0.5
+sanitize 'alice TEXT' --budget-total 0.5
+sanitize --data shop.duckdb --table t new.more.names --column txt
 --db wrong.duckdb info
 --db wrong.bin sanitize alice
 """.strip().splitlines()

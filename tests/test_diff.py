@@ -21,24 +21,33 @@ def reviews(folder: Path) -> Path:
 def test_words_are_shown_by_what_became_of_them(db: Path, reviews: Path) -> None:
     shown = run("diff", "in.csv", "--column", "body", "--rows", "3", "--plus").output
     assert "- The alice's Zzyzxa, 12345!\n+ The " in shown and shown.count("- ") == 3
-    assert "2 drawn anew" in shown and "1 stopword, kept" in shown and "1 ending, kept" in shown
+    assert "'s <unk>, <num>!\n" in shown and " <<unk>>\n" in shown
+    assert "2 drawn anew" in shown and "2 not in the vocabulary" in shown and "1 number" in shown
+    assert "1 stopword, kept" in shown and "1 ending, kept" in shown
+    assert "2 of 7 words in clear (29%)" in shown  # The and 's
+    shown = run("diff", "in.csv", "--column", "body", "--rows", "3", "--plus", "--policy", "paper").output
+    assert "'s Zzyzxa, " in shown and " <b>\n" in shown and "12345!" not in shown.split("+ The ")[1].split("\n")[0]
     assert "4 of 7 words in clear (57%)" in shown  # The, 's, Zzyzxa and b
     assert list_releases(db) == []
 
 
-def test_json_gives_every_word(db: Path, reviews: Path) -> None:
-    first, second, third, fourth = json.loads(run("diff", "in.csv", "--column", "body", "--plus", "--json").stdout)
+@pytest.mark.parametrize("policy", ["strict", "paper"])
+def test_json_gives_every_word(db: Path, reviews: Path, policy: str) -> None:
+    options = () if policy == "strict" else ("--policy", policy)
+    shown = run("diff", "in.csv", "--column", "body", "--plus", "--json", *options).stdout
+    first, second, third, fourth = json.loads(shown)
     assert first["before"] == "The alice's Zzyzxa, 12345!" and second["words"] == []
     kinds = [(word["before"], word["kind"], word["in_clear"]) for word in first["words"]]
     assert kinds == [
         ("The", "stopword", True),
         ("alice", "sampled", False),
         ("s", "ending", True),
-        ("Zzyzxa", "unknown", True),
+        ("Zzyzxa", "unknown", policy == "paper"),
         ("12345", "number", False),
     ]
     assert fourth["after"] in Sanitizer.load(db).distribution("carol", 1.0)
     rebuilt = third["before"].replace("bob", third["words"][0]["after"])
+    rebuilt = rebuilt if policy == "paper" else rebuilt.replace("<b>", "<<unk>>")
     assert third["after"] == rebuilt
 
 

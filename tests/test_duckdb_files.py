@@ -69,7 +69,7 @@ def test_what_is_loaded_while_a_connection_is_open_is_read_through_it(mapped_db:
 
 def test_several_connections_do_not_unlock_the_database_for_each_other(mapped_db: Path) -> None:
     with connect(mapped_db) as first:
-        with connect(mapped_db, policy="strict") as second:
+        with connect(mapped_db, policy="paper") as second:
             query = "SELECT count(*), sum(score) FROM scores"
             assert first.execute(query).fetchall() == second.execute(query).fetchall()
             assert len(second.execute("FROM custext_distribution('alice', 1)").fetchall()) == 4

@@ -78,7 +78,7 @@ def test_progress_goes_up_to_one() -> None:
 
 
 def test_who_repeats_sanitized_words_is_right_where_a_word_drew_itself(words: Sequence[str]) -> None:
-    sanitizer = Sanitizer(small_mapping(words, k=4), frozenset())
+    sanitizer = Sanitizer(small_mapping(words, k=4), frozenset(), policy="paper")
     texts = sanitizer.compare(["Alice, Bob and Carol met Dave."] * 50, eps=1.0)
     result = attack_masks(texts, Parrot())
     drawn = [piece for pieces in texts for piece in pieces if piece.kind == SAMPLED]
