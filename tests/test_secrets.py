@@ -86,8 +86,8 @@ def _run_all(folder: Path, secret: Secret, number: int) -> Iterator[tuple[str, O
     for place, query in enumerate(QUERIES):
         if (place + number) % len(SECRETS) == 0:
             more = ((), ("--json",), ("--output", "out.parquet"))[place % 3]
-            command = ["sql", _replace(query, secret), "--data", "shop.duckdb", "--allow-raw", *more]
-            yield f"sql {query}", _run_command(folder, command)
+            arguments = ["sql", _replace(query, secret), "--data", "shop.duckdb", "--allow-raw", *more]
+            yield f"sql {query}", _run_command(folder, arguments)
     with connect(folder / "custext.duckdb") as connection:
         connection.execute("ATTACH 'shop.duckdb' AS shop (READ_ONLY); USE shop")
         for query in QUERIES:
