@@ -20,6 +20,7 @@ from custext_sql.encoded_text import (
     Places,
     WideCharacters,
     begin_rows,
+    drop_invisible,
     find_rows,
     join_texts,
 )
@@ -87,10 +88,19 @@ def find_single_words(text: EncodedText, offsets: Places) -> Flags:
 
 
 def split_words(texts: Sequence[str]) -> list[list[str]]:
-    """The words of each text, joined ones also part by part."""
+    """The words of each text, joined ones also part by part; also in NFKC and without what nobody sees in the text."""
     content, offsets = join_texts(texts)
-    parts = find_parts(EncodedText(content), offsets)
-    found: list[list[str]] = [[] for _ in texts]
+    text = EncodedText(content)
+    found = _split_words(text, offsets)
+    if text.wide is not None:
+        for words, seen in zip(found, _split_words(*drop_invisible(text, offsets, offsets)), strict=True):
+            words += map(normalize_words, seen)
+    return found
+
+
+def _split_words(text: EncodedText, offsets: Places) -> list[list[str]]:
+    content, parts = text.content, find_parts(text, offsets)
+    found: list[list[str]] = [[] for _ in offsets[1:]]
     rows, joined = find_rows(parts.starts, offsets).tolist(), set(parts.joined.tolist())
     begin = 0
     for number, row in enumerate(rows):

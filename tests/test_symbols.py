@@ -27,7 +27,7 @@ from custext_sql.replacement import Counts, join_counts
 from custext_sql.row_settings import RowSettings
 from custext_sql.text_columns import open_column
 from custext_sql.token_batch import TokenBatch
-from custext_sql.tokenizer import fold_word, normalize_words
+from custext_sql.tokenizer import fold_word, normalize_words, split_words
 from tests.small_mapping import small_mapping
 from tests.test_tokenizer import read_words
 
@@ -413,6 +413,17 @@ def test_by_the_first_rules_keys_give_what_they_always_gave(
     newest = Sanitizer(mapping, STOPWORDS, policy=sanitizer.policy)
     assert keyed(newest, old_texts(), plus=plus) != outputs
     assert newest.identity != sanitizer.identity
+
+
+def test_a_list_of_words_finds_them_however_they_are_written() -> None:
+    assert split_words(["dr\u200bug's", "cafe\u0301", "Plain", "ＢＯＢ", ""]) == [
+        ["dr", "ug", "s", "ug's", "drug", "s", "drug's"],
+        ["cafe\u0301", "café"],
+        ["Plain", "plain"],
+        ["ＢＯＢ", "bob"],
+        [],
+    ]
+    assert split_words(["Plain it's"]) == [["Plain", "it", "s", "it's"]]
 
 
 def test_a_policy_may_keep_what_nobody_sees(mapping: Mapping) -> None:
