@@ -4,6 +4,7 @@ import csv
 import json
 import subprocess
 import sys
+from decimal import Decimal
 from pathlib import Path
 
 import duckdb
@@ -43,7 +44,7 @@ def test_every_release_leaves_its_receipt(db: Path, folder: Path) -> None:
     assert (release.row_count, release.word_count, release.sampled, release.stopwords) == (2, 8, 3, 1)
     assert (release.numbers, release.unknown_kept, release.endings) == (1, 2, 1)
     assert release.characters_in_clear == len(f"met{SECRET}thes")
-    assert (release.largest_row_eps, release.mean_row_eps) == (1.0, 0.75)
+    assert (release.largest_row_eps, release.mean_row_eps) == (Decimal(1), 0.75)
 
 
 def test_texts_and_queries_are_entered_without_their_words(db: Path, folder: Path) -> None:
@@ -58,7 +59,7 @@ def test_texts_and_queries_are_entered_without_their_words(db: Path, folder: Pat
     assert names == ["<argument>", "<stdin>", "<query>", "mine"]
     assert {release.state for release in (first, second, third, fourth)} == {"complete"}
     assert (first.row_count, second.row_count, second.sampled) == (1, 2, 2)
-    assert (third.row_count, third.sampled, third.eps, third.plus, third.largest_row_eps) == (3, 3, 3.0, True, 3.0)
+    assert (third.row_count, third.sampled, third.eps, third.plus, third.largest_row_eps) == (3, 3, 3.0, True, Decimal(3))
     assert (fourth.row_count, fourth.eps, fourth.plus, fourth.draws) == (None, None, None, "raw")
     assert (second.at_least, third.at_least, fourth.at_least) == (False, True, False)
     for release in (first, second, third, fourth):
@@ -82,7 +83,7 @@ def test_fresh_releases_add_up_and_a_key_counts_once(db: Path, folder: Path) -> 
         result = run("sanitize", "in.csv", f"out{number}.csv", "--column", "body", *options)
         assert result.exit_code == 0, result.output
     [total] = add_up(list_releases(db))
-    assert (total.releases, total.pending, total.total_eps) == (5, 0, 2 + 6 + 4)
+    assert (total.releases, total.pending, total.total_eps) == (5, 0, Decimal(2 + 6 + 4))
     shown = run("ledger").output
     assert shown.count("complete") == 5 and shown.split()[-1] == "12"
     assert json.loads(run("ledger", "--json").stdout)["totals"][0]["total_eps"] == 12
@@ -104,7 +105,7 @@ def test_a_stream_that_was_cut_off_has_spent_what_it_gave(db: Path, folder: Path
     command = f"{sys.executable} -m custext_sql.cli sanitize - - --dataset d < in.txt | head -1"
     subprocess.run(["bash", "-c", command], check=True, capture_output=True)
     [release] = list_releases(db)
-    assert (release.state, release.largest_row_eps) == ("pending", 3.0)
+    assert (release.state, release.largest_row_eps) == ("pending", Decimal(3))
     refused = run("sanitize", "in.txt", "out.txt", "--dataset", "d", "--budget-total", "5")
     assert "total eps of 6" in refused.output
 
