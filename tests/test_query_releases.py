@@ -46,7 +46,7 @@ def test_every_way_out_is_entered(db: Path, shop: Path, folder: Path, way: str, 
         "copy": [f"COPY ({select}) TO 'out.csv'"],
         "created": [f"CREATE TEMP TABLE t AS {select}; FROM t"],
     }[way]
-    done = run("sql", *arguments, *(["--data", shop] if with_data else []), "--dataset", "d")
+    done = run("sql", *arguments, *(("--data", shop) if with_data else ()), "--dataset", "d")
     assert done.exit_code == 0, done.output
     assert "3 words: 3 sampled" in done.stderr
     [release] = list_releases(db)
@@ -70,7 +70,7 @@ def test_a_query_that_sanitizes_nothing_is_no_release(db: Path, shop: Path) -> N
 def test_a_statement_that_fails_after_it_wrote_is_entered(db: Path, shop: Path, folder: Path, with_data: bool) -> None:
     source = "messages" if with_data else "'in.csv'"
     query = f"COPY (SELECT {CALL} AS t FROM {source}) TO 'out.csv'; SELECT error('late') FROM {source}"
-    failed = run("sql", query, *(["--data", shop] if with_data else []), "--dataset", "d")
+    failed = run("sql", query, *(("--data", shop) if with_data else ()), "--dataset", "d")
     assert failed.exit_code == 1 and (folder / "out.csv").exists()
     [release] = list_releases(db)
     assert (release.state, release.sampled, release.largest_row_eps) == ("pending", 3, Decimal(2))
