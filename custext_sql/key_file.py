@@ -21,7 +21,7 @@ from custext_sql.errors import KeyFileError, SettingError
 from custext_sql.keyed_randomness import SecretKey
 from custext_sql.mapping_store import find_mapping
 from custext_sql.mechanism import check_calibration, check_epsilon
-from custext_sql.policy import DEFAULT_POLICY, Policy, choose_policy
+from custext_sql.policy import DEFAULT_POLICY, POLICIES, Policy, choose_policy
 from custext_sql.row_settings import RowSettings
 from custext_sql.stopwords import SHIPPED_LANGUAGE, read_stopwords
 
@@ -128,6 +128,13 @@ class KeyFile:
             return self.settings.policy
         self.check_setting("policy", chosen)
         return chosen
+
+    @property
+    def newest_policy(self) -> Policy:
+        """The policy for draws without the key: a policy that has a name is what that name means today."""
+        format = FORMATS[self.format]
+        alike = [policy for policy in POLICIES.values() if format.agree(policy, self.settings.policy)]
+        return alike[0] if alike and format.unsaid_policy else self.settings.policy
 
     def check_setting(self, name: str, value: object) -> None:
         """Refuse a setting other than the one that the key was made for."""

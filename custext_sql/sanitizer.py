@@ -1,6 +1,7 @@
 """A batch of texts in, a batch of texts out, and a receipt."""
 
 import os
+import warnings
 from collections.abc import Collection, Iterator, Sequence
 from copy import copy
 from dataclasses import replace
@@ -12,7 +13,7 @@ import numpy as np
 from custext_sql.database import Database, locate, reading
 from custext_sql.dataset import Dataset, choose_dataset
 from custext_sql.encoded_text import Flags, Places
-from custext_sql.errors import KeyFileError, SettingError
+from custext_sql.errors import KeyFileError, PrivacyWarning, SettingError
 from custext_sql.key_file import KeyFile, digest_stopwords, read_key_file
 from custext_sql.keyed_randomness import KeyedRandomness
 from custext_sql.ledger import Terms, describe_policy
@@ -107,18 +108,23 @@ class Sanitizer:
             self.key.check_setting("stopwords", digest_stopwords(self._stopwords))
 
     def with_fresh_draws(self) -> "Sanitizer":
-        """This one without its key."""
+        """Return this one without its key, and without what only keys of an older format still do."""
         other = copy(self)
         other.key, other._randomness = None, SecureRandomness()
+        if self.key is not None:
+            other._handle_words(self.key.newest_policy, RULES)
         return other
 
     def with_key(self, key: KeyFile) -> "Sanitizer":
-        """This one, with draws from a key that was made for its settings; the arrays are shared."""
+        """Return this one with draws from a key that was made for its settings; the arrays are shared."""
         other = copy(self)
         other.key = key
-        other._replacer = replace(self._replacer, rules=key.rules)
+        other._handle_words(key.settings.policy, key.rules)
         other._check_key()
         return other
+
+    def _handle_words(self, policy: Policy, rules: int) -> None:
+        self.policy, self._replacer = policy, replace(self._replacer, policy=policy, rules=rules)
 
     @property
     def identity(self) -> tuple[object, ...]:
@@ -185,7 +191,8 @@ class Sanitizer:
         """Return texts, sanitized, and the receipt of what was drawn, let through and spent.
 
         dataset: what the ledger calls the data. The release is then entered there before the texts are returned, and
-        refused if the ledger does not allow it or cannot be written. Each text is a row.
+        refused if the ledger does not allow it or cannot be written. Each text is a row. What a policy let through, and
+        texts that seem to be in another language, are told in a PrivacyWarning.
         """
         column, rebuild = open_column(texts)
         settings = self._settings(eps, plus, 1)
@@ -201,6 +208,8 @@ class Sanitizer:
         receipt = self.receipt(tally, eps, plus)
         if entry is not None:
             entry.publish(lambda: None, receipt, tally.keyed_sum)
+        for warning in receipt.warnings:
+            warnings.warn(warning, PrivacyWarning, stacklevel=2)
         return rebuild(result), receipt
 
     def compare(

@@ -59,7 +59,8 @@ def test_texts_and_queries_are_entered_without_their_words(db: Path, folder: Pat
     assert names == ["<argument>", "<stdin>", "<query>", "mine"]
     assert {release.state for release in (first, second, third, fourth)} == {"complete"}
     assert (first.row_count, second.row_count, second.sampled) == (1, 2, 2)
-    assert (third.row_count, third.sampled, third.eps, third.plus, third.largest_row_eps) == (3, 3, 3.0, True, Decimal(3))
+    assert (third.row_count, third.sampled, third.eps, third.plus) == (3, 3, 3.0, True)
+    assert third.largest_row_eps == Decimal(3)
     assert (fourth.row_count, fourth.eps, fourth.plus, fourth.draws) == (None, None, None, "raw")
     assert (second.at_least, third.at_least, fourth.at_least) == (False, True, False)
     for release in (first, second, third, fourth):

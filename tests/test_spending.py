@@ -79,8 +79,8 @@ def test_spelling_does_not_part_tables(db: Path, folder: Path) -> None:
 def test_sets_of_files_that_overlap_add_up(db: Path, folder: Path) -> None:
     for name, text in (("a", "alice"), ("b", "alice bob"), ("c", "alice bob carol")):
         (folder / f"{name}.csv").write_text(f"id,body\n1,{text}\n")
-    for number, given in enumerate(["a.csv", "[ab].csv", "[bc].csv", "."]):
-        assert run("sanitize", given, f"../{number}.csv", "--column", "body").exit_code == 0
+    for number, files in enumerate(["a.csv", "[ab].csv", "[bc].csv", "."]):
+        assert run("sanitize", files, f"../{number}.csv", "--column", "body").exit_code == 0
     largest = {"a": 1 + 2 + 3, "b": 2 + 3 + 3, "c": 3 + 3}  # of all releases that have the file
     assert total_of(db, str((folder / "a.csv").resolve())) == str(largest["a"])
     assert total_of(db, str(folder.resolve() / "[ab].csv")) == str(max(largest["a"], largest["b"]))
@@ -104,7 +104,7 @@ def test_names_of_datasets_are_compared_in_whatever_case(db: Path) -> None:
 def test_a_dataset_needs_a_name_and_a_sensible_budget() -> None:
     for wrong, message in (({"name": " "}, "is empty"), ({"name": "d", "budget_total": 0.0}, "greater than 0")):
         with pytest.raises(SettingError, match=message):
-            Dataset(**wrong)  # type: ignore[arg-type]
+            Dataset(**wrong)
 
 
 @pytest.mark.parametrize("form", ["csv", "txt", "stream", "text", "table"])

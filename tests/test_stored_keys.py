@@ -150,3 +150,18 @@ def test_columns_are_told_apart_in_records(tmp_path: Path) -> None:
     assert new.name_records("a:b", ["c"]) == ["a%3Ab:c"]
     assert new.name_records("a%3Ab", ["c"]) == ["a%253Ab:c"]
     assert new.name_records("body", [7, "%:é"]) == ["body:7", "body:%:é"]  # as SQL's 'body:' || id
+
+
+@pytest.mark.parametrize("name", OLD)
+def test_draws_without_the_key_are_as_new_whatever_its_format(database: Path, tmp_path: Path, name: str) -> None:
+    """An old key keeps what it did; custext_sanitize beside it does what its policy means today."""
+    path = take(name, tmp_path)
+    old = read_key_file(path)
+    with duckdb.connect() as connection:
+        register(connection, database, key_file=path)
+        query = "SELECT custext_sanitize(?, 1.0, true), custext_sanitize_keyed(?, 'a')"
+        [(fresh, keyed)] = connection.execute(query, ["do\u00adctor \u2764\ufe0f", "\u2764\ufe0f"]).fetchall()
+    is_strict = old.settings.policy.unknown == "mask"
+    assert ("\u00ad" in fresh) == (not is_strict)
+    assert fresh.endswith("\u2764\ufe0f")
+    assert keyed != "\u2764\ufe0f" or old.settings.policy.unknown == "keep"
