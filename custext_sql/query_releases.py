@@ -15,24 +15,16 @@ from custext_sql.drafts import draft_of
 from custext_sql.errors import QueryError
 from custext_sql.ledger import RAW
 from custext_sql.queries import Shown, choose_options, fetch_objects, open_data, show, write_result
-from custext_sql.query_errors import safe_errors
-from custext_sql.query_words import copies_out
 from custext_sql.receipt import Receipt
 from custext_sql.release_entry import Entry, receipt_beside
 from custext_sql.sanitizer import Sanitizer
 from custext_sql.single_draws import draws_each_row_once
 from custext_sql.sql_functions import Usage, watch
+from custext_sql.statements import read_statements
 
 _Result = TypeVar("_Result")
 
 _CALL = re.compile(r"custext_sanitize", re.IGNORECASE)
-_READING = (  # statements that write nothing, so that nothing is released if they fail
-    duckdb.StatementType.SELECT,
-    duckdb.StatementType.SET,
-    duckdb.StatementType.PRAGMA,
-    duckdb.StatementType.MULTI,
-)
-_EXPORTING = (duckdb.StatementType.COPY, duckdb.StatementType.EXPORT, duckdb.StatementType.EXPLAIN)  # ANALYZE runs
 
 
 @dataclass(frozen=True)
@@ -64,10 +56,7 @@ class QueryRelease:
         self._database, self._data = database, data
         self._dataset = (dataset or Dataset()).or_called(QUERY)
         self._allow_raw = allow_raw
-        with safe_errors(query), duckdb.connect() as parser:
-            statements = parser.extract_statements(query)
-        self._writes = any(statement.type not in _READING for statement in statements)
-        self._exports = any(statement.type in _EXPORTING and copies_out(statement.query) for statement in statements)
+        self._statements = read_statements(query)
         self._sanitizer = Sanitizer.load(database, **settings)
 
     def show(self, limit: int) -> Answer[Shown | None]:
@@ -104,10 +93,10 @@ class QueryRelease:
         database will be attached, which keeps this process from writing it, else when a function is first called.
         """
         entry = Entry(self._database, self._dataset, self._sanitizer.terms, at_least=True, beside=beside)
-        usage = Usage(lambda: _begun(entry)) if self._writes else Usage()
+        usage = Usage(lambda: _begun(entry)) if self._statements.writes else Usage()
         if self._names_a_call:
             entry.check()
-            if self._writes and self._data is None:
+            if self._statements.writes and self._data is None:
                 entry.begin()
         is_once = False
         try:
@@ -123,7 +112,7 @@ class QueryRelease:
             receipt = usage.describe(entry, self._sanitizer, at_least=not is_once)
             entry.publish(publish or _nothing, receipt, usage.keyed_sum)
             return Answer(result, receipt, entry.note)
-        if self._exports or (publish is not None and result):
+        if self._statements.exports or (publish is not None and result):
             self._publish_raw(entry, publish)
         else:
             if publish is not None:
@@ -137,12 +126,12 @@ class QueryRelease:
 
     def _check_exports(self, connection: duckdb.DuckDBPyConnection) -> None:
         """Refuse, before anything runs, statements that would copy texts out as they are."""
-        if self._exports and not (self._allow_raw or self._names_a_call or _has_calling_views(connection)):
+        if self._statements.exports and not (self._allow_raw or self._names_a_call or _has_calling_views(connection)):
             raise _refuse_raw()
 
     def _publish_raw(self, entry: Entry, publish: Callable[[], object] | None) -> None:
         """Let out what passed through no function, if that is meant, and enter it as unprotected."""
-        if not self._exports and not self._allow_raw:
+        if not self._statements.exports and not self._allow_raw:
             entry.withdraw()
             raise _refuse_raw()
         entry.describe(draws=RAW, key_id=None, eps=None, plus=None, at_least=False)
@@ -152,7 +141,7 @@ class QueryRelease:
 
     def _end_failed(self, entry: Entry, usage: Usage) -> None:
         """Keep in the ledger what may have left before a query failed; take back what did not."""
-        if usage.was_called and self._writes:
+        if usage.was_called and self._statements.writes:
             entry.break_off(usage.describe(entry, self._sanitizer, at_least=True), usage.keyed_sum)
         else:
             entry.withdraw()

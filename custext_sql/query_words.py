@@ -84,17 +84,14 @@ class QueryWords:
         return re.sub(r"=[^/\\]*", "=...", name) if is_named else None
 
 
-def copies_out(statement: str) -> bool:
-    """Return whether a statement is EXPORT, or COPY to a file rather than from one, perhaps explained by running it."""
-    depth = 0
-    words = []
+def list_bare_words(statement: str) -> list[str]:
+    """List the words of a statement outside of everything quoted or in parentheses, in lower case."""
+    depth, words = 0, []
     for kind, text in _split(statement):
         depth += {"(": 1, ")": -1}.get(text, 0) if kind == "mark" else 0
         if kind == "word" and depth == 0:
             words.append(text.lower())
-    if words[:1] == ["explain"]:
-        words = words[2:] if words[1:2] == ["analyze"] else []
-    return words[:1] == ["export"] or (words[:1] == ["copy"] and "from" not in words)
+    return words
 
 
 def _exists(name: str) -> bool:

@@ -119,7 +119,14 @@ def test_raw_texts_are_not_written_unless_that_is_said(db: Path, shop: Path, fol
 
 def test_raw_texts_are_not_copied_unless_that_is_said(db: Path, shop: Path, folder: Path) -> None:
     for number, query in enumerate(
-        ("COPY messages TO 'x.csv'", "EXPORT DATABASE 'whole'", "SET threads = 1; COPY (FROM messages) TO 'x.csv'")
+        (
+            "COPY messages TO 'x.csv'",
+            "EXPORT DATABASE 'whole'",
+            "SET threads = 1; COPY (FROM messages) TO 'x.csv'",
+            "EXPLAIN ANALYZE COPY messages TO 'x.csv'",
+            "ATTACH 'x.csv' AS other (READ_WRITE, TYPE duckdb); COPY FROM DATABASE shop TO other",
+            "ATTACH 'x.csv' AS other (READ_WRITE, TYPE duckdb); CREATE TABLE other.t AS FROM messages",
+        )
     ):
         refused = run("sql", query, "--data", shop)
         assert refused.exit_code == 1 and "--allow-raw" in refused.output
