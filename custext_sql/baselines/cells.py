@@ -1,7 +1,7 @@
 """The cells of an experiment: which mechanism, on which words, at which eps, with which seed."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from custext_sql.baselines.contenders import (
@@ -18,6 +18,7 @@ from custext_sql.errors import SettingError
 from custext_sql.key_file import digest_stopwords
 from custext_sql.measurements import Subject
 from custext_sql.mechanism import check_epsilon
+from custext_sql.tokenizer import RULES
 
 Rows = Sequence[tuple[str, ...]]  # of one text each, or of two
 
@@ -66,9 +67,7 @@ class Cell:
         if self.mechanism == ORIGINAL:
             return {}
         policy = self.arena.policy
-        handling: dict[str, Any] = {"unknown": policy.unknown, "numbers": policy.numbers, "case": policy.case}
-        if policy.invisible != "keep":
-            handling["invisible"] = policy.invisible
+        handling: dict[str, Any] = asdict(policy) | {"rules": RULES}
         if self.mechanism in METRIC:
             handling["converted"] = self.arena.converted
         if self.mechanism == CUSTEXT_PLUS:

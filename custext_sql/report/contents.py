@@ -1,7 +1,7 @@
 """Everything a report says, as values that know the rows of `measurements` they come from."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -26,11 +26,12 @@ from custext_sql.evaluation.datasets import stream_texts
 from custext_sql.key_file import digest_stopwords
 from custext_sql.measurements import Measurement, ShareDone, Subject, obtain, part_of, read_measurements, write_settings
 from custext_sql.mechanism import CALIBRATIONS, check_epsilon
-from custext_sql.policy import DEFAULT_POLICY
+from custext_sql.policy import DEFAULT_POLICY, choose_policy
 from custext_sql.receipt import Receipt, Tally
 from custext_sql.report.results import TradeOffCurves, UtilityTable, find_tradeoffs, find_utility
 from custext_sql.sanitizer import Sanitizer
 from custext_sql.text_columns import TextColumn
+from custext_sql.tokenizer import RULES
 
 WORDS = ("car", "she", "doctor", "happy")  # that are shown if nobody names any
 TRIALS = 5_000  # for each of them: to about 2%
@@ -227,7 +228,7 @@ def _count_let_through(database: Database, arena: Arena, chosen: Chosen, path: s
         describe_mapping(arena.mapping, "policy", "", None, None),
         dataset=Path(path).name,
         digest=digest,
-        settings=write_settings(policy=chosen.policy, plus=chosen.plus),
+        settings=write_settings(policy=asdict(choose_policy(chosen.policy)), rules=RULES, plus=chosen.plus),
     )
     made: list[Receipt] = []
 
