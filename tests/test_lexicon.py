@@ -101,6 +101,15 @@ def test_words_are_found_however_unicode_writes_them(written: str, word: str | N
     assert normalized(Lexicon(ODD, find_aliases(ODD)), [written]) == [expected]
 
 
+def test_what_nfkc_takes_apart_is_not_looked_up() -> None:
+    assert normalized(Lexicon(["1⁄2", "12"]), ["½", "１２"]) == [-1, 1]
+
+
+def test_a_word_that_occurs_again_is_found_again() -> None:
+    rows = ["nai\u0308ve", "ＦＩＳＨ", "zoe\u0301", "nai\u0308ve", "naïve", "ＦＩＳＨ"]
+    assert normalized(Lexicon(ODD, find_aliases(ODD)), rows) == [2, 0, -1, 2, 2, 0]
+
+
 def test_what_nfkc_writes_as_digits_is_a_number() -> None:
     lexicon = Lexicon(["12"])
     assert normalized(lexicon, ["１２", "²", "①⑨", "𝟙𝟚", "²a", "½"]) == [0, DIGITS, DIGITS, 0, -1, -1]

@@ -36,8 +36,8 @@ STOPWORDS = frozenset({"the", "déjà", "she's"})
 HEART = "❤\ufe0f"
 
 # By the tables of Unicode: Default_Ignorable_Code_Point that is not Cf
-IGNORABLE = [0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2065, 0x3164, 0xFFA0, *range(0x180B, 0x1810)]
-IGNORABLE += [*range(0xFE00, 0xFE10), *range(0xFFF0, 0xFFF9), *range(0xE0000, 0xE1000)]
+IGNORABLE = {0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2065, 0x3164, 0xFFA0, *range(0x180B, 0x1810)}
+IGNORABLE |= {*range(0xFE00, 0xFE10), *range(0xFFF0, 0xFFF9), *range(0xE0000, 0xE1000)}
 
 
 def character_class(is_in: Callable[[str], bool]) -> str:
@@ -353,6 +353,7 @@ def test_counts_are_cut_joined_and_added_with_all_that_they_hold(paper: Sanitize
     assert [tally(joined[place : place + 1]).unknown_distinct for place in range(6)] == [1, 0, 1, 1, 1, 1]
     assert (tally(added).rows, tally(added).unknown_distinct, tally(added).symbols) == (3, 3, 3)
     assert [tally(added[place : place + 1]).unknown_distinct for place in range(3)] == [2, 1, 2]
+    assert tally(joined[2:5][1:3][0:1]).unknown_distinct == tally(joined[2:5][1:2]).unknown_distinct == 1
     assert tally(join_counts([])).words == 0
 
 
@@ -369,25 +370,8 @@ def old_texts() -> list[str]:
     pool = [
         *WORDS,
         *(unicodedata.normalize("NFD", word) for word in WORDS),
-        *(
-            "fish",
-            "the",
-            "déjà",
-            "ＤＲＵＧ",
-            "Drug’s",
-            "'s",
-            "’",
-            "'",
-            " ",
-            " ",
-            " ",
-            "\n",
-            "1234",
-            "٣٤",
-            "①",
-            "½",
-            HEART,
-        ),
+        *("fish", "flat", "ﬂat", "the", "déjà", "ＤＲＵＧ", "Drug’s", "'s", "’", "'", " ", " ", " ", "\n"),
+        *("1234", "٣٤", "①", "½", HEART),
         *("\u200b", "\u00ad", "\ufe0f", "\U000e0041", "\ue000", "\x01", "İ", "ΟΔΟΣ", "J\u030c", "\u0301", "_", "zoe"),
     ]
     return ["".join(chooser.choices(pool, k=chooser.randrange(14))) for _ in range(400)]
@@ -396,16 +380,15 @@ def old_texts() -> list[str]:
 @pytest.mark.parametrize(
     ("policy", "plus", "expected"),
     [
-        ("paper", False, "67c64530b3ad46f3"),
-        ("paper", True, "67c64530b3ad46f3"),
-        ("strict", False, "8dd5ed2398614a7d"),
-        ("strict", True, "62f6b9923adef982"),
+        ("paper", False, "695b4374d248bea4"),
+        ("paper", True, "695b4374d248bea4"),
+        ("strict", False, "8f0eecb5be634602"),
+        ("strict", True, "a0ea815562ce8d57"),
     ],
 )
-def test_by_the_first_rules_keys_give_what_they_always_gave(
-    mapping: Mapping, policy: str, plus: bool, expected: str
-) -> None:
-    """As version 0.1 did it, whose outputs these are."""
+def test_by_the_first_rules_keys_give_what_they_always_gave(policy: str, plus: bool, expected: str) -> None:
+    """As it was when keys had their first format, whose outputs these are."""
+    mapping = small_mapping([*WORDS, "ﬂat"], k=5)
     sanitizer = Sanitizer(mapping, STOPWORDS, policy=replace(POLICIES[policy], invisible="keep"))
     sanitizer._replacer = replace(sanitizer._replacer, rules=1)
     outputs = keyed(sanitizer, old_texts(), plus=plus)
