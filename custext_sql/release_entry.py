@@ -11,7 +11,7 @@ from custext_sql import ledger
 from custext_sql.database import Database, reading
 from custext_sql.dataset import Dataset
 from custext_sql.drafts import publish_text
-from custext_sql.errors import CusTextError, DatabaseError
+from custext_sql.errors import CusTextError, DatabaseError, SettingError
 from custext_sql.ledger import Release, Terms
 from custext_sql.receipt import Receipt
 from custext_sql.release_checks import check_release
@@ -39,6 +39,8 @@ class Entry:
         beside: Path | None = None,
         must_be_made: bool = False,
     ) -> None:
+        if dataset.name is None:
+            raise SettingError("a release needs the name of its dataset")
         self._database = database
         self._dataset = dataset
         self._beside = beside

@@ -132,12 +132,12 @@ def describe_receipt(receipt: "Receipt") -> str:
         "numbers": receipt.numbers,
         "endings": receipt.endings,
         "masked, being alone in their group": receipt.alone_masked,
-        "symbols passed" if receipt.symbols != 1 else "symbol passed": receipt.symbols,
     }
-    others = "".join(f", {count:,} {what}" for what, count in let_through.items() if count)
+    others = "".join(f", {number:,} {what}" for what, number in let_through.items() if number)
+    symbols = f", {count(receipt.symbols, 'symbol')} passed" if receipt.symbols else ""
     return (
-        f"{receipt.words:,} words: {receipt.sampled:,} sampled, {receipt.sampled_unchanged:,} of them as they were"
-        f"{others}; {receipt.characters_in_clear:,} characters in clear\n"
+        f"{count(receipt.words, 'word')}: {receipt.sampled:,} sampled, {receipt.sampled_unchanged:,} of them as they "
+        f"were{others}; {count(receipt.characters_in_clear, 'character')} in clear{symbols}\n"
         f"spent {receipt.eps:g} a sampled word, {receipt.largest_row_eps:g} at most in a row; "
         f"worst log-ratio {receipt.worst_log_ratio:.4g}, {receipt.mapping} {receipt.fingerprint[:12]}\n"
         f"a drawn word hides among at least {receipt.hides_among} words of its group"

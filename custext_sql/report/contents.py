@@ -50,6 +50,7 @@ _LET_THROUGH = (
     "unknown_random",
     "endings",
     "alone_masked",
+    "symbols",
     "characters_in_clear",
 )
 
@@ -224,11 +225,12 @@ def _find_quantiles(sampled: Sequence[QueryResult], epsilons: Sequence[float]) -
 
 def _count_let_through(database: Database, arena: Arena, chosen: Chosen, path: str, column: str | None) -> LetThrough:
     digest = _digest_texts(stream_texts(path, column))
+    kept = digest_stopwords(arena.stopwords) if chosen.plus else None
     about = replace(
         describe_mapping(arena.mapping, "policy", "", None, None),
         dataset=Path(path).name,
         digest=digest,
-        settings=write_settings(policy=asdict(choose_policy(chosen.policy)), rules=RULES, plus=chosen.plus),
+        settings=write_settings(policy=asdict(choose_policy(chosen.policy)), rules=RULES, stopwords=kept),
     )
     made: list[Receipt] = []
 

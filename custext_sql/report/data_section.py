@@ -42,9 +42,11 @@ def write_let_through(found: LetThrough | None) -> str:
         f"<b>{trace_count(found.counts[name])}</b></li>"
         for name, label, in_clear, colour in fates
     )
-    total, rows, clear = (trace_count(found.counts[name]) for name in ("words", "rows", "characters_in_clear"))
+    total, rows, clear, symbols = (
+        trace_count(found.counts[name]) for name in ("words", "rows", "characters_in_clear", "symbols")
+    )
     return (
         f"{title}<p>{escape(found.dataset)}: {total} words in {rows} texts under policy {escape(found.policy)}"
-        f"{', stopwords kept' if found.plus else ''}. {clear} characters stand in clear.</p>"
+        f"{', stopwords kept' if found.plus else ''}. {clear} characters of words and {symbols} symbols stand in clear.</p>"
         f'<div class="bar">{bar}</div><ul class="key">{key}</ul>'
     )

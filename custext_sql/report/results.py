@@ -8,8 +8,9 @@ from typing import Any
 from custext_sql.baselines.contenders import NAMES
 from custext_sql.evaluation.tradeoff import Figure, TradeOff, summarize
 from custext_sql.measurements import Measurement
+from custext_sql.tokenizer import RULES
 
-_USUAL = {"unknown": "keep", "numbers": "shape", "case": "lower", "converted": True}
+_USUAL = {"unknown": "keep", "numbers": "shape", "case": "lower", "invisible": "keep", "converted": True}
 
 
 @dataclass(frozen=True)
@@ -141,7 +142,7 @@ def _group_attacks(
 def _place(measurement: Measurement) -> tuple[Any, ...]:
     """What the cells of all seeds have in common."""
     about, settings = measurement.subject, _settings(measurement)
-    handling = tuple(settings.get(name) for name in (*_USUAL, "stopwords"))
+    handling = tuple(settings.get(name) for name in (*_USUAL, "stopwords", "rules"))
     return about.mechanism, about.fingerprint, about.eps, about.calibration, handling
 
 
@@ -153,6 +154,8 @@ def _remark(measurement: Measurement) -> str:
         for name, usual in _USUAL.items()
         if settings.get(name, usual) != usual and (name != "converted" or measurement.subject.k is None)
     ]
+    if "unknown" in settings and settings.get("rules") != RULES:  # measured by an earlier version
+        remarks.append("earlier word rules")
     return ", ".join([*([f"calibration {calibration}"] if calibration not in (None, "paper") else []), *remarks])
 
 
