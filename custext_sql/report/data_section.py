@@ -47,6 +47,7 @@ def write_let_through(found: LetThrough | None) -> str:
     )
     return (
         f"{title}<p>{escape(found.dataset)}: {total} words in {rows} texts under policy {escape(found.policy)}"
-        f"{', stopwords kept' if found.plus else ''}. {clear} characters of words and {symbols} symbols stand in clear.</p>"
+        f"{', stopwords kept' if found.plus else ''}. In clear stand {clear} characters of words and {symbols} symbols."
+        "</p>"
         f'<div class="bar">{bar}</div><ul class="key">{key}</ul>'
     )
