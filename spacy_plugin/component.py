@@ -2,7 +2,7 @@
 
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import groupby, pairwise
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -19,10 +19,9 @@ from custext_sql.release_entry import Entry
 from custext_sql.token_batch import SanitizedTokens
 from spacy_plugin.attributes import Sanitized, check_attributes, is_sanitized
 from spacy_plugin.choices import KEPT, AllTokens
-from spacy_plugin.documents import DocBatch
+from spacy_plugin.documents import DocBatch, find_records
 from spacy_plugin.labels import LabelCheck
 from spacy_plugin.new_docs import check_carry, write_doc
-from spacy_plugin.new_text import NewText
 from spacy_plugin.releasing import Counting, read_dataset
 from spacy_plugin.settings import check_choice, check_key_masks, check_one_of, mask_unknown_words, read_policy
 from spacy_plugin.surroundings import Surroundings
@@ -232,7 +231,7 @@ class CusText:
         if budgets.min(initial=np.inf) == KEPT or punctuation.any():
             sensitive = (budgets != KEPT) & ~punctuation
         budgets[budgets == KEPT] = max(self._budgets)  # drawn, and not used
-        records = self._find_records(docs)
+        records = None if self.sanitizer.key is None else find_records(self.sanitizer.key, docs)
         with self._counting.drawing():
             result = self.sanitizer.sanitize_tokens(
                 tokens.batch, budgets, self._plus, sensitive=sensitive, records=records
@@ -249,7 +248,7 @@ class CusText:
     def _annotate(self, tokens: DocBatch, result: SanitizedTokens) -> list[Doc]:
         """The Docs themselves, with the results."""
         guarantee = self._guarantee
-        for number, (doc, within, text) in enumerate(_split(tokens, result)):
+        for number, (doc, within, text) in enumerate(tokens.split(result)):
             tally = Tally()
             tally.add(result.counts[number : number + 1])
             Sanitized(text, result.kinds[within], tally.receipt(self.sanitizer.policy, guarantee)).store(doc)
@@ -261,7 +260,7 @@ class CusText:
             self._surroundings.look(self.name)
         return [
             write_doc(doc, text, tokens.spaces[within], self.carry, self._surroundings)
-            for doc, within, text in _split(tokens, result)
+            for doc, within, text in tokens.split(result)
         ]
 
     def _sanitize_one_by_one(self, docs: Sequence[Doc]) -> Iterator[Doc]:
@@ -281,20 +280,6 @@ class CusText:
         """The epsilon of each token, 0 for those that stay."""
         return np.concatenate([self.sensitive.find_budgets(doc, self.epsilon) for doc in docs])
 
-    def _find_records(self, docs: Sequence[Doc]) -> list[str] | None:
-        key = self.sanitizer.key
-        if key is None:
-            return None
-        records = [doc._.custext_record for doc in docs]
-        for record in records:
-            if not isinstance(record, str):
-                found = "none" if record is None else type(record).__name__
-                raise KeyFileError(
-                    f"{key.path}: draws from a key need a record for each Doc: set doc._.custext_record to a string "
-                    f"before the component sees it; found {found}"
-                )
-        return records
-
     @property
     def _guarantee(self) -> Guarantee:
         """What is verified of the words that this component draws."""
@@ -305,15 +290,6 @@ class CusText:
     def _keeps_stopwords(self) -> bool:
         key = self.sanitizer.key
         return key.settings.plus if key is not None else bool(self._plus)
-
-
-def _split(tokens: DocBatch, result: SanitizedTokens) -> Iterator[tuple[Doc, slice, NewText]]:
-    """Each Doc, where its tokens are in the batch, and its new text."""
-    starts, ends = result.offsets[:-1], result.offsets[1:] - tokens.spaces
-    for doc, (first, last) in zip(tokens.docs, pairwise(tokens.batch.documents.tolist()), strict=True):
-        within = slice(first, last)
-        start, end = result.offsets[first], result.offsets[last]
-        yield doc, within, NewText(result.text[start:end], starts[within] - start, ends[within] - start)
 
 
 def _vocab_of(doc: Doc) -> int:

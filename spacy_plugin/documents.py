@@ -1,6 +1,7 @@
 """Docs as columns of tokens."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -9,7 +10,10 @@ from spacy.attrs import ORTH, SPACY
 from spacy.tokens import Doc
 
 from custext_sql.encoded_text import join_texts
-from custext_sql.token_batch import TokenBatch
+from custext_sql.errors import KeyFileError
+from custext_sql.key_file import KeyFile
+from custext_sql.token_batch import SanitizedTokens, TokenBatch
+from spacy_plugin.new_text import NewText
 
 Flags = npt.NDArray[np.bool_]
 
@@ -37,6 +41,14 @@ class DocBatch:
         flags: Flags = np.array(found, dtype=bool)[self._kind_of]
         return flags
 
+    def split(self, result: SanitizedTokens) -> Iterator[tuple[Doc, slice, NewText]]:
+        """Yield each Doc, where its tokens are in the batch, and its new text."""
+        starts, ends = result.offsets[:-1], result.offsets[1:] - self.spaces
+        for doc, (first, last) in zip(self.docs, pairwise(self.batch.documents.tolist()), strict=True):
+            within = slice(first, last)
+            start, end = result.offsets[first], result.offsets[last]
+            yield doc, within, NewText(result.text[start:end], starts[within] - start, ends[within] - start)
+
     def _lay_out(self) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
         """The tokens, each with the space behind it."""
         text, offsets = join_texts([*self._texts, *(f"{text} " for text in self._texts)])
@@ -45,3 +57,16 @@ class DocBatch:
         _, bounds, content = strings.take(pa.array(self._kind_of + len(self._texts) * self.spaces)).buffers()
         ends = np.frombuffer(bounds, dtype=np.int64)
         return np.frombuffer(content or b"", dtype=np.uint8)[: ends[-1]], ends
+
+
+def find_records(key: KeyFile, docs: Sequence[Doc]) -> list[str]:
+    """Return what each Doc is known by, which a key needs."""
+    records = [doc._.custext_record for doc in docs]
+    for record in records:
+        if not isinstance(record, str):
+            found = "none" if record is None else type(record).__name__
+            raise KeyFileError(
+                f"{key.path}: draws from a key need a record for each Doc: set doc._.custext_record to a string "
+                f"before the component sees it; found {found}"
+            )
+    return records

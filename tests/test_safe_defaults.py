@@ -50,7 +50,8 @@ def test_nothing_unknown_passes_by_default_on_any_surface(db: Path, folder: Path
 
 
 def test_experiments_stay_with_the_paper(db: Path) -> None:
-    for command in (("attack", "mask"), ("evaluate", "utility"), ("evaluate", "tradeoff")):
+    commands: list[tuple[str, ...]] = [("attack", "mask"), ("evaluate", "utility"), ("evaluate", "tradeoff")]
+    for command in commands:
         shown = " ".join(run(*command, "--help").output.split())
         assert "[default: paper]" in shown, command
     for command in (("sanitize",), ("sql",), ("keygen",), ("diff",), ("report",)):
