@@ -47,15 +47,20 @@ def add_up(releases: Sequence[Release]) -> list[Total]:
     have other rows.
     """
     by_part = _group_by_part(releases)
+    names: dict[str, str] = {}  # as they were first written
+    by_name: dict[str, set[str]] = {}
+    for release in releases:
+        name = fold(release.dataset)
+        names.setdefault(name, release.dataset)
+        by_name.setdefault(name, set()).update(list_parts(release))
     totals = []
-    for dataset in dict.fromkeys(release.dataset for release in releases):
-        parts = {part for release in releases if release.dataset == dataset for part in list_parts(release)}
+    for name, parts in by_name.items():
         together = {release.release_id: release for part in parts for release in by_part[part]}
         spent = [sum_spent(by_part[part]) for part in parts]
         known = [part.eps for part in spent if part.eps is not None]
         totals.append(
             Total(
-                dataset=dataset,
+                dataset=names[name],
                 releases=len(together),
                 pending=sum(release.state == PENDING for release in together.values()),
                 total_eps=max(known) if len(known) == len(spent) else None,
@@ -108,7 +113,7 @@ def check_budget(releases: Sequence[Release], release: Release, budget: float) -
         if together.at_least:
             raise BudgetError(
                 f"{name}: a query, a connection or a pipeline may have drawn its rows more than once, so that they "
-                f"have spent at least {show(before.eps)}; --budget-total cannot be kept"
+                f"have spent at least {show(before.eps)}; no --budget-total can be kept; release it without one"
             )
         if together.eps > Decimal(repr(budget)):
             raise BudgetError(

@@ -210,7 +210,7 @@ def test_ctrl_c_stops_and_leaves_nothing(mapped_db: Path, tmp_path: Path) -> Non
 def test_a_key_is_made_and_used(mapped_db: Path, data: Path, tmp_path: Path) -> None:
     made = run("--db", mapped_db, "keygen", tmp_path / "key", "--eps", 2, "--plus", "--policy", "strict")
     assert made.exit_code == 0
-    assert "for small-euclidean-k4, eps = 2, stopwords kept" in made.output
+    assert "mapping      small-euclidean-k4, fingerprint" in made.output and "eps          2\n" in made.output
     query = "SELECT custext_sanitize_keyed(body, 'body:' || id) AS t FROM reviews ORDER BY id"
     arguments = ("--db", mapped_db, "sql", query, "--data", data, "--key-file", tmp_path / "key", "--json")
     assert run(*arguments).stdout == run(*arguments).stdout

@@ -41,7 +41,7 @@ def keygen_command(
     """Make a key file: with it the same record gives the same text however often it is asked for.
 
     The key is for these settings alone, since other ones would be another draw, and for one dataset. Only you can read
-    the file; whoever has it can undo what was drawn with it. An existing file is never overwritten.
+    the file: whoever has it can narrow every released word down to a few candidates. It never replaces a file.
 
     \b
     Example:
@@ -56,14 +56,13 @@ def keygen_command(
         print_json(known | asdict(made.settings))
         return
     settings = made.settings
-    kept = ", stopwords kept" if settings.plus else ""
-    click.echo(f"{path}: key {made.key.name} for {settings.mapping}, eps = {settings.eps:g}{kept}")
+    click.echo(f"{path}: key {made.key.name}, for these settings alone:")
     for name, value in _describe(settings):
         click.echo(f"  {name:<12} {value}")
     click.echo(f"  {'format':<12} {made.format}")
-    click.echo("Keep it secret: whoever has it can undo what was drawn with it.")
-    click.echo("It is for one dataset, whose records you choose: one for each text, for good. It is not for a second")
-    click.echo("dataset, nor where callers choose texts or records, and it protects no word better than eps does.")
+    click.echo("Keep it secret: whoever has it can narrow every released word down to a few candidates.")
+    click.echo("Use it for one dataset. You choose the records: one for each text, and always the same one.")
+    click.echo("Do not use it for a second dataset, nor where callers choose texts or records.")
 
 
 def _describe(settings: "KeySettings") -> list[tuple[str, str]]:
