@@ -1,0 +1,54 @@
+"""What a key does not stop: somebody who may submit texts under a record whose released text is known.
+
+The group of every released word is public. The attacker submits the words of the group under that record, each as often
+as it may have occurred, and keeps those of which one occurrence becomes what was released.
+"""
+
+import random
+import tempfile
+from pathlib import Path
+
+from custext_sql import Sanitizer, make_key
+from custext_sql.replacement import Piece
+from custext_sql.starter import load_starter
+from custext_sql.vocabulary import SAMPLED
+from tests.benchmarks.sanitizing import STOPWORDS, read_corpora
+
+TEXTS = 300
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as name:
+        database, key = Path(name) / "custext.duckdb", Path(name) / "key"
+        load_starter(database)
+        print("\nsubmitting the words of a group under a known record, eps = 1, stopwords kept")
+        make_key(key, database, eps=1.0, plus=True)
+        sanitizer = Sanitizer.load(database, key_file=key)
+        texts = random.Random(1).sample(read_corpora()[0], TEXTS)
+        records = [f"body:{number}" for number in range(TEXTS)]
+        left: list[int] = []
+        for record, pieces in zip(records, sanitizer.compare(texts, records=records), strict=True):
+            left += attack(sanitizer, record, [piece for piece in pieces if piece.kind == SAMPLED])
+    single = left.count(1)
+    print(f"  {single:,} of {len(left):,} drawn words identified ({single / len(left):.0%})")
+    print(f"  {sum(left) / len(left):.1f} candidates left for a word on average")
+
+
+def attack(sanitizer: Sanitizer, record: str, drawn: list[Piece]) -> list[int]:
+    """Return how many candidates are left for each drawn word of a record."""
+    seen: list[frozenset[str]] = []
+    left = []
+    for piece in drawn:
+        group = frozenset(sanitizer.distribution(piece.after)) - STOPWORDS
+        seen.append(group)
+        tried = sorted(group)
+        texts = [" ".join([word] * seen.count(group)) for word in tried]
+        answers = sanitizer.sanitize_batch(texts, records=[record] * len(texts))
+        candidates = [word for word, answer in zip(tried, answers, strict=True) if piece.after in answer.split()]
+        assert piece.before.lower() in candidates
+        left.append(len(candidates))
+    return left
+
+
+if __name__ == "__main__":
+    main()
