@@ -28,7 +28,7 @@ from spacy.util import registry
 
 from custext_sql.errors import SettingError
 from custext_sql.mechanism import check_epsilon
-from custext_sql.tokenizer import are_words, fold_word, split_words
+from custext_sql.tokenizer import are_words, fold_word, normalize_words, split_words
 
 Floats = npt.NDArray[np.float64]
 Number = StrictFloat | StrictInt
@@ -217,7 +217,7 @@ def choose_words(
             f"sensitive: words must each be one word, and number {wrong[0]} is none; for phrases put an entity_ruler "
             "before custext and choose by its labels"
         )
-    listed = frozenset(map(fold_word, given))
+    listed = frozenset(map(fold_word, given)) | frozenset(map(normalize_words, given))
     if epsilon is None:
         return ByWord(listed, Budgets.check("words", ["words"], others))
     return ByWord(listed, Budgets.check("epsilon", {"words": epsilon}, others))

@@ -64,7 +64,8 @@ def write_doc(
     spaces: which tokens of the original have a space behind them. surroundings: may be None if tokens are carried.
     """
     if "tokens" in carry:
-        new = Doc(doc.vocab, words=text.words(), spaces=spaces.tolist())
+        words = [word or " " for word in text.words()]  # spaCy has no empty tokens, which dropped characters may leave
+        new = Doc(doc.vocab, words=words, spaces=spaces.tolist())
         _copy_attributes(doc, new, carry)
     else:
         assert surroundings is not None

@@ -214,3 +214,25 @@ def test_a_key_s_record_is_not_carried(starter_db: Path, tmp_path: Path) -> None
 def test_entries_of_carry_need_a_new_doc(starter_db: Path) -> None:
     with pytest.raises(CusTextError, match='only with output = "replace"'):
         make_pipeline(starter_db, output="annotate", carry=["pos"])
+
+
+@pytest.mark.parametrize("carry", [["tokens"], ["tokens", "pos", "user_data"], None])
+def test_a_token_of_nothing_but_invisible_characters_leaves_a_doc(mapped_db: Path, carry: list[str] | None) -> None:
+    nlp = spacy.blank("en")
+    nlp.add_pipe("custext", config={"database": str(mapped_db), "output": "replace", "carry": carry})
+    doc = nlp(Doc(nlp.vocab, words=["alice", "\u200b\u200b", "bob", "\U000e0041"], spaces=[True, True, True, False]))
+    assert "\u200b" not in doc.text and "\U000e0041" not in doc.text
+    assert len(doc.text.split()) == 2
+    if carry is not None:
+        assert len(doc) == 4
+
+
+def test_a_list_of_words_finds_them_in_either_way_of_writing_them(mapped_db: Path) -> None:
+    import unicodedata
+
+    nlp = spacy.blank("en")
+    listed = {"@misc": "custext.words.v1", "words": [unicodedata.normalize("NFD", "zoë"), "ａｌｉｃｅ"]}
+    nlp.add_pipe("custext", config={"database": str(mapped_db), "sensitive": listed})
+    for form in ("NFC", "NFD"):
+        doc = nlp(unicodedata.normalize(form, "zoë alice bob"))
+        assert [token._.custext_kind for token in doc] == ["unknown", "sampled", "kept"]
