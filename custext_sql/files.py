@@ -112,6 +112,12 @@ def list_files(path: str) -> list[Path]:
         raise SourceError(f"{_show_input(path)}: there is no such file")
     else:
         found = [given]
+    known: dict[tuple[int, int], Path] = {}
+    for file in found:
+        status = file.stat()
+        same = known.setdefault((status.st_dev, status.st_ino), file)
+        if same is not file:
+            raise SourceError(f"{path}: {file.name} is the same file as {same.name}; its rows would be released twice")
     formats = {tell_format(file) for file in found}
     if len(formats) > 1:
         raise SourceError(f"{path}: expected files of one format; found {', '.join(sorted(map(str, formats)))}")

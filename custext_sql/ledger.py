@@ -1,6 +1,7 @@
 """What each release spent and let through: the table `releases` of the custext database. It holds no text, no SQL."""
 
 import json
+import unicodedata
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, fields, replace
@@ -136,7 +137,7 @@ def list_names(release: Release) -> set[str]:
 
 def fold(name: str) -> str:
     """Return the form in which names of data are compared."""
-    return name.strip().casefold()
+    return unicodedata.normalize("NFKC", name.strip()).casefold()
 
 
 def enter(

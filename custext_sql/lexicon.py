@@ -268,12 +268,13 @@ def fold_text(text: EncodedText) -> FoldedText:
 
 
 def _spans_with(places: Places, starts: Places, ends: Places) -> Places:
-    """The spans in which any of these places lies, once or more often each; spans are in order."""
+    """The spans in which any of these places lies; places and spans are in order."""
     if not len(places) or not len(starts):
         return _NOWHERE
     spans = np.searchsorted(starts, places, side="right") - 1
-    within: Places = spans[(spans >= 0) & (places < ends[spans])]
-    return within
+    within = spans[(spans >= 0) & (places < ends[spans])]
+    once: Places = within[np.append(True, within[1:] != within[:-1])] if len(within) else within
+    return once
 
 
 def _write_plain_apostrophes(text: FoldedText, starts: Places, ends: Places) -> tuple[FoldedText, Places, Places]:

@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 
 import duckdb
 
-from custext_sql.database import Database
+from custext_sql.database import Database, locate
 from custext_sql.dataset import QUERY, Dataset
 from custext_sql.drafts import draft_of
 from custext_sql.errors import QueryError
@@ -25,6 +25,7 @@ from custext_sql.statements import read_statements
 _Result = TypeVar("_Result")
 
 _CALL = re.compile(r"custext_sanitize", re.IGNORECASE)
+_UNPROTECTED: dict[str, Any] = {"draws": RAW, "key_id": None, "eps": None, "plus": None, "at_least": False}
 
 
 @dataclass(frozen=True)
@@ -61,11 +62,11 @@ class QueryRelease:
 
     def show(self, limit: int) -> Answer[Shown | None]:
         """Run the query and return its first rows."""
-        return self._run(lambda connection: show(connection, self._query, limit))
+        return self._run(lambda connection, ran: show(connection, self._query, limit, ran))
 
     def fetch(self) -> Answer[list[Any]]:
         """Run the query and return all its rows, as objects for JSON."""
-        return self._run(lambda connection: fetch_objects(connection, self._query))
+        return self._run(lambda connection, ran: fetch_objects(connection, self._query, ran))
 
     def write(
         self, target: Path, *, force: bool = False, progress: Callable[[float], None] | None = None
@@ -74,14 +75,14 @@ class QueryRelease:
         options = choose_options(target)
         with draft_of(target, force=force) as draft:
 
-            def write(connection: duckdb.DuckDBPyConnection) -> int:
-                return write_result(connection, self._query, draft.path, options, progress=progress)
+            def write(connection: duckdb.DuckDBPyConnection, ran: list[str]) -> int:
+                return write_result(connection, self._query, draft.path, options, ran, progress=progress)
 
             return self._run(write, publish=draft.publish, spill=draft.spill, beside=receipt_beside(target))
 
     def _run(
         self,
-        run: Callable[[duckdb.DuckDBPyConnection], _Result],
+        run: Callable[[duckdb.DuckDBPyConnection, list[str]], _Result],
         *,
         publish: Callable[[], object] | None = None,
         spill: Path | None = None,
@@ -90,30 +91,34 @@ class QueryRelease:
         """Run the query and enter it before its result leaves. publish: lets an output appear.
 
         Where statements write themselves, as COPY does, the entry is made before they can: at once if the custext
-        database will be attached, which keeps this process from writing it, else when a function is first called.
+        database will be attached, which keeps this process from writing it, or if raw data is to leave, else when a
+        function is first called.
         """
         entry = Entry(self._database, self._dataset, self._sanitizer.terms, at_least=True, beside=beside)
         usage = Usage(lambda: _begun(entry)) if self._statements.writes else Usage()
+        exports = any(self._statements.exports)
         if self._names_a_call:
             entry.check()
-            if self._statements.writes and self._data is None:
-                entry.begin()
+        if self._statements.writes and (self._attaches_database or (exports and self._allow_raw)):
+            entry.begin()
         is_once = False
+        ran: list[str] = []  # statements that are done
         try:
             with open_data(self._sanitizer, self._database, self._data, spill=spill) as connection:
-                self._check_exports(connection)
+                if exports and not (self._allow_raw or self._names_a_call or _has_calling_views(connection)):
+                    raise _refuse_raw()
                 is_once = draws_each_row_once(connection, self._query)
                 watch(connection, usage)
-                result = run(connection)
+                result = run(connection, ran)
         except BaseException:
-            self._end_failed(entry, usage)
+            self._end_failed(entry, usage, exported=any(self._statements.exports[: len(ran)]))
             raise
         if usage.was_called:
             receipt = usage.describe(entry, self._sanitizer, at_least=not is_once)
             entry.publish(publish or _nothing, receipt, usage.keyed_sum)
             return Answer(result, receipt, entry.note)
-        if self._statements.exports or (publish is not None and result):
-            self._publish_raw(entry, publish)
+        if exports or (publish is not None and result):
+            self._publish_raw(entry, publish, exports=exports)
         else:
             if publish is not None:
                 publish()  # a result without rows
@@ -121,28 +126,32 @@ class QueryRelease:
         return Answer(result, None, entry.note)
 
     @property
+    def _attaches_database(self) -> bool:
+        """Whether the custext database is open while the query runs."""
+        return self._data is None or Path(self._data).resolve() == locate(self._database).resolve()
+
+    @property
     def _names_a_call(self) -> bool:
         return _CALL.search(self._query) is not None
 
-    def _check_exports(self, connection: duckdb.DuckDBPyConnection) -> None:
-        """Refuse, before anything runs, statements that would copy texts out as they are."""
-        if self._statements.exports and not (self._allow_raw or self._names_a_call or _has_calling_views(connection)):
-            raise _refuse_raw()
-
-    def _publish_raw(self, entry: Entry, publish: Callable[[], object] | None) -> None:
+    def _publish_raw(self, entry: Entry, publish: Callable[[], object] | None, *, exports: bool) -> None:
         """Let out what passed through no function, if that is meant, and enter it as unprotected."""
-        if not self._statements.exports and not self._allow_raw:
+        if not exports and not self._allow_raw:
             entry.withdraw()
             raise _refuse_raw()
-        entry.describe(draws=RAW, key_id=None, eps=None, plus=None, at_least=False)
+        entry.describe(**_UNPROTECTED)
         entry.publish(publish or _nothing, None)
         if not self._allow_raw:
             entry.add_note("the query copied texts out that passed through no custext function; they are not protected")
 
-    def _end_failed(self, entry: Entry, usage: Usage) -> None:
+    def _end_failed(self, entry: Entry, usage: Usage, *, exported: bool) -> None:
         """Keep in the ledger what may have left before a query failed; take back what did not."""
         if usage.was_called and self._statements.writes:
             entry.break_off(usage.describe(entry, self._sanitizer, at_least=True), usage.keyed_sum)
+        elif exported:
+            entry.describe(**_UNPROTECTED)
+            entry.begin()
+            entry.break_off(None)
         else:
             entry.withdraw()
 

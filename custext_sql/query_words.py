@@ -84,14 +84,18 @@ class QueryWords:
         return re.sub(r"=[^/\\]*", "=...", name) if is_named else None
 
 
-def list_bare_words(statement: str) -> list[str]:
-    """List the words of a statement outside of everything quoted or in parentheses, in lower case."""
-    depth, words = 0, []
-    for kind, text in _split(statement):
-        depth += {"(": 1, ")": -1}.get(text, 0) if kind == "mark" else 0
-        if kind == "word" and depth == 0:
-            words.append(text.lower())
-    return words
+def read_bare_words(statement: str) -> list[str] | None:
+    """List the words of a statement outside of everything quoted or in parentheses, in lower case.
+
+    None if it is unclear what is quoted.
+    """
+    depth, words, read = 0, [], 0
+    for found in _match(statement):
+        read = found.end()
+        depth += {"(": 1, ")": -1}.get(found[0], 0) if found["mark"] is not None else 0
+        if found["word"] is not None and depth == 0:
+            words.append(found[0].lower())
+    return words if read == len(statement) else None
 
 
 def _exists(name: str) -> bool:
@@ -103,10 +107,16 @@ def _exists(name: str) -> bool:
 
 def _split(query: str) -> Iterator[_Token]:
     """Yield the tokens of a query up to where it is unclear what is quoted."""
+    for found in _match(query):
+        yield from ((kind, found[0]) for kind in _KINDS if found[kind] is not None)
+
+
+def _match(query: str) -> Iterator[re.Match[str]]:
+    """Yield the tokens and spaces of a query up to where it is unclear what is quoted."""
     place = 0
     while found := _TOKEN.match(query, place):
         place = found.end()
-        yield from ((kind, found[0]) for kind in _KINDS if found[kind] is not None)
+        yield found
 
 
 def _find_option_names(tokens: Sequence[_Token]) -> Iterator[str]:

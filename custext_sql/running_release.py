@@ -9,7 +9,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from multiprocessing.util import Finalize
 from weakref import WeakSet
 
@@ -25,14 +25,14 @@ _TICK = 0.25  # seconds between two looks
 class RunningRelease:
     """A release that goes on in this process; a fork of the process makes a part of it of its own.
 
-    open_entry: makes an entry, which must be made. count: says what it has come to. forget: starts counting anew, in a
-    fork.
+    open_entry: makes an entry, which must be made. count: says what it has come to, None if to nothing. forget: starts
+    counting anew, in a fork.
     """
 
     def __init__(
         self,
         open_entry: Callable[[], Entry],
-        count: Callable[[Entry], tuple[Receipt, str | None]],
+        count: Callable[[Entry], tuple[Receipt, str | None] | None],
         forget: Callable[[], None],
     ) -> None:
         self._open_entry, self._count, self._forget = open_entry, count, forget
@@ -77,11 +77,21 @@ class RunningRelease:
         """Enter what the release has come to, if nothing was drawn for so many seconds; return whether it is."""
         with self._lock:
             if self._is_open and not self._drawing and time.monotonic() - self._rests_since >= rest:
-                assert self._entry is not None
-                self._entry.complete(*self._count(self._entry))
                 self._is_open = False
                 _open.discard(self)
+                self._enter_counts()
             return not self._is_open
+
+    def _enter_counts(self) -> None:
+        """Enter what the release has come to; if that fails, it stays pending, and others are not kept from it."""
+        assert self._entry is not None
+        with suppress(Exception):
+            counted = self._count(self._entry)
+            if counted is not None:
+                self._entry.complete(*counted)
+            else:
+                self._entry.withdraw()
+                self._entry = None
 
 
 def check_running(dataset: str | Dataset) -> Dataset:

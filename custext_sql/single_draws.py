@@ -1,12 +1,16 @@
 """Whether a query draws every row of its data at most once, so that what it spent on a row is known.
 
-The functions see calls, not rows: a join, a list or a second call may draw the same text many times. A query is trusted
-only if both its text and its plan are as simple as can be: one SELECT from one table or file, one call, no operator
-that could repeat a row. Whatever else is in a query, what it spent is "at least" the largest call.
+The functions see calls, not rows: a join, a list or a second call may draw the same text many times, and so may a macro
+of DuckDB's own that repeats its argument. A query is trusted only if both its text and its plan are as simple as can
+be: one SELECT from one table or from files, one call that is a column by itself, no operator that could repeat a row.
+Whatever else is in a query, what it spent is "at least" the largest call.
 """
 
 import json
+import os
+import re
 from collections.abc import Iterator
+from glob import glob
 from typing import Any
 
 import duckdb
@@ -16,6 +20,7 @@ SANITIZING = frozenset({"custext_sanitize", "custext_sanitize_keyed"})
 _OPERATORS = frozenset({"PROJECTION", "FILTER", "ORDER_BY", "TOP_N", "LIMIT", "STREAMING_LIMIT", "LIMIT_PERCENT"})
 _SCANS = ("SEQ_SCAN", "TABLE_SCAN", "READ_", "PARQUET_SCAN", "EMPTY_RESULT")
 _UNCLEAR = frozenset({"LAMBDA", "SUBQUERY", "WINDOW"})  # expressions in which something may be called more than once
+_PATTERN = re.compile(r"[*?\[]")
 
 
 def draws_each_row_once(connection: duckdb.DuckDBPyConnection, query: str) -> bool:
@@ -32,24 +37,43 @@ def draws_each_row_once(connection: duckdb.DuckDBPyConnection, query: str) -> bo
             and not _has_macros(connection)
             and _is_chain(connection.execute(f"EXPLAIN (FORMAT json) {statements[0].query}").fetchall()[0][1])
         )
-    except (duckdb.Error, ValueError, LookupError):  # an error in the query is told when it runs
+    except (duckdb.Error, OSError, ValueError, LookupError):  # an error in the query is told when it runs
         return False
 
 
 def _has_one_call(connection: duckdb.DuckDBPyConnection, node: dict[str, Any]) -> bool:
-    """Return whether a parsed SELECT reads one table or file that is no view, and calls one function once for it."""
+    """Return whether a parsed SELECT reads one table or file, and has one call, which is a column by itself."""
     source = node.get("from_table") or {}
     if node.get("type") != "SELECT_NODE" or source.get("type") != "BASE_TABLE" or node["cte_map"]["map"]:
         return False
-    views = {name for (name,) in connection.execute("SELECT lower(view_name) FROM duckdb_views()").fetchall()}
+    if not _has_rows_once(connection, str(source["table_name"])):
+        return False
     found = list(_walk(node))
     calls = [item for item in found if item.get("function_name", "").lower() in SANITIZING]
-    if source["table_name"].lower() in views or len(calls) != 1:
+    columns = [
+        entry.get("value", entry) for item in node["select_list"] for entry in (item, *(item.get("replace_list") or ()))
+    ]
+    if len(calls) != 1 or not any(calls[0] is column for column in columns):
         return False
     within = list(_walk(calls[0]))
-    if any(item.get("class") in _UNCLEAR for item in found) or any(item.get("class") == "STAR" for item in within):
+    if any(item.get("class") in _UNCLEAR or item.get("function_name") == "unnest" for item in found):
+        return False
+    plain = {id(item) for item in node["select_list"] if not item.get("columns")}
+    if any(item.get("class") == "STAR" and id(item) not in plain for item in found):  # COLUMNS repeats what holds it
         return False
     return not _repeats_alias(found, calls[0], within)
+
+
+def _has_rows_once(connection: duckdb.DuckDBPyConnection, name: str) -> bool:
+    """Return whether what a query reads is a table whose columns call nothing, or files each of which is read once."""
+    known = connection.execute(
+        "SELECT lower(table_name), sql FROM duckdb_tables() UNION ALL SELECT lower(view_name), NULL FROM duckdb_views()"
+    ).fetchall()
+    statements = [sql for known_name, sql in known if known_name == name.lower()]
+    if statements:
+        return all(sql is not None and "custext_" not in sql.lower() for sql in statements)
+    files = glob(name, recursive=True) if _PATTERN.search(name) else [name]  # noqa: PTH207 (it may be absolute)
+    return len({(status.st_dev, status.st_ino) for status in map(os.stat, files)}) == len(files) > 0
 
 
 def _repeats_alias(found: list[dict[str, Any]], call: dict[str, Any], within: list[dict[str, Any]]) -> bool:

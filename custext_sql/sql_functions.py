@@ -62,7 +62,7 @@ class Usage:
         self._was_keyed = self._was_fresh = False
 
     def note(self, sanitizer: Sanitizer, eps: Any, plus: Any) -> None:
-        """Note a call, before it is carried out."""
+        """Note a call that was carried out."""
         self.epsilons.add(float(np.max(eps, initial=0.0)))
         self.plus.update(np.unique(plus).tolist())
         if sanitizer.key is None:
@@ -147,8 +147,9 @@ def _sanitize(
     if usage is None or not len(column):
         return sanitizer.sanitize_column(column, eps, plus, records=records).to_arrow()
     with usage.guard():
+        result = sanitizer.sanitize_column(column, eps, plus, records=records, tally=usage.tally)
         usage.note(sanitizer, eps, plus)
-        return sanitizer.sanitize_column(column, eps, plus, records=records, tally=usage.tally).to_arrow()
+    return result.to_arrow()
 
 
 # There is no telling when an instance is gone, so its few small functions stay, also if this module is loaded again.
@@ -223,7 +224,9 @@ def _enter(sanitizer: Sanitizer, database: Database, dataset: str | Dataset) -> 
     def open_entry() -> Entry:
         return Entry(database, known, sanitizer.terms, at_least=True, must_be_made=True)
 
-    def count(entry: Entry) -> tuple[Receipt, str | None]:
+    def count(entry: Entry) -> tuple[Receipt, str | None] | None:
+        if not usage.was_called:
+            return None
         return usage.describe(entry, sanitizer, at_least=True), usage.keyed_sum
 
     open_entry().check()

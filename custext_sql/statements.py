@@ -1,42 +1,61 @@
 """What the statements of a query do beside giving rows: write something, or carry data out of DuckDB."""
 
+import re
 from dataclasses import dataclass
 
 import duckdb
+from duckdb import StatementType
 
 from custext_sql.query_errors import safe_errors
-from custext_sql.query_words import list_bare_words
+from custext_sql.query_words import read_bare_words
 
-_READING = (duckdb.StatementType.SELECT, duckdb.StatementType.MULTI)  # the other is a PIVOT
-_SETTING = ("set", "reset", "pragma")  # first words
-_CHANGING = ("create", "insert", "update", "merge")
+_READING = (StatementType.SELECT, StatementType.MULTI)  # the other is a PIVOT
+_SETTING = {StatementType.SET: ("set", "reset", "use"), StatementType.PRAGMA: ("pragma",)}  # and their first words
+_INNER = (  # which change nothing outside of DuckDB, unless a file is attached
+    *(StatementType.CREATE, StatementType.INSERT, StatementType.UPDATE, StatementType.DELETE, StatementType.MERGE_INTO),
+    *(StatementType.ALTER, StatementType.DROP, StatementType.TRANSACTION, StatementType.VARIABLE_SET),
+    *(StatementType.LOAD, StatementType.DETACH, StatementType.ANALYZE, StatementType.VACUUM),
+)
+_LOGGING = re.compile(r"logging", re.IGNORECASE)  # settings that make DuckDB write what a query hands to its log
 
 
 @dataclass(frozen=True)
 class Statements:
     """What was seen of a query before it runs.
 
-    writes: it may have written something by the time it fails. exports: it carries rows out, to a file or a database.
+    writes: it may have written something by the time it fails. exports: which statements may carry rows out, to a file
+    or another database; where that is unclear, they may.
     """
 
     writes: bool
-    exports: bool
+    exports: tuple[bool, ...]
 
 
 def read_statements(query: str) -> Statements:
     """Look at the statements of a query, without running any."""
     with safe_errors(query), duckdb.connect() as parser:
-        found = [(statement.type, list_bare_words(statement.query)) for statement in parser.extract_statements(query)]
-    writes = any(kind not in _READING and words[:1] not in ([first] for first in _SETTING) for kind, words in found)
-    attaches = any(words[:1] == ["attach"] for _, words in found)
-    changes = any(words[:1] == [first] for _, words in found for first in _CHANGING)
-    return Statements(writes, any(_copies_out(words) for _, words in found) or (attaches and changes))
+        found = [(statement.type, read_bare_words(statement.query)) for statement in parser.extract_statements(query)]
+    logs = _LOGGING.search(query) is not None
+    attaches = any(kind == StatementType.ATTACH for kind, _ in found)
+    return Statements(
+        writes=logs or not all(_only_reads(kind, words) for kind, words in found),
+        exports=tuple(logs or _may_export(kind, words, attaches=attaches) for kind, words in found),
+    )
 
 
-def _copies_out(words: list[str]) -> bool:
-    """Return whether a statement is EXPORT, or COPY to somewhere, perhaps explained by running it."""
-    if words[:2] == ["explain", "analyze"]:
-        words = words[2:]
-    if words[:3] == ["copy", "from", "database"]:
+def _only_reads(kind: StatementType, words: list[str] | None) -> bool:
+    return kind in _READING or (words or [""])[0] in _SETTING.get(kind, ())
+
+
+def _may_export(kind: StatementType, words: list[str] | None, *, attaches: bool) -> bool:
+    """Return whether a statement may carry rows out. words: None if it is unclear what is quoted."""
+    if _only_reads(kind, words) or kind == StatementType.ATTACH:
+        return False
+    if kind in _INNER:
+        return attaches
+    if words is None:
         return True
-    return words[:1] == ["export"] or (words[:1] == ["copy"] and "from" not in words)
+    if kind == StatementType.EXPLAIN:
+        explained = words[2:3] if words[1:2] == ["analyze"] else words[1:2]
+        return explained not in (["select"], ["from"])
+    return kind != StatementType.COPY or "to" in words or "from" not in words

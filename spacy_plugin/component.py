@@ -19,7 +19,7 @@ from custext_sql.release_entry import Entry
 from custext_sql.token_batch import SanitizedTokens
 from spacy_plugin.attributes import Sanitized, check_attributes, is_sanitized
 from spacy_plugin.choices import KEPT, AllTokens
-from spacy_plugin.documents import DocBatch, find_records
+from spacy_plugin.documents import DocBatch, find_records, sum_docs
 from spacy_plugin.labels import LabelCheck
 from spacy_plugin.new_docs import check_carry, write_doc
 from spacy_plugin.releasing import Counting, read_dataset
@@ -239,10 +239,7 @@ class CusText:
             finished = self._replace(tokens, result) if self.output == "replace" else self._annotate(tokens, result)
             self._counting.tally.add(result.counts)
             if records is not None and self.sanitizer.key is not None:
-                batch = tokens.batch
-                self._counting.tally.add_sum(
-                    self.sanitizer.key.key.sum_rows(records, batch.text, batch.document_offsets)
-                )
+                self._counting.tally.add_sum(sum_docs(self.sanitizer.key, records, tokens, sensitive))
         return finished
 
     def _annotate(self, tokens: DocBatch, result: SanitizedTokens) -> list[Doc]:

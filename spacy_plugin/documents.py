@@ -70,3 +70,21 @@ def find_records(key: KeyFile, docs: Sequence[Doc]) -> list[str]:
                 f"before the component sees it; found {found}"
             )
     return records
+
+
+def sum_docs(key: KeyFile, records: Sequence[str], tokens: DocBatch, chosen: Flags | None) -> int:
+    """Return what tells equal keyed releases of Docs: the same texts, cut and chosen in the same way, by record.
+
+    Draws depend on how a text is cut into tokens, so Docs are never taken for the texts of files or queries.
+    """
+    batch = tokens.batch
+    bounds, cuts = batch.document_offsets.tolist(), batch.documents.tolist()
+    contents = []
+    for number in range(len(records)):
+        first, last = cuts[number], cuts[number + 1]
+        places = (batch.offsets[first : last + 1] - bounds[number]).astype("<i8").tobytes()
+        flags = b"" if chosen is None else chosen[first:last].tobytes()
+        contents.append(batch.text[bounds[number] : bounds[number + 1]].tobytes() + places + flags)
+    text = np.frombuffer(b"".join(contents), dtype=np.uint8)
+    offsets = np.append(0, np.cumsum([len(content) for content in contents]))
+    return key.key.sum_rows([f"\0spacy\0{record}" for record in records], text, offsets)

@@ -46,7 +46,8 @@ class Route:
     def draws(self) -> object:
         """What tells releases that are the same draws: for a key, the texts and what each is known by."""
         records = Counter((f"{self.column}:{record}", text) for record, text in self.texts.items())
-        return frozenset(records.items()) if self.keyed else self.name
+        is_known = self.keyed and "spaCy" not in self.name  # whose draws depend on its tokens too
+        return frozenset(records.items()) if is_known else self.name
 
 
 def add_naively(routes: Iterable[Route]) -> Fraction:
@@ -183,4 +184,4 @@ def test_the_total_is_that_of_a_plain_count(db: Path, routes: list[Route]) -> No
         [total] = add_up(releases)
         assert total.total_eps is not None
         assert Fraction(total.total_eps) == add_naively(routes[:number]), route.name
-    assert len({route.draws for route in routes if route.keyed}) == 4 < sum(route.keyed for route in routes)
+    assert len({route.draws for route in routes if route.keyed}) == 5 < sum(route.keyed for route in routes)

@@ -12,6 +12,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from custext_sql import register
 from custext_sql.ledger import list_releases
 from custext_sql.queries import open_data
 from custext_sql.sanitizer import Sanitizer
@@ -31,6 +32,9 @@ def shop(folder: Path) -> Path:
     with duckdb.connect("shop.duckdb") as connection:
         connection.execute("CREATE TABLE messages AS SELECT id, body FROM 'in.csv'")
         connection.execute("CREATE VIEW many AS SELECT body FROM messages, range(500)")
+    (folder / "linked").mkdir()
+    (folder / "linked" / "a.csv").write_text("id,body\n1,alice\n")
+    (folder / "linked" / "b.csv").symlink_to("a.csv")
     return folder / "shop.duckdb"
 
 
@@ -80,6 +84,37 @@ def test_a_statement_that_fails_after_it_wrote_is_entered(db: Path, shop: Path, 
     assert len(list_releases(db)) == 1 and not (folder / "two.csv").exists()
 
 
+def test_raw_texts_that_left_before_a_failure_are_entered(db: Path, shop: Path, folder: Path) -> None:
+    copied = "COPY messages TO 'x.csv'; SELECT error('{}') FROM messages"
+    assert run("sql", copied.format("x"), "--data", shop, "--allow-raw").exit_code == 1
+    assert (folder / "x.csv").exists()
+    assert run("sql", copied.format("custext_sanitize"), "--data", shop).exit_code == 1
+    assert run("sql", "COPY nothing TO 'y.csv'; SELECT 1", "--data", shop, "--allow-raw").exit_code == 1
+    assert [(release.draws, release.state) for release in list_releases(db)] == [("raw", "pending")] * 2
+
+
+def test_the_custext_database_as_data_keeps_nothing_from_the_ledger(db: Path, shop: Path, folder: Path) -> None:
+    hidden = "query('SELECT custext_' || 'sanitize(body, 1, true) AS t FROM ''in.csv''')"
+    queries = (
+        f"COPY (SELECT {CALL} AS t FROM 'in.csv') TO 'x.csv'",
+        f"PREPARE p AS COPY (FROM {hidden}) TO 'y.csv'; EXECUTE p",
+    )
+    for query in queries:
+        for data in (("--data", db), ()):
+            done = run("sql", query, *data, "--allow-raw", "--dataset", "d")
+            assert done.exit_code == 0 and "not written" not in done.stderr, done.output
+    assert [(release.sampled, release.draws) for release in list_releases(db)] == [(3, "fresh")] * 4
+
+
+def test_what_a_query_hands_to_a_log_is_entered(db: Path, shop: Path, folder: Path) -> None:
+    logging = "SET enable_logging = true; SET logging_storage = 'stdout'; "
+    query = f"{logging} SELECT write_log({CALL}, log_type := 'x'), error('no') FROM messages"
+    assert run("sql", query, "--data", shop, "--dataset", "d").exit_code == 1
+    raw = f"{logging} SELECT write_log(body, log_type := 'x') FROM messages"
+    assert "--allow-raw" in run("sql", raw, "--data", shop).output
+    assert [(release.dataset, release.state) for release in list_releases(db)] == [("d", "pending")]
+
+
 def test_a_query_that_is_killed_while_it_writes_is_in_the_ledger(db: Path, shop: Path, folder: Path) -> None:
     query = f"COPY (SELECT {CALL} AS t FROM messages, range(100000000)) TO 'out.csv'"
     command = [sys.executable, "-m", "custext_sql.cli", "sql", query, "--data", str(shop), "--dataset", "d"]
@@ -126,6 +161,11 @@ def test_raw_texts_are_not_copied_unless_that_is_said(db: Path, shop: Path, fold
             "EXPLAIN ANALYZE COPY messages TO 'x.csv'",
             "ATTACH 'x.csv' AS other (READ_WRITE, TYPE duckdb); COPY FROM DATABASE shop TO other",
             "ATTACH 'x.csv' AS other (READ_WRITE, TYPE duckdb); CREATE TABLE other.t AS FROM messages",
+            "COPY\"messages\"TO'x.csv'",
+            "PREPARE p AS COPY (FROM messages) TO 'x.csv'; EXECUTE p",
+            "EXPLAIN (ANALYZE) COPY messages TO 'x.csv'",
+            "ATTACH'x.csv'AS o (READ_WRITE, TYPE duckdb); CREATE TABLE o.t AS FROM messages",
+            "ATTACH 'x.csv' AS o (READ_WRITE, TYPE duckdb); EXPLAIN ANALYZE CREATE TABLE o.t AS FROM messages",
         )
     ):
         refused = run("sql", query, "--data", shop)
@@ -145,8 +185,6 @@ def test_raw_texts_are_not_copied_unless_that_is_said(db: Path, shop: Path, fold
 
 
 def test_a_view_that_sanitizes_is_known(db: Path, shop: Path, folder: Path) -> None:
-    from custext_sql import register
-
     with duckdb.connect(shop) as connection:
         register(connection, db)
         connection.execute(f"CREATE VIEW clean AS SELECT {CALL} AS body FROM messages")
@@ -171,8 +209,9 @@ ONCE = [
     f"SELECT {CALL} FROM messages",
     f"SELECT id, {CALL} AS clean FROM messages WHERE id > 0 ORDER BY id LIMIT 5",
     f"SELECT * REPLACE ({CALL} AS body) FROM messages",
-    f"SELECT upper({CALL}) FROM 'in.csv'",
-    f"SELECT {CALL} AS clean FROM messages ORDER BY id;",
+    f"SELECT {CALL} FROM 'in.csv'",
+    f"SELECT {CALL} FROM 'i*.csv'",
+    f"SELECT upper(title), {CALL} AS clean FROM 'in.csv' ORDER BY id;",
 ]
 PERHAPS_MORE = [
     f"SELECT {CALL} FROM messages, range(500)",
@@ -195,18 +234,30 @@ PERHAPS_MORE = [
     f"SELECT {CALL} FROM (FROM messages, range(3))",
     f"SELECT {CALL} FROM messages POSITIONAL JOIN messages",
     f"FROM (SELECT {CALL} AS c FROM messages) SELECT c, c",
+    f"SELECT COLUMNS(*) || {CALL} FROM messages",
+    f"SELECT concat({CALL}, COLUMNS(['id', 'title'])) FROM 'in.csv'",
+    f"SELECT unnest(regexp_extract({CALL}, '((.*))', ['a', 'b'])) FROM messages",
+    f"SELECT {CALL}, unnest({{'a': 1}}) FROM messages",
+    f"SELECT split_part({CALL}, ' ', 1) FROM messages",
+    f"SELECT nullif({CALL}, 'x') FROM messages",
+    f"SELECT id FROM messages WHERE concat(COLUMNS(*), {CALL}) > '0'",
+    f"SELECT id FROM messages WHERE {CALL} > '0'",
+    f"SELECT clean, {CALL} FROM generated",
+    f"SELECT {CALL} FROM 'linked/*.csv'",
 ]
 
 
 @pytest.mark.parametrize(("query", "once"), [*((one, True) for one in ONCE), *((one, False) for one in PERHAPS_MORE)])
 def test_queries_that_draw_a_row_once_are_told_from_others(db: Path, shop: Path, query: str, once: bool) -> None:
+    if "generated" in query:
+        with duckdb.connect(shop) as connection:
+            register(connection, db)
+            connection.execute(f"CREATE TABLE generated (body VARCHAR, clean VARCHAR GENERATED ALWAYS AS ({CALL}))")
     with open_data(Sanitizer.load(db), db, shop) as connection:
         assert draws_each_row_once(connection, query) == once
 
 
 def test_a_macro_may_hide_a_second_draw(db: Path, shop: Path) -> None:
-    from custext_sql import register
-
     with duckdb.connect(shop) as connection:
         register(connection, db)
         connection.execute("CREATE MACRO again(t) AS custext_sanitize(t, 1, true)")

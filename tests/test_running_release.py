@@ -9,6 +9,7 @@ from pathlib import Path
 import duckdb
 import pytest
 import spacy
+from spacy.tokens import Doc
 
 from custext_sql import Dataset, Sanitizer, build_mapping, connect, make_key, register
 from custext_sql.errors import BudgetError, CusTextError, KeyFileError, SettingError
@@ -86,6 +87,38 @@ def test_what_the_ledger_refuses_is_refused_at_once(mapped_db: Path, tmp_path: P
         connect(mapped_db, dataset=Dataset("d", budget_total=5.0))
     with pytest.raises(SettingError, match="must be a name"):
         connect(mapped_db, dataset=Dataset())
+
+
+def test_a_call_that_fails_is_no_release_and_stops_no_other(mapped_db: Path) -> None:
+    with connect(mapped_db, dataset="one") as one, connect(mapped_db, dataset="two") as two:
+        two.execute(QUERY).fetchall()
+        for _ in range(2):
+            with pytest.raises(duckdb.Error, match="eps must"):
+                one.execute(QUERY.replace("0.1", "1000")).fetchall()
+            settle_all()
+            assert [release.dataset for release in list_releases(mapped_db)] == ["two"]
+        one.execute(QUERY).fetchall()
+        with pytest.raises(duckdb.Error, match="eps must"):
+            one.execute(QUERY.replace("0.1", "1000")).fetchall()
+        settle_all()
+    assert states(mapped_db) == [("complete", Decimal("0.3"))] * 2
+    assert [release.eps for release in list_releases(mapped_db)] == [0.1, 0.1]
+
+
+def test_docs_that_are_cut_or_chosen_in_another_way_are_other_draws(mapped_db: Path, tmp_path: Path) -> None:
+    make_key(tmp_path / "k", mapped_db)
+    listed = {"@misc": "custext.words.v1", "words": ["alice", "bob"]}
+    both = ["alice", "bob"]
+    for words, choice in ((both, None), (both, None), (["alicebob"], None), (both, {**listed, "words": ["bob"]})):
+        nlp = spacy.blank("en")
+        config = {"database": str(mapped_db), "key_file": str(tmp_path / "k"), "dataset": "d", "sensitive": choice}
+        nlp.add_pipe("custext", config=config)
+        doc = Doc(nlp.vocab, words=words, spaces=[False] * len(words))
+        doc._.custext_record = "a"
+        nlp(doc)
+    settle_all()
+    sums = [release.keyed_sum for release in list_releases(mapped_db)]
+    assert sums[0] == sums[1] and len(set(sums)) == 3
 
 
 def test_no_text_leaves_if_the_ledger_cannot_be_written(mapped_db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,8 +200,7 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.parametrize("here", ["workers only", "also here"])
-@pytest.mark.parametrize("method", ["fork", "spawn"])
+@pytest.mark.parametrize(("method", "here"), [("fork", "also here"), ("spawn", "workers only")])
 def test_each_process_of_a_pipeline_enters_its_part(mapped_db: Path, tmp_path: Path, method: str, here: str) -> None:
     """Each part has other rows, so that together they have spent what the largest has."""
     script = tmp_path / "script.py"

@@ -95,10 +95,22 @@ def test_sets_of_files_that_overlap_add_up(db: Path, folder: Path) -> None:
 
 def test_names_of_datasets_are_compared_in_whatever_case(db: Path) -> None:
     sanitizer = Sanitizer.load(db)
-    for name in ("reviews", "Reviews ", "REVIEWS"):
+    for name in ("caf\u00e9s", "Caf\u00e9s ", "CAFE\u0301S"):
         sanitizer.release(["alice"], dataset=name)
     with pytest.raises(BudgetError, match="total eps of 4"):
-        sanitizer.release(["alice"], dataset=Dataset("reviews", budget_total=3.5))
+        sanitizer.release(["alice"], dataset=Dataset("cafe\u0301s", budget_total=3.5))
+    [total] = add_up(list_releases(db))
+    assert (total.dataset, total.releases) == ("caf\u00e9s", 3)
+
+
+def test_a_file_under_two_names_is_not_released_twice(db: Path, folder: Path) -> None:
+    (folder / "d").mkdir()
+    (folder / "d" / "a.csv").write_text("id,body\n1,alice\n")
+    for name, link in (("b.csv", Path.symlink_to), ("c.csv", Path.hardlink_to)):
+        link(folder / "d" / name, folder / "d" / "a.csv")
+        refused = run("sanitize", "d", "out.csv", "--column", "body")
+        assert f"{name} is the same file as a.csv; its rows would be released twice" in refused.output
+        (folder / "d" / name).unlink()
 
 
 def test_a_dataset_needs_a_name_and_a_sensible_budget() -> None:
