@@ -59,9 +59,7 @@ def reading(database: Database = None) -> Iterator[duckdb.DuckDBPyConnection]:
     """An open read-only connection to a database that is up to date."""
     path = locate(database)
     if not path.exists():
-        raise DatabaseError(
-            f"There is no database at {path}; create it with: custext --db {path} load FILE --name NAME"
-        )
+        raise DatabaseError(f"There is no database at {path}; create it with: custext --db {path} load starter")
     connection = _connect(path, read_only=True)
     try:
         if not _is_current(connection, path):

@@ -1,6 +1,7 @@
 """Which data a release is of, whatever its spelling, and what the ledger checks before it is made."""
 
 import math
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,6 +10,7 @@ from custext_sql.errors import SettingError
 
 STREAM, ARGUMENT, QUERY = "<stdin>", "<argument>", "<query>"  # data that has no name of its own
 _NAMELESS = frozenset({STREAM, ARGUMENT, QUERY})
+_SUFFIXES = frozenset({".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".parquet", ".txt", ".gz", ".duckdb"})
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,7 @@ class Dataset:
     def or_called(self, name: str, parts: Iterable[str] = ()) -> "Dataset":
         """Return this dataset, which if it has no name is called so and consists of these parts."""
         if self.name is not None:
-            return replace(self, name=self.name.strip())
+            return replace(self, name=resolve_name(self.name))
         return replace(self, name=name, parts=tuple(parts))
 
     def or_files(self, given: str, files: Iterable[Path]) -> "Dataset":
@@ -54,7 +56,14 @@ def choose_dataset(dataset: "str | Dataset") -> Dataset:
     found = Dataset(dataset) if isinstance(dataset, str) else dataset
     if not isinstance(found, Dataset) or found.name is None:
         raise SettingError('dataset must be a name, or a Dataset with one: Dataset("reviews", budget_total=100)')
-    return found
+    return found.or_called("")
+
+
+def resolve_name(name: str) -> str:
+    """Return the name of a dataset as the ledger has it: a file that is there is called by its whole path."""
+    stripped = name.strip()
+    is_path = os.sep in stripped or Path(stripped).suffix.lower() in _SUFFIXES
+    return str(Path(stripped).resolve()) if is_path and Path(stripped).exists() else stripped
 
 
 def is_nameless(name: str) -> bool:

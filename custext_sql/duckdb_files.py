@@ -110,6 +110,18 @@ def attach_file(connection: duckdb.DuckDBPyConnection, path: Path, name: str) ->
     return when_free(path, attempt)
 
 
+def detach_all() -> None:
+    """Detach the files that were attached here, at the end of a process whose connections are still open."""
+    with _opening:
+        for holder in [holder for holder in _holders if not holder.is_main]:
+            connection = holder.connection()
+            if connection is not None:
+                with suppress(duckdb.Error):
+                    connection.execute("SET search_path = 'memory'")
+                    connection.execute(f"DETACH {holder.name}")
+                    _holders.remove(holder)
+
+
 def note_attached(cursor: duckdb.DuckDBPyConnection, connection: duckdb.DuckDBPyConnection, path: Path) -> None:
     """Remember a connection whose owner has a file open in it, so that the file is read through it.
 

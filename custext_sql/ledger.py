@@ -12,6 +12,7 @@ from typing import Any
 import duckdb
 
 from custext_sql.database import Database, reading, writing
+from custext_sql.dataset import resolve_name
 from custext_sql.policy import Policy
 from custext_sql.receipt import Receipt
 from custext_sql.table_rows import insert_row, list_columns
@@ -120,7 +121,7 @@ def list_releases(database: Database = None, *, dataset: str | None = None) -> l
     """List all releases, or those of data of that name or that has such a part, the oldest first."""
     with reading(database) as connection:
         found = read_releases(connection)
-    wanted = None if dataset is None else fold(dataset)
+    wanted = None if dataset is None else fold(resolve_name(dataset))
     return [release for release in found if wanted is None or wanted in list_names(release)]
 
 

@@ -167,8 +167,8 @@ def _has_calling_views(connection: duckdb.DuckDBPyConnection) -> bool:
 
 def _refuse_raw() -> QueryError:
     return QueryError(
-        "no text of the result passed through custext_sanitize or custext_sanitize_keyed, so that it would be written "
-        "as it is; --allow-raw if that is meant; nothing was written"
+        "nothing was written: the query sanitizes nothing, so its result is the original data. Put the text column "
+        "through custext_sanitize(column, eps, plus), or add --allow-raw, which the ledger calls unprotected"
     )
 
 

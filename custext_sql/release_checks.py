@@ -28,13 +28,14 @@ def _check_mapping(connection: duckdb.DuckDBPyConnection, earlier: Sequence[Rele
     """Refuse another mapping than that of earlier releases of the same data."""
     related = [other for other in find_related(earlier, release) if other.draws != RAW]
     others = [other for other in related if other.fingerprint != release.fingerprint]
-    if release.draws == RAW or not others:
+    if release.draws == RAW or len(others) < len(related) or not others:  # unprotected, or under this mapping before
         return
     before = others[-1]
     raise BudgetError(
-        f"{release.dataset} was released under mapping {before.mapping} before. A second mapping, {release.mapping}, "
-        f"tells which two groups a word is in, whatever eps: {_tell_intersection(connection, before, release)}. "
-        f"Use --mapping {before.mapping}, or allow it with --second-mapping"
+        f"{release.dataset} was released under mapping {before.mapping} before. Whoever has both outputs learns "
+        f"a second group of every word from mapping {release.mapping}, whatever eps: "
+        f"{_tell_intersection(connection, before, release)}. Use --mapping {before.mapping}, or allow it with "
+        "--second-mapping"
     )
 
 
@@ -54,7 +55,7 @@ def _tell_intersection(connection: duckdb.DuckDBPyConnection, before: Release, r
     ).fetchall()
     if least is None:
         return "the two have no word in common"
-    return f"a word then hides among {least} at least, {median} in the median"
+    return f"a word then hides among as few as {least}, in the median among {median}"
 
 
 def _check_key(earlier: Sequence[Release], release: Release) -> None:
@@ -66,6 +67,6 @@ def _check_key(earlier: Sequence[Release], release: Release) -> None:
         return
     raise KeyFileError(
         f"{release.dataset}: key {release.key_id} was used for {used[0].dataset} before; records with the same id "
-        "would be drawn alike in both, which tells where their texts agree. Make another key with custext keygen, or "
-        "allow it with --reuse-key"
+        "would be drawn alike in both, which tells where their texts agree. Make another key with custext keygen; "
+        f"if it is the same data, say --dataset {used[0].dataset}; or allow it with --reuse-key"
     )

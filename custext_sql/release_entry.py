@@ -115,6 +115,8 @@ class Entry:
         try:
             ledger.update(self._database, self.release)
         except DatabaseError as error:
+            if self._must_be_made:  # it stays pending
+                raise
             self._write_beside(error)
 
     def break_off(self, receipt: Receipt | None, keyed_sum: str | None = None) -> None:
@@ -151,6 +153,7 @@ class Entry:
         """Leave the receipt where the output is, since the ledger cannot be written."""
         self._is_in_ledger = False
         self.add_note(f"the ledger was not written: {error}")
+        self.add_note("do not repeat the release for that: it would be another one")
         if self._beside is not None:
             self._write_receipt()
             self.add_note(f"the receipt is in {self._beside}")

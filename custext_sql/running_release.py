@@ -8,18 +8,21 @@ process that is killed leaves a release whose counts are unknown, never one that
 import os
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from multiprocessing.util import Finalize
 from weakref import WeakSet
 
 from custext_sql.dataset import Dataset, choose_dataset
-from custext_sql.errors import SettingError
+from custext_sql.duckdb_files import detach_all
+from custext_sql.errors import DatabaseError, PrivacyWarning, SettingError
 from custext_sql.receipt import Receipt
 from custext_sql.release_entry import Entry
 
 _REST = 1.0  # seconds without a text, after which counts are entered
 _TICK = 0.25  # seconds between two looks
+_PATIENCE = 10.0  # seconds that a write of the ledger gets when the process ends
 
 
 class RunningRelease:
@@ -77,21 +80,23 @@ class RunningRelease:
         """Enter what the release has come to, if nothing was drawn for so many seconds; return whether it is."""
         with self._lock:
             if self._is_open and not self._drawing and time.monotonic() - self._rests_since >= rest:
-                self._is_open = False
-                _open.discard(self)
                 self._enter_counts()
             return not self._is_open
 
     def _enter_counts(self) -> None:
-        """Enter what the release has come to; if that fails, it stays pending, and others are not kept from it."""
+        """Enter what the release has come to; while the ledger cannot be written, it stays open."""
         assert self._entry is not None
-        with suppress(Exception):
-            counted = self._count(self._entry)
-            if counted is not None:
+        counted = self._count(self._entry)
+        if counted is None:
+            self._entry.withdraw()
+            self._entry = None
+        else:
+            try:
                 self._entry.complete(*counted)
-            else:
-                self._entry.withdraw()
-                self._entry = None
+            except DatabaseError:
+                return
+        self._is_open = False
+        _open.discard(self)
 
 
 def check_running(dataset: str | Dataset) -> Dataset:
@@ -102,7 +107,7 @@ def check_running(dataset: str | Dataset) -> Dataset:
             "a connection or a pipeline cannot keep a total budget, since nobody knows what will be asked of it; use "
             "Sanitizer.release, or custext sanitize"
         )
-    return found.or_called("")
+    return found
 
 
 def settle_all() -> None:
@@ -111,31 +116,51 @@ def settle_all() -> None:
         release.settle()
 
 
+def _end() -> None:
+    """Settle what is open when the process ends, also if a connection of it still has the database attached."""
+    _settler.stop()
+    settle_all()
+    if _open:
+        detach_all()
+        settle_all()
+    for _ in _open:
+        warnings.warn(
+            "a release stays pending in the ledger, which could not be written when the process ended",
+            PrivacyWarning,
+            stacklevel=1,
+        )
+
+
 class _Settler:
     """A thread that enters releases which rest; it ends when none is open."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._is_running = False
+        self._thread: threading.Thread | None = None
+        self._stopped = threading.Event()
         self._process = 0
 
     def watch(self) -> None:
         with self._lock:
             if self._process != os.getpid():  # multiprocessing forgets in a child what its parent had to finish
                 self._process = os.getpid()
-                Finalize(None, settle_all, exitpriority=10)
-            if self._is_running:
-                return
-            self._is_running = True
-        threading.Thread(target=self._work, name="custext ledger", daemon=True).start()
+                Finalize(None, _end, exitpriority=10)
+            if self._thread is None and not self._stopped.is_set():
+                self._thread = threading.Thread(target=self._work, name="custext ledger", daemon=True)
+                self._thread.start()
+
+    def stop(self) -> None:
+        """End the thread, when the process does."""
+        self._stopped.set()
+        if self._thread is not None:
+            self._thread.join(_PATIENCE)
 
     def _work(self) -> None:
-        while True:
-            time.sleep(_TICK)
+        while not self._stopped.wait(_TICK):
             with self._lock:
                 resting = [release.settle(rest=_REST) for release in list(_open)]
                 if all(resting):
-                    self._is_running = False
+                    self._thread = None
                     return
 
 

@@ -108,7 +108,9 @@ class _Holder:
         served = self.served
         keyed = served.keyed
         if keyed is None:
-            raise KeyFileError("custext_sanitize_keyed needs a key: register(connection, key_file=PATH)")
+            raise KeyFileError(
+                "custext_sanitize_keyed needs a key: --key-file PATH, or register(connection, key_file=PATH)"
+            )
         if record.null_count:
             raise SettingError("record must not be NULL: it is what a text is known by")
         settings = keyed.key.settings if keyed.key else None

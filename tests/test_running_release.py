@@ -133,10 +133,13 @@ def test_no_text_leaves_if_the_ledger_cannot_be_written(mapped_db: Path, monkeyp
 
 
 SCRIPT = """
-import os, sys, signal
+import os, sys, signal, time
 import custext_sql
 connection = custext_sql.connect(sys.argv[1], dataset="d")
 connection.execute(sys.argv[2]).fetchall()
+if sys.argv[3] == "attach":
+    other = custext_sql.connect(sys.argv[1])
+    time.sleep(2.0)
 if sys.argv[3] == "kill":
     os.kill(os.getpid(), signal.SIGKILL)
 if sys.argv[3] == "raise":
@@ -146,11 +149,29 @@ if sys.argv[3] == "raise":
 
 @pytest.mark.parametrize(
     ("end", "expected"),
-    [("return", ("complete", Decimal("0.3"))), ("raise", ("complete", Decimal("0.3"))), ("kill", ("pending", None))],
+    [
+        ("return", ("complete", Decimal("0.3"))),
+        ("raise", ("complete", Decimal("0.3"))),
+        (
+            "attach",
+            ("complete", Decimal("0.3")),
+        ),  # in a connection that nobody closes
+        ("kill", ("pending", None)),
+    ],
 )
 def test_a_process_that_ends_leaves_the_truth(mapped_db: Path, end: str, expected: tuple[str, Decimal | None]) -> None:
-    subprocess.run([sys.executable, "-c", SCRIPT, mapped_db, QUERY, end], check=False)
+    done = subprocess.run([sys.executable, "-c", SCRIPT, mapped_db, QUERY, end], capture_output=True, check=False)
     assert states(mapped_db) == [expected]
+    assert done.stderr == b""
+
+
+def test_a_release_waits_until_the_ledger_can_be_written(mapped_db: Path) -> None:
+    with connect(mapped_db, dataset="d") as connection:
+        connection.execute(QUERY).fetchall()
+        with connect(mapped_db):
+            settle_all()
+            assert states(mapped_db) == [("pending", None)]
+        wait_for(lambda: states(mapped_db) == [("complete", Decimal("0.3"))])
 
 
 def test_a_pipeline_enters_its_docs(mapped_db: Path) -> None:

@@ -53,10 +53,12 @@ def test_spelling_does_not_part_files(db: Path, folder: Path) -> None:
     spelled = ["reviews.csv", "./reviews.csv", "../work/reviews.csv", "*views.csv", "./re[v]iews.csv", "link.csv"]
     for number, name in enumerate([*spelled, str(folder / "reviews.csv")]):
         assert run("sanitize", name, f"../{number}.csv", "--column", "body").exit_code == 0
+    assert run("sanitize", "reviews.csv", "../8.csv", "--column", "body", "--dataset", "./reviews.csv").exit_code == 0
+    assert len(json.loads(run("ledger", "--dataset", "reviews.csv", "--json").stdout)["releases"]) == 8
     [total] = add_up(list_releases(db))
-    assert (total.dataset, total.releases, total.total_eps) == (str((folder / "reviews.csv").resolve()), 7, Decimal(14))
-    refused = run("sanitize", "./*views.csv", "../x.csv", "--column", "body", "--budget-total", "15")
-    assert "total eps of 16" in refused.output
+    assert (total.dataset, total.releases, total.total_eps) == (str((folder / "reviews.csv").resolve()), 8, Decimal(16))
+    refused = run("sanitize", "./*views.csv", "../x.csv", "--column", "body", "--budget-total", "17")
+    assert "total eps of 18" in refused.output
 
 
 def test_spelling_does_not_part_tables(db: Path, folder: Path) -> None:
@@ -156,15 +158,19 @@ def test_a_second_mapping_is_refused_and_says_what_it_would_tell(db: Path, folde
     refused = run(*second)
     assert refused.exit_code == 1 and not (folder / "2.csv").exists()
     least, median = intersect(db, "small-euclidean-k4", "small-euclidean-k2")
-    assert f"a word then hides among {least} at least, {median} in the median" in refused.output
+    assert f"a word then hides among as few as {least}, in the median among {median}" in refused.output
     assert "--second-mapping" in refused.output and "small-euclidean-k4" in refused.output
     assert run("sanitize", "alice", "--mapping", "small-euclidean-k2").exit_code == 0  # a text is no dataset
     assert run(*second, "--second-mapping").exit_code == 0
+    for mapping in ("small-euclidean-k2", "small-euclidean-k4"):  # both are known now, and tell nothing new
+        again = run("sanitize", "in.csv", "4.csv", "--column", "body", "--mapping", mapping, "--force")
+        assert again.exit_code == 0, again.output
+    build_mapping(db, embedding="small", k=3)
     query = "SELECT custext_sanitize(body, 1, true) AS body FROM 'in.csv'"
     options = ("--dataset", str((folder / "in.csv").resolve()), "--output", "3.csv")
-    assert "--second-mapping" in run("sql", query, *options, "--mapping", "small-euclidean-k2").output
-    with pytest.raises(BudgetError, match="second mapping"):
-        Sanitizer.load(db, mapping="small-euclidean-k2").release(["alice"], dataset=str((folder / "in.csv").resolve()))
+    assert "--second-mapping" in run("sql", query, *options, "--mapping", "small-euclidean-k3").output
+    with pytest.raises(BudgetError, match="--second-mapping"):
+        Sanitizer.load(db, mapping="small-euclidean-k3").release(["alice"], dataset=str((folder / "in.csv").resolve()))
 
 
 def intersect(db: Path, first: str, second: str) -> tuple[int, int]:

@@ -50,7 +50,7 @@ def ledger_command(db: str | None, dataset: str | None, export: str | None, forc
         )
         return
     if not releases:
-        click.echo("No releases yet.")
+        click.echo("No releases yet." if dataset is None else f"No releases of {dataset}; see all with: custext ledger")
         return
     print_table(
         ["when (UTC)", "state", "dataset", "columns", "eps", "draws", "rows", "sampled", "clear", "row eps"],
