@@ -29,6 +29,8 @@ _READERS = {
     "FORMAT csv, HEADER": "read_csv('{}', header = true)",
     "FORMAT json": "read_json('{}')",
 }
+Done = Callable[[], None]
+
 _CONFIG: dict[str, Any] = {
     "autoinstall_known_extensions": False,  # nothing is downloaded behind the user's back
     "python_enable_replacements": False,  # the variables of this program are no tables
@@ -104,13 +106,13 @@ def close_in_time(connection: duckdb.DuckDBPyConnection) -> None:
     closing.join(_PATIENCE)
 
 
-def show(connection: duckdb.DuckDBPyConnection, query: str, limit: int, ran: list[str] | None = None) -> Shown | None:
+def show(connection: duckdb.DuckDBPyConnection, query: str, limit: int, done: Done | None = None) -> Shown | None:
     """Run a query and fetch its first rows; None if it gives none, being a statement such as SET.
 
-    ran: takes all statements but the last, as soon as each is done.
+    done: called after each statement but the last.
     """
     with safe_errors(query):
-        last, is_query = _run_up_to_the_last(connection, query, ran)
+        last, is_query = _run_up_to_the_last(connection, query, done)
         if not is_query:
             rows = fetch(connection, last, limit + 1)
             if not rows:
@@ -124,10 +126,10 @@ def show(connection: duckdb.DuckDBPyConnection, query: str, limit: int, ran: lis
         return Shown([column[0] for column in described], is_number, rows[:limit], len(rows) > limit)
 
 
-def fetch_objects(connection: duckdb.DuckDBPyConnection, query: str, ran: list[str] | None = None) -> list[Any]:
-    """Run a query and fetch all its rows, each as an object for JSON. ran: as for `show`."""
+def fetch_objects(connection: duckdb.DuckDBPyConnection, query: str, done: Done | None = None) -> list[Any]:
+    """Run a query and fetch all its rows, each as an object for JSON. done: as for `show`."""
     with safe_errors(query):
-        last, is_query = _run_up_to_the_last(connection, query, ran)
+        last, is_query = _run_up_to_the_last(connection, query, done)
         if not is_query:
             fetch(connection, last)
             return []
@@ -140,17 +142,17 @@ def write_result(
     query: str,
     path: Path,
     options: str,
-    ran: list[str] | None = None,
+    done: Done | None = None,
     *,
     progress: Callable[[float], None] | None = None,
 ) -> int:
     """Write what a query gives to a file, in the format that COPY's options name, and return the number of rows.
 
-    ran: as for `show`.
+    done: as for `show`.
     """
     quoted = str(path).replace("'", "''")
     with safe_errors(query):
-        last, is_query = _run_up_to_the_last(connection, query, ran)
+        last, is_query = _run_up_to_the_last(connection, query, done)
         if not is_query:
             raise QueryError("--output needs a query that gives rows at its end")
         told = fetch(connection, f"COPY (\n{last}\n) TO '{quoted}' ({options})", progress=progress)
@@ -167,7 +169,7 @@ def choose_options(target: Path) -> str:
     return options
 
 
-def _run_up_to_the_last(connection: duckdb.DuckDBPyConnection, query: str, ran: list[str] | None) -> tuple[str, bool]:
+def _run_up_to_the_last(connection: duckdb.DuckDBPyConnection, query: str, done: Done | None) -> tuple[str, bool]:
     """Run all statements but the last; returns that, and whether it is a query whose rows can be taken further."""
     statements = connection.extract_statements(query)
     if not statements:
@@ -175,8 +177,8 @@ def _run_up_to_the_last(connection: duckdb.DuckDBPyConnection, query: str, ran: 
     *before, last = statements
     for statement in before:
         fetch(connection, statement.query)
-        if ran is not None:
-            ran.append(statement.query)
+        if done is not None:
+            done()
     is_query = last.type in (duckdb.StatementType.SELECT, duckdb.StatementType.MULTI)  # the other is a PIVOT
     return _ENDING.sub("", last.query.strip()), is_query
 

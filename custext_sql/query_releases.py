@@ -1,7 +1,7 @@
 """Queries that sanitize: run, counted and entered in the ledger, whichever way their rows leave."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +14,7 @@ from custext_sql.dataset import QUERY, Dataset
 from custext_sql.drafts import draft_of
 from custext_sql.errors import QueryError
 from custext_sql.ledger import RAW
-from custext_sql.queries import Shown, choose_options, fetch_objects, open_data, show, write_result
+from custext_sql.queries import Done, Shown, choose_options, fetch_objects, open_data, show, write_result
 from custext_sql.receipt import Receipt
 from custext_sql.release_entry import Entry, receipt_beside
 from custext_sql.sanitizer import Sanitizer
@@ -62,11 +62,11 @@ class QueryRelease:
 
     def show(self, limit: int) -> Answer[Shown | None]:
         """Run the query and return its first rows."""
-        return self._run(lambda connection, ran: show(connection, self._query, limit, ran))
+        return self._run(lambda connection, done: show(connection, self._query, limit, done))
 
     def fetch(self) -> Answer[list[Any]]:
         """Run the query and return all its rows, as objects for JSON."""
-        return self._run(lambda connection, ran: fetch_objects(connection, self._query, ran))
+        return self._run(lambda connection, done: fetch_objects(connection, self._query, done))
 
     def write(
         self, target: Path, *, force: bool = False, progress: Callable[[float], None] | None = None
@@ -75,14 +75,14 @@ class QueryRelease:
         options = choose_options(target)
         with draft_of(target, force=force) as draft:
 
-            def write(connection: duckdb.DuckDBPyConnection, ran: list[str]) -> int:
-                return write_result(connection, self._query, draft.path, options, ran, progress=progress)
+            def write(connection: duckdb.DuckDBPyConnection, done: Done) -> int:
+                return write_result(connection, self._query, draft.path, options, done, progress=progress)
 
             return self._run(write, publish=draft.publish, spill=draft.spill, beside=receipt_beside(target))
 
     def _run(
         self,
-        run: Callable[[duckdb.DuckDBPyConnection, list[str]], _Result],
+        run: Callable[[duckdb.DuckDBPyConnection, Done], _Result],
         *,
         publish: Callable[[], object] | None = None,
         spill: Path | None = None,
@@ -102,28 +102,32 @@ class QueryRelease:
         if self._statements.writes and (self._attaches_database or (exports and self._allow_raw)):
             entry.begin()
         is_once = False
-        ran: list[str] = []  # statements that are done
+        called: list[bool] = []  # for each statement that is done, whether anything had been drawn by then
         try:
             with open_data(self._sanitizer, self._database, self._data, spill=spill) as connection:
                 if exports and not (self._allow_raw or self._names_a_call or _has_calling_views(connection)):
                     raise _refuse_raw()
                 is_once = draws_each_row_once(connection, self._query)
                 watch(connection, usage)
-                result = run(connection, ran)
+                result = run(connection, lambda: called.append(usage.was_called))
         except BaseException:
-            self._end_failed(entry, usage, exported=any(self._statements.exports[: len(ran)]))
+            self._end_failed(entry, usage, has_raw=self._has_raw(called))
             raise
-        if usage.was_called:
+        if usage.was_called and not self._has_raw(called):
             receipt = usage.describe(entry, self._sanitizer, at_least=not is_once)
             entry.publish(publish or _nothing, receipt, usage.keyed_sum)
             return Answer(result, receipt, entry.note)
         if exports or (publish is not None and result):
             self._publish_raw(entry, publish, exports=exports)
-        else:
-            if publish is not None:
-                publish()  # a result without rows
-            entry.withdraw()
+            return Answer(result, usage.receipt(self._sanitizer) if usage.was_called else None, entry.note)
+        if publish is not None:
+            publish()  # a result without rows
+        entry.withdraw()
         return Answer(result, None, entry.note)
+
+    def _has_raw(self, called: Sequence[bool]) -> bool:
+        """Return whether a statement carried rows out before anything had been drawn."""
+        return any(exports and not drawn for exports, drawn in zip(self._statements.exports, called, strict=False))
 
     @property
     def _attaches_database(self) -> bool:
@@ -144,14 +148,14 @@ class QueryRelease:
         if not self._allow_raw:
             entry.add_note("the query copied texts out that passed through no custext function; they are not protected")
 
-    def _end_failed(self, entry: Entry, usage: Usage, *, exported: bool) -> None:
+    def _end_failed(self, entry: Entry, usage: Usage, *, has_raw: bool) -> None:
         """Keep in the ledger what may have left before a query failed; take back what did not."""
-        if usage.was_called and self._statements.writes:
-            entry.break_off(usage.describe(entry, self._sanitizer, at_least=True), usage.keyed_sum)
-        elif exported:
+        if has_raw:
             entry.describe(**_UNPROTECTED)
             entry.begin()
             entry.break_off(None)
+        elif usage.was_called and self._statements.writes:
+            entry.break_off(usage.describe(entry, self._sanitizer, at_least=True), usage.keyed_sum)
         else:
             entry.withdraw()
 

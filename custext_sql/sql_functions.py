@@ -76,7 +76,11 @@ class Usage:
         plus = next(iter(self.plus)) if len(self.plus) == 1 else None
         largest = max(self.epsilons)
         entry.describe(draws=terms.draws, key_id=terms.key_id, eps=largest, plus=plus, at_least=at_least)
-        return self.tally.receipt(sanitizer.policy, sanitizer.guarantee({largest}, self.plus))
+        return self.receipt(sanitizer)
+
+    def receipt(self, sanitizer: Sanitizer) -> Receipt:
+        """Return the receipt of what was drawn."""
+        return self.tally.receipt(sanitizer.policy, sanitizer.guarantee({max(self.epsilons)}, self.plus))
 
     @property
     def was_called(self) -> bool:

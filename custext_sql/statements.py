@@ -49,7 +49,7 @@ def _only_reads(kind: StatementType, words: list[str] | None) -> bool:
 
 def _may_export(kind: StatementType, words: list[str] | None, *, attaches: bool) -> bool:
     """Return whether a statement may carry rows out. words: None if it is unclear what is quoted."""
-    if _only_reads(kind, words) or kind == StatementType.ATTACH:
+    if _only_reads(kind, words) or kind in (StatementType.ATTACH, StatementType.PREPARE):  # EXECUTE may
         return False
     if kind in _INNER:
         return attaches
