@@ -4,21 +4,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from custext_sql.auditing import Certificate, audit
-    from custext_sql.dataset import Dataset
-    from custext_sql.embeddings import LoadReport, drop_embedding, list_embeddings, load_embeddings
     from custext_sql.errors import CusTextError
-    from custext_sql.inspection import inspect_word
-    from custext_sql.key_file import make_key
-    from custext_sql.mapping import Mapping
-    from custext_sql.mapping_builder import MappingReport, build_mapping
-    from custext_sql.mapping_store import drop_mapping, list_mappings, load_mapping, use_mapping
-    from custext_sql.policy import Policy
-    from custext_sql.query_errors import safe_errors
-    from custext_sql.receipt import Receipt
+    from custext_sql.mapping.mapping import Mapping
+    from custext_sql.mechanism.inspection import inspect_word
+    from custext_sql.replacing.policy import Policy
+    from custext_sql.replacing.receipt import Receipt
     from custext_sql.sanitizer import Sanitizer
-    from custext_sql.sql_functions import connect, register
-    from custext_sql.stopwords import add_stopwords
+    from custext_sql.sql.functions import connect, register
+    from custext_sql.sql.query_errors import safe_errors
+    from custext_sql.store.auditing import Certificate, audit
+    from custext_sql.store.embeddings import LoadReport, drop_embedding, list_embeddings, load_embeddings
+    from custext_sql.store.key_files import make_key
+    from custext_sql.store.ledger.dataset import Dataset
+    from custext_sql.store.mapping_builder import MappingReport, build_mapping
+    from custext_sql.store.mappings import drop_mapping, list_mappings, load_mapping, use_mapping
+    from custext_sql.store.stopwords import add_stopwords
 
 __all__ = [
     "Certificate",
@@ -48,21 +48,21 @@ __all__ = [
 ]
 
 _HOMES = {
-    "auditing": ("Certificate", "audit"),
-    "dataset": ("Dataset",),
-    "embeddings": ("LoadReport", "drop_embedding", "list_embeddings", "load_embeddings"),
     "errors": ("CusTextError",),
-    "inspection": ("inspect_word",),
-    "key_file": ("make_key",),
-    "mapping": ("Mapping",),
-    "mapping_builder": ("MappingReport", "build_mapping"),
-    "mapping_store": ("drop_mapping", "list_mappings", "load_mapping", "use_mapping"),
-    "policy": ("Policy",),
-    "query_errors": ("safe_errors",),
-    "receipt": ("Receipt",),
+    "mapping.mapping": ("Mapping",),
+    "mechanism.inspection": ("inspect_word",),
+    "replacing.policy": ("Policy",),
+    "replacing.receipt": ("Receipt",),
     "sanitizer": ("Sanitizer",),
-    "sql_functions": ("connect", "register"),
-    "stopwords": ("add_stopwords",),
+    "sql.functions": ("connect", "register"),
+    "sql.query_errors": ("safe_errors",),
+    "store.auditing": ("Certificate", "audit"),
+    "store.embeddings": ("LoadReport", "drop_embedding", "list_embeddings", "load_embeddings"),
+    "store.key_files": ("make_key",),
+    "store.ledger.dataset": ("Dataset",),
+    "store.mapping_builder": ("MappingReport", "build_mapping"),
+    "store.mappings": ("drop_mapping", "list_mappings", "load_mapping", "use_mapping"),
+    "store.stopwords": ("add_stopwords",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from html import escape
 
 from custext_sql.pages import write_document
-from custext_sql.replacement import Piece
-from custext_sql.vocabulary import ALONE, ENDING, KEPT, NUMBER, SAMPLED, STOPWORD, UNKNOWN
+from custext_sql.replacing.replacer import Piece
+from custext_sql.replacing.vocabulary import ALONE, ENDING, KEPT, NUMBER, SAMPLED, STOPWORD, UNKNOWN
 
 LEGEND = {  # what a reader is told of each kind, and how a page calls it
     SAMPLED: ("drawn anew", "sampled"),

@@ -10,29 +10,29 @@ from typing import Any
 
 import numpy as np
 
-from custext_sql.database import Database, locate, reading
-from custext_sql.dataset import Dataset, choose_dataset
-from custext_sql.encoded_text import Flags, Places
 from custext_sql.errors import KeyFileError, PrivacyWarning, SettingError
-from custext_sql.key_file import KeyFile, digest_stopwords, read_key_file
-from custext_sql.keyed_randomness import KeyedRandomness
-from custext_sql.ledger import Terms, describe_policy
-from custext_sql.mapping import Mapping
-from custext_sql.mapping_store import find_mapping, read_mapping
-from custext_sql.mechanism import check_epsilon
-from custext_sql.policy import DEFAULT_POLICY, Policy, choose_policy
-from custext_sql.randomness import Randomness, SecureRandomness, SeededRandomness
-from custext_sql.receipt import Counter, Guarantee, Receipt, Tally
-from custext_sql.release_entry import Entry
-from custext_sql.replacement import Piece, Replacer
-from custext_sql.row_settings import Epsilon, Plus, RowSettings, check_count, check_settings
-from custext_sql.sampler import Sampler
-from custext_sql.similarity import Floats
-from custext_sql.stopwords import SHIPPED_LANGUAGE, read_stopwords
-from custext_sql.text_columns import TextColumn, open_column
-from custext_sql.token_batch import SanitizedTokens, TokenBatch, find_words, find_words_as_texts
-from custext_sql.tokenizer import RULES
-from custext_sql.vocabulary import Vocabulary
+from custext_sql.mapping.mapping import Mapping
+from custext_sql.mapping.similarity import Floats
+from custext_sql.mechanism.keyed_randomness import KeyedRandomness
+from custext_sql.mechanism.randomness import Randomness, SecureRandomness, SeededRandomness
+from custext_sql.mechanism.sampler import Sampler
+from custext_sql.mechanism.weights import check_epsilon
+from custext_sql.replacing.policy import DEFAULT_POLICY, Policy, choose_policy
+from custext_sql.replacing.receipt import Counter, Guarantee, Receipt, Tally
+from custext_sql.replacing.replacer import Piece, Replacer
+from custext_sql.replacing.row_settings import Epsilon, Plus, RowSettings, check_count, check_settings
+from custext_sql.replacing.token_batch import SanitizedTokens, TokenBatch, find_words, find_words_as_texts
+from custext_sql.replacing.vocabulary import Vocabulary
+from custext_sql.store.database import Database, locate, reading
+from custext_sql.store.key_files import KeyFile, digest_stopwords, read_key_file
+from custext_sql.store.ledger.dataset import Dataset, choose_dataset
+from custext_sql.store.ledger.entry import Entry
+from custext_sql.store.ledger.table import Terms, describe_policy
+from custext_sql.store.mappings import find_mapping, read_mapping
+from custext_sql.store.stopwords import SHIPPED_LANGUAGE, read_stopwords
+from custext_sql.text.columns import TextColumn, open_column
+from custext_sql.text.encoded_text import Flags, Places
+from custext_sql.text.word_boundaries import RULES
 
 _GUARANTEES = 100  # remembered, each for some budgets
 _BLOCK = 1 << 20  # bytes handled at a time: enough that NumPy works long without the lock that threads share

@@ -9,7 +9,7 @@ from pathlib import Path
 import spacy
 
 from custext_sql.cli import main as custext
-from custext_sql.evaluation.datasets import read_sentence_polarity
+from custext_sql.experiments.evaluation.datasets import read_sentence_polarity
 from spacy_plugin.rendering import render
 
 HERE = Path(__file__).parent

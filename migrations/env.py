@@ -1,4 +1,4 @@
-"""Runs migrations on the open connection that custext_sql.migrate hands over."""
+"""Runs migrations on the open connection that custext_sql.store.schema.migrate hands over."""
 
 from alembic import context
 from alembic.ddl.impl import DefaultImpl

@@ -27,8 +27,8 @@ from spacy.tokens import Doc
 from spacy.util import registry
 
 from custext_sql.errors import SettingError
-from custext_sql.mechanism import check_epsilon
-from custext_sql.tokenizer import are_words, fold_word, normalize_words, split_words
+from custext_sql.mechanism.weights import check_epsilon
+from custext_sql.text.word_boundaries import are_words, fold_word, normalize_words, split_words
 
 Floats = npt.NDArray[np.float64]
 Number = StrictFloat | StrictInt

@@ -9,10 +9,10 @@ import pyarrow as pa
 from spacy.attrs import ORTH, SPACY
 from spacy.tokens import Doc
 
-from custext_sql.encoded_text import join_texts
 from custext_sql.errors import KeyFileError
-from custext_sql.key_file import KeyFile
-from custext_sql.token_batch import SanitizedTokens, TokenBatch
+from custext_sql.replacing.token_batch import SanitizedTokens, TokenBatch
+from custext_sql.store.key_files import KeyFile
+from custext_sql.text.encoded_text import join_texts
 from spacy_plugin.new_text import NewText
 
 Flags = npt.NDArray[np.bool_]

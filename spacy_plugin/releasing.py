@@ -6,9 +6,9 @@ from typing import Any
 
 from custext_sql import Dataset, Receipt
 from custext_sql.errors import SettingError
-from custext_sql.receipt import Tally
-from custext_sql.release_entry import Entry
-from custext_sql.running_release import RunningRelease, check_running
+from custext_sql.replacing.receipt import Tally
+from custext_sql.store.ledger.entry import Entry
+from custext_sql.store.ledger.running_entry import RunningRelease, check_running
 
 OpenEntry = Callable[[Dataset], Entry]
 

@@ -6,8 +6,8 @@ from typing import Any, cast
 
 from custext_sql import Policy
 from custext_sql.errors import KeyFileError, SettingError
-from custext_sql.key_file import KeyFile
-from custext_sql.policy import DEFAULT_POLICY, choose_policy
+from custext_sql.replacing.policy import DEFAULT_POLICY, choose_policy
+from custext_sql.store.key_files import KeyFile
 from spacy_plugin.choices import AllTokens, ByFunction, Choice
 
 

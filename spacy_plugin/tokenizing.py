@@ -8,7 +8,7 @@ from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
 from custext_sql.errors import CusTextError
-from custext_sql.policy import NUMBER_MASK, UNKNOWN_MASK
+from custext_sql.replacing.policy import NUMBER_MASK, UNKNOWN_MASK
 
 Tokenizer = Callable[[str], Doc]
 

@@ -9,7 +9,7 @@ import spacy
 from spacy.vectors import Mode
 
 from custext_sql.errors import SourceError
-from custext_sql.vector_files import Batch, VectorSource, one_line
+from custext_sql.vectors import Batch, VectorSource, one_line
 
 _ROWS = 8192
 

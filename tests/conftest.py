@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-from tests.vectors import write_glove
+from tests.vector_samples import write_glove
 
 if TYPE_CHECKING:
-    from custext_sql.evaluation.utility import Experiment
+    from custext_sql.experiments.evaluation.utility import Experiment
 
 settings.register_profile("tests", deadline=None)  # the first example builds tables, the machine may be busy
 settings.load_profile("tests")
@@ -110,7 +110,7 @@ def starter_db(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def fresh_db(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A database that this version made, with nothing loaded, for tests that only read it."""
-    from custext_sql.database import writing
+    from custext_sql.store.database import writing
 
     path = tmp_path_factory.mktemp("fresh") / "fresh.duckdb"
     with writing(path):
@@ -147,9 +147,9 @@ def own_db(starter_db: Path, tmp_path: Path) -> Path:
 @pytest.fixture
 def experiment() -> "Experiment":
     """Sentences on films, and whether they praise them."""
-    from custext_sql.evaluation.datasets import LabelledTexts
-    from custext_sql.evaluation.utility import Experiment
-    from tests.test_models import make_sentences
+    from custext_sql.experiments.evaluation.datasets import LabelledTexts
+    from custext_sql.experiments.evaluation.utility import Experiment
+    from tests.experiments.test_models import make_sentences
 
     def make(name: str, count: int, seed: int) -> LabelledTexts:
         rows, labels = make_sentences(count, seed)

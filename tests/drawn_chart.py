@@ -5,7 +5,7 @@ import re
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
-from custext_sql.report.charts import Mark, Point, Series, draw_chart
+from custext_sql.experiments.report.charts import Mark, Point, Series, draw_chart
 
 LETTER = 22.0  # the largest size of text, in the units of the viewBox
 ADVANCES = (

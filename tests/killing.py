@@ -18,10 +18,10 @@ import alembic.command, duckdb, pyarrow.compute, sqlalchemy
 import custext_sql
 from custext_sql import Sanitizer, build_mapping, ledger, load_embeddings
 from custext_sql import migrate, queries, releases
-from custext_sql.dataset import Dataset
-from custext_sql.release_settings import Settings
+from custext_sql.store.ledger.dataset import Dataset
+from custext_sql.release.release_settings import Settings
 from tests.ledger_entries import enter_release
-from custext_sql.files import list_files, open_files
+from custext_sql.release.data_files import list_files, open_files
 from pathlib import Path
 
 def load(database, source, name):

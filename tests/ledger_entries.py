@@ -4,10 +4,10 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from custext_sql import ledger
-from custext_sql.dataset import Dataset
-from custext_sql.ledger import Release, Terms
-from custext_sql.release_checks import check_release
+from custext_sql.store.ledger import table as ledger
+from custext_sql.store.ledger.checks import check_release
+from custext_sql.store.ledger.dataset import Dataset
+from custext_sql.store.ledger.table import Release, Terms
 
 TERMS = Terms("m", "f", policy="", calibration="paper", draws="fresh", key_id=None)
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
-from custext_sql.evaluation.datasets import read_sentence_polarity
+from custext_sql.experiments.evaluation.datasets import read_sentence_polarity
 from custext_sql.starter import open_starter
-from tests.vectors import write_glove
+from tests.vector_samples import write_glove
 
 README = Path(__file__).parents[1] / "README.md"
 GLOVE = "glove.840B.300d.34k.txt.gz"
@@ -88,7 +88,7 @@ def _shape(block: str) -> str:
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as name:
         os.environ["XDG_DATA_HOME"] = name
-        subprocess.run([sys.executable, "-m", "custext_sql.cli", "info"], check=True, capture_output=True)
+        subprocess.run([sys.executable, "-m", "custext_sql", "info"], check=True, capture_output=True)
         (Path(name) / "work").mkdir()
         assert prepare(Path(name) / "work"), "CUSTEXT_DATA must name the folder of the real vectors"
         README.write_text(fill(README.read_text(), Path(name) / "work"))

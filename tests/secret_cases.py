@@ -11,10 +11,10 @@ import polars as pl
 import pyarrow as pa
 
 from custext_sql import Sanitizer, connect, load_embeddings, safe_errors
-from custext_sql.attacks.priors import read_frequencies
-from custext_sql.evaluation.datasets import read_labelled, read_sentence_polarity, stream_texts
-from custext_sql.key_file import read_key_file
-from custext_sql.mapping_store import load_mapping
+from custext_sql.experiments.attacks.priors import read_frequencies
+from custext_sql.experiments.evaluation.datasets import read_labelled, read_sentence_polarity, stream_texts
+from custext_sql.store.key_files import read_key_file
+from custext_sql.store.mappings import load_mapping
 
 _KEYED = "--column body --key-file good.key --record-column"
 

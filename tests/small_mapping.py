@@ -5,10 +5,10 @@ from datetime import datetime
 
 import numpy as np
 
-from custext_sql.grouping import partition_words
-from custext_sql.mapping import Mapping, MappingInfo, fingerprint
-from custext_sql.scoring import score_groups
-from custext_sql.similarity import MEASURES
+from custext_sql.mapping.grouping import partition_words
+from custext_sql.mapping.mapping import Mapping, MappingInfo, fingerprint
+from custext_sql.mapping.scoring import score_groups
+from custext_sql.mapping.similarity import MEASURES
 
 
 def small_mapping(words: Sequence[str], *, k: int, seed: int = 0) -> Mapping:

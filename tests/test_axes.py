@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from custext_sql.report.charts import Point, Series
+from custext_sql.experiments.report.charts import Point, Series
 from tests.drawn_chart import CURVES, draw, find, is_inside, is_tick, locate, measure, overlap, read, read_number, view
 
 

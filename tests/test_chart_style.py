@@ -2,7 +2,7 @@
 
 import re
 
-from custext_sql.report.charts import CHART_STYLE, Point, Series, draw_chart
+from custext_sql.experiments.report.charts import CHART_STYLE, Point, Series, draw_chart
 from tests.drawn_chart import CURVES, LETTER, draw, find
 
 

@@ -2,7 +2,7 @@
 
 from xml.etree import ElementTree
 
-from custext_sql.report.charts import Mark, Point, Series, draw_chart
+from custext_sql.experiments.report.charts import Mark, Point, Series, draw_chart
 from tests.drawn_chart import draw, find, is_inside, measure, read, view
 
 

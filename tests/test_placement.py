@@ -5,7 +5,7 @@ from itertools import combinations
 
 import pytest
 
-from custext_sql.report.charts import Mark, Point, Series
+from custext_sql.experiments.report.charts import Mark, Point, Series
 from tests.drawn_chart import CURVES, draw, find, is_inside, locate, measure, overlap, view
 
 

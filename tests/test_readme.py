@@ -4,8 +4,9 @@ import re
 from pathlib import Path
 
 import custext_sql
-from custext_sql import load_mapping, tables
+from custext_sql import load_mapping
 from custext_sql.cli import main
+from custext_sql.store.schema import tables
 from tests import readme
 
 

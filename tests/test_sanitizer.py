@@ -10,9 +10,9 @@ import pytest
 
 from custext_sql import CusTextError, Policy, Sanitizer
 from custext_sql import sanitizer as module
-from custext_sql.certified_table import certify
 from custext_sql.errors import PrivacyWarning
-from custext_sql.mapping import Mapping
+from custext_sql.mapping.mapping import Mapping
+from custext_sql.mechanism.certified_table import certify
 from tests.small_mapping import small_mapping
 from tests.statistics import fits
 

@@ -21,7 +21,7 @@ from custext_sql.cli import main
 from tests.conftest import WORDS
 from tests.secret_cases import CALLS, COMMANDS, QUERIES, STREAMS
 from tests.secret_places import SECRETS, Secret, lay_out
-from tests.vectors import write_glove
+from tests.vector_samples import write_glove
 
 
 @dataclass(frozen=True)

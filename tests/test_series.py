@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from custext_sql.report.charts import Mark, Point, Series
+from custext_sql.experiments.report.charts import Mark, Point, Series
 from tests.drawn_chart import draw, find, read
 
 

@@ -33,7 +33,7 @@ from custext_sql.cli import (
 from custext_sql.cli.ending import Ending
 from custext_sql.cli.output import name_database
 from custext_sql.errors import CusTextError
-from custext_sql.private_folders import remove_private_folders
+from custext_sql.store.files.private_folders import remove_private_folders
 
 _NAME = re.compile(r"[a-z][a-z-]{0,30}")  # of a command; anything else may be a text
 _OPTION = re.compile(r"--[a-z][a-z-]{0,30}")

@@ -8,7 +8,7 @@ from custext_sql.cli.options import epsilons_option, json_option, mapping_option
 from custext_sql.cli.output import WIDE, print_json, print_table, progress_bar
 
 if TYPE_CHECKING:
-    from custext_sql.attacks.measuring import BayesResult
+    from custext_sql.experiments.attacks.measuring import BayesResult
 
 
 @click.command("bayes", short_help="How often the best single guess is right.")
@@ -47,10 +47,10 @@ def bayes_command(
       custext attack bayes --eps 1,2,3
       custext attack bayes --public news.csv --column body --plus
     """
-    from custext_sql.attacks.measuring import attack_tables
-    from custext_sql.attacks.priors import uniform_prior
-    from custext_sql.baselines.contenders import Arena
-    from custext_sql.evaluation.frequencies import find_prior
+    from custext_sql.experiments.attacks.measuring import attack_tables
+    from custext_sql.experiments.attacks.priors import uniform_prior
+    from custext_sql.experiments.evaluation.frequencies import find_prior
+    from custext_sql.experiments.mechanisms import Arena
 
     arena = Arena(db, mapping=mapping)
     priors = [uniform_prior(len(arena.mapping.words))]

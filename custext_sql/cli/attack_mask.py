@@ -66,10 +66,10 @@ def mask_command(
       custext attack mask --model bert-base-uncased --data reviews.csv --column body
       custext attack mask --model ngram --public news.txt --data reviews.csv --column body
     """
-    from custext_sql.attacks.mask_measuring import measure_masks, open_attack
-    from custext_sql.baselines.cells import Cell
-    from custext_sql.baselines.contenders import CUSTEXT, CUSTEXT_PLUS, Arena
-    from custext_sql.evaluation.datasets import read_texts
+    from custext_sql.experiments.attacks.mask_measuring import measure_masks, open_attack
+    from custext_sql.experiments.evaluation.datasets import read_texts
+    from custext_sql.experiments.mechanisms import CUSTEXT, CUSTEXT_PLUS, Arena
+    from custext_sql.experiments.trials import Cell
 
     arena = Arena(db, mapping=mapping, policy=policy, calibration=calibration or "paper")
     texts = [text for text in read_texts(data, column, rows) if text]
@@ -110,6 +110,6 @@ def mask_command(
 
 
 def _if_columns(path: str, column: str | None) -> str | None:
-    from custext_sql.files import tell_format
+    from custext_sql.release.data_files import tell_format
 
     return None if tell_format(path) == "text" else column

@@ -9,7 +9,7 @@ from custext_sql.cli.options import SEED, calibration_option, epsilons_option, j
 from custext_sql.cli.output import WIDE, print_json, print_table, progress_bar, show_draws
 
 if TYPE_CHECKING:
-    from custext_sql.attacks.measuring import QueryResult
+    from custext_sql.experiments.attacks.measuring import QueryResult
 
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 _SAMPLE = 100  # words of the vocabulary, where none is named
@@ -57,10 +57,10 @@ def query_command(
     """
     import numpy as np
 
-    from custext_sql.attacks.measuring import SAMPLE_TRIALS, attack_words
-    from custext_sql.attacks.query import TRIALS
     from custext_sql.errors import SettingError
-    from custext_sql.mapping_store import load_mapping
+    from custext_sql.experiments.attacks.measuring import SAMPLE_TRIALS, attack_words
+    from custext_sql.experiments.attacks.query import TRIALS
+    from custext_sql.store.mappings import load_mapping
 
     loaded = load_mapping(db, mapping)
     chosen = _SAMPLE if sample is None and not words else sample or 0
@@ -104,7 +104,7 @@ def _print_words(results: "list[QueryResult]", epsilons: list[float]) -> None:
 
 
 def _print_quantiles(results: "list[QueryResult]", epsilons: list[float], count: int) -> None:
-    from custext_sql.attacks.measuring import find_quantile
+    from custext_sql.experiments.attacks.measuring import find_quantile
 
     rows = []
     for label, value in (("mode", "n_mode"), ("likelihood", "n_ml")):

@@ -27,7 +27,7 @@ def audit_command(
       custext audit --eps 1 --plus
       custext audit --eps 1 --calibration tight
     """
-    from custext_sql.auditing import audit
+    from custext_sql.store.auditing import audit
 
     found = audit(db, mapping=mapping, epsilon=eps, plus=plus, calibration=calibration or "paper")
     if as_json:

@@ -11,7 +11,7 @@ from custext_sql.cli.options import calibration_option, json_option, plus_option
 from custext_sql.cli.output import again, draw_bar, print_json, print_table, progress_bar
 
 if TYPE_CHECKING:
-    from custext_sql.choosing import Candidate, Choice
+    from custext_sql.experiments.choosing import Candidate, Choice
 
 
 @click.command("choose", short_help="Suggest eps and K for a bound on an attack.")
@@ -47,11 +47,11 @@ def choose_command(
     Example:
       custext choose --data reviews.csv --column body --max-attack 0.4
     """
-    from custext_sql.baselines.contenders import Arena
-    from custext_sql.choosing import check_bound, choose_setting
     from custext_sql.errors import SettingError
-    from custext_sql.evaluation.frequencies import find_prior
-    from custext_sql.mapping_store import list_mappings
+    from custext_sql.experiments.choosing import check_bound, choose_setting
+    from custext_sql.experiments.evaluation.frequencies import find_prior
+    from custext_sql.experiments.mechanisms import Arena
+    from custext_sql.store.mappings import list_mappings
 
     check_bound(max_attack)
     names = mappings or tuple(info.name for info in list_mappings(db)[0]) or (None,)

@@ -17,7 +17,7 @@ from custext_sql.cli.options import (
 from custext_sql.cli.output import print_json, show_control
 
 if TYPE_CHECKING:
-    from custext_sql.replacement import Piece
+    from custext_sql.replacing.replacer import Piece
 
 _STYLES = ("green", "bright_black", "yellow", "red", "bright_black", "magenta", "red")  # by kind
 
@@ -57,7 +57,7 @@ def diff_command(
       custext diff reviews.csv --column body --rows 5 --eps 1 --plus
       custext diff reviews.csv --column body --html reviews.html
     """
-    from custext_sql.releases import read_texts
+    from custext_sql.release.releases import read_texts
     from custext_sql.sanitizer import Sanitizer
 
     sanitizer = Sanitizer.load(db, mapping=mapping, policy=policy, calibration=calibration)
@@ -84,8 +84,8 @@ def _as_object(pieces: "list[Piece]") -> dict[str, object]:
 
 
 def _write_page(path: Path, compared: "list[list[Piece]]", title: str, *, force: bool) -> None:
-    from custext_sql.drafts import publish_text
     from custext_sql.highlighting import write_page
+    from custext_sql.store.files.atomic_outputs import publish_text
 
     note = "The originals are on this page: keep it as you keep the data."
     publish_text(path, write_page(compared, title=title, note=note), force=force, private=True)

@@ -20,8 +20,8 @@ from custext_sql.cli.options import epsilons_option, json_option
 from custext_sql.cli.output import WIDE, print_json, print_table, progress_bar
 
 if TYPE_CHECKING:
-    from custext_sql.evaluation.tradeoff import TradeOff
-    from custext_sql.evaluation.utility import Experiment
+    from custext_sql.experiments.evaluation.tradeoff import TradeOff
+    from custext_sql.experiments.evaluation.utility import Experiment
 
 
 @click.command("tradeoff", short_help="Privacy against utility, over eps and mappings.")
@@ -65,11 +65,11 @@ def tradeoff_command(
       custext evaluate tradeoff --corpus sentence_polarity --eps 1,3,5,8,12 --html tradeoff.html
       custext evaluate tradeoff --corpus sentence_polarity --mapping glove-k10 --mapping glove-k50 --attack bayes
     """
-    from custext_sql.attacks.mask_measuring import open_attack
-    from custext_sql.baselines.cells import list_cells
-    from custext_sql.drafts import check_place
-    from custext_sql.evaluation.datasets import read_texts
-    from custext_sql.evaluation.tradeoff import measure_tradeoff
+    from custext_sql.experiments.attacks.mask_measuring import open_attack
+    from custext_sql.experiments.evaluation.datasets import read_texts
+    from custext_sql.experiments.evaluation.tradeoff import measure_tradeoff
+    from custext_sql.experiments.trials import list_cells
+    from custext_sql.store.files.atomic_outputs import check_place
 
     if html is not None:
         check_place(Path(html), force=force)
@@ -110,9 +110,9 @@ def _print_tradeoff(points: "Sequence[TradeOff]") -> None:
 
 
 def _write_page(path: str, experiment: "Experiment", points: "Sequence[TradeOff]", *, force: bool) -> None:
-    from custext_sql.drafts import publish_text
-    from custext_sql.report.page import write_tradeoff
-    from custext_sql.report.results import TradeOffCurves
+    from custext_sql.experiments.report.page import write_tradeoff
+    from custext_sql.experiments.report.results import TradeOffCurves
+    from custext_sql.store.files.atomic_outputs import publish_text
 
     curves = TradeOffCurves(experiment.dataset, experiment.model, points[0].metric, points[0].attack, tuple(points))
     publish_text(Path(path), write_tradeoff(curves), force=force)

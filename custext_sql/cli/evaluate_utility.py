@@ -19,7 +19,7 @@ from custext_sql.cli.options import epsilons_option, json_option
 from custext_sql.cli.output import WIDE, print_json, print_table, progress_bar
 
 if TYPE_CHECKING:
-    from custext_sql.measurements import Measurement
+    from custext_sql.experiments.measurements import Measurement
 
 
 @click.command("utility", short_help="Train and test on sanitized texts.")
@@ -42,8 +42,8 @@ def utility_command(db: str | None, /, mechanisms: str, eps: list[float], as_jso
       custext evaluate utility --train STS-B/train.tsv --test STS-B/dev.tsv --text sentence1 --text sentence2 \\
           --label score --task similarity
     """
-    from custext_sql.baselines.cells import list_cells
-    from custext_sql.evaluation.utility import measure_utility
+    from custext_sql.experiments.evaluation.utility import measure_utility
+    from custext_sql.experiments.trials import list_cells
 
     arenas, experiment = open_arenas(db, given), open_experiment(given)
     cells = list_cells(arenas, split_names(mechanisms), eps, given["seeds"])
@@ -72,7 +72,7 @@ def _as_object(measurement: "Measurement") -> dict[str, Any]:
 
 
 def _print_utility(measured: "Sequence[Measurement]", epsilons: list[float]) -> None:
-    from custext_sql.evaluation.tradeoff import summarize
+    from custext_sql.experiments.evaluation.tradeoff import summarize
 
     rows: dict[tuple[str | None, str | None, str | None], dict[float | None, list[Measurement]]] = {}
     for one in measured:

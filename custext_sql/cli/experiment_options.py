@@ -9,9 +9,9 @@ from custext_sql.cli.options import calibration_option, experiment_policy_option
 from custext_sql.cli.output import show_share
 
 if TYPE_CHECKING:
-    from custext_sql.baselines.contenders import Arena
-    from custext_sql.evaluation.tradeoff import Figure
-    from custext_sql.evaluation.utility import Experiment
+    from custext_sql.experiments.evaluation.tradeoff import Figure
+    from custext_sql.experiments.evaluation.utility import Experiment
+    from custext_sql.experiments.mechanisms import Arena
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -68,7 +68,7 @@ def mechanisms_option(default: str) -> Callable[[_Command], _Command]:
 
 
 def open_arenas(db: str | None, given: dict[str, Any]) -> "list[Arena]":
-    from custext_sql.baselines.contenders import Arena
+    from custext_sql.experiments.mechanisms import Arena
 
     return [
         Arena(
@@ -84,8 +84,8 @@ def open_arenas(db: str | None, given: dict[str, Any]) -> "list[Arena]":
 
 def open_experiment(given: dict[str, Any]) -> "Experiment":
     from custext_sql.errors import SettingError
-    from custext_sql.evaluation.datasets import read_labelled, read_sentence_polarity
-    from custext_sql.evaluation.utility import Experiment
+    from custext_sql.experiments.evaluation.datasets import read_labelled, read_sentence_polarity
+    from custext_sql.experiments.evaluation.utility import Experiment
 
     train, test, corpus = given["train"], given["test"], given["corpus"]
     if (corpus is None) == (train is None and test is None) or (train is None) != (test is None):
@@ -112,8 +112,8 @@ def split_names(mechanisms: str) -> list[str]:
 
 
 def describe(experiment: "Experiment", arenas: "Sequence[Arena]") -> str:
-    from custext_sql.evaluation.models import TASKS
-    from custext_sql.policy import POLICIES
+    from custext_sql.experiments.evaluation.models import TASKS
+    from custext_sql.replacing.policy import POLICIES
 
     first = arenas[0]
     policy = next((name for name, policy in POLICIES.items() if policy == first.policy), "of its own")

@@ -18,10 +18,10 @@ def info_command(db: str | None, as_json: bool) -> None:
     Example:
       custext info --json
     """
-    from custext_sql.database import locate
-    from custext_sql.embeddings import list_embeddings
-    from custext_sql.mapping_store import list_mappings
-    from custext_sql.stopwords import list_stopwords
+    from custext_sql.store.database import locate
+    from custext_sql.store.embeddings import list_embeddings
+    from custext_sql.store.mappings import list_mappings
+    from custext_sql.store.stopwords import list_stopwords
 
     path: Path = locate(db)
     embeddings = list_embeddings(path)

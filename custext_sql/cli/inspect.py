@@ -21,8 +21,8 @@ def inspect_command(db: str | None, word: str, mapping: str | None, eps: float, 
     Example:
       custext inspect she --eps 1
     """
-    from custext_sql.inspection import inspect_word
-    from custext_sql.mapping_store import load_mapping
+    from custext_sql.mechanism.inspection import inspect_word
+    from custext_sql.store.mappings import load_mapping
 
     inspection = inspect_word(load_mapping(db, mapping), word, eps)
     if as_json:

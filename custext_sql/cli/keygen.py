@@ -16,7 +16,7 @@ from custext_sql.cli.options import (
 from custext_sql.cli.output import print_json
 
 if TYPE_CHECKING:
-    from custext_sql.key_file import KeySettings
+    from custext_sql.store.key_files import KeySettings
 
 
 @click.command("keygen", short_help="Make a key for draws that repeat.")
@@ -48,7 +48,7 @@ def keygen_command(
       custext keygen reviews.key --eps 1 --plus
       custext sql "SELECT custext_sanitize_keyed(body, 'body:' || id) FROM 'reviews.csv'" --key-file reviews.key
     """
-    from custext_sql.key_file import make_key
+    from custext_sql.store.key_files import make_key
 
     made = make_key(path, db, mapping=mapping, eps=eps, plus=plus, policy=policy, calibration=calibration)
     if as_json:
@@ -67,7 +67,7 @@ def keygen_command(
 
 def _describe(settings: "KeySettings") -> list[tuple[str, str]]:
     """Return what a key is for, as names and values for people."""
-    from custext_sql.policy import POLICIES
+    from custext_sql.replacing.policy import POLICIES
 
     named = [f"{name}: " for name, policy in POLICIES.items() if policy == settings.policy]
     parts = ", ".join(f"{part} {choice}" for part, choice in asdict(settings.policy).items())

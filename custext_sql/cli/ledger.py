@@ -12,8 +12,8 @@ from custext_sql.cli.options import json_option
 from custext_sql.cli.output import count, print_json, print_table
 
 if TYPE_CHECKING:
-    from custext_sql.ledger import Release
-    from custext_sql.spending import Total
+    from custext_sql.store.ledger.spending import Total
+    from custext_sql.store.ledger.table import Release
 
 
 @click.command("ledger", short_help="Show what was released, and what it spent.")
@@ -32,8 +32,8 @@ def ledger_command(db: str | None, dataset: str | None, export: str | None, forc
       custext ledger
       custext ledger --dataset /data/reviews.csv --export ledger.csv
     """
-    from custext_sql.ledger import list_releases
-    from custext_sql.spending import add_up
+    from custext_sql.store.ledger.spending import add_up
+    from custext_sql.store.ledger.table import list_releases
 
     releases = list_releases(db, dataset=dataset)
     totals = add_up(releases)
@@ -80,7 +80,7 @@ def ledger_command(db: str | None, dataset: str | None, export: str | None, forc
 
 
 def _shown_total(total: "Total") -> str:
-    from custext_sql.spending import show
+    from custext_sql.store.ledger.spending import show
 
     if total.raw:
         return "unprotected"
@@ -88,7 +88,7 @@ def _shown_total(total: "Total") -> str:
 
 
 def _shown_row(release: "Release") -> str:
-    from custext_sql.spending import show
+    from custext_sql.store.ledger.spending import show
 
     eps = release.largest_row_eps
     return "" if eps is None else f"{'>= ' if release.at_least else ''}{show(eps)}"
@@ -100,9 +100,9 @@ def _shown(value: float | None) -> str:
 
 def _export(path: Path, rows: list[dict[str, object]], *, force: bool) -> None:
     from custext_sql.cli.output import to_json
-    from custext_sql.drafts import publish_text
     from custext_sql.errors import OutputError
-    from custext_sql.ledger import Release
+    from custext_sql.store.files.atomic_outputs import publish_text
+    from custext_sql.store.ledger.table import Release
 
     if path.suffix.lower() not in (".csv", ".json"):
         raise OutputError(f"cannot tell the format of {path}; its name must end in .csv or .json")

@@ -41,9 +41,9 @@ def load_command(
     Example:
       custext --db my.duckdb load glove.6B.zip --member glove.6B.300d.txt --name glove --limit 100000
     """
-    from custext_sql.database import locate
-    from custext_sql.embeddings import load_embeddings
     from custext_sql.starter import NAME, load_starter
+    from custext_sql.store.database import locate
+    from custext_sql.store.embeddings import load_embeddings
 
     if name is None and source != NAME:
         raise click.UsageError("Missing option '--name': how shall the embedding be called?")

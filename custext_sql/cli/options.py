@@ -50,7 +50,7 @@ class Epsilons(click.ParamType[list[float]]):
         if isinstance(value, list):
             return value
         from custext_sql.errors import SettingError
-        from custext_sql.mechanism import check_epsilon
+        from custext_sql.mechanism.weights import check_epsilon
 
         try:
             found = list(dict.fromkeys(check_epsilon(float(part)) for part in str(value).split(",")))

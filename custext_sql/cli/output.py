@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from custext_sql.receipt import Receipt
+    from custext_sql.replacing.receipt import Receipt
 
 WIDE = 1000  # for tables of numbers, which are better read in one line
 _WIDTH = 120

@@ -54,13 +54,13 @@ def report_command(
     Example:
       custext report --html report.html --eps 1 --data reviews.csv --column body
     """
-    from custext_sql.baselines.contenders import Arena
-    from custext_sql.drafts import check_place, publish_text
     from custext_sql.errors import SettingError
-    from custext_sql.evaluation.frequencies import find_prior
-    from custext_sql.policy import DEFAULT_POLICY
-    from custext_sql.report.contents import Chosen, collect
-    from custext_sql.report.page import write_report
+    from custext_sql.experiments.evaluation.frequencies import find_prior
+    from custext_sql.experiments.mechanisms import Arena
+    from custext_sql.experiments.report.contents import Chosen, collect
+    from custext_sql.experiments.report.page import write_report
+    from custext_sql.replacing.policy import DEFAULT_POLICY
+    from custext_sql.store.files.atomic_outputs import check_place, publish_text
 
     if html is None and not as_json:
         raise SettingError("say where to: --html FILE for a page, --json for the same as JSON")

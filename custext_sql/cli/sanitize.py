@@ -22,7 +22,7 @@ from custext_sql.cli.options import (
 from custext_sql.cli.output import count, counting_bar, print_json, show_control, tell_receipt, to_json, warn
 
 if TYPE_CHECKING:
-    from custext_sql.release_settings import Outcome, Settings
+    from custext_sql.release.release_settings import Outcome, Settings
     from custext_sql.sanitizer import Sanitizer
 
 _STREAM = "-"
@@ -85,8 +85,8 @@ def sanitize_command(
       custext sanitize --data shop.duckdb --table reviews sanitized.parquet --column body
       custext sanitize - - < reviews.txt > sanitized.txt
     """
-    from custext_sql.dataset import Dataset
-    from custext_sql.release_settings import Settings
+    from custext_sql.release.release_settings import Settings
+    from custext_sql.store.ledger.dataset import Dataset
 
     if (data is None) != (table is None):
         raise click.UsageError("--data and --table belong together: a DuckDB file and a table of it.")
@@ -154,8 +154,8 @@ def _load(
 
 
 def _sanitize_text(db: str | None, text: str, settings: "Settings", *, as_json: bool) -> None:
-    from custext_sql.dataset import ARGUMENT
-    from custext_sql.line_releases import release_text
+    from custext_sql.release.line_releases import release_text
+    from custext_sql.store.ledger.dataset import ARGUMENT
 
     result, outcome = release_text(text, replace(settings, dataset=settings.dataset.or_called(ARGUMENT)), db)
     if as_json:
@@ -169,8 +169,8 @@ def _sanitize_table(
     db: str | None, data: Path, table: str, output: str, settings: "Settings", *, force: bool
 ) -> "Outcome":
     from custext_sql.errors import ForeignFileError, SourceError
-    from custext_sql.files import open_table, tell_format
-    from custext_sql.releases import release_to_file, release_to_table
+    from custext_sql.release.data_files import open_table, tell_format
+    from custext_sql.release.releases import release_to_file, release_to_table
 
     if not data.exists():
         raise SourceError(f"{data}: there is no DuckDB file of that name")
@@ -205,11 +205,11 @@ def _sanitize_table(
 def _sanitize_files(
     db: str | None, given: str, output: str, settings: "Settings", format_: str | None, *, force: bool
 ) -> "Outcome":
-    from custext_sql.dataset import STREAM
-    from custext_sql.files import check_target, list_files, open_files, tell_format
-    from custext_sql.line_releases import release_lines, release_stream
-    from custext_sql.queries import let_threads_alternate
-    from custext_sql.releases import release_to_file
+    from custext_sql.release.data_files import check_target, list_files, open_files, tell_format
+    from custext_sql.release.line_releases import release_lines, release_stream
+    from custext_sql.release.releases import release_to_file
+    from custext_sql.sql.queries import let_threads_alternate
+    from custext_sql.store.ledger.dataset import STREAM
 
     let_threads_alternate()
     to_stream, from_stream = output == _STREAM, given == _STREAM
@@ -252,8 +252,8 @@ def _check_format(source_format: str | None, target_format: str | None, output: 
 @contextmanager
 def _as_files(given: str, source_format: str | None) -> Iterator[list[Path]]:
     """The files of an input; standard input is first written to one."""
-    from custext_sql.files import list_files
-    from custext_sql.private_folders import scratch_folder
+    from custext_sql.release.data_files import list_files
+    from custext_sql.store.files.private_folders import scratch_folder
 
     if given != _STREAM:
         yield list_files(given)
@@ -268,7 +268,7 @@ def _as_files(given: str, source_format: str | None) -> Iterator[list[Path]]:
 @contextmanager
 def _as_target(output: str) -> Iterator[Path]:
     """The file of an output; for standard output, one whose content goes there in the end."""
-    from custext_sql.private_folders import scratch_folder
+    from custext_sql.store.files.private_folders import scratch_folder
 
     if output != _STREAM:
         yield Path(output)

@@ -16,8 +16,8 @@ from custext_sql.cli.options import (
 from custext_sql.cli.output import count, print_json, print_table, progress_bar, tell_receipt, warn
 
 if TYPE_CHECKING:
-    from custext_sql.queries import Shown
-    from custext_sql.query_releases import Answer
+    from custext_sql.release.query_releases import Answer
+    from custext_sql.sql.queries import Shown
 
 _SHOWN = 100  # rows of a table that people read
 
@@ -65,9 +65,9 @@ def sql_command(
         --data shop.duckdb --output reviews.parquet
       custext sql "FROM custext_distribution('doctor', 1.0)"
     """
-    from custext_sql.dataset import Dataset
-    from custext_sql.queries import let_threads_alternate
-    from custext_sql.query_releases import QueryRelease
+    from custext_sql.release.query_releases import QueryRelease
+    from custext_sql.sql.queries import let_threads_alternate
+    from custext_sql.store.ledger.dataset import Dataset
 
     let_threads_alternate()
     release = QueryRelease(

@@ -19,7 +19,7 @@ def stopwords_command(db: str | None, language: str | None, as_json: bool) -> No
     Example:
       custext stopwords --language german
     """
-    from custext_sql.stopwords import add_stopwords, list_stopwords
+    from custext_sql.store.stopwords import add_stopwords, list_stopwords
 
     if language is not None:
         add_stopwords(db, language=language)

@@ -16,7 +16,7 @@ def upgrade_command(db: str | None, as_json: bool) -> None:
     Example:
       custext --db my.duckdb upgrade
     """
-    from custext_sql.database import upgrade_database
+    from custext_sql.store.database import upgrade_database
 
     before, after = upgrade_database(db)
     if as_json:

@@ -6,12 +6,12 @@ from collections.abc import Generator
 from importlib.resources import files
 from pathlib import Path
 
-from custext_sql.database import Database, new_database
-from custext_sql.embeddings import LoadReport, ShareDone, list_embeddings, load_embeddings
 from custext_sql.errors import DatabaseError
-from custext_sql.mapping_builder import build_mapping
-from custext_sql.starter.format import unpack
-from custext_sql.vector_files import Batch, VectorSource
+from custext_sql.store.database import Database, new_database
+from custext_sql.store.embeddings import LoadReport, ShareDone, list_embeddings, load_embeddings
+from custext_sql.store.mapping_builder import build_mapping
+from custext_sql.vectors import Batch, VectorSource
+from custext_sql.vectors.packed import unpack
 
 NAME = "starter"
 VECTORS = "glove-840b-34k.xz"

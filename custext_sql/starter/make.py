@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from custext_sql.starter import VECTORS
-from custext_sql.starter.format import pack, unpack
-from custext_sql.vector_files import open_vectors
+from custext_sql.vectors import open_vectors
+from custext_sql.vectors.packed import pack, unpack
 
 
 def read_whole(source: str) -> tuple[list[str], npt.NDArray[np.float32]]:

@@ -3,10 +3,10 @@
 import numpy as np
 import numpy.typing as npt
 
-from custext_sql.grouping import Partition, partition_words
-from custext_sql.similarity import MEASURES
+from custext_sql.mapping.grouping import Partition, partition_words
+from custext_sql.mapping.similarity import MEASURES
 from tests.benchmarks.measuring import best_time, peak_megabytes, real_vectors
-from tests.vectors import Matrix
+from tests.vector_samples import Matrix
 
 K = 20
 LARGE = 66_000

@@ -9,9 +9,9 @@ import tempfile
 from pathlib import Path
 
 from custext_sql import Sanitizer, make_key
-from custext_sql.replacement import Piece
+from custext_sql.replacing.replacer import Piece
+from custext_sql.replacing.vocabulary import SAMPLED
 from custext_sql.starter import load_starter
-from custext_sql.vocabulary import SAMPLED
 from tests.benchmarks.sanitizing import STOPWORDS, read_corpora
 
 TEXTS = 300

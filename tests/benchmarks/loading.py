@@ -9,7 +9,7 @@ from gensim.models import KeyedVectors
 
 from custext_sql import load_embeddings
 from tests.benchmarks.measuring import best_time, peak_megabytes, real_vectors
-from tests.vectors import Matrix
+from tests.vector_samples import Matrix
 
 LARGE = 400_000
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from custext_sql.starter import open_starter
 from custext_sql.starter.make import read_whole
-from tests.vectors import Matrix
+from tests.vector_samples import Matrix
 
 
 def best_time(work: Callable[[], object], runs: int = 3) -> float:

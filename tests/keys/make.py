@@ -110,8 +110,13 @@ def sanitize_everywhere(database: Path, key: Path, folder: Path) -> dict[str, An
 
     from custext_sql import Sanitizer, connect
     from custext_sql.cli import main
-    from custext_sql.encoded_text import join_texts
-    from custext_sql.token_batch import TokenBatch
+
+    try:
+        from custext_sql.replacing.token_batch import TokenBatch
+        from custext_sql.text.encoded_text import join_texts
+    except ImportError:  # in an earlier commit
+        from custext_sql.encoded_text import join_texts  # type: ignore[import-not-found,no-redef]
+        from custext_sql.token_batch import TokenBatch  # type: ignore[import-not-found,no-redef]
 
     records = [f"body:{number}" for number in range(len(TEXTS))]
     sanitizer = Sanitizer.load(database, key_file=key)

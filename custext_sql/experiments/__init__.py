@@ -1,0 +1,1 @@
+"""Baselines, attacks, evaluation, and the report on them."""

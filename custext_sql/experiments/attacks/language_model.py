@@ -1,0 +1,200 @@
+"""A masked language model as the attacker: what it puts in the place of each word."""
+
+import os
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from custext_sql.errors import SettingError
+from custext_sql.experiments.pretrained import Pretrained, choose_device, import_library, load_pretrained, pad_rows
+from custext_sql.parameters import check_whole
+from custext_sql.replacing.replacer import Piece
+from custext_sql.text.word_boundaries import fold_word
+
+_ADVICE = "give the path of a masked language model, or use --model ngram --public FILE"
+_BLOCK = 2048  # contexts sorted by length at a time
+_TEXTS = 256  # texts tokenized at a time, by as many threads as there are
+_WHITE_SPACE = re.compile(r"\s+")
+
+
+@dataclass(frozen=True)
+class _Context:
+    """The tokens that the model sees, and which of them is the mask."""
+
+    tokens: list[int]
+    mask: int
+
+
+@dataclass(frozen=True)
+class _Tokenized:
+    """A text and its tokens, those at its ends left out."""
+
+    text: str
+    tokens: list[int]
+    starts: list[int]
+    ends: list[int]
+
+
+class LanguageModelAttacker:
+    """Guesses the word that the model finds likeliest at a mask. Made by `open_language_model`."""
+
+    def __init__(self, pretrained: Pretrained, *, batch_size: int, length: int | None, device: str | None) -> None:
+        self._device = choose_device(device)
+        self._model = pretrained.model.to(self._device)
+        self._tokenizer = pretrained.tokenizer
+        self._batch_size = batch_size
+        self._before, self._after = find_end_tokens(pretrained)
+        ends = len(self._before) + len(self._after)
+        self._room = pretrained.check_length(length, ends + 1) - ends
+        self._spellings: dict[int, str] = {}
+
+    def guess(self, texts: Sequence[Sequence[Piece]]) -> Iterator[list[str]]:
+        """For each text a guess for each of its words. Runs of white space count as one space."""
+        guesses = self._guess_words(texts)
+        for pieces in texts:
+            yield list(islice(guesses, sum(piece.kind is not None for piece in pieces)))
+
+    def _guess_words(self, texts: Sequence[Sequence[Piece]]) -> Iterator[str]:
+        contexts = self._find_contexts(texts)
+        while block := list(islice(contexts, _BLOCK)):
+            guesses = [0] * len(block)
+            order = sorted(range(len(block)), key=lambda number: len(block[number].tokens))
+            for start in range(0, len(order), self._batch_size):
+                batch = order[start : start + self._batch_size]
+                for number, token in zip(batch, self._fill_masks([block[number] for number in batch]), strict=True):
+                    guesses[number] = token
+            yield from map(self._spell, guesses)
+
+    def _find_contexts(self, texts: Sequence[Sequence[Piece]]) -> Iterator[_Context]:
+        """One for each word of each text."""
+        for start in range(0, len(texts), _TEXTS):
+            joined = [join_pieces(pieces) for pieces in texts[start : start + _TEXTS]]
+            tokenized = self._tokenize([text for text, _ in joined])
+            for text, (_, words) in zip(tokenized, joined, strict=True):
+                for begin, end in words:
+                    yield self._mask_word(text, begin, end)
+
+    def _tokenize(self, texts: list[str]) -> list[_Tokenized]:
+        encoded = self._tokenizer(
+            texts,
+            add_special_tokens=False,
+            split_special_tokens=True,  # a text that says [MASK] says just that
+            return_offsets_mapping=True,
+            return_attention_mask=False,
+            return_token_type_ids=False,
+            verbose=False,
+        )
+        return [
+            _Tokenized(text, tokens, [start for start, _ in spans], [end for _, end in spans])
+            for text, tokens, spans in zip(texts, encoded["input_ids"], encoded["offset_mapping"], strict=True)
+        ]
+
+    def _mask_word(self, text: _Tokenized, begin: int, end: int) -> _Context:
+        """The text with one mask for a word, cut to the room there is with the mask as near its middle as can be.
+
+        The tokens left and right of the word are those of the whole text: models see the same tokens beside a mask as
+        beside a word. Only where a token reaches across an edge of the word are both sides tokenized by themselves.
+        """
+        left, right = bisect_right(text.ends, begin), bisect_left(text.starts, end)
+        within = range(left, right)
+        if within and (text.text[text.starts[left] : begin].strip() or text.ends[right - 1] > end):
+            sides = self._tokenize([text.text[:begin].rstrip(), text.text[end:]])
+            before, after = sides[0].tokens, sides[1].tokens
+            left, right = len(before), 0
+        else:
+            before = after = text.tokens
+            while left and not text.text[text.starts[left - 1] : text.ends[left - 1]].strip():
+                left -= 1  # the space before a word belongs to the word, and so to the mask
+        size = left + 1 + len(after) - right
+        first = max(0, min(left - self._room // 2, size - self._room))
+        behind = min(size, first + self._room) - left - 1
+        tokens = [*self._before, *before[first:left], self._tokenizer.mask_token_id]
+        return _Context([*tokens, *after[right : right + behind], *self._after], len(tokens) - 1)
+
+    def _fill_masks(self, contexts: Sequence[_Context]) -> list[int]:
+        """The likeliest token at the mask of each."""
+        torch = import_library("torch")
+        rows = [context.tokens for context in contexts]
+        tokens = pad_rows(rows, self._tokenizer.pad_token_id or 0).to(self._device)
+        attention = pad_rows([[1] * len(row) for row in rows], 0).to(self._device)
+        masks = torch.tensor([context.mask for context in contexts], device=self._device)
+        texts = torch.arange(len(contexts), device=self._device)
+
+        def keep_masks(module: Any, arguments: Any, output: Any) -> Any:
+            if isinstance(output, dict) and "last_hidden_state" in output:
+                output["last_hidden_state"] = output["last_hidden_state"][texts, masks].unsqueeze(1)
+            return output
+
+        # The head costs a row of the whole vocabulary for each token that it is given: it is given the masks alone.
+        hook = self._model.base_model.register_forward_hook(keep_masks)
+        try:
+            with torch.inference_mode():
+                scores = self._model(input_ids=tokens, attention_mask=attention).logits
+        finally:
+            hook.remove()
+        at_masks = scores[:, 0] if scores.shape[1] == 1 else scores[texts, masks]
+        return [int(token) for token in at_masks.argmax(dim=-1).tolist()]
+
+    def _spell(self, token: int) -> str:
+        """A token as a word; one that goes on a word, such as ##ing, is spelled as what it is."""
+        if token not in self._spellings:
+            written = self._tokenizer.decode([token], clean_up_tokenization_spaces=False)
+            self._spellings[token] = fold_word(written.strip())
+        return self._spellings[token]
+
+
+def open_language_model(
+    name_or_path: str | os.PathLike[str], *, batch_size: int = 32, length: int | None = None, device: str | None = None
+) -> LanguageModelAttacker:
+    """The masked language model of that name or in that folder, as an attacker.
+
+    batch_size: contexts given to the model at once. length: tokens that it sees of a text at most, those at its ends
+    included. device: as PyTorch names it; the graphics card if there is one. SettingError if there is no such model, or
+    if it is none of the kind.
+    """
+    if (batch_size := check_whole(batch_size, "batch_size")) < 1:
+        raise SettingError(f"batch_size must be at least 1; found {batch_size}")
+    pretrained = load_pretrained(name_or_path, "AutoModelForMaskedLM", advice=_ADVICE)
+    found = _find_flaw(pretrained)
+    if found is not None:
+        raise SettingError(f"the model {pretrained.name} cannot guess masked words: {found}; {_ADVICE}")
+    return LanguageModelAttacker(pretrained, batch_size=batch_size, length=length, device=device)
+
+
+def join_pieces(pieces: Sequence[Piece]) -> tuple[str, list[tuple[int, int]]]:
+    """A new text with one space for each run of white space, and where each of its words begins and ends."""
+    written: list[str] = []
+    words: list[tuple[int, int]] = []
+    size = 0
+    for piece in pieces:
+        if piece.kind is None:
+            text = _WHITE_SPACE.sub(" ", piece.after)
+            if not size or written[-1].endswith(" "):
+                text = text.lstrip(" ")
+        else:
+            text = piece.after
+            words.append((size, size + len(text)))
+        if text:
+            written.append(text)
+            size += len(text)
+    return "".join(written).rstrip(" "), words
+
+
+def find_end_tokens(pretrained: Pretrained) -> tuple[list[int], list[int]]:
+    """What the tokenizer puts before a text, and behind it."""
+    encoded = pretrained.tokenizer("a", return_special_tokens_mask=True)
+    added, tokens = encoded["special_tokens_mask"], encoded["input_ids"]
+    return tokens[: added.index(0)], tokens[len(added) - added[::-1].index(0) :]
+
+
+def _find_flaw(pretrained: Pretrained) -> str | None:
+    if pretrained.tokenizer.mask_token is None:
+        return "its tokenizer has no mask token"
+    if not pretrained.tokenizer.is_fast:
+        return "its tokenizer does not tell where in a text its tokens lie (it is no fast tokenizer)"
+    if pretrained.missing:
+        return f"its files lack {len(pretrained.missing)} weights of a masked language model ({pretrained.missing[0]})"
+    return None

@@ -1,0 +1,215 @@
+"""Word counts of public texts as the attacker: which word stands most often between two others."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from custext_sql.errors import SettingError
+from custext_sql.replacing.replacer import Piece
+from custext_sql.replacing.vocabulary import Vocabulary
+from custext_sql.replacing.words import find_tokens
+from custext_sql.text.columns import TextColumn, open_column
+from custext_sql.text.encoded_text import EncodedText, Places, find_rows, spread_out
+from custext_sql.text.word_boundaries import find_parts, fold_word
+
+Numbers = npt.NDArray[np.int64]
+
+_TEXTS = 4096  # texts guessed at a time
+_CANDIDATES = 1 << 22  # words weighed at a time
+_BYTES = 1 << 24  # of public text cut into words at a time
+
+
+@dataclass(frozen=True, eq=False)
+class _Pairs:
+    """Neighbours on one side and the words beside them: distinct pairs in order of both, and how often each occurs."""
+
+    width: int  # more than any number
+    codes: Numbers  # neighbour * width + word
+    counts: Numbers
+    firsts: Numbers  # where the pairs of each neighbour begin, and the end
+    favourites: Numbers  # of each neighbour the most frequent word; -1 if it has none
+
+    @classmethod
+    def count(cls, neighbours: Numbers, words: Numbers, width: int) -> "_Pairs":
+        codes, counts = np.unique(neighbours * width + words, return_counts=True)
+        rows = codes // width
+        favourites = np.full(width, -1, dtype=np.int64)
+        best = _find_best(rows, counts.astype(np.float64))
+        favourites[rows[best]] = codes[best] % width
+        return cls(width, codes, counts, rows.searchsorted(np.arange(width + 1)), favourites)
+
+    def sizes(self, neighbours: Numbers) -> Numbers:
+        """How many words stand beside each."""
+        found: Numbers = self.firsts[neighbours + 1] - self.firsts[neighbours]
+        return found
+
+    def find(self, neighbours: Numbers, words: Numbers) -> Numbers:
+        """How often each pair occurs."""
+        codes = neighbours * self.width + words
+        places = np.minimum(self.codes.searchsorted(codes), len(self.codes) - 1)
+        return np.where(self.codes[places] == codes, self.counts[places], 0)
+
+
+@dataclass(frozen=True, eq=False)
+class _Triples:
+    """Pairs of neighbours, in order, and the word that stands between them most often."""
+
+    width: int
+    codes: Numbers  # left * width + right
+    favourites: Numbers
+
+    @classmethod
+    def count(cls, lefts: Numbers, words: Numbers, rights: Numbers, width: int) -> "_Triples":
+        codes, places = np.unique(lefts * width + rights, return_inverse=True)
+        triples, counts = np.unique(places * width + words, return_counts=True)
+        best = _find_best(triples // width, counts.astype(np.float64))
+        return cls(width, codes, triples[best] % width)
+
+    def find(self, lefts: Numbers, rights: Numbers) -> Numbers:
+        """The word between each two; -1 if they were never seen around one."""
+        codes = lefts * self.width + rights
+        places = np.minimum(self.codes.searchsorted(codes), len(self.codes) - 1)
+        return np.where(self.codes[places] == codes, self.favourites[places], -1)
+
+
+class NgramAttacker:
+    """Guesses a word from its two neighbours, as they stood in public texts. Made by `learn_ngrams`.
+
+    The guess is the most frequent word between them; else, of the words seen both behind the left and before the right
+    one, that with the largest count(left, word) * count(word, right) / count(word); else the most frequent one behind
+    the left; else before the right; else of all. Of equals the one that occurred first. The ends of a text are
+    neighbours too.
+    """
+
+    def __init__(self, words: Sequence[str], numbers: Numbers, texts: Numbers) -> None:
+        """words: distinct and folded, as they occurred first; numbers: all that occurred, in order; texts: of each."""
+        self._words = words
+        self._index = {word: number for number, word in enumerate(words)}
+        self._end, self._unknown = len(words), len(words) + 1
+        width = len(words) + 2
+        lefts, rights = self._find_neighbours(numbers, texts)
+        self._behind = _Pairs.count(lefts, numbers, width)
+        self._before = _Pairs.count(rights, numbers, width)
+        self._between = _Triples.count(lefts, numbers, rights, width)
+        self._counts = np.bincount(numbers, minlength=len(words))
+        self._commonest = int(self._counts.argmax())
+
+    def guess(self, texts: Sequence[Sequence[Piece]]) -> Iterator[list[str]]:
+        """For each text a guess for each of its words."""
+        for start in range(0, len(texts), _TEXTS):
+            block = texts[start : start + _TEXTS]
+            words = [[fold_word(piece.after) for piece in pieces if piece.kind is not None] for pieces in block]
+            numbers = np.array(
+                [self._index.get(word, self._unknown) for text in words for word in text], dtype=np.int64
+            )
+            rows = np.arange(len(words)).repeat([len(text) for text in words])
+            found = iter(self._guess_between(*self._find_neighbours(numbers, rows)).tolist())
+            for text in words:
+                yield [self._words[number] for number in islice(found, len(text))]
+
+    def _find_neighbours(self, numbers: Numbers, texts: Numbers) -> tuple[Numbers, Numbers]:
+        """What stands left and right of each word, within its text."""
+        lefts, rights = np.full(len(numbers), self._end), np.full(len(numbers), self._end)
+        together = (texts[1:] == texts[:-1]).nonzero()[0]
+        lefts[together + 1], rights[together] = numbers[together], numbers[together + 1]
+        return lefts, rights
+
+    def _guess_between(self, lefts: Numbers, rights: Numbers) -> Numbers:
+        width = self._between.width
+        asked, places = np.unique(lefts * width + rights, return_inverse=True)
+        lefts, rights = asked // width, asked % width
+        guesses = self._between.find(lefts, rights)
+        rest = (guesses < 0).nonzero()[0]
+        sizes = np.minimum(self._behind.sizes(lefts[rest]), self._before.sizes(rights[rest]))
+        for part in _cut(sizes):
+            guesses[rest[part]] = self._weigh(lefts[rest[part]], rights[rest[part]])
+        for fallback in (self._behind.favourites[lefts], self._before.favourites[rights], self._commonest):
+            guesses = np.where(guesses < 0, fallback, guesses)
+        return guesses[places]
+
+    def _weigh(self, lefts: Numbers, rights: Numbers) -> Numbers:
+        """Of the words seen on the inner sides of both neighbours the likeliest; -1 if there is none."""
+        guesses = np.full(len(lefts), -1)
+        left_is_rarer = self._behind.sizes(lefts) <= self._before.sizes(rights)
+        for chosen, pairs, others, near, far in (
+            (left_is_rarer, self._behind, self._before, lefts, rights),
+            (~left_is_rarer, self._before, self._behind, rights, lefts),
+        ):
+            asked = chosen.nonzero()[0]
+            sizes = pairs.sizes(near[asked])
+            candidates = spread_out(pairs.firsts[near[asked]], sizes)
+            words, asked = pairs.codes[candidates] % pairs.width, asked.repeat(sizes)
+            counts = others.find(far[asked], words)
+            both = counts.nonzero()[0]
+            words, asked = words[both], asked[both]
+            scores = pairs.counts[candidates[both]] * counts[both] / self._counts[words]
+            best = _find_best(asked, scores)
+            guesses[asked[best]] = words[best]
+        return guesses
+
+
+def learn_ngrams(
+    texts: Sequence[str | None], vocabulary: Vocabulary | None = None, *, plus: bool = False
+) -> NgramAttacker:
+    """Count the words of public texts, and which stand beside which.
+
+    vocabulary, plus: cut words with apostrophes as a sanitizer does that has this vocabulary; without one they are
+    taken whole. SettingError if there is no word.
+    """
+    column = open_column(texts)[0]
+    index: dict[str, int] = {}
+    numbers, rows = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
+    start = 0
+    while start < len(column):
+        end = int(column.offsets.searchsorted(column.offsets[start] + _BYTES, "right")) - 1
+        block = slice(start, max(start + 1, end))
+        spelled, places = _spell_words(column[block], vocabulary, plus=plus)
+        encoded = spelled.dictionary_encode()
+        folded = [index.setdefault(fold_word(word), len(index)) for word in encoded.dictionary.to_pylist()]
+        numbers.append(np.array(folded, dtype=np.int64)[encoded.indices.to_numpy()])
+        rows.append(places + start)
+        start = block.stop
+    if not index:
+        raise SettingError(
+            f"the public texts have no words: expected some to learn from, found none in {len(column)} texts; "
+            "give other texts"
+        )
+    return NgramAttacker(list(index), np.concatenate(numbers), np.concatenate(rows))
+
+
+def _spell_words(column: TextColumn, vocabulary: Vocabulary | None, *, plus: bool) -> tuple[pa.Array, Numbers]:
+    """All words as they are written, in order, and the text of each."""
+    text = EncodedText(column.text)
+    if vocabulary is not None:
+        tokens = find_tokens(text, column.offsets, vocabulary, plus=plus)
+        starts, ends = tokens.starts, tokens.ends
+    else:
+        parts = find_parts(text, column.offsets)
+        starts, ends = np.delete(parts.starts, parts.joined + 1), np.delete(parts.ends, parts.joined)
+    lengths: Places = ends - starts
+    offsets = np.append(0, np.cumsum(lengths))
+    content = text.content.take(spread_out(starts, lengths))
+    spelled = pa.LargeStringArray.from_buffers(len(starts), pa.py_buffer(offsets), pa.py_buffer(content))
+    return spelled, find_rows(starts, column.offsets)
+
+
+def _find_best(rows: Numbers, scores: npt.NDArray[np.float64]) -> Numbers:
+    """The place of the largest score of each row; of equal ones the first."""
+    order = np.lexsort((-scores, rows))
+    ordered = rows[order]
+    found: Numbers = order[np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]]
+    return found
+
+
+def _cut(sizes: Numbers) -> Iterator[slice]:
+    """Consecutive ones that add up to _CANDIDATES, or little more."""
+    ends = np.cumsum(sizes)
+    start = 0
+    while start < len(sizes):
+        behind = int(ends.searchsorted(ends[start] + _CANDIDATES, "right"))
+        yield slice(start, behind)
+        start = behind

@@ -1,0 +1,113 @@
+"""How frequent an attacker takes words to be."""
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from custext_sql.errors import SettingError, SourceError
+from custext_sql.mapping.mapping import Mapping
+from custext_sql.mapping.similarity import Floats
+from custext_sql.replacing.vocabulary import SAMPLED, Vocabulary
+from custext_sql.replacing.words import find_tokens
+from custext_sql.store.digests import TextDigest
+from custext_sql.text.columns import TextColumn
+from custext_sql.text.encoded_text import EncodedText
+from custext_sql.text.word_boundaries import fold_word
+from custext_sql.vectors import open_stream
+
+_UNIFORM = "uniform"
+
+
+@dataclass(frozen=True, eq=False)
+class Prior:
+    """The probability of each word of a mapping, in its order. words: how many words it was counted from. drawn: the
+    share of these that are drawn; of the others it says nothing.
+    """
+
+    name: str
+    chances: Floats
+    words: int
+    drawn: float = 1.0
+
+    @property
+    def digest(self) -> str:
+        """Return a keyed digest: frequencies may have been counted in private texts."""
+        found = TextDigest()
+        found.update(self.chances.astype("<f8").tobytes())
+        return found.hexdigest()
+
+    def without(self, kept: npt.NDArray[np.bool_]) -> "Prior":
+        """The same among words that are drawn, if some are kept."""
+        rest = np.where(kept, 0.0, self.chances)
+        return replace(self, chances=_normalize(rest, self.name), drawn=self.drawn * float(rest.sum()))
+
+
+def uniform_prior(size: int) -> Prior:
+    """All words are equally frequent."""
+    return Prior(_UNIFORM, np.full(size, 1.0 / size), size)
+
+
+def count_words(texts: Iterable[TextColumn], vocabulary: Vocabulary, name: str) -> Prior:
+    """As frequent as in some texts."""
+    counts, words = np.zeros(vocabulary.size), 0
+    for column in texts:
+        tokens = find_tokens(EncodedText(column.text), column.offsets, vocabulary, plus=False)
+        counts += np.bincount(tokens.words[tokens.at(SAMPLED)], minlength=vocabulary.size)
+        words += len(tokens.words)
+    return _make_prior(name, counts, words)
+
+
+def read_frequencies(path: str | os.PathLike[str], mapping: Mapping) -> Prior:
+    """As frequent as a file says: a word and a number on each line, between them a tab, a comma or spaces."""
+    name = Path(path).name
+    counts, words = np.zeros(len(mapping.words)), 0.0
+    for number, line in enumerate(_read_lines(Path(path)), start=1):
+        if line.strip():
+            word, count = _parse(line.strip(), name, number)
+            index = mapping.index.get(fold_word(word))
+            words += count
+            if index is not None:
+                counts[index] += count
+    return _make_prior(name, counts, words)
+
+
+def _make_prior(name: str, counts: Floats, words: float) -> Prior:
+    known = f"{name} (a file)" if name == _UNIFORM else name
+    return Prior(known, _normalize(counts, name), round(words), float(counts.sum() / max(words, 1e-300)))
+
+
+def _read_lines(path: Path) -> Sequence[str]:
+    stream = open_stream(path)
+    try:
+        content = b"".join(iter(lambda: stream.read(1 << 24), b""))
+    finally:
+        stream.close()
+    try:
+        return content.decode("utf-8-sig").split("\n")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise SourceError(f"{path.name}, line {line}: expected words in UTF-8, found other bytes") from None
+
+
+def _parse(line: str, name: str, number: int) -> tuple[str, float]:
+    separator = "\t" if "\t" in line else "," if "," in line else None
+    word, *rest = line.rsplit(separator, 1)
+    try:
+        count = float(*rest)
+    except (TypeError, ValueError):
+        count = -1.0
+    if not 0.0 <= count < float("inf") or len(word.split()) != 1 or not rest:
+        raise SourceError(f"{name}, line {number}: expected a word and how often it occurs, such as: the,1000")
+    return word.strip(), count
+
+
+def _normalize(counts: Floats, name: str) -> Floats:
+    total = counts.sum()
+    if not total > 0.0:
+        raise SettingError(f"{name}: no word of the mapping's vocabulary occurs there")
+    chances: Floats = counts / total
+    return chances

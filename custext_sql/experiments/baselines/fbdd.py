@@ -1,0 +1,52 @@
+"""FBDD (Feyisetan et al., WSDM 2020): noise is added to a word's vector, and the nearest word is the replacement."""
+
+import numpy as np
+
+from custext_sql.experiments.baselines.word_space import Points, WordSpace
+from custext_sql.mapping.similarity import Floats
+from custext_sql.mechanism.draw_table import Numbers
+from custext_sql.mechanism.randomness import Draws
+
+_CELLS = 1 << 26  # products at a time: 256 MB, whatever the vocabulary
+
+
+class Fbdd:
+    """Noise has a uniform direction, and a length of the gamma distribution with the dimension as its shape and 1 / eps
+    as its scale: its density is proportional to exp(-eps * length). unit: the distance at which eps counts in full.
+    """
+
+    def __init__(self, space: WordSpace, unit: float = 1.0) -> None:
+        self._space = space
+        self._unit = unit
+
+    def sample(self, words: Numbers, epsilon: float | Floats, draws: Draws) -> Numbers:
+        """The replacement of each word; the draws are the key of a generator, since noise takes many numbers a word."""
+        assert isinstance(epsilon, float)
+        generator = np.random.Generator(np.random.Philox(key=_fold(draws)))
+        chosen = np.empty_like(words)
+        step = max(1, min(len(words), _CELLS // len(self._space.points)))
+        closeness = np.empty((step, len(self._space.points)), dtype=np.float32)  # new memory each time costs a third
+        for start in range(0, len(words), step):
+            some = slice(start, start + step)
+            noisy = self._space.centred[words[some]] + self._noise(len(words[some]), epsilon, generator)
+            chosen[some] = self._find_nearest(noisy.astype(np.float32), closeness[: len(noisy)])
+        return chosen
+
+    def _noise(self, count: int, epsilon: float, generator: np.random.Generator) -> Floats:
+        dimension = self._space.points.shape[1]
+        directions = generator.standard_normal((count, dimension), dtype=np.float32).astype(np.float64)
+        directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+        return directions * generator.gamma(dimension, self._unit / epsilon, size=(count, 1))
+
+    def _find_nearest(self, points: Points, closeness: Points) -> Numbers:
+        """By what of the squared distance depends on the word: half of it, the other way round."""
+        np.matmul(points, self._space.centred.T, out=closeness)
+        closeness -= self._space.half_squares
+        nearest: Numbers = closeness.argmax(axis=1)
+        return nearest
+
+
+def _fold(draws: Draws) -> Numbers:
+    """128 bits out of all draws."""
+    halves = [np.bitwise_xor.reduce(draws[side::2], initial=0) for side in range(2)]
+    return np.array(halves, dtype=np.uint64)

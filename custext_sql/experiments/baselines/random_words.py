@@ -1,0 +1,18 @@
+"""Random: any word becomes any word, all equally likely. What no mechanism can be worse than."""
+
+import numpy as np
+
+from custext_sql.mapping.similarity import Floats
+from custext_sql.mechanism.draw_table import Numbers
+from custext_sql.mechanism.randomness import Draws
+
+
+class RandomWords:
+    """Uniform over the vocabulary, whatever eps."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+
+    def sample(self, words: Numbers, epsilon: float | Floats, draws: Draws) -> Numbers:
+        """The replacement of each word."""
+        return (draws % np.uint64(self._size)).astype(np.int64)

@@ -1,0 +1,110 @@
+"""SANTEXT and SANTEXT+ (Yue et al., Findings of ACL 2021): any word may come, near ones likelier."""
+
+import numpy as np
+import numpy.typing as npt
+
+from custext_sql.experiments.baselines.word_space import Points, WordSpace, find_most_frequent, uniforms
+from custext_sql.mapping.similarity import Floats
+from custext_sql.mechanism.draw_table import Numbers
+from custext_sql.mechanism.randomness import Draws
+
+_CELLS = 1 << 25  # probabilities at a time: 128 MB, whatever the vocabulary
+_SEGMENT = 256  # outputs whose probabilities are first summed up
+_DRAWS = 1 << 14  # placed at a time
+
+
+class SanText:
+    """Pr[output | input] is proportional to exp(-eps / 2 * distance), over all words.
+
+    Rows are made for the words that occur, in blocks, so that the matrix of all pairs never exists. unit: the distance
+    at which eps counts in full; the largest of all makes eps as strong as that of CusText.
+    """
+
+    def __init__(self, space: WordSpace, unit: float = 1.0, outputs: Numbers | None = None) -> None:
+        self._space, self._unit = space, unit
+        self._outputs = np.arange(len(space.points)) if outputs is None else outputs
+        self._column_of = np.full(len(space.points), -1)  # of each word among the outputs
+        self._column_of[self._outputs] = np.arange(len(self._outputs))
+        self._points, self._half_squares = space.centred[self._outputs], space.half_squares[self._outputs]
+
+    def sample(self, words: Numbers, epsilon: float | Floats, draws: Draws) -> Numbers:
+        """The replacement of each word."""
+        assert isinstance(epsilon, float)
+        return self.choose(words, epsilon, uniforms(draws))
+
+    def weigh(self, words: Numbers, epsilon: float, weights: Points | None = None) -> Points:
+        """Weights of all outputs for each of some distinct words, the largest of a row being 1; filled in if given."""
+        weights = np.matmul(self._space.centred[words], self._points.T, out=weights)
+        weights -= self._half_squares
+        weights -= self._space.half_squares[words][:, None]
+        weights *= np.float32(-2.0)  # these are squared distances now
+        np.sqrt(np.maximum(weights, 0.0, out=weights), out=weights)
+        own = self._column_of[words]
+        weights[np.flatnonzero(own >= 0), own[own >= 0]] = 0.0  # which a product of floats may miss
+        weights -= weights.min(axis=1, keepdims=True)
+        weights *= np.float32(-0.5 * epsilon / self._unit)
+        np.exp(weights, out=weights)
+        return weights
+
+    def choose(self, words: Numbers, epsilon: float, chances: Floats) -> Numbers:
+        """The replacement of each word, by a number in [0, 1) for each."""
+        distinct, row_of = np.unique(words, return_inverse=True)
+        order = np.argsort(row_of, kind="stable")
+        bounds = np.searchsorted(row_of[order], np.arange(len(distinct) + 1))
+        chosen = np.empty_like(words)
+        step = max(1, min(len(distinct), _CELLS // len(self._outputs)))
+        memory = np.empty((step, len(self._outputs)), dtype=np.float32)  # asked for once, since that takes long
+        for first in range(0, len(distinct), step):
+            block = distinct[first : first + step]
+            weights = self.weigh(block, epsilon, memory[: len(block)])
+            segments = _sum_segments(weights)
+            places = order[bounds[first] : bounds[first + len(block)]]
+            for start in range(0, len(places), _DRAWS):
+                some = places[start : start + _DRAWS]
+                picked = _invert(weights, segments, row_of[some] - first, chances[some])
+                chosen[some] = self._outputs[picked]
+        return chosen
+
+
+class SanTextPlus:
+    """Of a share of the vocabulary that is least frequent every word is replaced by one of that share, as SANTEXT does;
+    of the frequent rest a word is replaced likewise with some probability, and otherwise stays.
+
+    The defaults are the authors'. Frequency is that of the vector file, not that of the text to be sanitized, which
+    would give it away.
+    """
+
+    def __init__(self, space: WordSpace, unit: float = 1.0, *, sensitive: float = 0.9, replaced: float = 0.3) -> None:
+        self._is_frequent = find_most_frequent(space.ranks, 1.0 - sensitive)
+        self._replaced = replaced
+        self._santext = SanText(space, unit, np.flatnonzero(~self._is_frequent))
+
+    def sample(self, words: Numbers, epsilon: float | Floats, draws: Draws) -> Numbers:
+        """The replacement of each word."""
+        assert isinstance(epsilon, float)
+        chances, is_frequent = uniforms(draws), self._is_frequent[words]
+        goes = ~is_frequent | (chances < self._replaced)
+        rest = np.where(is_frequent, chances / self._replaced, chances)  # uniform again, given that the word goes
+        result = words.copy()
+        result[goes] = self._santext.choose(words[goes], epsilon, rest[goes])
+        return result
+
+
+def _sum_segments(weights: Points) -> Floats:
+    """Cumulative sums of each row's segments."""
+    starts = np.arange(0, weights.shape[1], _SEGMENT)
+    return np.cumsum(np.add.reduceat(weights, starts, axis=1), axis=1, dtype=np.float64)
+
+
+def _invert(weights: Points, segments: Floats, rows: npt.NDArray[np.intp], chances: Floats) -> Numbers:
+    """The output on which each chance falls, within its row: first the segment, then the place in it."""
+    totals = segments[rows]
+    targets = chances * totals[:, -1]
+    segment = (totals <= targets[:, None]).sum(axis=1).clip(max=segments.shape[1] - 1)
+    before = np.where(segment > 0, totals[np.arange(len(rows)), segment - 1], 0.0)
+    last = weights.shape[1] - 1
+    places = segment[:, None] * _SEGMENT + np.arange(_SEGMENT)
+    within = np.where(places <= last, weights[rows[:, None], places.clip(max=last)], np.float32(0.0))
+    reached = np.cumsum(within, axis=1, dtype=np.float64) + before[:, None]
+    picked: Numbers = segment * _SEGMENT + (reached <= targets[:, None]).sum(axis=1).clip(max=_SEGMENT - 1)
+    return picked.clip(max=last)

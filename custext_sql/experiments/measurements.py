@@ -1,0 +1,172 @@
+"""The table `measurements`: every figure that an experiment found, kept so that none is computed twice and each number
+of a report can be traced to its row.
+"""
+
+import hashlib
+import json
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, astuple, dataclass, fields, replace
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import Any
+
+from custext_sql.errors import DatabaseError
+from custext_sql.store.database import Database, reading, writing
+from custext_sql.store.digests import TextDigest
+
+ShareDone = Callable[[float], None]
+
+_log = logging.getLogger(__name__)
+_PATIENCE = 600.0  # seconds to wait with what took long, while another process has the database open
+_NAMES = ("embedding", "mapping", "dataset")  # for people; values do not depend on them
+_VERSION = 1  # goes up when the same subject would come out otherwise, so that older figures are measured anew
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is measured: whatever the value depends on.
+
+    settings: JSON of what only this kind of experiment has. embedding, mapping and dataset are names for people; what a
+    value depends on are fingerprint and digest.
+    """
+
+    kind: str  # utility, query, bayes, mask, policy or certificate
+    metric: str
+    mechanism: str | None = None
+    embedding: str | None = None
+    mapping: str | None = None
+    fingerprint: str | None = None
+    k: int | None = None
+    eps: float | None = None
+    calibration: str | None = None
+    seed: int | None = None
+    word: str | None = None
+    dataset: str | None = None
+    digest: str | None = None
+    settings: str = "{}"
+
+    @cached_property
+    def measurement_id(self) -> str:
+        """Equal for equal subjects, whatever they are called."""
+        known = {name: value for name, value in asdict(self).items() if name not in _NAMES}
+        return hashlib.sha256(json.dumps([_VERSION, known], sort_keys=True).encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """A row of the table: a subject, and what was found. No value: there is none, such as a number of draws that is
+    never enough.
+    """
+
+    subject: Subject
+    value: float | None
+    standard_error: float | None = None
+    measured_at: datetime | None = None
+
+    @property
+    def measurement_id(self) -> str:
+        return self.subject.measurement_id
+
+
+_SUBJECT = [field.name for field in fields(Subject)]
+_FOUND = [field.name for field in fields(Measurement) if field.name != "subject"]
+_COLUMNS = ["measurement_id", *_SUBJECT, *_FOUND]
+
+
+def write_settings(**settings: Any) -> str:
+    """Settings of a subject, in one way of writing."""
+    return json.dumps(settings, sort_keys=True)
+
+
+def digest_texts(texts: Iterable[str]) -> str:
+    """Return a keyed digest of texts: what a value depends on, without a word of them."""
+    found = TextDigest()
+    for text in texts:
+        found.update(text.encode())
+    return found.hexdigest()
+
+
+def save_measurements(database: Database, measurements: Iterable[Measurement], *, patience: float = 5.0) -> None:
+    """Keep these, in place of earlier ones of the same subjects. patience: seconds to wait for others to be done."""
+    now = datetime.now(UTC).replace(tzinfo=None, microsecond=0)
+    rows = [
+        [one.measurement_id, *astuple(one.subject), one.value, one.standard_error, one.measured_at or now]
+        for one in measurements
+    ]
+    if not rows:
+        return
+    marks = ", ".join("?" for _ in _COLUMNS)
+    with writing(database, patience=patience) as connection:
+        connection.executemany(f"INSERT OR REPLACE INTO measurements ({', '.join(_COLUMNS)}) VALUES ({marks})", rows)
+
+
+def read_measurements(database: Database = None, *, kind: str | None = None) -> list[Measurement]:
+    """All of a kind, oldest first."""
+    condition = "" if kind is None else "WHERE kind = $kind"
+    with reading(database) as connection:
+        rows = connection.execute(
+            f"SELECT {', '.join(_COLUMNS)} FROM measurements {condition} ORDER BY measured_at, measurement_id",
+            {} if kind is None else {"kind": kind},
+        ).fetchall()
+    end = 1 + len(_SUBJECT)
+    return [Measurement(Subject(*row[1:end]), *row[end:]) for row in rows]
+
+
+def recall(database: Database, subjects: Sequence[Subject]) -> dict[Subject, Measurement]:
+    """Those of these subjects that were measured before."""
+    known = {
+        one.measurement_id: one
+        for kind in sorted({subject.kind for subject in subjects})
+        for one in read_measurements(database, kind=kind)
+    }
+    return {
+        subject: replace(known[subject.measurement_id], subject=subject)  # under the names that it has now
+        for subject in subjects
+        if subject.measurement_id in known
+    }
+
+
+def obtain(
+    database: Database,
+    subjects: Sequence[Subject],
+    measure: Callable[[Subject, ShareDone], tuple[float | None, float | None]],
+    *,
+    progress: ShareDone | None = None,
+    one_by_one: bool = False,
+) -> list[Measurement]:
+    """Measurements of these subjects: those kept from before, and the others as they are measured now, and kept.
+
+    measure: gives a value and its standard error, and may tell which share of it is done. one_by_one: keep each as soon
+    as it is there, because it takes long; otherwise they are kept together, and if the database cannot be written, that
+    is told and no error.
+    """
+    known = recall(database, subjects)
+    missing = [subject for subject in dict.fromkeys(subjects) if subject not in known]
+    fresh: list[Measurement] = []
+    if missing and one_by_one:
+        with writing(database, patience=_PATIENCE):  # before work of hours, whether it can be kept at all
+            pass
+    try:
+        for number, subject in enumerate(missing):
+            tell = part_of(progress, number, len(missing))
+            tell(0.0)
+            known[subject] = Measurement(subject, *measure(subject, tell))
+            if one_by_one:
+                save_measurements(database, [known[subject]], patience=_PATIENCE)
+            else:
+                fresh.append(known[subject])
+    except KeyboardInterrupt:
+        _log.warning("What is finished is kept; the same command goes on from there.")
+        raise
+    finally:
+        try:
+            save_measurements(database, fresh)
+        except DatabaseError as error:
+            _log.warning("These figures were not kept: %s", error)
+    return [known[subject] for subject in subjects]
+
+
+def part_of(progress: ShareDone | None, number: int, count: int) -> ShareDone:
+    """Tells of one part of some work, given who is to be told of the whole, if anybody."""
+    return lambda share: None if progress is None else progress((number + share) / count)

@@ -1,0 +1,186 @@
+"""Every mechanism as the experiments run it: texts in, texts out."""
+
+import hashlib
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import duckdb
+import numpy as np
+import numpy.typing as npt
+
+from custext_sql.errors import MappingError, PrivacyWarning, SettingError
+from custext_sql.experiments.baselines.fbdd import Fbdd
+from custext_sql.experiments.baselines.random_words import RandomWords
+from custext_sql.experiments.baselines.santext import SanText, SanTextPlus
+from custext_sql.experiments.baselines.word_space import WordSpace
+from custext_sql.mapping.mapping import Mapping
+from custext_sql.mechanism.randomness import SeededRandomness
+from custext_sql.mechanism.sampler import Sampler
+from custext_sql.mechanism.weights import check_epsilon
+from custext_sql.parameters import suggest
+from custext_sql.replacing.policy import Policy, choose_policy
+from custext_sql.replacing.replacer import Mechanism, Piece, Replaced, Replacer
+from custext_sql.replacing.row_settings import RowSettings
+from custext_sql.replacing.vocabulary import Vocabulary
+from custext_sql.store.database import Database, reading
+from custext_sql.store.embeddings import Embedding, list_embeddings, read_tokens, read_vectors
+from custext_sql.store.mappings import find_mapping, read_mapping
+from custext_sql.store.stopwords import SHIPPED_LANGUAGE, read_stopwords
+from custext_sql.text.columns import open_column
+
+CUSTEXT, CUSTEXT_PLUS, ORIGINAL, RANDOM = "custext", "custext+", "original", "random"
+NAMES = (CUSTEXT, CUSTEXT_PLUS, "santext", "santext+", "fbdd", RANDOM, ORIGINAL)
+WITHOUT_EPSILON = (RANDOM, ORIGINAL)  # what they do depends neither on eps nor on the groups
+METRIC = ("santext", "santext+", "fbdd")  # whose promise grows with the distance of words
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A mechanism with all that it needs. Its draws come from a seed, so that an experiment can be repeated: what it
+    makes is for measuring, not for releasing.
+    """
+
+    name: str
+    replacer: Replacer | None  # None: texts stay as they are
+    plus: bool
+
+    def sanitize(self, texts: Sequence[str], epsilon: float, seed: int) -> list[str]:
+        """New texts."""
+        if self.replacer is None:
+            return list(texts)
+        replaced = self._replace(self.replacer, texts, epsilon, seed)
+        written, cuts = replaced.text.tobytes(), replaced.offsets.tolist()
+        return [written[start:end].decode() for start, end in pairwise(cuts)]
+
+    def compare(self, texts: Sequence[str], epsilon: float, seed: int) -> list[list[Piece]]:
+        """Texts before and after, piece by piece."""
+        if self.replacer is None:
+            raise SettingError(f"{self.name}: there is no before and after")
+        return self._replace(self.replacer, texts, epsilon, seed).compare()
+
+    def _replace(self, replacer: Replacer, texts: Sequence[str], epsilon: float, seed: int) -> Replaced:
+        column = open_column(list(texts))[0]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", PrivacyWarning)
+            randomness = SeededRandomness(seed)
+        settings = RowSettings(check_epsilon(epsilon), self.plus)
+        return replacer.replace_words(column.text, column.offsets, randomness, settings)
+
+
+class Arena:
+    """All mechanisms on the words of one mapping; vectors are read when a mechanism first needs them.
+
+    converted: whether eps is divided by the largest distance of two words for the mechanisms whose promise grows with
+    the distance, as the paper does to compare them with CusText.
+    """
+
+    def __init__(
+        self,
+        database: Database = None,
+        *,
+        mapping: str | None = None,
+        policy: str | Policy = "paper",
+        calibration: str = "paper",
+        converted: bool = True,
+    ) -> None:
+        with reading(database) as connection:
+            self.mapping = read_mapping(connection, find_mapping(connection, mapping))
+            self.stopwords = read_stopwords(connection, SHIPPED_LANGUAGE)
+        self.vocabulary = Vocabulary(self.mapping, self.stopwords)
+        self.policy = choose_policy(policy)
+        self.calibration = calibration
+        self.converted = converted
+        self._database = database
+        self._space: WordSpace | None = None
+
+    @cached_property
+    def is_stopword(self) -> npt.NDArray[np.bool_]:
+        """Of each word of the mapping."""
+        return np.array([word in self.stopwords for word in self.mapping.words])
+
+    @cached_property
+    def words_digest(self) -> str:
+        """sha256 over the words, whatever their groups."""
+        return hashlib.sha256("\n".join(sorted(self.mapping.words)).encode()).hexdigest()
+
+    @cached_property
+    def space_digest(self) -> str:
+        """sha256 over the words and their vectors, in the order of the vector file, whatever their groups."""
+        order = np.argsort(self.space.ranks)
+        found = hashlib.sha256("\n".join(self.mapping.words[place] for place in order.tolist()).encode())
+        found.update(self.space.points[order].astype("<f4").tobytes())
+        return found.hexdigest()
+
+    @property
+    def space(self) -> WordSpace:
+        """The vectors of the mapping's words."""
+        if self._space is None:
+            self._space = read_space(self._database, self.mapping)
+        return self._space
+
+    def find_space(self) -> WordSpace | None:
+        """The vectors, if they are still there."""
+        try:
+            return self.space
+        except MappingError:
+            return None
+
+    def open(self, name: str) -> Contender:
+        """The mechanism of that name."""
+        check_contender(name)
+        if name == ORIGINAL:
+            return Contender(name, None, False)
+        return Contender(name, Replacer(self.vocabulary, self._make(name), self.policy), name == CUSTEXT_PLUS)
+
+    def _make(self, name: str) -> Mechanism:
+        if name in (CUSTEXT, CUSTEXT_PLUS):
+            return Sampler(self.mapping, self.calibration)
+        if name == RANDOM:
+            return RandomWords(len(self.mapping.words))
+        unit = self.space.largest_distance if self.converted else 1.0
+        if unit == 0.0:
+            raise MappingError(
+                f"the vectors of mapping {self.mapping.info.name} are all equal: {name} cannot tell words"
+            )
+        kinds: dict[str, type[SanText] | type[SanTextPlus] | type[Fbdd]] = {
+            "santext": SanText,
+            "santext+": SanTextPlus,
+            "fbdd": Fbdd,
+        }
+        return kinds[name](self.space, unit)
+
+
+def check_contender(name: str) -> str:
+    """The name, if there is such a mechanism."""
+    if name not in NAMES:
+        raise SettingError(f"there is no mechanism {name!r}; {suggest(name, NAMES)}")
+    return name
+
+
+def read_space(database: Database, mapping: Mapping) -> WordSpace:
+    """The vectors that a mapping was built from, if they are still there."""
+    info = mapping.info
+    known = {embedding.name: embedding for embedding in list_embeddings(database)}
+    embedding = known.get(info.embedding)
+    if embedding is None or embedding.sha256 != info.embedding_sha256:
+        raise MappingError(
+            f"mapping {info.name} was built from the embedding {info.embedding!r}, whose vectors are needed here and "
+            f"are no longer those; load them again with: custext load FILE --name {info.embedding} --replace"
+        )
+    with reading(database) as connection:
+        return _read_points(connection, mapping, embedding)
+
+
+def _read_points(connection: duckdb.DuckDBPyConnection, mapping: Mapping, embedding: Embedding) -> WordSpace:
+    place = {token: position for position, token in enumerate(read_tokens(connection, embedding))}
+    missing = [word for word in mapping.words if word not in place]
+    if missing:
+        raise MappingError(f"{len(missing):,} words of mapping {mapping.info.name} have no vector in {embedding.name}")
+    positions = np.array([place[word] for word in mapping.words], dtype=np.int64)
+    space = WordSpace(read_vectors(connection, embedding, positions), positions)
+    if not np.isfinite(space.half_squares).all():
+        raise MappingError(f"embedding {embedding.name}: its vectors are too large to compare in 32-bit numbers")
+    return space

@@ -1,0 +1,170 @@
+"""What experiments found, put together again from the rows that they left: tables of utility, curves of trade-offs."""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from custext_sql.experiments.evaluation.tradeoff import Figure, TradeOff, summarize
+from custext_sql.experiments.measurements import Measurement
+from custext_sql.experiments.mechanisms import NAMES
+from custext_sql.text.word_boundaries import RULES
+
+_USUAL = {"unknown": "keep", "numbers": "shape", "case": "lower", "invisible": "keep", "converted": True}
+
+
+@dataclass(frozen=True)
+class UtilityRow:
+    """One mechanism at several eps. None among them: it does not depend on eps."""
+
+    mechanism: str
+    embedding: str | None
+    mapping: str | None
+    k: int | None
+    remark: str
+    figures: dict[float | None, Figure]
+
+
+@dataclass(frozen=True)
+class UtilityTable:
+    """The paper's Table 1 for some data and a model."""
+
+    dataset: str
+    model: str
+    metric: str
+    seeds: int
+    rows: tuple[UtilityRow, ...]
+
+    @property
+    def epsilons(self) -> list[float]:
+        return sorted({eps for row in self.rows for eps in row.figures if eps is not None})
+
+
+@dataclass(frozen=True)
+class TradeOffCurves:
+    """The paper's Figures 3 and 4 for some data, a model and an attack."""
+
+    dataset: str
+    model: str
+    metric: str
+    attack: str
+    points: tuple[TradeOff, ...]
+
+
+def find_utility(measurements: Iterable[Measurement]) -> Iterator[UtilityTable]:
+    """All tables, the oldest first."""
+    for (_, model, metric, _), found in _group_utility(measurements).items():
+        rows: dict[tuple[str, str | None, str | None, int | None, str], dict[float | None, list[Measurement]]] = {}
+        for one in found:
+            about = one.subject
+            row = rows.setdefault((str(about.mechanism), about.embedding, about.mapping, about.k, _remark(one)), {})
+            row.setdefault(about.eps, []).append(one)
+        ordered = sorted(rows.items(), key=lambda item: (_order(item[0][0]), item[0][3] or 0, *map(str, item[0])))
+        yield UtilityTable(
+            dataset=str(found[0].subject.dataset),
+            model=model,
+            metric=metric,
+            seeds=len({one.subject.seed for one in found}),
+            rows=tuple(
+                UtilityRow(*key, figures={eps: summarize(some) for eps, some in row.items()}) for key, row in ordered
+            ),
+        )
+
+
+def find_tradeoffs(measurements: Sequence[Measurement]) -> Iterator[TradeOffCurves]:
+    """All curves: utility where an attack on the same texts by the same mechanism was measured too."""
+    attacks = _group_attacks(measurements)
+    for (_, model, metric, tested), found in _group_utility(measurements).items():
+        by_place: dict[tuple[Any, ...], list[Measurement]] = {}
+        for one in found:
+            by_place.setdefault(_place(one), []).append(one)
+        for (attack, attacked), successes in attacks.items():
+            points = [
+                TradeOff(
+                    mechanism=str(some[0].subject.mechanism),
+                    embedding=some[0].subject.embedding,
+                    mapping=some[0].subject.mapping,
+                    k=some[0].subject.k,
+                    eps=some[0].subject.eps,
+                    metric=metric,
+                    utility=summarize(some),
+                    attack=attack,
+                    success=summarize(successes[place]),
+                )
+                for place, some in by_place.items()
+                if attacked == tested and place in successes
+            ]
+            if points:
+                points.sort(key=lambda point: (_order(point.mechanism), point.k or 0, point.eps or 0.0))
+                yield TradeOffCurves(str(found[0].subject.dataset), model, metric, attack, tuple(points))
+
+
+def _group_utility(measurements: Iterable[Measurement]) -> dict[tuple[str, str, str, str], list[Measurement]]:
+    """By data, model, metric and the texts that were tested on."""
+    groups: dict[tuple[str, str, str, str], list[Measurement]] = {}
+    for one in measurements:
+        if one.subject.kind == "utility":
+            settings = _settings(one)
+            model = " ".join(
+                [str(settings["model"]), *(f"{name}={settings[name]}" for name in _OPTIONS if name in settings)]
+            )
+            key = (str(one.subject.digest), model, one.subject.metric, str(settings["tested"]))
+            groups.setdefault(key, []).append(one)
+    return groups
+
+
+_OPTIONS = ("length", "epochs", "batch_size", "learning_rate")
+
+
+def _group_attacks(
+    measurements: Iterable[Measurement],
+) -> dict[tuple[str, str], dict[tuple[Any, ...], list[Measurement]]]:
+    """By attack, and by the texts that were attacked."""
+    learned: dict[str, set[str]] = {}  # what guessers of a name learned from, where it is not always the same
+    for one in measurements:
+        if one.subject.kind == "mask":
+            learned.setdefault(_settings(one)["attacker"], set()).add(str(_settings(one)["learned"]))
+    groups: dict[tuple[str, str], dict[tuple[Any, ...], list[Measurement]]] = {}
+    for one in measurements:
+        about, settings = one.subject, _settings(one)
+        if about.kind == "mask" and about.metric == "r_mask":
+            name = settings["attacker"]
+            which = f", {str(settings['learned'])[:6]}" if len(learned[name]) > 1 else ""
+            attack = f"mask ({name}{which})"
+        elif about.kind == "bayes" and about.metric == "success_of_all":
+            attack = "bayes"
+        else:
+            continue
+        groups.setdefault((attack, str(about.digest)), {}).setdefault(_place(one), []).append(one)
+    return groups
+
+
+def _place(measurement: Measurement) -> tuple[Any, ...]:
+    """What the cells of all seeds have in common."""
+    about, settings = measurement.subject, _settings(measurement)
+    handling = tuple(settings.get(name) for name in (*_USUAL, "stopwords", "rules"))
+    return about.mechanism, about.fingerprint, about.eps, about.calibration, handling
+
+
+def _remark(measurement: Measurement) -> str:
+    """What is unusual about how texts were made."""
+    settings, calibration = _settings(measurement), measurement.subject.calibration
+    remarks = [
+        "eps not converted" if name == "converted" else f"{name} {settings[name]}"
+        for name, usual in _USUAL.items()
+        if settings.get(name, usual) != usual and (name != "converted" or measurement.subject.k is None)
+    ]
+    if "unknown" in settings and settings.get("rules") != RULES:  # measured by an earlier version
+        remarks.append("earlier word rules")
+    return ", ".join([*([f"calibration {calibration}"] if calibration not in (None, "paper") else []), *remarks])
+
+
+def _settings(measurement: Measurement) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(measurement.subject.settings)
+    return found
+
+
+def _order(mechanism: str) -> int:
+    """Original first, then as they are listed."""
+    order = ("original", *NAMES)
+    return order.index(mechanism) if mechanism in order else len(order)

@@ -1,0 +1,1 @@
+"""Similarity, grouping, scoring: a mapping and its fingerprint."""

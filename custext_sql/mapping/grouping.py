@@ -1,0 +1,215 @@
+"""Words into disjoint groups of similar words: Algorithm 1 of the paper, exactly, in blocks."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from custext_sql.errors import SettingError
+from custext_sql.mapping.similarity import Floats, Geometric, Similarity, Vectors, squared_distances
+
+Indices = npt.NDArray[np.int64]
+Progress = Callable[[int, int], None]
+
+_BLOCK_BYTES = 64 << 20  # one block of pivots against the pool, float32
+_LARGEST_BLOCK = 256  # pivots; more would mostly be taken by earlier pivots of the same block
+_ROWS = 4096  # words whose points are held in float64 at a time
+_CROWDED = 0.8  # share of the pool still unassigned, below which it is compacted
+
+
+@dataclass(frozen=True)
+class Partition:
+    """Disjoint groups: `members` lists word indices group after group, each group's pivot first.
+
+    The others follow by closeness to it; a last group of fewer than k words is in the order of pivots, and a word that
+    was left alone stands last in the group it joined.
+    """
+
+    members: Indices
+    sizes: Indices
+
+    @property
+    def starts(self) -> Indices:
+        return np.concatenate([[0], np.cumsum(self.sizes)[:-1]]).astype(np.int64)
+
+    def groups(self) -> Iterator[Indices]:
+        """The members of each group."""
+        yield from np.split(self.members, self.starts[1:])
+
+
+def partition_words(
+    vectors: Vectors,
+    similarity: Similarity,
+    k: int,
+    *,
+    order: Indices | None = None,
+    progress: Progress | None = None,
+) -> Partition:
+    """Split the rows of `vectors` into groups of k.
+
+    While at least k words are unassigned, the next one in `order` (default: row order) is the pivot, and its group is
+    the pivot and the k-1 unassigned words closest to it; ties go to the lower row. Fewer than k words left over form
+    the last group; a single one joins the group whose pivot is closest to it.
+    """
+    if k < 2:
+        raise SettingError(f"k must be at least 2, since a group of one releases its word; found {k}")
+    if k > len(vectors):
+        raise SettingError(f"k must not exceed the number of words, {len(vectors)}; found {k}")
+    order = np.arange(len(vectors)) if order is None else order
+    free = np.ones(len(vectors), dtype=bool)
+    if isinstance(similarity, Geometric):
+        found = _blocked_groups(vectors, similarity, k, order, free)
+    else:
+        found = _scanned_groups(vectors, similarity, k, order, free)
+    groups: list[Indices] = []
+    assigned = 0
+    for group in found:
+        groups.append(group)
+        assigned += k
+        if progress is not None:
+            progress(assigned, len(vectors))
+    rest = order[free[order]]
+    if len(rest) == 1:
+        _join_closest_pivot(groups, int(rest[0]), vectors, similarity)
+    elif len(rest):
+        groups.append(rest)
+    if progress is not None:
+        progress(len(vectors), len(vectors))
+    return Partition(np.concatenate(groups), np.array([len(group) for group in groups]))
+
+
+def _join_closest_pivot(groups: list[Indices], word: int, vectors: Vectors, similarity: Similarity) -> None:
+    pivots = np.array([group[0] for group in groups])
+    if isinstance(similarity, Geometric):
+        points = similarity.points(vectors[pivots])
+        far = squared_distances(points, similarity.points(vectors[[word]]))
+    else:
+        closeness = similarity.matrix(vectors[pivots], vectors[[word]])[:, 0]
+        far = -closeness if similarity.larger_is_closer else closeness
+    closest = int(np.argmin(far))  # the first of equals, so the lower group
+    groups[closest] = np.append(groups[closest], word)
+
+
+def _scanned_groups(
+    vectors: Vectors, similarity: Similarity, k: int, order: Indices, free: npt.NDArray[np.bool_]
+) -> Iterator[Indices]:
+    """One call of the user's function a pivot, over the words still free."""
+    remaining = len(vectors)
+    pool = np.arange(len(vectors))
+    rows = np.asarray(vectors, dtype=np.float64)
+    for pivot in order:
+        if remaining < k:
+            return
+        if not free[pivot]:
+            continue
+        free[pivot] = False
+        kept = free[pool]
+        pool, rows = pool[kept], rows[kept]
+        closeness = similarity.matrix(vectors[[pivot]], rows)[0]
+        far = -closeness if similarity.larger_is_closer else closeness
+        nearest = pool[np.argsort(far, kind="stable")[: k - 1]]
+        free[nearest] = False
+        remaining -= k
+        yield np.concatenate([[pivot], nearest])
+
+
+def _blocked_groups(
+    vectors: Vectors, similarity: Geometric, k: int, order: Indices, free: npt.NDArray[np.bool_]
+) -> Iterator[Indices]:
+    """A float32 matrix product bounds all distances from below; float64 decides among the few that could matter.
+
+    For points shifted to their mean, which changes no distance, and scaled so that no coordinate exceeds 1, the errors
+    are these. With u = 2**-24, the computed product differs from
+    the true p.s by at most (dimension + 3) u (|p|^2 + |s|^2) / 2, rounding of the points to float32 included. So with
+    slack = (dimension + 16) 2**-23, more than twice that error in 2 p.s, the bound (1 - slack)(|p|^2 + |s|^2) - 2 p.s
+    lies below the true squared distance and below the float64 one. Any k-1 free words give a radius within which the
+    k-1 closest must lie; the words whose bound is within it are compared in float64.
+    """
+    dimension = vectors.shape[1]
+    slack = (dimension + 16) * 2.0**-23
+    floor = dimension * 2.0**-120  # what underflow in float32 can hide
+    points, squares, scale = _float32_points(vectors, similarity)
+    pool = np.arange(len(vectors))
+    remaining = len(vectors)
+    cursor = 0
+    while remaining >= k:
+        if remaining < _CROWDED * len(pool):
+            kept = free[pool]
+            pool, points, squares = pool[kept], points[kept], squares[kept]
+        size = max(8, min(_LARGEST_BLOCK, _BLOCK_BYTES // (4 * len(pool))))
+        pivots, cursor = _next_free(order, free, cursor, size)
+        columns = np.searchsorted(pool, pivots)
+        bounds = (-2.0 * points[columns]) @ points.T
+        bounds += (squares * (1.0 - slack)).astype(np.float32)
+        taken = np.where(free[pool], np.float32(0), np.float32(np.inf))
+        for row, column, pivot in zip(bounds, columns, pivots, strict=True):
+            if not free[pivot]:
+                continue
+            if remaining < k:
+                return
+            taken[column] = np.inf
+            row += taken
+            center = similarity.points(vectors[[pivot]])
+            near = np.argpartition(row, k - 2)[: k - 1]
+            radius = squared_distances(similarity.points(vectors[pool[near]]), center).max()
+            limit = radius * scale * scale - squares[column] * (1.0 - slack) + floor
+            inside = np.flatnonzero(row <= np.nextafter(np.float32(limit), np.float32(np.inf)))
+            exact = _exact_squares(vectors, similarity, pool[inside], center, k - 1)
+            chosen = inside[np.argsort(exact, kind="stable")[: k - 1]]
+            taken[chosen] = np.inf
+            group = np.concatenate([[pivot], pool[chosen]])
+            free[group] = False
+            remaining -= k
+            yield group
+
+
+def _exact_squares(vectors: Vectors, similarity: Geometric, words: Indices, center: Floats, enough: int) -> Floats:
+    """Squared distances of words, in blocks, up to the block in which `enough` are zero: none can be closer."""
+    squares: list[Floats] = []
+    zeros = 0
+    for start in range(0, len(words), _ROWS):
+        rows = similarity.points(vectors[words[start : start + _ROWS]])
+        squares.append(squared_distances(rows, center))
+        zeros += len(rows) - int(np.count_nonzero(squares[-1]))
+        if zeros >= enough:
+            break
+    return np.concatenate(squares)
+
+
+def _float32_points(
+    vectors: Vectors, similarity: Geometric
+) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float64], float]:
+    """Points around their mean in float32, their squared lengths, and the power of two by which they were scaled."""
+    mean = sum(similarity.points(block).sum(axis=0) for block in _row_blocks(vectors)) / len(vectors)
+    largest = max(float(np.abs(similarity.points(block) - mean).max()) for block in _row_blocks(vectors))
+    scale = 1.0 if largest == 0.0 else float(2.0 ** -np.ceil(np.log2(largest)))
+    points = np.empty(vectors.shape, dtype=np.float32)
+    squares = np.empty(len(vectors))
+    start = 0
+    for block in _row_blocks(vectors):
+        scaled = (similarity.points(block) - mean) * scale
+        points[start : start + len(block)] = scaled
+        squares[start : start + len(block)] = np.square(scaled).sum(axis=1)
+        start += len(block)
+    return points, squares, scale
+
+
+def _row_blocks(vectors: Vectors) -> Iterator[Vectors]:
+    for start in range(0, len(vectors), _ROWS):
+        yield vectors[start : start + _ROWS]
+
+
+def _next_free(order: Indices, free: npt.NDArray[np.bool_], cursor: int, count: int) -> tuple[Indices, int]:
+    """The next `count` free words from `cursor` on, and the cursor of the first of them."""
+    window = 4 * count
+    while True:
+        ahead = order[cursor : cursor + window]
+        found = ahead[free[ahead]]
+        if len(found) >= count or cursor + window >= len(order):
+            first = int(np.argmax(free[ahead])) if len(found) else len(ahead)
+            return found[:count], cursor + first
+        if not len(found):
+            cursor += len(ahead)
+        else:
+            window *= 2

@@ -1,0 +1,1 @@
+"""Scores and eps -> integer weights, verified -> draws."""

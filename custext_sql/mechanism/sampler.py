@@ -1,0 +1,172 @@
+"""Draws words of a mapping from verified tables, which are made and verified as they are needed."""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from custext_sql.mapping.mapping import Mapping
+from custext_sql.mapping.similarity import Floats
+from custext_sql.mechanism.certified_table import cells_of, certify
+from custext_sql.mechanism.draw_table import DrawTable, Numbers
+from custext_sql.mechanism.randomness import Draws
+from custext_sql.mechanism.verifier import verify_union
+from custext_sql.mechanism.weights import check_calibration, check_epsilon
+from custext_sql.text.encoded_text import Flags, spread_out
+
+_BYTES = 1 << 28  # kept for all eps together; the eps least recently used goes
+_EPSILONS = 256  # for which any are kept
+_CELLS_AT_ONCE = 1 << 21  # made for several eps at once
+_DRAWS_PER_ROW = 0.5  # in one call, from which on shortcuts pay
+
+
+@dataclass(frozen=True, eq=False)
+class _Verified:
+    """What is verified at one eps so far: the row of each word (-1: none yet) in a table."""
+
+    rows: Numbers
+    table: DrawTable
+    worst_log_ratio: float
+
+
+class Sampler:
+    """The exponential mechanism on the groups of a mapping. Threads may share it.
+
+    A group's table at some eps is verified, in this process, before the first draw from it; groups that do not occur
+    cost nothing.
+    """
+
+    def __init__(self, mapping: Mapping, calibration: str) -> None:
+        self.mapping = mapping
+        self.calibration = check_calibration(calibration)
+        self._group_of = np.repeat(np.arange(len(mapping.sizes)), mapping.sizes)
+        self._first_of = mapping.word_starts[self._group_of]
+        self._largest = int(mapping.sizes.max())
+        self._tables: OrderedDict[float, _Verified] = OrderedDict()
+        self._latest = (0.0, self._empty())  # the eps used last; read without the lock, so that threads do not wait
+        self._lock = threading.Lock()
+
+    def sample(self, words: Numbers, epsilon: float | Floats, draws: Draws) -> Numbers:
+        """The replacement of each word, at one eps or at one for each word, by a draw for each."""
+        if not len(words):
+            return words
+        if isinstance(epsilon, float):
+            before, verified = self._latest
+            rows = verified.rows.take(words)
+            if before != epsilon or rows.min() < 0 or _wants_shortcuts(verified.table, words):
+                [verified] = self._prepare([check_epsilon(epsilon)], [words])
+                rows = verified.rows.take(words)
+            return self._first_of.take(words) + verified.table.choose(rows, draws)
+        chosen = np.empty_like(words)
+        order = np.argsort(epsilon, kind="stable")
+        distinct, starts = np.unique(epsilon[order], return_index=True)
+        places = np.split(order, starts[1:])
+        for part in self._parts(words, places):
+            within = [words[place] for place in places[part]]
+            prepared = self._prepare([check_epsilon(value) for value in distinct[part].tolist()], within)
+            for verified, place in zip(prepared, places[part], strict=True):
+                chosen[place] = verified.table.choose(verified.rows[words[place]], draws[place])
+        return self._first_of[words] + chosen
+
+    def row(self, word: int, epsilon: float) -> list[int]:
+        """The weights from which a word's replacement is drawn, in the order of its group; they sum to 2**64."""
+        [verified] = self._prepare([check_epsilon(epsilon)], [np.array([word])])
+        return verified.table.row(int(verified.rows[word]))
+
+    def worst_log_ratio(self, epsilons: Sequence[float], drawn: Flags | None = None) -> float:
+        """Return the largest log-ratio of all groups, over the tables at all these eps together.
+
+        drawn: the words of the mapping that are drawn at all; the others are no inputs (None: all are drawn).
+        """
+        if len(epsilons) == 1 and drawn is None:
+            [verified] = self._prepare([check_epsilon(epsilons[0])], [self.mapping.word_starts])
+            return verified.worst_log_ratio
+        sizes, scores = self.mapping.sizes, self.mapping.scores
+        tables = [certify(sizes, scores, check_epsilon(epsilon), self.calibration).weights for epsilon in epsilons]
+        verdict = verify_union(sizes, tables, max(epsilons), drawn)
+        ratios = np.where(verdict.holds, np.minimum(verdict.log_ratios, max(epsilons)), verdict.log_ratios)
+        return float(ratios.max())
+
+    def _parts(self, words: Numbers, places: Sequence[Numbers]) -> list[slice]:
+        """Consecutive eps whose groups may be made together."""
+        cells = np.cumsum([(self.mapping.sizes[self._group_of[words[place]]] ** 2).sum() for place in places])
+        bounds = np.flatnonzero(np.diff(cells // _CELLS_AT_ONCE)) + 1
+        return [slice(start, end) for start, end in zip([0, *bounds], [*bounds, len(places)], strict=True)]
+
+    def _prepare(self, epsilons: Sequence[float], words: Sequence[Numbers]) -> list[_Verified]:
+        """For each eps what is verified, with a row for all these words."""
+        with self._lock:
+            prepared = [self._tables.get(epsilon) or self._empty() for epsilon in epsilons]
+            missing = [self._find_missing(before, found) for before, found in zip(prepared, words, strict=True)]
+            if any(map(len, missing)):
+                prepared = self._extend(epsilons, prepared, missing)
+            prepared = [_with_shortcuts(verified, found) for verified, found in zip(prepared, words, strict=True)]
+            for epsilon, verified in zip(epsilons, prepared, strict=True):
+                self._tables[epsilon] = verified
+                self._tables.move_to_end(epsilon)
+            self._latest = (epsilons[-1], prepared[-1])
+            self._forget(len(epsilons))
+        return prepared
+
+    def _find_missing(self, verified: _Verified, words: Numbers) -> Numbers:
+        """The groups of these words that are not verified yet."""
+        return np.unique(self._group_of[words[verified.rows.take(words) < 0]])
+
+    def _empty(self) -> _Verified:
+        none = np.zeros(0, dtype=np.int64)
+        rows = np.full(len(self.mapping.words), -1, dtype=np.int64)
+        return _Verified(rows, DrawTable.make(none.astype(np.uint64), none, self._largest), 0.0)
+
+    def _extend(
+        self, epsilons: Sequence[float], before: Sequence[_Verified], missing: Sequence[Numbers]
+    ) -> list[_Verified]:
+        """What is verified at each eps, with the groups it misses; all are verified in one go."""
+        groups = np.concatenate(missing)
+        counts = [len(some) for some in missing]
+        sizes = self.mapping.sizes[groups]
+        scores = self.mapping.scores[cells_of(self.mapping.sizes, groups)]
+        made = certify(sizes, scores, np.repeat(np.array(epsilons), counts), self.calibration)
+        last_draws = made.last_draws()
+        starts = np.concatenate([[0], np.cumsum(sizes**2)])
+        extended = []
+        end = 0
+        for verified, count in zip(before, counts, strict=True):
+            begin, end = end, end + count
+            if count:
+                some = sizes[begin:end]
+                members = spread_out(self.mapping.word_starts[groups[begin:end]], some)
+                rows = verified.rows.copy()  # other threads may read the table as it was
+                rows[members] = len(verified.table) + np.arange(len(members))
+                more = DrawTable.make(last_draws[starts[begin] : starts[end]], np.repeat(some, some), self._largest)
+                worst = max(verified.worst_log_ratio, float(made.log_ratios[begin:end].max()))
+                verified = _Verified(rows, verified.table + more, worst)
+            extended.append(verified)
+        return extended
+
+    def _forget(self, keep: int) -> None:
+        """Drop what was used least recently, but not the tables of the last `keep` eps."""
+        size = sum(verified.table.nbytes for verified in self._tables.values())
+        while len(self._tables) > keep and (size > _BYTES or len(self._tables) > _EPSILONS):
+            size -= self._tables.popitem(last=False)[1].table.nbytes
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without tables: what another process samples from, it verifies itself."""
+        return {**self.__dict__, "_tables": OrderedDict(), "_latest": (0.0, self._empty()), "_lock": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._lock = threading.Lock()
+
+
+def _wants_shortcuts(table: DrawTable, words: Numbers) -> bool:
+    """Whether these are so many that it pays."""
+    return table.shortcuts is None and _DRAWS_PER_ROW * len(table) <= len(words)
+
+
+def _with_shortcuts(verified: _Verified, words: Numbers) -> _Verified:
+    if not _wants_shortcuts(verified.table, words):
+        return verified
+    return replace(verified, table=verified.table.with_shortcuts())

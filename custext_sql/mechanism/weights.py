@@ -1,0 +1,117 @@
+"""Scores and epsilon into integer weights: the exponential mechanism. What it makes counts only once it is verified."""
+
+import math
+from collections.abc import Iterator
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from custext_sql.errors import SettingError
+from custext_sql.mapping.mapping import Sizes
+from custext_sql.mapping.scoring import UNIT, Units
+from custext_sql.mapping.similarity import Floats
+
+SMALLEST_EPSILON, LARGEST_EPSILON = 0.001, 100.0
+CALIBRATIONS = ("paper", "tight")
+
+_BISECTIONS = 30  # leaves a temperature within 2**-30 of the largest
+_CELLS = 1 << 21  # scores handled at a time
+
+Weights = npt.NDArray[np.uint64]
+_Cell = TypeVar("_Cell", np.int32, np.uint64)
+
+
+def check_epsilon(epsilon: float) -> float:
+    """The privacy budget of one word, if it lies in [0.001, 100]."""
+    try:
+        value = float(epsilon)
+    except (TypeError, ValueError):
+        raise SettingError(f"eps must be a number; found {type(epsilon).__name__}") from None
+    if not (math.isfinite(value) and SMALLEST_EPSILON <= value <= LARGEST_EPSILON):
+        raise SettingError(f"eps must lie between {SMALLEST_EPSILON} and {LARGEST_EPSILON:g}; found {value!r}")
+    return value
+
+
+def check_calibration(calibration: str) -> str:
+    """How eps sets the temperature: "paper" or "tight"."""
+    if calibration not in CALIBRATIONS:
+        raise SettingError(f"calibration must be one of {', '.join(CALIBRATIONS)}; found {calibration!r}")
+    return calibration
+
+
+def probabilities(scores: Units, epsilon: float) -> Floats:
+    """Pr[output | input], proportional to exp(epsilon / 2 * score), along the last axis."""
+    return _normalized(scores, np.array(check_epsilon(epsilon) / 2.0))
+
+
+def choose_temperatures(sizes: Sizes, scores: Units, epsilons: Floats, calibration: str = "paper") -> Floats:
+    """For each group, at its epsilon, the factor t in exp(t * score).
+
+    "paper": eps / 2. "tight": the largest in [eps / 2, eps], by bisection, at which no two inputs of the group differ
+    by more than eps in the log-probability of any output.
+    """
+    temperatures = epsilons / 2.0
+    if check_calibration(calibration) == "paper":
+        return temperatures
+    for groups, matrices in matrices_by_size(sizes, scores):
+        low, high, bound = temperatures[groups], epsilons[groups], epsilons[groups]
+        for _ in range(_BISECTIONS):
+            middle = (low + high) / 2.0
+            fits = _worst_log_ratios(matrices, middle) <= bound
+            low, high = np.where(fits, middle, low), np.where(fits, high, middle)
+        temperatures[groups] = np.where(_worst_log_ratios(matrices, high) <= bound, high, low)
+    return temperatures
+
+
+def build_weights(sizes: Sizes, scores: Units, temperatures: Floats) -> Weights:
+    """A row of weights for each input word, summing to 2**64, proportional to exp(temperature * score).
+
+    Every weight but the row's largest is rounded up, to at least 1, and the largest takes the rest. (To the nearest
+    would let a ratio of two weights pass the bound.)
+    """
+    weights = np.empty(len(scores), dtype=np.uint64)
+    starts = np.cumsum(sizes**2) - sizes**2
+    for groups, matrices in matrices_by_size(sizes, scores):
+        cells = _cells(matrices, temperatures[groups])
+        weights[starts[groups][:, None] + np.arange(cells[0].size)] = cells.reshape(len(groups), -1)
+    return weights
+
+
+def _cells(matrices: Units, temperatures: Floats) -> Weights:
+    chances = _normalized(matrices, temperatures[:, None, None])
+    largest = chances.argmax(axis=2)[:, :, None]
+    np.put_along_axis(chances, largest, 0.0, axis=2)
+    cells = np.maximum(np.ceil(chances * 2.0**64), 1.0).astype(np.uint64)
+    np.put_along_axis(cells, largest, np.uint64(0), axis=2)
+    rest = np.uint64(0) - cells.sum(axis=2, keepdims=True)  # modulo 2**64
+    np.put_along_axis(cells, largest, rest, axis=2)
+    return cells
+
+
+def _normalized(scores: Units, temperatures: Floats) -> Floats:
+    weights = scores * (temperatures / UNIT)
+    weights -= weights.max(axis=-1, keepdims=True)
+    np.exp(weights, out=weights)
+    weights /= weights.sum(axis=-1, keepdims=True)
+    return weights
+
+
+def _worst_log_ratios(matrices: Units, temperatures: Floats) -> Floats:
+    """For each group the largest difference of log-probabilities of one output, in floating point."""
+    logits = matrices * (temperatures / UNIT)[:, None, None]
+    top = logits.max(axis=2, keepdims=True)
+    logits -= top + np.log(np.exp(logits - top).sum(axis=2, keepdims=True))
+    worst: Floats = (logits.max(axis=1) - logits.min(axis=1)).max(axis=1)
+    return worst
+
+
+def matrices_by_size(sizes: Sizes, cells: npt.NDArray[_Cell]) -> Iterator[tuple[Sizes, npt.NDArray[_Cell]]]:
+    """Groups of equal size together, so that NumPy works on many at once: their numbers, and their cells."""
+    starts = np.cumsum(sizes**2) - sizes**2
+    for size in np.unique(sizes).tolist():
+        alike = np.flatnonzero(sizes == size)
+        step = max(1, _CELLS // size**2)
+        for first in range(0, len(alike), step):
+            groups = alike[first : first + step]
+            yield groups, cells[starts[groups][:, None] + np.arange(size**2)].reshape(-1, size, size)

@@ -1,0 +1,186 @@
+"""Queries that sanitize: run, counted and entered in the ledger, whichever way their rows leave."""
+
+import re
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+import duckdb
+
+from custext_sql.errors import QueryError
+from custext_sql.replacing.receipt import Receipt
+from custext_sql.sanitizer import Sanitizer
+from custext_sql.sql.functions import Usage, watch
+from custext_sql.sql.queries import Done, Shown, choose_options, fetch_objects, open_data, show, write_result
+from custext_sql.sql.single_draws import draws_each_row_once
+from custext_sql.sql.statements import read_statements
+from custext_sql.store.database import Database, locate
+from custext_sql.store.files.atomic_outputs import draft_of
+from custext_sql.store.ledger.dataset import QUERY, Dataset
+from custext_sql.store.ledger.entry import Entry, receipt_beside
+from custext_sql.store.ledger.table import RAW
+
+_Result = TypeVar("_Result")
+
+_CALL = re.compile(r"custext_sanitize", re.IGNORECASE)
+_UNPROTECTED: dict[str, Any] = {"draws": RAW, "key_id": None, "eps": None, "plus": None, "at_least": False}
+
+
+@dataclass(frozen=True)
+class Answer(Generic[_Result]):
+    """What a query gave. receipt: None if it drew nothing; note: what went wrong with the ledger."""
+
+    result: _Result
+    receipt: Receipt | None
+    note: str | None
+
+
+class QueryRelease:
+    """A query on its way into the ledger.
+
+    settings: those of `Sanitizer.load`. What leaves unprotected is refused unless `allow_raw`.
+    """
+
+    def __init__(
+        self,
+        query: str,
+        database: Database = None,
+        data: str | None = None,
+        dataset: Dataset | None = None,
+        *,
+        allow_raw: bool = False,
+        **settings: Any,
+    ) -> None:
+        self._query = query
+        self._database, self._data = database, data
+        self._dataset = (dataset or Dataset()).or_called(QUERY)
+        self._allow_raw = allow_raw
+        self._statements = read_statements(query)
+        self._sanitizer = Sanitizer.load(database, **settings)
+
+    def show(self, limit: int) -> Answer[Shown | None]:
+        """Run the query and return its first rows."""
+        return self._run(lambda connection, done: show(connection, self._query, limit, done))
+
+    def fetch(self) -> Answer[list[Any]]:
+        """Run the query and return all its rows, as objects for JSON."""
+        return self._run(lambda connection, done: fetch_objects(connection, self._query, done))
+
+    def write(
+        self, target: Path, *, force: bool = False, progress: Callable[[float], None] | None = None
+    ) -> Answer[int]:
+        """Write what the query gives to a new file, and return the number of rows."""
+        options = choose_options(target)
+        with draft_of(target, force=force) as draft:
+
+            def write(connection: duckdb.DuckDBPyConnection, done: Done) -> int:
+                return write_result(connection, self._query, draft.path, options, done, progress=progress)
+
+            return self._run(write, publish=draft.publish, spill=draft.spill, beside=receipt_beside(target))
+
+    def _run(
+        self,
+        run: Callable[[duckdb.DuckDBPyConnection, Done], _Result],
+        *,
+        publish: Callable[[], object] | None = None,
+        spill: Path | None = None,
+        beside: Path | None = None,
+    ) -> Answer[_Result]:
+        """Run the query and enter it before its result leaves. publish: lets an output appear.
+
+        Where statements write themselves, as COPY does, the entry is made before they can: at once if the custext
+        database will be attached, which keeps this process from writing it, or if raw data is to leave, else when a
+        function is first called.
+        """
+        entry = Entry(self._database, self._dataset, self._sanitizer.terms, at_least=True, beside=beside)
+        usage = Usage(lambda: _begun(entry)) if self._statements.writes else Usage()
+        exports = any(self._statements.exports)
+        if self._names_a_call:
+            entry.check()
+        if self._statements.writes and (self._attaches_database or (exports and self._allow_raw)):
+            entry.begin()
+        is_once = False
+        called: list[bool] = []  # for each statement that is done, whether anything had been drawn by then
+        try:
+            with open_data(self._sanitizer, self._database, self._data, spill=spill) as connection:
+                if exports and not (self._allow_raw or self._names_a_call or _has_calling_views(connection)):
+                    raise _refuse_raw()
+                is_once = draws_each_row_once(connection, self._query)
+                watch(connection, usage)
+                result = run(connection, lambda: called.append(usage.was_called))
+        except BaseException:
+            self._end_failed(entry, usage, has_raw=self._has_raw(called))
+            raise
+        if usage.was_called and not self._has_raw(called):
+            receipt = usage.describe(entry, self._sanitizer, at_least=not is_once)
+            entry.publish(publish or _nothing, receipt, usage.keyed_sum)
+            return Answer(result, receipt, entry.note)
+        if exports or (publish is not None and result):
+            self._publish_raw(entry, publish, exports=exports)
+            return Answer(result, usage.receipt(self._sanitizer) if usage.was_called else None, entry.note)
+        if publish is not None:
+            publish()  # a result without rows
+        entry.withdraw()
+        return Answer(result, None, entry.note)
+
+    def _has_raw(self, called: Sequence[bool]) -> bool:
+        """Return whether a statement carried rows out before anything had been drawn."""
+        return any(exports and not drawn for exports, drawn in zip(self._statements.exports, called, strict=False))
+
+    @property
+    def _attaches_database(self) -> bool:
+        """Whether the custext database is open while the query runs."""
+        return self._data is None or Path(self._data).resolve() == locate(self._database).resolve()
+
+    @property
+    def _names_a_call(self) -> bool:
+        return _CALL.search(self._query) is not None
+
+    def _publish_raw(self, entry: Entry, publish: Callable[[], object] | None, *, exports: bool) -> None:
+        """Let out what passed through no function, if that is meant, and enter it as unprotected."""
+        if not exports and not self._allow_raw:
+            entry.withdraw()
+            raise _refuse_raw()
+        entry.describe(**_UNPROTECTED)
+        entry.publish(publish or _nothing, None)
+        if not self._allow_raw:
+            entry.add_note("the query copied texts out that passed through no custext function; they are not protected")
+
+    def _end_failed(self, entry: Entry, usage: Usage, *, has_raw: bool) -> None:
+        """Keep in the ledger what may have left before a query failed; take back what did not."""
+        if has_raw:
+            entry.describe(**_UNPROTECTED)
+            entry.begin()
+            entry.break_off(None)
+        elif usage.was_called and self._statements.writes:
+            entry.break_off(usage.describe(entry, self._sanitizer, at_least=True), usage.keyed_sum)
+        else:
+            entry.withdraw()
+
+
+def _has_calling_views(connection: duckdb.DuckDBPyConnection) -> bool:
+    """Return whether a view or a macro of the data calls a function that sanitizes."""
+    [(count,)] = connection.execute(
+        "SELECT (SELECT count(*) FROM duckdb_views() WHERE NOT internal AND sql ILIKE '%custext_sanitize%') + "
+        "(SELECT count(*) FROM duckdb_functions() WHERE NOT internal AND macro_definition ILIKE '%custext_sanitize%')"
+    ).fetchall()
+    return bool(count)
+
+
+def _refuse_raw() -> QueryError:
+    return QueryError(
+        "nothing was written: the query sanitizes nothing, so its result is the original data. Put the text column "
+        "through custext_sanitize(column, eps, plus), or add --allow-raw, which the ledger calls unprotected"
+    )
+
+
+def _begun(entry: Entry) -> AbstractContextManager[None]:
+    """Begin an entry, once, before anything is drawn."""
+    entry.begin()
+    return nullcontext()
+
+
+def _nothing() -> None:
+    """Do nothing: what a query gave is handed to the caller."""

@@ -1,0 +1,94 @@
+"""Functions inside DuckDB for one run, over all sanitized columns of a row at once, so that rows can be counted."""
+
+from collections.abc import Sequence
+from functools import reduce
+from operator import add
+
+import duckdb
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+from duckdb.func import FunctionNullHandling, PythonUDFType
+
+from custext_sql.replacing.receipt import Tally
+from custext_sql.replacing.replacer import Counts, join_counts
+from custext_sql.sanitizer import Sanitizer
+from custext_sql.sql.query_errors import remembering
+from custext_sql.text.columns import TextColumn
+
+RELEASE, SPEND = "custext_release", "custext_spend"
+
+
+class RowFunctions:
+    """RELEASE gives the columns of a row sanitized, SPEND what that spends. A row is a struct: c0, c1, ..., record."""
+
+    def __init__(self, sanitizer: Sanitizer, eps: float, plus: bool, columns: Sequence[str], *, keyed: bool) -> None:
+        self.tally = Tally()
+        self._sanitizer, self._eps, self._plus = sanitizer, eps, plus
+        self._columns = list(columns)
+        self._keyed = keyed
+
+    def register(self, connection: duckdb.DuckDBPyConnection) -> None:
+        texts = [f"c{number} VARCHAR" for number in range(len(self._columns))]
+        row = f"STRUCT({', '.join([*texts, *(['record VARCHAR'] if self._keyed else [])])})"
+        self._functions = {RELEASE: remembering(self._release), SPEND: remembering(self._spend)}  # kept while in use
+        for name, result in ((RELEASE, f"STRUCT({', '.join(texts)})"), (SPEND, "DOUBLE")):
+            connection.create_function(
+                name,
+                self._functions[name],
+                [row],
+                result,
+                type=PythonUDFType.ARROW,
+                null_handling=FunctionNullHandling.SPECIAL,
+                side_effects=True,  # else DuckDB folds constants and merges calls, and rows would share a draw
+            )
+
+    def _release(self, rows: pa.ChunkedArray) -> pa.Array:
+        whole = _as_array(rows)
+        key = self._sanitizer.key
+        records = pc.struct_field(whole, len(self._columns)).to_pylist() if self._keyed else None
+        counts: list[Counts] = []
+        missing = np.ones(len(whole), dtype=bool)
+        done = []
+        for number, name in enumerate(self._columns):
+            column = TextColumn.from_arrow(pc.struct_field(whole, number))
+            known_by = None if records is None or key is None else key.name_records(name, records)
+            collected = _Collected(self.tally)
+            new = self._sanitizer.sanitize_column(column, self._eps, self._plus, records=known_by, tally=collected)
+            counts.append(collected.join())
+            missing &= False if column.missing is None else column.missing
+            done.append(new.to_arrow())
+        self.tally.add(_add(counts), missing=missing)
+        return pa.StructArray.from_arrays(done, names=[f"c{number}" for number in range(len(done))])
+
+    def _spend(self, rows: pa.ChunkedArray) -> pa.Array:
+        whole = _as_array(rows)
+        spent = np.zeros(len(whole))
+        for number in range(len(self._columns)):
+            column = TextColumn.from_arrow(pc.struct_field(whole, number))
+            spent += self._sanitizer.spend(column, self._eps, self._plus)
+        return pa.array(spent)
+
+
+class _Collected:
+    """In place of a tally: keeps what each row spent, and hands the rest on to the tally."""
+
+    def __init__(self, tally: Tally) -> None:
+        self._parts: list[Counts] = []
+        self.add_sum = tally.add_sum
+
+    def add(self, counts: Counts, *, missing: npt.NDArray[np.bool_] | None = None) -> None:
+        self._parts.append(counts)
+
+    def join(self) -> Counts:
+        return join_counts(self._parts)
+
+
+def _add(counts: Sequence[Counts]) -> Counts:
+    """Those of several columns, row by row."""
+    return reduce(add, counts)
+
+
+def _as_array(rows: pa.ChunkedArray) -> pa.Array:
+    return rows.chunk(0) if rows.num_chunks == 1 else pa.concat_arrays(rows.chunks)

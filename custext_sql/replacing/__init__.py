@@ -1,0 +1,1 @@
+"""Kinds of words, policy, one block of texts -> another, receipt."""

@@ -1,0 +1,66 @@
+"""Writes texts anew: some of their words are replaced, all else comes out byte for byte."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from custext_sql.text.encoded_text import Bytes, Flags, Places
+
+
+class Rewriting:
+    """Texts end to end, cut into pieces at the bounds of words, and for each piece the string that is written for it.
+
+    Strings have numbers: first the pieces themselves, what lies between words and words in turn, then what is added.
+    """
+
+    def __init__(self, text: Bytes, starts: Places, ends: Places) -> None:
+        cuts = np.empty(2 * len(starts) + 2, dtype=np.int64)
+        cuts[0], cuts[1:-1:2], cuts[2:-1:2], cuts[-1] = 0, starts, ends, len(text)
+        self._cuts = cuts
+        self._chosen = np.arange(len(cuts) - 1)
+        self._texts = [text]
+        self._bounds = [cuts]
+        self._size, self._count = len(text), len(self._chosen)
+
+    def add(self, text: Bytes, offsets: Places) -> int:
+        """Make more strings available, given end to end; returns the number of the first."""
+        first = self._count
+        self._texts.append(text)
+        self._bounds.append(offsets[1:] + self._size)
+        self._size, self._count = self._size + len(text), first + len(offsets) - 1
+        return first
+
+    def replace(self, words: Places, strings: Places | int) -> None:
+        """Write a string, given by its number, for each of these words."""
+        self._chosen[2 * words + 1] = strings
+
+    def keep(self, words: Places) -> None:
+        """Write these words as they were after all."""
+        self._chosen[2 * words + 1] = 2 * words + 1
+
+    def find_kept(self) -> Flags:
+        """For each word whether it is written as it was."""
+        kept: Flags = self._chosen[1::2] == np.arange(1, len(self._chosen), 2)
+        return kept
+
+    def write(self, offsets: Places) -> tuple[Bytes, Places, Places]:
+        """The new texts, where each begins and ends, and where their pieces do; offsets: of the old texts."""
+        bounds, text = pa.py_buffer(_join(self._bounds)), pa.py_buffer(_join(self._texts))
+        strings = pa.LargeBinaryArray.from_buffers(pa.large_binary(), self._count, [None, bounds, text])
+        _, new_bounds, content = strings.take(pa.array(self._chosen)).buffers()
+        new_cuts = np.frombuffer(new_bounds, dtype=np.int64)
+        pieces = self._cuts.searchsorted(offsets, "right") - 1  # texts begin and end within what lies between words
+        new_text = np.frombuffer(content or b"", dtype=np.uint8)[: new_cuts[-1]]
+        return new_text, new_cuts.take(pieces) + (offsets - self._cuts.take(pieces)), new_cuts
+
+
+def _join(arrays: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    """Arrays end to end. (Unlike `concatenate`, an assignment lets other threads run.)"""
+    joined = np.empty(sum(map(len, arrays)), dtype=arrays[0].dtype)
+    start = 0
+    for array in arrays:
+        joined[start : start + len(array)] = array
+        start += len(array)
+    return joined

@@ -1,0 +1,67 @@
+"""eps and plus of a batch: the same for all rows, or one for each."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from custext_sql.errors import SettingError
+from custext_sql.mapping.similarity import Floats
+from custext_sql.mechanism.weights import check_epsilon
+from custext_sql.text.encoded_text import Flags, Places
+
+Epsilon = float | Sequence[float] | Floats
+Plus = bool | Sequence[bool] | Flags
+
+
+@dataclass(frozen=True)
+class RowSettings:
+    """The privacy budget of a word, and whether stopwords stay."""
+
+    epsilon: float | Floats
+    plus: bool | Flags
+
+    def at(self, rows: slice | Places) -> "RowSettings":
+        """Those of some rows."""
+        return RowSettings(
+            self.epsilon[rows] if isinstance(self.epsilon, np.ndarray) else self.epsilon,
+            self.plus[rows] if isinstance(self.plus, np.ndarray) else self.plus,
+        )
+
+
+def check_settings(epsilon: Epsilon, plus: Plus, rows: int) -> RowSettings:
+    """The settings of so many rows, if they lie in range."""
+    return RowSettings(_check_epsilons(epsilon, rows), _check_plus(plus, rows))
+
+
+def check_count(what: str, found: int, rows: int, *, dimensions: int = 1) -> None:
+    if dimensions != 1:
+        raise SettingError(f"{what} must be one for each text; found an array of {dimensions} dimensions")
+    if found != rows:
+        raise SettingError(f"{what} must be one for each of {rows:,} texts; found {found:,}")
+
+
+def _check_epsilons(epsilon: Any, rows: int) -> float | Floats:
+    if np.ndim(epsilon) == 0:
+        return check_epsilon(epsilon)
+    try:
+        values = np.asarray(epsilon, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise SettingError("eps must be numbers, one for each text") from None
+    check_count("eps", len(values), rows, dimensions=values.ndim)
+    if len(values) and (values == values[0]).all():
+        return check_epsilon(float(values[0]))
+    for value in np.unique(values).tolist():
+        check_epsilon(value)
+    return values
+
+
+def _check_plus(plus: Any, rows: int) -> bool | Flags:
+    values = np.asarray(plus)
+    if values.dtype != np.bool_:
+        raise SettingError(f"plus must be true or false; found {values.dtype}")
+    if values.ndim == 0:
+        return bool(values)
+    check_count("plus", len(values), rows, dimensions=values.ndim)
+    return bool(values[0]) if len(values) and (values == values[0]).all() else values

@@ -1,0 +1,170 @@
+"""Documents that were cut into tokens elsewhere, by spaCy for one: which words lie within the tokens."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from custext_sql.mechanism.randomness import DIGIT, UNKNOWN_WORD, count_earlier
+from custext_sql.replacing.replacer import Counts, Replaced, join_counts
+from custext_sql.replacing.vocabulary import ALONE, ENDING, KEPT, NUMBER, SAMPLED, STOPWORD, UNKNOWN, Vocabulary
+from custext_sql.replacing.words import Tokens, find_tokens
+from custext_sql.text.encoded_text import Bytes, EncodedText, Flags, Places, find_rows
+from custext_sql.text.word_boundaries import OTHER_APOSTROPHE, RULES
+
+_APOSTROPHES = (b"'", chr(OTHER_APOSTROPHE).encode())
+
+
+@dataclass(frozen=True, eq=False)
+class TokenBatch:
+    """Documents end to end in UTF-8, cut into tokens.
+
+    offsets: where each token, with the space behind it, begins and ends. documents: the first token of each document,
+    and behind the last one the number of all tokens.
+    """
+
+    text: Bytes
+    offsets: Places
+    documents: Places
+
+    @property
+    def document_offsets(self) -> Places:
+        """Where each document begins and ends in the text."""
+        return self.offsets.take(self.documents)
+
+    def __getitem__(self, documents: slice) -> "TokenBatch":
+        """Some consecutive documents."""
+        first, last = self.documents[documents.start], self.documents[documents.stop]
+        start, end = self.offsets[first], self.offsets[last]
+        return TokenBatch(
+            self.text[start:end],
+            self.offsets[first : last + 1] - start,
+            self.documents[documents.start : documents.stop + 1] - first,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class SanitizedTokens:
+    """New documents end to end, where each token with the space behind it begins and ends, what each token is, counts.
+
+    Of a token with several words the kind is the first of unknown, number, sampled, stopword and ending that occurs;
+    a token without words is kept.
+    """
+
+    text: Bytes
+    offsets: Places
+    kinds: npt.NDArray[np.uint8]
+    counts: Counts
+
+    @classmethod
+    def of(cls, replaced: Replaced) -> "SanitizedTokens":
+        words = replaced.tokens
+        kinds = np.full(len(words.offsets) - 1, KEPT, dtype=np.uint8)
+        for kind in (ENDING, STOPWORD, SAMPLED, NUMBER, ALONE, UNKNOWN):
+            kinds[words.rows[words.at(kind)]] = kind
+        return cls(replaced.text, replaced.offsets, kinds, replaced.count())
+
+    @classmethod
+    def join(cls, parts: Sequence["SanitizedTokens"]) -> "SanitizedTokens":
+        sizes = np.cumsum([0, *(len(part.text) for part in parts)])
+        offsets = [part.offsets[1:] + size for part, size in zip(parts, sizes, strict=False)]
+        return cls(
+            np.concatenate([np.zeros(0, dtype=np.uint8), *(part.text for part in parts)]),
+            np.concatenate([np.zeros(1, dtype=np.int64), *offsets]),
+            np.concatenate([np.zeros(0, dtype=np.uint8), *(part.kinds for part in parts)]),
+            join_counts([part.counts for part in parts]),
+        )
+
+
+def find_words(
+    batch: TokenBatch, text: EncodedText, vocabulary: Vocabulary, *, plus: bool, rules: int = RULES
+) -> Tokens:
+    """The words within the tokens of a batch, each token being looked at alone; the rows of the result are tokens.
+
+    An English ending that is a token of its own, right behind a word, is an ending still: Alice 's.
+    """
+    words = find_tokens(text, batch.offsets, vocabulary, plus=plus, rules=rules)
+    endings = _find_endings(batch, text, words, vocabulary)
+    words.kinds[endings] = ENDING
+    return words
+
+
+def find_words_as_texts(
+    batch: TokenBatch, text: EncodedText, vocabulary: Vocabulary, *, plus: bool, rules: int = RULES
+) -> Tokens:
+    """The same, for draws by a key: words that a document as one text has too draw as they do there, others after."""
+    words = find_words(batch, text, vocabulary, plus=plus, rules=rules)
+    whole = find_tokens(text, batch.document_offsets, vocabulary, plus=plus, rules=rules)
+    place = whole.starts.searchsorted(words.starts)
+    shared = place < len(whole.starts)
+    place[~shared] = 0
+    for ours, theirs in ((words.starts, whole.starts), (words.ends, whole.ends), (words.kinds, whole.kinds)):
+        shared[shared] = (ours == theirs[place])[shared] if len(theirs) else False
+    documents = find_rows(words.starts, batch.document_offsets)
+    late = np.flatnonzero(~shared)
+    symbols, draws = _find_symbols(text, words)
+    all_symbols, all_draws = _find_symbols(text, whole)
+    earlier = count_earlier(
+        np.concatenate([whole.rows, documents[late]]),
+        np.concatenate([all_symbols, symbols[late]]),
+        np.concatenate([all_draws, draws[late]]),
+    )
+    place[late] = len(whole.starts) + np.arange(len(late))
+    return replace(words, earlier=earlier[place])
+
+
+def _find_symbols(text: EncodedText, words: Tokens) -> tuple[Places, Places]:
+    """What each word draws as, and how often."""
+    symbols = np.where(words.kinds == SAMPLED, words.words, 0).astype(np.int64)
+    draws = (words.kinds == SAMPLED).astype(np.int64)
+    unknown, numbers = words.at(UNKNOWN), words.at(NUMBER)
+    symbols[unknown], draws[unknown] = UNKNOWN_WORD, 1
+    symbols[numbers], draws[numbers] = DIGIT, text.count_characters(words.starts[numbers], words.ends[numbers])
+    return symbols, draws
+
+
+def _find_endings(batch: TokenBatch, text: EncodedText, words: Tokens, vocabulary: Vocabulary) -> Places:
+    """Words that make up a token which is an ending of the token before: 's and the like, and n't if it is no word."""
+    after_apostrophe = np.flatnonzero(vocabulary.is_ending[words.words])
+    after_apostrophe = after_apostrophe[_starts_with_apostrophe(batch, text, words, after_apostrophe)]
+    behind_n = np.flatnonzero(words.kinds == ENDING)  # found within one token
+    before = behind_n - 1
+    starts = words.starts[before]
+    is_n = (words.ends[before] - starts == 1) & (text.lowered[starts] == ord("n"))
+    behind_n = behind_n[is_n & (starts == batch.offsets[words.rows[behind_n]])]
+    behind_n = behind_n[_ends_token(batch, text, words, behind_n)]
+    return np.concatenate(
+        [
+            after_apostrophe[_is_attached(batch, words, after_apostrophe)],
+            behind_n[_is_attached(batch, words, behind_n - 1)] - 1,
+        ]
+    )
+
+
+def _starts_with_apostrophe(batch: TokenBatch, text: EncodedText, words: Tokens, some: Places) -> Flags:
+    """Which of some words lie behind an apostrophe that begins their token, and end it."""
+    starts = batch.offsets[words.rows[some]]
+    found = np.zeros(len(some), dtype=bool)
+    for apostrophe in _APOSTROPHES:
+        alike = words.starts[some] - starts == len(apostrophe)
+        for step, byte in enumerate(apostrophe):
+            alike &= text.content.take(starts + step, mode="clip") == byte
+        found |= alike
+    return found & _ends_token(batch, text, words, some)
+
+
+def _ends_token(batch: TokenBatch, text: EncodedText, words: Tokens, some: Places) -> Flags:
+    """Which of some words reach to the end of their token, but for the space behind it."""
+    ends = batch.offsets[words.rows[some] + 1]
+    whole: Flags = words.ends[some] == ends - (text.content.take(ends - 1, mode="clip") == ord(" "))
+    return whole
+
+
+def _is_attached(batch: TokenBatch, words: Tokens, some: Places) -> Flags:
+    """Whether the token of each of some words follows right upon a word, of the same document."""
+    rows = words.rows[some]
+    document_of = find_rows(batch.offsets[:-1], batch.document_offsets)
+    attached: Flags = (some > 0) & (words.ends[some - 1] == batch.offsets[rows])
+    attached &= document_of[rows] == document_of[rows - 1]
+    return attached

@@ -1,0 +1,95 @@
+"""The words of a mapping and of a stopword list, laid out for looking up and writing a column at a time."""
+
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from custext_sql.mapping.mapping import Mapping
+from custext_sql.text.characters import LOWER, TITLE, UPPER
+from custext_sql.text.encoded_text import Bytes, Flags, Places, join_texts
+from custext_sql.text.lexicon import Lexicon, find_aliases
+
+KINDS = 7  # what a word is; KEPT is one that somebody chose to leave as it is, ALONE one that nothing could hide
+SAMPLED, STOPWORD, NUMBER, UNKNOWN, ENDING, KEPT, ALONE = range(KINDS)
+
+_ENDINGS = frozenset({"s", "t", "re", "ve", "ll", "d", "m"})  # of English, behind an apostrophe: they stay
+
+
+@dataclass(frozen=True)
+class Spelling:
+    """Words end to end in UTF-8, and where each begins and ends."""
+
+    text: Bytes
+    offsets: Places
+
+
+class Vocabulary:
+    """Words have numbers: those of the mapping first, in its order, then the stopwords and endings it does not have.
+
+    Where stopwords are kept, a drawn word hides among the other drawn words of its group only. A word that is the only
+    one of its group to be drawn would hide among none: its kind is ALONE, and it is masked.
+    """
+
+    def __init__(self, mapping: Mapping, stopwords: Iterable[str]) -> None:
+        kept = frozenset(stopwords)
+        words = [*mapping.words, *sorted((kept | _ENDINGS).difference(mapping.words))]
+        self.size = len(mapping.words)
+        self._listed = words
+        self._aliases = find_aliases(words)
+        # by number; the last two are for DIGITS and NOT_LISTED, which are no words
+        is_stopword = np.array([word in kept for word in words])
+        self.is_ending = np.array([*(word in _ENDINGS for word in words), False, False])
+        usual = np.where(np.arange(len(words)) < self.size, SAMPLED, UNKNOWN)
+        self._kinds = np.append(usual, [NUMBER, UNKNOWN]).astype(np.uint8)
+        self._words = mapping.words
+        self._spellings: dict[int, Spelling] = {}
+        self.drawn_plus: Flags = ~is_stopword[: self.size]  # words of the mapping that are drawn where stopwords stay
+        group_of = np.repeat(np.arange(len(mapping.sizes)), mapping.sizes)
+        together = np.bincount(group_of[self.drawn_plus], minlength=len(mapping.sizes))
+        is_alone = np.append(self.drawn_plus & (together[group_of] == 1), np.zeros(len(words) - self.size, dtype=bool))
+        plus = np.where(is_stopword, STOPWORD, np.where(is_alone, ALONE, usual))
+        self._kinds_plus = np.append(plus, [NUMBER, UNKNOWN]).astype(np.uint8)
+        hiding = together[together > 1]
+        self._hides_among = (int(mapping.sizes.min()), int(hiding.min()) if len(hiding) else 0)
+        self._group_of = group_of
+
+    def lexicon(self, rules: int) -> Lexicon:
+        """Return where words are looked up by some rules; by the first, only as they are stored."""
+        return self._stored if rules == 1 and self._aliases else self._lexicon
+
+    @cached_property
+    def _lexicon(self) -> Lexicon:
+        return Lexicon(self._listed, self._aliases)
+
+    @cached_property
+    def _stored(self) -> Lexicon:
+        return Lexicon(self._listed)
+
+    def find_kinds(self, words: npt.NDArray[np.int32], plus: bool | Flags) -> npt.NDArray[np.uint8]:
+        """SAMPLED, NUMBER, UNKNOWN, or where plus holds, for all words or for each: STOPWORD, ALONE."""
+        if isinstance(plus, np.ndarray):
+            return np.where(plus, self._kinds_plus.take(words), self._kinds.take(words))
+        return (self._kinds_plus if plus else self._kinds).take(words)
+
+    def hides_among(self, plus: bool) -> int:
+        """Return among how many words of its group, itself included, a drawn word hides at least; 0: none is drawn."""
+        return self._hides_among[plus]
+
+    def hides_among_listed(self, plus: bool, listed: Collection[str]) -> int:
+        """Return the same where only listed words are drawn: 1 if one of them is the only one of its group."""
+        drawn = np.array([word in listed for word in self._words]) & (self.drawn_plus | (not plus))
+        return int(np.unique(self._group_of[drawn], return_counts=True)[1].min(initial=self.size)) if drawn.any() else 0
+
+    def spelling(self, case: int) -> Spelling:
+        """The words of the mapping, written in that case."""
+        if case not in self._spellings:
+            changes: dict[int, Callable[[str], str]] = {LOWER: str, TITLE: _capitalize, UPPER: str.upper}
+            self._spellings[case] = Spelling(*join_texts(list(map(changes[case], self._words))))
+        return self._spellings[case]
+
+
+def _capitalize(word: str) -> str:
+    return word[:1].upper() + word[1:]

@@ -1,0 +1,84 @@
+"""Which words a text has, and what each is: to be sampled, or a stopword, number, unknown word or ending."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from custext_sql.replacing.vocabulary import ENDING, NUMBER, UNKNOWN, Vocabulary
+from custext_sql.text.encoded_text import EncodedText, Flags, Places, find_rows, spread_out
+from custext_sql.text.lexicon import fold_text
+from custext_sql.text.word_boundaries import RULES, find_digits, find_parts
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """The words of a block as they are decided on: where each lies, its number in the vocabulary, its kind."""
+
+    offsets: Places  # of rows
+    starts: Places
+    ends: Places
+    words: npt.NDArray[np.int32]
+    kinds: npt.NDArray[np.uint8]
+    earlier: Places | None = None  # draws of the same text and symbol before those of each, if not as they stand here
+
+    @cached_property
+    def rows(self) -> Places:
+        """The row of each."""
+        return find_rows(self.starts, self.offsets)
+
+    def at(self, kind: int) -> Places:
+        """Which of them are of a kind."""
+        places: Places = (self.kinds == kind).nonzero()[0]
+        return places
+
+
+def find_tokens(
+    text: EncodedText, offsets: Places, vocabulary: Vocabulary, *, plus: bool | Flags, rules: int = RULES
+) -> Tokens:
+    """Decide on every word: kept stopword (if plus, of all rows or of its row), vocabulary, number, unknown.
+
+    A word that is not found as it is written is looked up in NFKC, and what this does not find either is unknown.
+
+    A word with apostrophes that is neither in the vocabulary nor a kept stopword is taken apart: an English ending
+    stays, every other part is a word of its own.
+    """
+    parts = find_parts(text, offsets, rules)
+    folded, lexicon = fold_text(text), vocabulary.lexicon(rules)
+    starts, ends = parts.starts, parts.ends
+    first, last = _find_chains(parts.joined)
+    words, whole = lexicon.find_both(folded, starts, ends, starts[first], ends[last])
+    if rules > 1:
+        lexicon.find_normalized(text, starts, ends, words)
+        lexicon.find_normalized(text, starts[first], ends[last], whole)
+    endings = first[:0]
+    if len(first):
+        known = vocabulary.find_kinds(whole, _at(plus, starts[first], offsets)) != UNKNOWN
+        apart = last[~known]
+        endings = apart[vocabulary.is_ending[words[apart]]]
+        first, last = first[known], last[known]
+        words[first], ends[first] = whole[known], ends[last]
+        swallowed = spread_out(first + 1, last - first)
+        endings -= np.searchsorted(swallowed, endings)
+        kept = np.ones(len(starts), dtype=bool)
+        kept[swallowed] = False
+        places = kept.nonzero()[0]
+        starts, ends, words = starts.take(places), ends.take(places), words.take(places)
+    kinds = vocabulary.find_kinds(words, _at(plus, starts, offsets))
+    strange = (kinds == UNKNOWN).nonzero()[0]
+    kinds[strange[find_digits(text, starts[strange], ends[strange])]] = NUMBER
+    kinds[endings] = ENDING
+    return Tokens(offsets, starts, ends, words, kinds)
+
+
+def _find_chains(joined: Places) -> tuple[Places, Places]:
+    """The first and the last part of each word that has several, from the parts that are joined to the next."""
+    goes_on = joined[1:] - joined[:-1] == 1
+    ends, begins = np.ones(len(joined), dtype=bool), np.ones(len(joined), dtype=bool)
+    begins[1:] = ends[:-1] = ~goes_on
+    return joined[begins], joined[ends] + 1
+
+
+def _at(plus: bool | Flags, starts: Places, offsets: Places) -> bool | Flags:
+    return plus[find_rows(starts, offsets)] if isinstance(plus, np.ndarray) else plus

@@ -1,0 +1,1 @@
+"""The functions inside DuckDB, queries, and errors that quote no data."""

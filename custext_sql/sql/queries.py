@@ -1,0 +1,228 @@
+"""Runs SQL with the functions registered, on a DuckDB file or on files that the query names; writes what comes out."""
+
+import json
+import os
+import re
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from custext_sql.errors import ForeignFileError, QueryError
+from custext_sql.sanitizer import Sanitizer
+from custext_sql.sql.functions import register_sanitizer
+from custext_sql.sql.query_errors import safe_errors
+from custext_sql.store.database import Database, attach, locate
+from custext_sql.store.files.duckdb_files import connect_file, when_free
+from custext_sql.store.files.private_folders import scratch_folder
+
+FORMATS = {".parquet": "FORMAT parquet", ".csv": "FORMAT csv, HEADER", ".json": "FORMAT json", ".jsonl": "FORMAT json"}
+
+_READERS = {
+    "FORMAT parquet": "read_parquet('{}')",
+    "FORMAT csv, HEADER": "read_csv('{}', header = true)",
+    "FORMAT json": "read_json('{}')",
+}
+Done = Callable[[], None]
+
+_CONFIG: dict[str, Any] = {
+    "autoinstall_known_extensions": False,  # nothing is downloaded behind the user's back
+    "python_enable_replacements": False,  # the variables of this program are no tables
+}
+_TICK = 0.2  # seconds between two looks at how far a query is
+_PATIENCE = 2.0  # seconds that an interrupted query gets to end, and a connection to close: DuckDB may hang for good
+_ENDING = re.compile(r";\s*(?:--[^\n]*\s*|/\*.*?\*/\s*)*$", re.DOTALL)  # of a statement, with remarks behind it
+_NUMBERS = re.compile(r"U?(?:TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)|FLOAT|DOUBLE|DECIMAL")
+
+
+@dataclass(frozen=True)
+class Shown:
+    """The first rows of a result as people read them; None stands for NULL."""
+
+    columns: list[str]
+    is_number: list[bool]
+    rows: list[tuple[str | None, ...]]
+    goes_on: bool
+
+
+def let_threads_alternate() -> None:
+    """Have Python hand its lock from thread to thread more often: with two, queries run a fifth faster or more.
+
+    It is a setting of the whole process, so it is for programs, not for libraries, to make.
+    """
+    sys.setswitchinterval(0.0003)
+
+
+@contextmanager
+def open_data(
+    sanitizer: Sanitizer,
+    database: Database,
+    data: str | os.PathLike[str] | None = None,
+    *,
+    spill: Path | None = None,
+) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection with the functions registered: to a DuckDB file, read-only, or in memory with the custext tables.
+
+    spill: a private folder for what does not fit into memory, if there is one. Errors of DuckDB quote no data.
+    """
+    with safe_errors(), scratch_folder() if spill is None else nullcontext(spill) as folder:
+        if data is not None and Path(data).resolve() == locate(database).resolve():
+            data = None  # its tables are there anyway
+        config = {**_CONFIG, "temp_directory": str(folder)}
+        connection = duckdb.connect(config=config) if data is None else _open_file(Path(data), config)
+        try:
+            if data is None:
+                attach(connection, database)
+            register_sanitizer(connection, sanitizer)
+            yield connection
+        finally:
+            close_in_time(connection)
+
+
+def _open_file(path: Path, config: dict[str, Any]) -> duckdb.DuckDBPyConnection:
+    if not path.exists():
+        raise QueryError(f"there is no file {path}; --data names a DuckDB file")
+    try:
+        return when_free(path, lambda: connect_file(path, {**config, "access_mode": "READ_ONLY"}))
+    except ForeignFileError:
+        raise QueryError(f"{path} is not a DuckDB file; other files are named in the query: FROM 'FILE'") from None
+
+
+def close_in_time(connection: duckdb.DuckDBPyConnection) -> None:
+    """Close a connection, but do not wait for good: a query that ignores its interruption would keep it open."""
+
+    def close() -> None:
+        with suppress(duckdb.Error):  # it is busy with such a query, and refuses
+            connection.close()
+
+    closing = threading.Thread(target=close, daemon=True)
+    closing.start()
+    closing.join(_PATIENCE)
+
+
+def show(connection: duckdb.DuckDBPyConnection, query: str, limit: int, done: Done | None = None) -> Shown | None:
+    """Run a query and fetch its first rows; None if it gives none, being a statement such as SET.
+
+    done: called after each statement but the last.
+    """
+    with safe_errors(query):
+        last, is_query = _run_up_to_the_last(connection, query, done)
+        if not is_query:
+            rows = fetch(connection, last, limit + 1)
+            if not rows:
+                return None
+            columns = [str(column[0]) for column in connection.description or []]
+            texts = [tuple(None if cell is None else str(cell) for cell in row) for row in rows]
+            return Shown(columns, [False] * len(columns), texts[:limit], len(rows) > limit)
+        described = connection.execute(f"DESCRIBE {last}").fetchall()
+        rows = fetch(connection, f"SELECT CAST(COLUMNS(*) AS VARCHAR) FROM (\n{last}\n)", limit + 1)
+        is_number = [bool(_NUMBERS.match(column[1])) for column in described]
+        return Shown([column[0] for column in described], is_number, rows[:limit], len(rows) > limit)
+
+
+def fetch_objects(connection: duckdb.DuckDBPyConnection, query: str, done: Done | None = None) -> list[Any]:
+    """Run a query and fetch all its rows, each as an object for JSON. done: as for `show`."""
+    with safe_errors(query):
+        last, is_query = _run_up_to_the_last(connection, query, done)
+        if not is_query:
+            fetch(connection, last)
+            return []
+        rows = fetch(connection, f"SELECT to_json(row) FROM (\n{last}\n) AS row")
+        return [json.loads(row, parse_constant=str) for (row,) in rows]
+
+
+def write_result(
+    connection: duckdb.DuckDBPyConnection,
+    query: str,
+    path: Path,
+    options: str,
+    done: Done | None = None,
+    *,
+    progress: Callable[[float], None] | None = None,
+) -> int:
+    """Write what a query gives to a file, in the format that COPY's options name, and return the number of rows.
+
+    done: as for `show`.
+    """
+    quoted = str(path).replace("'", "''")
+    with safe_errors(query):
+        last, is_query = _run_up_to_the_last(connection, query, done)
+        if not is_query:
+            raise QueryError("--output needs a query that gives rows at its end")
+        told = fetch(connection, f"COPY (\n{last}\n) TO '{quoted}' ({options})", progress=progress)
+        # of a PIVOT, DuckDB does not tell the number
+        [(rows,)] = told or fetch(connection, f"SELECT count(*) FROM {_READERS[options].format(quoted)}")
+    return int(rows)
+
+
+def choose_options(target: Path) -> str:
+    """COPY's options for a file; the name's ending tells the format."""
+    options = FORMATS.get(target.suffix.lower())
+    if options is None:
+        raise QueryError(f"cannot tell the format of {target}; its name must end in {', '.join(FORMATS)}")
+    return options
+
+
+def _run_up_to_the_last(connection: duckdb.DuckDBPyConnection, query: str, done: Done | None) -> tuple[str, bool]:
+    """Run all statements but the last; returns that, and whether it is a query whose rows can be taken further."""
+    statements = connection.extract_statements(query)
+    if not statements:
+        raise QueryError("the query is empty")
+    *before, last = statements
+    for statement in before:
+        fetch(connection, statement.query)
+        if done is not None:
+            done()
+    is_query = last.type in (duckdb.StatementType.SELECT, duckdb.StatementType.MULTI)  # the other is a PIVOT
+    return _ENDING.sub("", last.query.strip()), is_query
+
+
+def fetch(
+    connection: duckdb.DuckDBPyConnection,
+    statement: str,
+    limit: int | None = None,
+    *,
+    progress: Callable[[float], None] | None = None,
+) -> list[tuple[Any, ...]]:
+    """Run a statement and fetch its rows; say meanwhile how far it is.
+
+    It runs on a thread of its own, so that Ctrl-C always finds this one and stops it: within a function that DuckDB
+    calls, it could be lost.
+    """
+    outcome: list[Any] = []
+    begun, done = threading.Event(), threading.Event()  # an interrupted `start` or `join` knows nothing of its thread
+
+    def work() -> None:
+        begun.set()
+        try:
+            result = connection.execute(statement)
+            outcome.append(result.fetchall() if limit is None else result.fetchmany(limit))
+        except BaseException as error:
+            outcome.append(error)
+        finally:
+            done.set()
+
+    if progress is not None:
+        connection.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false")  # or it keeps none
+    share = 0.0
+    try:
+        threading.Thread(target=work).start()
+        while not done.wait(_TICK):
+            if progress is not None:
+                share = max(share, connection.query_progress() / 100.0)  # -1 where it does not know
+                progress(min(share, 1.0))
+    except BaseException:
+        deadline = time.monotonic() + _PATIENCE
+        while begun.wait(1.0) and not done.wait(_TICK) and time.monotonic() < deadline:
+            connection.interrupt()  # again and again: one that comes before the query has begun is forgotten
+        raise
+    [rows] = outcome
+    if isinstance(rows, BaseException):
+        raise rows
+    return list(rows)

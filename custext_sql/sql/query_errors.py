@@ -1,0 +1,132 @@
+"""DuckDB's errors in words that quote no data.
+
+DuckDB's messages quote lines of files, values, keys, and types with values in them, with quotes inside quotes. So an
+error is put together again from what is known to be harmless: messages known word by word, files, lines, names that the
+query has, plain types. What is not recognized is left out.
+"""
+
+import builtins
+import re
+from collections import deque
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from functools import wraps
+from typing import Any
+
+import duckdb
+
+from custext_sql import errors
+from custext_sql.errors import CusTextError, QueryError, tell_failure
+from custext_sql.sql.data_errors import explain_data
+from custext_sql.sql.error_templates import fill_template
+from custext_sql.sql.query_words import QueryWords
+from custext_sql.sql.syntax_errors import explain_syntax
+
+_OWN = re.compile(r"Invalid Input Error: Python exception occurred while executing the UDF: (\w+): (.*)", re.DOTALL)
+_SIGNATURES = {
+    "custext_sanitize": "custext_sanitize(text VARCHAR, eps DOUBLE, plus BOOLEAN)",
+    "custext_sanitize_keyed": "custext_sanitize_keyed(text VARCHAR, record VARCHAR)",
+    "custext_epsilon": "custext_epsilon(text VARCHAR, eps DOUBLE, plus BOOLEAN)",
+    "custext_distribution": "custext_distribution(word, eps)",
+}
+_USED = re.compile(rf"\b({'|'.join(_SIGNATURES)})\(")
+_FROM_THE_MACHINE = re.compile(r"(?:IO|Permission|Out of Memory) Error: ")
+_FILE_AT_FAULT = re.compile(r' (?:file|directory) \\?"(.+?)\\?": ')
+_EXTENSION = re.compile(
+    r"An error occurred while trying to automatically install the required extension '"
+    r"(avro|aws|azure|delta|ducklake|encodings|excel|fts|httpfs|iceberg|icu|inet|json|mysql_scanner|parquet"
+    r"|postgres_scanner|spatial|sqlite_scanner|vss)\b"
+)
+
+own_messages: deque[str] = deque(maxlen=100)  # raised by our functions lately; what else looks like one may be data
+
+
+def remembering(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap a function so that its errors are known again when DuckDB hands them on as text."""
+
+    @wraps(function)
+    def remembered(*columns: Any) -> Any:
+        try:
+            return function(*columns)
+        except CusTextError as error:
+            own_messages.append(str(error))
+            raise
+
+    return remembered
+
+
+@contextmanager
+def safe_errors(query: str | None = None, *, names: Collection[str] = ()) -> Iterator[None]:
+    """Raise errors of DuckDB as QueryErrors that quote no data, without DuckDB's traceback.
+
+    query: what is run, if known; words that stand in it outside of quotes are shown. names: names of columns, known to
+    be no data, that may be shown too.
+    """
+    try:
+        yield
+    except duckdb.Error as error:
+        if _is_interrupt(error):
+            raise KeyboardInterrupt from None
+        raise explain(error, query, names) from None
+    except RuntimeError as error:  # what fetching makes of Ctrl-C
+        if "interrupted" in str(error).lower():
+            raise KeyboardInterrupt from None
+        raise
+    except OverflowError:
+        raise QueryError("a value is too large for Python; cast it to VARCHAR, or write the result to a file") from None
+    except OSError as error:
+        if error.errno is not None:
+            raise
+        raise explain(error, query, names) from None  # Arrow, reading rows from DuckDB, hands on DuckDB's message
+
+
+def _is_interrupt(error: duckdb.Error) -> bool:
+    """Return whether it is what DuckDB makes of Ctrl-C, which may arrive within a function."""
+    inner = _OWN.match(str(error))
+    return isinstance(error, duckdb.InterruptException) or bool(inner and inner[1] == "KeyboardInterrupt")
+
+
+def explain(error: duckdb.Error | OSError, query: str | None = None, names: Collection[str] = ()) -> CusTextError:
+    """Return an error of DuckDB in words that quote no data."""
+    message, words = str(error), QueryWords.read(query, names)
+    told = (
+        _explain_own(message)
+        or explain_data(message, words)
+        or explain_syntax(message, words, query)
+        or _explain_query(message, words)
+        or _explain_machine(message, words)
+    )
+    kind = type(error).__name__.removesuffix("Exception")
+    failed = f"the query failed with DuckDB's {kind} error" if isinstance(error, duckdb.Error) else "the query failed"
+    return QueryError(told or f"{failed}; its message is left out, it may quote data")
+
+
+def _explain_own(message: str) -> str | None:
+    """Return an error that one of our functions raised."""
+    if not (found := _OWN.match(message)):
+        return None
+    kind, words = found[1], found[2].strip()
+    if words in own_messages:
+        return words
+    is_known = hasattr(builtins, kind) or hasattr(errors, kind)  # any other may be data
+    return f"a function failed{f' with {kind}' if is_known else ''}; its message is left out, it may quote data"
+
+
+def _explain_query(message: str, words: QueryWords) -> str | None:
+    """Return what is wrong with the query itself, or with the files that it names."""
+    if extension := _EXTENSION.match(message):
+        name = extension[1]
+        return f"the query needs DuckDB's extension {name}, which is not installed; in DuckDB, run: INSTALL {name}"
+    told = None if words.is_dynamic else fill_template(message, words)
+    used = _USED.search(told or "")
+    return f"{told} It is {_SIGNATURES[used[1]]}." if used else told
+
+
+def _explain_machine(message: str, words: QueryWords) -> str | None:
+    """Return what the machine lacks or does not allow."""
+    if not _FROM_THE_MACHINE.match(message):
+        return None
+    problem = tell_failure(message)
+    file = _FILE_AT_FAULT.search(message)
+    shown = words.find_file(file[1]) if file else None
+    return f"{shown}: {problem}" if problem and shown else problem

@@ -1,0 +1,1 @@
+"""What lies in a custext database: embeddings, mappings, stopwords, the ledger; and key files."""

@@ -1,0 +1,1 @@
+"""What was released: entries, totals, budgets."""

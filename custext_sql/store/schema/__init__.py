@@ -1,0 +1,1 @@
+"""The tables of a custext database and their revisions."""

@@ -1,0 +1,23 @@
+"""Creates and upgrades the tables with Alembic. Imported only when there is something to do."""
+
+from importlib.resources import files
+from pathlib import Path
+
+from alembic import command
+from alembic.config import Config
+from sqlalchemy import URL, NullPool, create_engine
+
+from custext_sql.store.schema.revisions import REVISIONS
+
+
+def upgrade(path: Path) -> None:
+    """Bring the database file to this version's revision, in one transaction."""
+    config = Config()
+    config.set_main_option("script_location", str(files("custext_sql.migrations")).replace("%", "%%"))
+    engine = create_engine(URL.create("duckdb", database=str(path)), poolclass=NullPool)
+    try:
+        with engine.begin() as connection:
+            config.attributes["connection"] = connection
+            command.upgrade(config, REVISIONS[-1])
+    finally:
+        engine.dispose()

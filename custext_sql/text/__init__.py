@@ -1,0 +1,1 @@
+"""What a word is, and columns of texts as bytes."""

@@ -1,0 +1,160 @@
+"""Columns of texts as Python keeps them (lists, NumPy, pandas, polars, Arrow) and as bytes end to end."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from custext_sql.errors import SettingError, tell_arrow_type
+from custext_sql.text.encoded_text import Bytes, Places
+
+_EMPTY = pa.array([], pa.large_string())
+
+
+@dataclass(frozen=True, eq=False)
+class TextColumn:
+    """Texts end to end in UTF-8, where each begins and ends, and which of them are missing (None: none of them)."""
+
+    text: Bytes
+    offsets: Places
+    missing: npt.NDArray[np.bool_] | None = None
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, rows: slice) -> "TextColumn":
+        """Some consecutive rows."""
+        start, end = self.offsets[rows.start], self.offsets[rows.stop]
+        missing = None if self.missing is None else self.missing[rows]
+        return TextColumn(self.text[start:end], self.offsets[rows.start : rows.stop + 1] - start, missing)
+
+    @classmethod
+    def from_arrow(cls, array: pa.Array | pa.ChunkedArray) -> "TextColumn":
+        """A column of any of Arrow's types for text."""
+        if isinstance(array, pa.ChunkedArray):
+            array = array.chunk(0) if array.num_chunks == 1 else pa.concat_arrays(array.chunks or [_EMPTY])
+        if not (pa.types.is_string(array.type) or pa.types.is_large_string(array.type)):
+            array = _to_large_string(array)
+        _check_arrow(array)  # also what DuckDB hands on: it takes what an Arrow table says of itself for granted
+        missing = None
+        if array.null_count:
+            missing = array.is_null().to_numpy(zero_copy_only=False)
+            array = pc.fill_null(array, "")  # what lies below a null may be anything
+        if not len(array):
+            return cls(np.zeros(0, dtype=np.uint8), np.zeros(1, dtype=np.int64))
+        _, offsets, content = array.buffers()
+        width = np.int32 if pa.types.is_string(array.type) else np.int64
+        places = np.frombuffer(offsets, dtype=width)[array.offset : array.offset + len(array) + 1]
+        text = np.frombuffer(content or b"", dtype=np.uint8)[places[0] : places[-1]]
+        return cls(text, places.astype(np.int64) - int(places[0]), missing)
+
+    def to_arrow(self) -> pa.Array:
+        """The column as large_string."""
+        validity = None if self.missing is None else pa.py_buffer(np.packbits(~self.missing, bitorder="little"))
+        offsets, text = pa.py_buffer(self.offsets), pa.py_buffer(self.text)
+        return pa.LargeStringArray.from_buffers(len(self), offsets, text, validity)
+
+
+def _to_large_string(array: pa.Array) -> pa.Array:
+    if pa.types.is_null(array.type) or pa.types.is_string_view(array.type):
+        return array.cast(pa.large_string())
+    if pa.types.is_dictionary(array.type) and (
+        pa.types.is_string(array.type.value_type) or pa.types.is_large_string(array.type.value_type)
+    ):
+        return array.cast(array.type.value_type)
+    raise SettingError(f"texts must be strings or missing; found a column of {tell_arrow_type(array.type)}")
+
+
+def open_column(texts: Any) -> tuple[TextColumn, Callable[[TextColumn], Any]]:
+    """The texts of a list or column, and what makes of new texts a list or column of the same kind."""
+    kind = f"{type(texts).__module__.partition('.')[0]}.{type(texts).__name__}"
+    if kind == "polars.Series":
+        return TextColumn.from_arrow(texts.to_arrow()), lambda column: _like_polars(texts, column)
+    if kind in ("pandas.Series", "pandas.Index"):
+        return _from_python(texts), lambda column: _like_pandas(texts, column)
+    if isinstance(texts, (pa.Array, pa.ChunkedArray)):
+        return TextColumn.from_arrow(texts), lambda column: _like_arrow(texts, column)
+    if isinstance(texts, np.ndarray):
+        if texts.ndim != 1:
+            raise SettingError(f"texts must be one column; found an array of {texts.ndim} dimensions")
+        if texts.dtype.kind == "S" or isinstance(texts, np.ma.MaskedArray):
+            raise SettingError("texts must be strings or None; found an array of bytes, or a masked one")
+        return _from_python(texts.tolist()), lambda column: _like_numpy(texts, column)
+    if isinstance(texts, (str, bytes)) or not isinstance(texts, Sequence):
+        raise SettingError(
+            f"texts must be a list, or a column of NumPy, pandas, polars or Arrow; found {type(texts).__name__}"
+        )
+    return _from_python(texts), lambda column: column.to_arrow().to_pylist()
+
+
+def _check_arrow(texts: pa.Array | pa.ChunkedArray) -> None:
+    try:
+        texts.validate(full=True)
+    except pa.ArrowInvalid:
+        raise SettingError("texts must be valid Arrow data in UTF-8; this column is not") from None
+
+
+def _from_python(texts: Any) -> TextColumn:
+    """None and what pandas puts in its place are missing texts."""
+    try:
+        return TextColumn.from_arrow(pa.array(texts, pa.large_string(), from_pandas=True))
+    except UnicodeEncodeError:
+        place = next(place for place, text in enumerate(texts) if isinstance(text, str) and not _is_unicode(text))
+        problem = "valid Unicode; found half of a surrogate pair"
+    except (pa.ArrowException, TypeError, UnicodeDecodeError):
+        wrong = ((place, text) for place, text in enumerate(texts) if text is not None and not isinstance(text, str))
+        place, text = next(wrong, (0, ""))
+        problem = f"strings or None; found {type(text).__name__}" if text else "valid Unicode; some text is not,"
+    raise SettingError(f"texts must be {problem} at place {place}")
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _like_arrow(texts: pa.Array | pa.ChunkedArray, column: TextColumn) -> pa.Array | pa.ChunkedArray:
+    wanted = texts.type
+    if pa.types.is_dictionary(wanted):
+        wanted = wanted.value_type
+    elif pa.types.is_null(wanted):
+        return texts
+    result = column.to_arrow()
+    if not isinstance(texts, pa.ChunkedArray):
+        return result.cast(wanted)
+    lengths = [len(chunk) for chunk in texts.chunks]
+    starts = np.cumsum([0, *lengths]).tolist()
+    return pa.chunked_array(
+        [result.slice(start, length).cast(wanted) for start, length in zip(starts, lengths, strict=False)], wanted
+    )
+
+
+def _like_numpy(texts: npt.NDArray[Any], column: TextColumn) -> npt.NDArray[Any]:
+    result = column.to_arrow().to_pylist()
+    if texts.dtype.kind == "U":
+        return np.array(result, dtype=np.str_)
+    missing = getattr(texts.dtype, "na_object", None)  # of NumPy's own strings
+    return np.array([missing if text is None else text for text in result], dtype=texts.dtype)
+
+
+def _like_pandas(texts: Any, column: TextColumn) -> Any:
+    import pandas as pd
+
+    result = column.to_arrow().to_pylist()
+    dtype = object if isinstance(texts.dtype, pd.CategoricalDtype) else texts.dtype
+    if isinstance(texts, pd.Index):
+        return pd.Index(result, name=texts.name, dtype=dtype)
+    return pd.Series(result, index=texts.index, name=texts.name, dtype=dtype)
+
+
+def _like_polars(texts: Any, column: TextColumn) -> Any:
+    import polars as pl
+
+    return pl.Series(texts.name, column.to_arrow(), dtype=pl.String)

@@ -1,0 +1,29 @@
+"""Spans of a text, equal ones only once: what is slow to do is done for each different word."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from custext_sql.text.encoded_text import Bytes, Places, spread_out
+
+
+@dataclass(frozen=True, eq=False)
+class DistinctSpans:
+    """Different spans end to end, where each begins and ends, and for each of the spans given which of them it is."""
+
+    content: Bytes
+    offsets: Places
+    numbers: Places
+
+
+def find_distinct(content: Bytes, starts: Places, ends: Places) -> DistinctSpans:
+    """Return the different ones among some spans, in the order in which they first occur."""
+    lengths = ends - starts
+    bounds = pa.py_buffer(np.append(0, np.cumsum(lengths)))
+    buffers = [None, bounds, pa.py_buffer(content.take(spread_out(starts, lengths)))]
+    encoded = pa.LargeBinaryArray.from_buffers(pa.large_binary(), len(starts), buffers).dictionary_encode()
+    _, bounds, different = encoded.dictionary.buffers()
+    offsets = np.frombuffer(bounds, dtype=np.int64)[: len(encoded.dictionary) + 1]
+    numbers = encoded.indices.to_numpy().astype(np.int64)
+    return DistinctSpans(np.frombuffer(different or b"", dtype=np.uint8)[: offsets[-1]], offsets, numbers)

@@ -1,0 +1,196 @@
+"""A buffer of UTF-8 and what is asked of it more than once: its characters beyond ASCII, and what spans hold."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from custext_sql.text.characters import INVISIBLE, SYMBOL, traits
+
+Bytes = npt.NDArray[np.uint8]
+Places = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
+PADDING = 24  # zeros behind a text in lower case, so that as many bytes can be read from any place
+_STYLE = 0xFE0E  # behind a symbol: shown as text; the next one, as a picture
+_ASCII_SYMBOLS = np.frombuffer(b"$+<=>^`|~", dtype=np.uint8)
+_NEW_LINE = ord("\n")
+_ALL_BITS = (1 << 64) - 1
+FIRST_BYTES = np.array([(1 << 8 * count) - 1 for count in range(9)], dtype=np.uint64)  # masks: 0 to 8 of eight bytes
+
+
+@dataclass(frozen=True)
+class WideCharacters:
+    """The characters beyond ASCII in a buffer: where each begins, how many bytes it takes, and its code point."""
+
+    leads: Places
+    widths: Places
+    codes: Places
+
+    @cached_property
+    def traits(self) -> npt.NDArray[np.int32]:
+        """What Unicode says of each, as `characters.traits` has it."""
+        return traits.find(self.codes)
+
+    def at(self, places: Places | Flags) -> "WideCharacters":
+        """Some of them."""
+        return WideCharacters(self.leads[places], self.widths[places], self.codes[places])
+
+    def spread(self, values: npt.NDArray[np.generic], target: npt.NDArray[np.generic]) -> None:
+        """Write the value of each character to all its bytes."""
+        target[self.leads] = values
+        target[self.leads + 1] = values
+        for step in (2, 3):
+            reached = (self.widths > step).nonzero()[0]
+            if len(reached):
+                target[self.leads[reached] + step] = values[reached]
+
+
+@dataclass(frozen=True, eq=False)
+class EncodedText:
+    """Texts end to end in valid UTF-8."""
+
+    content: Bytes
+
+    @cached_property
+    def wide(self) -> WideCharacters | None:
+        """The characters beyond ASCII; None if there is none."""
+        return _decode_wide(self.content) if self.content.max(initial=0) >= 0x80 else None
+
+    @cached_property
+    def lowered(self) -> Bytes:
+        """The content with ASCII letters in lower case, and some zeros behind it."""
+        lowered = np.zeros(len(self.content) + PADDING, dtype=np.uint8)
+        capital = ((self.content - np.uint8(ord("A"))) < 26).view(np.uint8)
+        np.left_shift(capital, 5, out=capital)
+        np.bitwise_or(self.content, capital, out=lowered[: len(self.content)])
+        return lowered
+
+    def count(self, flags: Flags, starts: Places, ends: Places) -> Places:
+        """How many bytes with a flag lie within each span, none of which is empty."""
+        lengths = ends - starts
+        if not len(lengths):
+            return lengths
+        begins = np.cumsum(lengths) - lengths
+        return np.add.reduceat(flags.take(spread_out(starts, lengths)), begins, dtype=np.int64)
+
+    def count_characters(self, starts: Places, ends: Places) -> Places:
+        """How many characters each span has; spans are in order."""
+        counts = ends - starts
+        if self.wide is not None and len(counts):
+            span = np.searchsorted(starts, self.wide.leads, side="right") - 1
+            within = np.flatnonzero((span >= 0) & (self.wide.leads < ends[span]))
+            np.subtract.at(counts, span[within], self.wide.widths[within] - 1)
+        return counts
+
+
+def drop_invisible(text: EncodedText, offsets: Places, texts: Places) -> tuple[EncodedText, Places]:
+    """Leave out the characters that nobody sees, and those for private use; and say where the offsets lie then.
+
+    One that says how the symbol before it is to be shown stays. texts: where each of them begins and ends, since a
+    symbol at the end of another text does not count.
+    """
+    wide = text.wide
+    if wide is None or not (dropped := (wide.traits & INVISIBLE) != 0).any():
+        return text, offsets
+    styles = ((wide.codes & ~1) == _STYLE).nonzero()[0]
+    dropped[styles[_follow_symbols(text, wide, styles) & ~begin_rows(wide.leads[styles], texts)]] = False
+    gone = wide.at(dropped)
+    kept = np.ones(len(text.content), dtype=bool)
+    gone.spread(np.zeros(len(gone.leads), dtype=bool), kept)
+    before = np.append(0, np.cumsum(gone.widths))
+    return EncodedText(text.content[kept]), offsets - before[gone.leads.searchsorted(offsets)]
+
+
+def _follow_symbols(text: EncodedText, wide: WideCharacters, some: Places) -> Flags:
+    """Which of some characters stand directly behind a symbol."""
+    before = text.content[wide.leads[some] - 1]
+    found: Flags = np.where(before < 0x80, np.isin(before, _ASCII_SYMBOLS), (wide.traits[some - 1] & SYMBOL) != 0)
+    return found
+
+
+def write_lines(content: Bytes, starts: Places, ends: Places) -> str:
+    """Return spans, none of which has a new line, with one behind each."""
+    lengths = ends - starts + 1
+    lines = content.take(spread_out(starts, lengths), mode="clip")
+    lines[np.cumsum(lengths) - 1] = _NEW_LINE
+    return lines.tobytes().decode()
+
+
+def read_lines(lines: str) -> tuple[EncodedText, Places]:
+    """Return lines end to end, without the new line behind each, and where each begins and ends."""
+    content = np.frombuffer(lines.encode(), dtype=np.uint8)
+    breaks = (content == _NEW_LINE).nonzero()[0]
+    return EncodedText(content[content != _NEW_LINE]), np.append(0, breaks - np.arange(len(breaks)))
+
+
+def hash_spans(padded: Bytes, starts: Places, ends: Places) -> npt.NDArray[np.uint64]:
+    """Return a number for the bytes of each span; spans that differ hardly ever have the same.
+
+    padded: a text with PADDING bytes behind it. Numbers are those of this process.
+    """
+    lengths = ends - starts
+    chunks = np.ndarray((len(padded) - 7,), dtype="<u8", buffer=padded, strides=(1,))  # the eight bytes from each place
+    hashes = _scramble(chunks[starts] & FIRST_BYTES.take(np.minimum(lengths, 8)))
+    for step in range(8, PADDING, 8):
+        longer = (lengths > step).nonzero()[0]
+        keys = chunks[starts[longer] + step] & FIRST_BYTES.take(np.minimum(lengths[longer] - step, 8))
+        hashes[longer] = _scramble(hashes[longer] ^ keys)
+    for place in (lengths > PADDING).nonzero()[0].tolist():  # rare
+        hashes[place] = hash(padded[starts[place] : ends[place]].tobytes()) & _ALL_BITS
+    return hashes
+
+
+def _scramble(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """SplitMix64: numbers that look random, one for each."""
+    mixed = (numbers + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return mixed ^ (mixed >> np.uint64(31))
+
+
+def join_texts(texts: Sequence[str]) -> tuple[Bytes, Places]:
+    """Texts end to end in UTF-8, and where each begins and ends."""
+    encoded = [text.encode() for text in texts]
+    offsets = np.zeros(len(encoded) + 1, dtype=np.int64)
+    np.cumsum([len(text) for text in encoded], out=offsets[1:])
+    return np.frombuffer(b"".join(encoded), dtype=np.uint8), offsets
+
+
+def find_rows(starts: Places, offsets: Places) -> Places:
+    """The row in which each span begins; spans are in order."""
+    before = starts.searchsorted(offsets)
+    return np.arange(len(offsets) - 1).repeat(before[1:] - before[:-1])
+
+
+def begin_rows(places: Places, offsets: Places) -> Flags:
+    """For each place within some rows whether one begins there."""
+    found: Flags = offsets[offsets.searchsorted(places)] == places
+    return found
+
+
+def spread_out(starts: Places, lengths: Places) -> Places:
+    """Every place within spans, one span after the other; a span may be empty."""
+    if not lengths.all():
+        some = np.flatnonzero(lengths)
+        starts, lengths = starts.take(some), lengths.take(some)
+    if not len(lengths):
+        return lengths
+    ends = np.cumsum(lengths)
+    steps = np.ones(int(ends[-1]), dtype=np.int64)  # from one place to the next; a cumulative sum is faster than repeat
+    steps[0], steps[ends[:-1]] = starts[0], starts[1:] - starts[:-1] - lengths[:-1] + 1
+    return np.cumsum(steps, out=steps)
+
+
+def _decode_wide(text: Bytes) -> WideCharacters:
+    leads = np.flatnonzero(text >= 0xC0)
+    padded = np.concatenate([text, np.zeros(3, dtype=np.uint8)])
+    first, second, third, fourth = (padded[leads + step].astype(np.int64) for step in range(4))
+    second, third, fourth = second & 0x3F, third & 0x3F, fourth & 0x3F
+    widths = np.where(first < 0xE0, 2, np.where(first < 0xF0, 3, 4))
+    two = (first & 0x1F) << 6 | second
+    three = (first & 0x0F) << 12 | second << 6 | third
+    four = (first & 0x07) << 18 | second << 12 | third << 6 | fourth
+    return WideCharacters(leads, widths, np.where(widths == 2, two, np.where(widths == 3, three, four)))

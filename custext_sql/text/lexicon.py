@@ -1,0 +1,301 @@
+"""Words to numbers, a column at a time: exact hash tables over the bytes of folded words."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+import numpy as np
+import numpy.typing as npt
+
+from custext_sql.text.characters import CHANGING, lower_cases
+from custext_sql.text.distinct_spans import find_distinct
+from custext_sql.text.encoded_text import (
+    FIRST_BYTES,
+    PADDING,
+    Bytes,
+    EncodedText,
+    Flags,
+    Places,
+    join_texts,
+    read_lines,
+    spread_out,
+    write_lines,
+)
+from custext_sql.text.word_boundaries import (
+    OTHER_APOSTROPHE,
+    are_words,
+    find_digits,
+    find_single_words,
+    fold_word,
+    normalize_words,
+)
+
+NOT_LISTED, DIGITS = -1, -2  # in place of a word's number
+
+_LONGEST = 1024  # bytes of a word that is normalized: the time for that grows with the square of the marks on a letter
+_NO_ALIASES: Mapping[str, int] = MappingProxyType({})
+_NOWHERE = np.zeros(0, dtype=np.int64)
+_FACTORS = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9], dtype=np.uint64)
+
+Keys = npt.NDArray[np.uint64]
+Numbers = npt.NDArray[np.int32]
+
+
+class Lexicon:
+    """A fixed list of distinct folded words, in which spans of a text are looked up as `fold_word` folds them.
+
+    aliases: other ways of writing some of them, none of which is a word of the list, each with the number of its word.
+
+    Words of up to 8 bytes, by far the most, have one integer as their key, those of up to 24 bytes three; the hardly
+    any others are compared one by one.
+    """
+
+    def __init__(self, words: Sequence[str], aliases: Mapping[str, int] = _NO_ALIASES) -> None:
+        self._index = {word: number for number, word in enumerate(words)} | dict(aliases)
+        numbers = np.array([*range(len(words)), *aliases.values()], dtype=np.int64)
+        content, offsets = join_texts([*words, *aliases])
+        chunks = _overlapping_chunks(np.concatenate([content, np.zeros(PADDING, dtype=np.uint8)]))
+        starts, lengths = offsets[:-1], np.diff(offsets)
+        short, middle = np.flatnonzero(lengths <= 8), np.flatnonzero((lengths > 8) & (lengths <= PADDING))
+        self._short = _Table([_short_keys(chunks, starts[short], lengths[short])], numbers[short])
+        self._middle = _Table(_long_keys(chunks, starts[middle], lengths[middle]), numbers[middle])
+        self._long = chunks[starts[lengths > PADDING]]
+
+    def __len__(self) -> int:
+        return len(self._index)
+
+    def find(self, text: "FoldedText", starts: Places, ends: Places) -> Numbers:
+        """The number of the word at each span, -1 where it is none of the list. Spans are in order."""
+        numbers = self._find_plain(text, starts, ends)
+        self._correct(text, starts, ends, numbers)
+        return numbers
+
+    def find_both(
+        self, text: "FoldedText", starts: Places, ends: Places, more_starts: Places, more_ends: Places
+    ) -> tuple[Numbers, Numbers]:
+        """The same for two lists of spans, at little more cost than for one."""
+        all_starts, all_ends = np.concatenate([starts, more_starts]), np.concatenate([ends, more_ends])
+        numbers = self._find_plain(text, all_starts, all_ends)
+        first, second = numbers[: len(starts)], numbers[len(starts) :]
+        self._correct(text, starts, ends, first)
+        self._correct(text, more_starts, more_ends, second)
+        return first, second
+
+    def find_normalized(self, text: EncodedText, starts: Places, ends: Places, numbers: Numbers) -> None:
+        """Look the spans up that have no number, as NFKC writes them; DIGITS is the number of those that are digits.
+
+        What is not one word then is not looked up.
+        """
+        if text.wide is None:
+            return
+        some = _spans_with(text.wide.leads[(text.wide.traits & CHANGING) != 0], starts, ends)
+        some = some[(numbers[some] == NOT_LISTED) & (ends[some] - starts[some] <= _LONGEST)]
+        some = some[np.diff(some, prepend=-1) > 0]  # each once
+        if not len(some):
+            return
+        spans = find_distinct(text.content, starts[some], ends[some])
+        normal, offsets = read_lines(normalize_words(write_lines(spans.content, spans.offsets[:-1], spans.offsets[1:])))
+        found = self.find(fold_text(normal), offsets[:-1], offsets[1:])
+        found[(found == NOT_LISTED) & find_digits(normal, offsets[:-1], offsets[1:])] = DIGITS
+        found[~find_single_words(normal, offsets)] = NOT_LISTED
+        numbers[some] = found[spans.numbers]
+
+    def _find_plain(self, text: "FoldedText", starts: Places, ends: Places) -> Numbers:
+        """As if all characters were folded in place."""
+        lengths = ends - starts
+        numbers = self._short.find([_short_keys(text.chunks, starts, lengths)])
+        longer = (lengths > 8).nonzero()[0]
+        if len(longer):
+            begins, sizes = starts.take(longer), lengths.take(longer)
+            found = self._middle.find(_long_keys(text.chunks, begins, sizes))
+            longest = (sizes > PADDING).nonzero()[0]
+            if len(longest):
+                found[longest] = NOT_LISTED
+                alike = longest[np.isin(text.chunks[begins[longest]], self._long)]
+                numbers[longer] = found
+                self._find_one_by_one(text, starts, ends, longer[alike], numbers)
+            else:
+                numbers[longer] = found
+        return numbers
+
+    def _correct(self, text: "FoldedText", starts: Places, ends: Places, numbers: Numbers) -> None:
+        """Look spans up again in which characters fold in unusual ways."""
+        if len(some := _spans_with(text.apostrophes, starts, ends)):
+            numbers[some] = self._find_plain(*_write_plain_apostrophes(text, starts[some], ends[some]))
+        self._find_one_by_one(text, starts, ends, _spans_with(text.unusual, starts, ends), numbers)
+
+    def _find_one_by_one(
+        self, text: "FoldedText", starts: Places, ends: Places, places: Places, numbers: Numbers
+    ) -> None:
+        """Words that a key cannot tell, or that fold in unusual ways: rare."""
+        for place in places.tolist():
+            word = text.original[starts[place] : ends[place]].tobytes().decode()
+            numbers[place] = self._index.get(fold_word(word), NOT_LISTED)
+
+
+def find_aliases(words: Sequence[str]) -> dict[str, int]:
+    """Return how NFKC writes the words that it changes, and the first that it writes so; words of the list are none."""
+    listed = frozenset(words)
+    normal = {number: normalize_words(word) for number, word in enumerate(words) if not word.isascii()}
+    are_single = are_words(list(normal.values()))
+    aliases: dict[str, int] = {}
+    for (number, word), is_single in zip(normal.items(), are_single, strict=True):
+        if is_single and word not in listed:
+            aliases.setdefault(word, number)
+    return aliases
+
+
+class _Table:
+    """Keys of one or more integers, none of them 0, and the number of each.
+
+    Two hash tables: a key lies at its place in the one or at its place in the other, so that no lookup goes further.
+    """
+
+    def __init__(self, keys: Sequence[Keys], numbers: Places) -> None:
+        mixed = _mix(keys)
+        self._bits = max(4, int(1.5 * len(numbers)).bit_length())
+        while (chosen := _place(self._slots(mixed, 0).tolist(), self._slots(mixed, 1).tolist())) is None:
+            self._bits += 1
+        sides = np.array(chosen, dtype=np.int64)
+        self._sides = [self._fill(mixed, keys, numbers, np.flatnonzero(sides == side), side) for side in range(2)]
+
+    def _fill(
+        self, mixed: Keys, keys: Sequence[Keys], numbers: Places, these: Places, side: int
+    ) -> tuple[Numbers, list[Keys]]:
+        slots = self._slots(mixed[these], side)
+        number_table = np.full(1 << self._bits, -1, dtype=np.int32)
+        number_table[slots] = numbers[these]
+        key_tables = [np.zeros(1 << self._bits, dtype=np.uint64) for _ in keys]
+        for table, key in zip(key_tables, keys, strict=True):
+            table[slots] = key[these]
+        return number_table, key_tables
+
+    def find(self, keys: Sequence[Keys]) -> Numbers:
+        """The number of each key, -1 where there is none."""
+        mixed = _mix(keys)
+        numbers, differ = self._look(mixed, keys, 0)
+        rest = differ.nonzero()[0]
+        found, differ = self._look(mixed.take(rest), [key.take(rest) for key in keys], 1)
+        np.putmask(found, differ, NOT_LISTED)
+        numbers[rest] = found
+        return numbers
+
+    def _look(self, mixed: Keys, keys: Sequence[Keys], side: int) -> tuple[Numbers, Flags]:
+        """The number at each key's place on that side, and whether another key lies there, or none."""
+        slots = self._slots(mixed, side)
+        number_table, key_tables = self._sides[side]
+        differ: Flags = key_tables[0].take(slots) != keys[0]
+        for table, key in zip(key_tables[1:], keys[1:], strict=True):
+            differ |= table.take(slots) != key
+        return number_table.take(slots), differ
+
+    def _slots(self, mixed: Keys, side: int) -> Places:
+        slots: Places = ((mixed * _FACTORS[side]) >> np.uint64(64 - self._bits)).view(np.int64)
+        return slots
+
+
+def _place(first: Sequence[int], second: Sequence[int]) -> list[int] | None:
+    """For each key the side, 0 or 1, on which it has its slot to itself; None if that does not work out."""
+    slots = (first, second)
+    owners: tuple[dict[int, int], dict[int, int]] = ({}, {})
+    sides = [0] * len(first)
+    for key in range(len(first)):
+        moving, side = key, 0
+        for _ in range(500):
+            sides[moving] = side
+            before = owners[side].get(slots[side][moving])
+            owners[side][slots[side][moving]] = moving
+            if before is None:
+                break
+            moving, side = before, 1 - side  # the one that was there goes to its other place
+        else:
+            return None
+    return sides
+
+
+def _mix(keys: Sequence[Keys]) -> Keys:
+    """One integer for each key."""
+    mixed = keys[0]
+    for key in keys[1:]:
+        mixed = (mixed ^ (mixed >> np.uint64(29))) * _FACTORS[2] + key
+    return mixed
+
+
+def _overlapping_chunks(padded: Bytes) -> Keys:
+    """The eight bytes from each place on, as an integer."""
+    return np.ascontiguousarray(np.ndarray((len(padded) - 7,), dtype="<u8", buffer=padded, strides=(1,)))
+
+
+def _short_keys(chunks: Keys, starts: Places, lengths: Places) -> Keys:
+    """The first 8 bytes of each span as an integer, with zeros behind its end."""
+    return chunks.take(starts) & FIRST_BYTES.take(np.minimum(lengths, 8))
+
+
+def _long_keys(chunks: Keys, starts: Places, lengths: Places) -> list[Keys]:
+    """The first 24 bytes of each span, which has more than 8, as three integers with zeros behind its end."""
+    second = chunks.take(starts + 8) & FIRST_BYTES.take(np.minimum(lengths - 8, 8))
+    third = chunks.take(starts + 16, mode="clip") & FIRST_BYTES.take(np.clip(lengths - 16, 0, 8))
+    return [chunks.take(starts), second, third]
+
+
+@dataclass(frozen=True)
+class FoldedText:
+    """A text, and the same in lower case as overlapping integers: the eight bytes from each place on.
+
+    unusual: where characters stand that change their width or need a look at what follows; they are left as they are,
+    and words that contain them are folded one by one. apostrophes: where those stand that fold to another one.
+    """
+
+    original: Bytes
+    chunks: Keys
+    unusual: Places = field(default_factory=lambda: _NOWHERE)
+    apostrophes: Places = field(default_factory=lambda: _NOWHERE)
+
+
+def fold_text(text: EncodedText) -> FoldedText:
+    """A text in lower case."""
+    if text.wide is None:
+        return FoldedText(text.content, _overlapping_chunks(text.lowered))
+    folded, wide = text.lowered.copy(), text.wide
+    lower = lower_cases.find(wide.codes)
+    changed = np.flatnonzero((lower != wide.codes) & (lower >= 0))
+    if len(changed):
+        for step, byte in enumerate(_encode(lower[changed], wide.widths[changed])):
+            reached = wide.widths[changed] > step
+            folded[wide.leads[changed][reached] + step] = byte[reached]
+    unusual, apostrophes = wide.leads[lower < 0], wide.leads[wide.codes == OTHER_APOSTROPHE]
+    return FoldedText(text.content, _overlapping_chunks(folded), unusual, apostrophes)
+
+
+def _spans_with(places: Places, starts: Places, ends: Places) -> Places:
+    """The spans in which any of these places lies; places and spans are in order."""
+    if not len(places) or not len(starts):
+        return _NOWHERE
+    spans = np.searchsorted(starts, places, side="right") - 1
+    within = spans[(spans >= 0) & (places < ends[spans])]
+    once: Places = within[np.append(True, within[1:] != within[:-1])] if len(within) else within
+    return once
+
+
+def _write_plain_apostrophes(text: FoldedText, starts: Places, ends: Places) -> tuple[FoldedText, Places, Places]:
+    """Spans laid end to end, each apostrophe of three bytes written as one of one byte; and where each lies now."""
+    lengths = ends - starts
+    places = spread_out(starts, lengths)
+    content = text.chunks.take(places).astype(np.uint8)  # the first byte of each chunk
+    is_apostrophe = np.isin(places, text.apostrophes)
+    content[is_apostrophe] = ord("'")
+    kept = np.ones(len(content), dtype=bool)
+    kept[np.flatnonzero(is_apostrophe) + 1] = kept[np.flatnonzero(is_apostrophe) + 2] = False
+    new_ends = np.cumsum(kept)[np.cumsum(lengths) - 1]
+    plain = content[kept]
+    padded = np.concatenate([plain, np.zeros(PADDING, dtype=np.uint8)])
+    return FoldedText(plain, _overlapping_chunks(padded)), np.append(0, new_ends[:-1]), new_ends
+
+
+def _encode(codes: npt.NDArray[np.int32], widths: Places) -> list[Bytes]:
+    """The UTF-8 bytes of code points beyond ASCII, the first of all, the second of all, and so on."""
+    prefix = np.array([0, 0, 0xC0, 0xE0, 0xF0])[widths]
+    encoded = [(prefix | codes >> 6 * (widths - 1)).astype(np.uint8)]
+    for step in range(1, 4):
+        encoded.append((0x80 | (codes >> 6 * np.maximum(widths - 1 - step, 0)) & 0x3F).astype(np.uint8))
+    return encoded

@@ -1,0 +1,205 @@
+"""What a word is, and where words lie in a column of texts.
+
+Words are runs of Unicode letters, digits, marks and underscores, joined by inner apostrophes (' and \u2019). A mark
+that stands on none of the others is no part of a word. The texts of a column lie end to end in one buffer of UTF-8; all
+work is done on the whole buffer at once.
+"""
+
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from custext_sql.text.characters import LOWER, MARK, OTHER, SYMBOL, TITLE, UPPER, WORD, decimal_digits, letter_cases
+from custext_sql.text.encoded_text import (
+    Bytes,
+    EncodedText,
+    Flags,
+    Places,
+    WideCharacters,
+    begin_rows,
+    drop_invisible,
+    find_rows,
+    join_texts,
+)
+
+# Keys say by which rules words are found with them, since other words would draw released records anew. By the first,
+# marks that stand alone are words, and a word is looked up only as it is written.
+RULES = 2
+OTHER_APOSTROPHE = 0x2019  # of three bytes
+_IS_CONTROL = np.array([(code < 32 or code == 127) and chr(code) not in "\t\n\v\f\r" for code in range(256)])
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Runs of word characters, in order: where each begins and ends in the buffer.
+
+    joined: the numbers of those behind which a single apostrophe, of the same row, stands before the next.
+    """
+
+    starts: Places
+    ends: Places
+    joined: Places
+
+
+def fold_word(word: str) -> str:
+    """The form in which a word is stored and looked up: lower case, with ' for the typographic apostrophe."""
+    return word.lower().replace("\u2019", "'")
+
+
+def normalize_words(words: str) -> str:
+    """Return folded words in the one way in which Unicode writes those that look alike (NFKC); lines stay lines."""
+    return unicodedata.normalize("NFKC", fold_word(unicodedata.normalize("NFKC", words)))
+
+
+def find_parts(text: EncodedText, offsets: Places, rules: int = RULES) -> Parts:
+    """The parts of words in a buffer whose row i lies from offsets[i] to offsets[i + 1]."""
+    is_word = _find_word_bytes(text, offsets, rules)
+    edges = (is_word[1:] != is_word[:-1]).nonzero()[0]  # into words and out of them, in turn
+    inner = offsets[1:-1]
+    touching = inner[is_word[inner] & is_word[inner + 1]]  # a word does not reach from one row into the next
+    if len(touching):
+        if (touching[1:] == touching[:-1]).any():  # an empty row between them
+            touching = np.unique(touching)
+        edges = np.sort(np.concatenate([edges, touching, touching]), kind="stable")  # quick, of three sorted runs
+    starts, ends = edges[0::2].copy(), edges[1::2].copy()
+    return Parts(starts, ends, ends.searchsorted(_find_inner_apostrophes(text, is_word, offsets)))
+
+
+def are_words(tokens: Sequence[str]) -> Flags:
+    """For each token whether a text that consists of it alone is one word."""
+    content, offsets = join_texts(tokens)
+    return find_single_words(EncodedText(content), offsets)
+
+
+def find_single_words(text: EncodedText, offsets: Places) -> Flags:
+    """For each row whether it is one word and nothing else."""
+    count = len(offsets) - 1
+    parts = find_parts(text, offsets)
+    rows = find_rows(parts.starts, offsets)
+    joins = np.bincount(rows[parts.joined], minlength=count)
+    words = np.bincount(rows, minlength=count) - joins
+    covered = np.zeros(count, dtype=np.int64)
+    np.add.at(covered, rows, parts.ends - parts.starts)
+    np.add.at(covered, rows[parts.joined], parts.starts[parts.joined + 1] - parts.ends[parts.joined])
+    return np.asarray((words == 1) & (covered == np.diff(offsets)))
+
+
+def split_words(texts: Sequence[str]) -> list[list[str]]:
+    """The words of each text, joined ones also part by part; also in NFKC and without what nobody sees in the text."""
+    content, offsets = join_texts(texts)
+    text = EncodedText(content)
+    found = _split_words(text, offsets)
+    if text.wide is not None:
+        for words, seen in zip(found, _split_words(*drop_invisible(text, offsets, offsets)), strict=True):
+            words += map(normalize_words, seen)
+    return found
+
+
+def _split_words(text: EncodedText, offsets: Places) -> list[list[str]]:
+    content, parts = text.content, find_parts(text, offsets)
+    found: list[list[str]] = [[] for _ in offsets[1:]]
+    rows, joined = find_rows(parts.starts, offsets).tolist(), set(parts.joined.tolist())
+    begin = 0
+    for number, row in enumerate(rows):
+        found[row].append(content[parts.starts[number] : parts.ends[number]].tobytes().decode())
+        if number in joined:
+            continue
+        if begin < number:
+            found[row].append(content[parts.starts[begin] : parts.ends[number]].tobytes().decode())
+        begin = number + 1
+    return found
+
+
+def find_digits(text: EncodedText, starts: Places, ends: Places) -> Flags:
+    """For each span whether it consists of decimal digits only, of any script."""
+    first = text.content.take(starts)
+    found = _in_range(first, "0", "9") | (first >= 0x80)
+    maybe = np.flatnonzero(found)
+    if len(maybe):
+        is_digit = _in_range(text.content, "0", "9")
+        if text.wide is not None:
+            text.wide.spread(decimal_digits.find(text.wide.codes), is_digit)
+        begins, sizes = starts[maybe], ends[maybe] - starts[maybe]
+        found[maybe] = text.count(is_digit, begins, ends[maybe]) == sizes
+    return found
+
+
+def find_symbols(text: EncodedText, starts: Places, ends: Places) -> Places:
+    """Where characters stand that are neither spaces nor punctuation, nor within words; starts, ends: of the words."""
+    content = text.content
+    low = ((content < ord(" ")) | (content == 127)).nonzero()[0]
+    controls: Places = low[_IS_CONTROL[content[low]]]
+    if text.wide is None:
+        return controls
+    found = text.wide.leads[(text.wide.traits & (SYMBOL | OTHER)) != 0]
+    marks = text.wide.leads[(text.wide.traits & MARK) != 0]
+    if len(marks):
+        word = starts.searchsorted(marks, "right") - 1
+        stray = np.ones(len(marks), dtype=bool) if not len(starts) else (word < 0) | (marks >= ends[word])
+        found = np.concatenate([found, marks[stray]])
+    return np.sort(np.concatenate([controls, found]))
+
+
+def find_cases(text: EncodedText, starts: Places, ends: Places) -> npt.NDArray[np.int64]:
+    """How each span is written: UPPER with two capitals or more and no small letter, TITLE with a capital first."""
+    written = letter_cases.find(np.arange(256) % 128).take(text.content)
+    if text.wide is not None:
+        text.wide.spread(np.zeros(len(text.wide.codes), dtype=np.int32), written)
+        written[text.wide.leads] = letter_cases.find(text.wide.codes)
+    capitals, small = text.count(written == UPPER, starts, ends), text.count(written == TITLE, starts, ends)
+    title = np.where(written[starts] == UPPER, TITLE, LOWER)
+    return np.where((capitals > 1) & (small == 0), UPPER, title)
+
+
+def _find_word_bytes(text: EncodedText, offsets: Places, rules: int) -> Flags:
+    """For each byte whether its character belongs to words; one byte more at either end, which does not."""
+    size = len(text.content)
+    found = np.zeros(size + 2, dtype=bool)
+    inner = found[1:-1]
+    np.logical_or(_in_range(text.lowered[:size], "a", "z"), _in_range(text.content, "0", "9"), out=inner)
+    inner |= text.content == ord("_")
+    if text.wide is not None:
+        text.wide.spread((text.wide.traits & WORD) != 0, inner)
+        if rules > 1:
+            _leave_out_stray_marks(text.wide, offsets, found)
+    return found
+
+
+def _leave_out_stray_marks(wide: WideCharacters, offsets: Places, is_word: Flags) -> None:
+    """Unflag marks that stand on nothing that belongs to a word of their row."""
+    places = (wide.traits & MARK).nonzero()[0]
+    if not len(places):
+        return
+    marks = wide.at(places)
+    begins_row = begin_rows(marks.leads, offsets)
+    follows = np.zeros(len(places), dtype=bool)  # the mark before it, directly
+    follows[1:] = (marks.leads[:-1] + marks.widths[:-1] == marks.leads[1:]) & ~begins_row[1:]
+    first = (~follows).nonzero()[0]
+    on_word = is_word[marks.leads[first]] & ~begins_row[first]  # flags begin one byte before the text
+    stands = on_word[np.cumsum(~follows) - 1]
+    stray = marks.at(~stands)
+    stray.spread(np.zeros(len(stray.leads), dtype=bool), is_word[1:-1])
+
+
+def _find_inner_apostrophes(text: EncodedText, is_word: Flags, offsets: Places) -> Places:
+    """Where apostrophes begin that stand between two parts of one row."""
+    found = _between_words((text.content == ord("'")).nonzero()[0], 1, is_word, offsets)
+    if text.wide is not None:
+        others = text.wide.leads[text.wide.codes == OTHER_APOSTROPHE]
+        found = np.sort(np.concatenate([found, _between_words(others, 3, is_word, offsets)]))
+    return found
+
+
+def _between_words(places: Places, width: int, is_word: Flags, offsets: Places) -> Places:
+    """Those of some characters that have bytes of words on both sides, in their own row."""
+    places = places[is_word[places] & is_word[places + width + 1]]  # flags begin one byte before the text
+    same_row = offsets.searchsorted(places - 1, "right") == offsets.searchsorted(places + width, "right")
+    within: Places = places[same_row]
+    return within
+
+
+def _in_range(content: Bytes, first: str, last: str) -> Flags:
+    return (content - np.uint8(ord(first))) <= np.uint8(ord(last) - ord(first))

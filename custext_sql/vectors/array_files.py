@@ -1,0 +1,151 @@
+"""NumPy archives and Parquet files."""
+
+from collections.abc import Callable, Generator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from custext_sql.errors import SourceError, tell_arrow_type
+from custext_sql.vectors.source import Batch, label_of, one_line, row_error
+
+_ROWS = 8192
+
+
+def read_npz(path: Path, advance: Callable[[float], None]) -> Generator[Batch, None, None]:
+    """Batches of an archive with one array of words and one matrix, whatever their names."""
+    label = label_of(path.name)
+    arrays = _archived_arrays(path, label)
+    words = [array for array in arrays if array.ndim == 1 and array.dtype.kind in "US"]
+    matrices = [array for array in arrays if array.ndim == 2 and array.dtype.kind in "fiu"]
+    del arrays
+    if len(words) != 1 or len(matrices) != 1:
+        raise SourceError(
+            f"{label}: expected one array of words and one matrix of numbers, found {len(words)} and {len(matrices)}"
+        )
+    names, matrix = words[0], matrices[0]
+    if len(names) != len(matrix):
+        raise SourceError(f"{label}: expected a row of the matrix for each of {len(names)} words, found {len(matrix)}")
+    if not len(names):
+        raise SourceError(f"{label}: expected words and their numbers, found no rows")
+    for start in range(0, len(names), _ROWS):
+        part = names[start : start + _ROWS]
+        try:
+            listed = part.tolist() if part.dtype.kind == "U" else np.char.decode(part, "utf-8").tolist()
+        except (UnicodeDecodeError, SystemError):
+            raise SourceError(f"{label}, rows {start + 1} to {start + len(part)}: expected words in UTF-8") from None
+        yield Batch(listed, _to_float32(matrix[start : start + _ROWS]), start + 1)
+        advance(min(1.0, (start + _ROWS) / len(names)))
+
+
+def _archived_arrays(path: Path, label: str) -> list[npt.NDArray[Any]]:
+    try:
+        with path.open("rb") as file:  # which np.load leaves open when it fails
+            archive = np.load(file, allow_pickle=False)
+            if not isinstance(archive, np.lib.npyio.NpzFile):
+                raise SourceError(f"{label}: expected a NumPy .npz archive, found a single array")
+            found = [archive[name] for name in archive.files]
+    except SourceError:
+        raise
+    except Exception as error:  # zipfile, zlib and NumPy raise a dozen kinds for damaged archives
+        raise SourceError(f"{label}: cannot read it as a NumPy .npz of plain arrays: {one_line(error)}") from None
+    return [array for array in found if isinstance(array, np.ndarray)]
+
+
+def read_parquet(path: Path, advance: Callable[[float], None]) -> Generator[Batch, None, None]:
+    """Batches of a file with a text column and either one column of lists or a float column a dimension."""
+    label = label_of(path.name)
+    try:
+        file = pq.ParquetFile(path, page_checksum_verification=True)
+    except (pa.ArrowException, OSError) as error:
+        raise SourceError(f"{label}: cannot read the Parquet file: {one_line(error)}") from None
+    with file:
+        word, lists, numbers = _columns(label, file.schema_arrow)
+        first, dimension = 1, 0
+        try:
+            for records in file.iter_batches(_ROWS, columns=[word, *([lists] if lists is not None else numbers)]):
+                words = _word_rows(label, records.column(word), word, first)
+                if lists is None:
+                    vectors = _number_rows(label, records, numbers, first)
+                else:
+                    vectors = _list_rows(label, records.column(lists), lists, first, dimension)
+                dimension = vectors.shape[1]
+                yield Batch(words, vectors, first)
+                first += len(records)
+                advance(min(1.0, first / max(1, file.metadata.num_rows)))
+        except (pa.ArrowException, OSError) as error:
+            raise SourceError(f"{label}: the file is damaged near row {first}: {one_line(error)}") from None
+        if first == 1:
+            raise SourceError(f"{label}: expected words and their numbers, found no rows")
+
+
+def _columns(label: str, schema: pa.Schema) -> tuple[str, str | None, list[str]]:
+    """The names of the column of words, of the column of lists if there is one, and of the float columns."""
+    words = [field.name for field in schema if _is_text(field.type)]
+    lists = [field.name for field in schema if _is_list(field.type)]
+    numbers = [field.name for field in schema if pa.types.is_floating(field.type)]
+    if len(words) != 1 or len(lists) > 1 or not (lists or numbers) or len(set(schema.names)) != len(schema.names):
+        found = ", ".join(f"{field.name} {tell_arrow_type(field.type)}" for field in list(schema)[:8]) or "no columns"
+        raise SourceError(
+            f"{label}: expected one text column and one column of number lists, or a float column for each dimension; "
+            f"found {found}"
+        )
+    return words[0], lists[0] if lists else None, numbers
+
+
+def _word_rows(label: str, column: pa.Array, name: str, first: int) -> list[str]:
+    _refuse_null(label, column, f"a word in column {name!r}", first)
+    try:
+        words: list[str] = column.to_pylist()
+    except UnicodeDecodeError:
+        last = first + len(column) - 1
+        raise SourceError(f"{label}, rows {first} to {last}: expected UTF-8 in column {name!r}") from None
+    return words
+
+
+def _list_rows(label: str, column: pa.Array, name: str, first: int, dimension: int) -> npt.NDArray[np.float32]:
+    _refuse_null(label, column, f"a list in column {name!r}", first)
+    lengths = column.value_lengths().to_numpy(zero_copy_only=False)
+    expected = dimension or int(lengths[0])
+    if (lengths != expected).any():
+        odd = int(np.argmax(lengths != expected))
+        raise row_error(label, "row", first + odd, f"expected {expected} numbers, found {lengths[odd]}")
+    values = column.flatten()
+    if values.null_count:
+        odd = int(np.argmax(values.is_null().to_numpy(zero_copy_only=False))) // max(1, expected)
+        raise row_error(label, "row", first + odd, f"expected numbers in column {name!r}, found NULL")
+    return _to_float32(values.to_numpy(zero_copy_only=False).reshape(len(column), expected))
+
+
+def _number_rows(label: str, records: pa.RecordBatch, names: list[str], first: int) -> npt.NDArray[np.float32]:
+    rows = np.empty((len(names), len(records)), dtype=np.float32)
+    for index, name in enumerate(names):
+        column = records.column(name)
+        _refuse_null(label, column, f"a number in column {name!r}", first)
+        rows[index] = _to_float32(column.to_numpy(zero_copy_only=False))
+    return np.ascontiguousarray(rows.T)
+
+
+def _refuse_null(label: str, column: pa.Array, expected: str, first: int) -> None:
+    if column.null_count:
+        row = first + int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
+        raise row_error(label, "row", row, f"expected {expected}, found NULL")
+
+
+def _to_float32(values: npt.NDArray[np.generic]) -> npt.NDArray[np.float32]:
+    with np.errstate(over="ignore"):  # too large becomes infinite, which is refused later
+        return np.ascontiguousarray(values, dtype=np.float32)
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
+def _is_list(kind: pa.DataType) -> bool:
+    if not (pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)):
+        return False
+    return bool(pa.types.is_floating(kind.value_type) or pa.types.is_integer(kind.value_type))

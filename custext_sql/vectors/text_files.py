@@ -1,0 +1,204 @@
+"""GloVe, word2vec and fastText text: a word and its numbers on each line, parsed by Arrow's CSV reader."""
+
+import re
+from collections import deque
+from collections.abc import Generator, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from pyarrow import csv
+
+from custext_sql.errors import SourceError
+from custext_sql.vectors.source import Batch, row_error
+from custext_sql.vectors.streams import Stream
+
+BLOCK = 4 << 20  # bytes parsed at a time
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_WORKERS = 2  # Arrow parses outside the interpreter lock while the main thread stores
+_LONGEST_LINE = 64 << 20
+_LARGEST_DIMENSION = 1 << 16
+_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|[-+]?(?:nan|inf|infinity)", re.IGNORECASE)
+_HEADER = re.compile(rb"(\d{1,18})[ \t]+(\d{1,18})[ \t]*\r?(?:\n|\Z)")
+
+
+@dataclass(frozen=True)
+class Header:
+    """The first line of word2vec and fastText files."""
+
+    words: int
+    dimension: int
+    length: int  # bytes, with the end of the line
+
+
+def find_header(head: bytes) -> Header | None:
+    """The header at the front of these bytes, if there is one."""
+    match = _HEADER.match(head)
+    return Header(int(match[1]), int(match[2]), match.end()) if match else None
+
+
+def skip_byte_order_mark(stream: Stream) -> None:
+    if stream.peek(len(BYTE_ORDER_MARK)) == BYTE_ORDER_MARK:
+        stream.read(len(BYTE_ORDER_MARK))
+
+
+def read_text(stream: Stream, *, has_header: bool) -> Generator[Batch, None, None]:
+    """Batches of a text file. Errors name the line."""
+    header, number = None, 1
+    if has_header:
+        header, number = find_header(stream.peek(1 << 12)), 2
+        if header is None:
+            raise row_error(stream.label, "line", 1, "expected a header of two numbers, the words and their dimension")
+        stream.read(header.length)
+    dimension = _first_dimension(stream, number)
+    if header is not None and header.dimension != dimension:
+        raise row_error(
+            stream.label, "line", number, f"expected {header.dimension} numbers, as the header says; found {dimension}"
+        )
+    rows = 0
+    for batch in _Parser(stream.label, dimension).parse_ahead(_blocks(stream), number):
+        rows += len(batch.words)
+        yield batch
+    if header is not None and rows != header.words:
+        raise row_error(stream.label, "line", 1, f"the header promises {header.words} words, the file has {rows}")
+
+
+def _first_dimension(stream: Stream, number: int) -> int:
+    """How many numbers the next line has."""
+    size = 1 << 16
+    while b"\n" not in (head := stream.peek(size)) and len(head) == size < _LONGEST_LINE:
+        size *= 4
+    if not head.strip():
+        raise SourceError(f"{stream.label}: expected lines of a word and its numbers, found no rows")
+    line = head.partition(b"\n")[0]
+    dimension = len(_fields(line)) - 1
+    if dimension < 1:
+        found = "tabs" if b"\t" in line else "commas" if b"," in line else "one field"
+        raise row_error(
+            stream.label, "line", number, f"expected a word and its numbers, separated by single spaces; found {found}"
+        )
+    if dimension > _LARGEST_DIMENSION:
+        raise row_error(
+            stream.label, "line", number, f"expected at most {_LARGEST_DIMENSION} numbers; found {dimension}"
+        )
+    return dimension
+
+
+def _fields(line: bytes) -> list[bytes]:
+    return line.removesuffix(b"\r").removesuffix(b" ").split(b" ")
+
+
+def _blocks(stream: Stream) -> Iterator[bytes]:
+    """Whole lines, about BLOCK bytes at a time, ended by \\n; blank lines at the end of the file are dropped."""
+    rest, blank = b"", b""
+    while chunk := stream.read(BLOCK):
+        cut = chunk.rfind(b"\n") + 1
+        if cut == 0:
+            rest += chunk
+            if len(rest) > _LONGEST_LINE:
+                raise SourceError(f"{stream.label}: expected lines of text, found one of over {_LONGEST_LINE} bytes")
+            continue
+        block, rest = blank + _unix_lines(rest + chunk[:cut]), chunk[cut:]
+        lines = block.rstrip(b"\n")
+        blank = block[len(lines) + 1 :]  # they may be the last of the file, or stand in its middle: the next will tell
+        if lines:
+            yield lines + b"\n"
+        else:
+            blank = block
+    last = _unix_lines(rest + b"\n").rstrip(b"\n")
+    if last:
+        yield blank + last + b"\n"
+
+
+def _unix_lines(block: bytes) -> bytes:
+    """Without the spaces and carriage returns that some writers put before the end of a line."""
+    if b"\r" in block:
+        block = block.replace(b"\r\n", b"\n")
+    return block.replace(b" \n", b"\n") if b" \n" in block else block
+
+
+class _Parser:
+    """Parses blocks of lines that all have one word and `dimension` numbers."""
+
+    def __init__(self, label: str, dimension: int) -> None:
+        self.label, self.dimension = label, dimension
+        self._names = [str(column) for column in range(dimension + 1)]
+        types = [pa.string()] + [pa.float32()] * dimension
+        self._parse_options = csv.ParseOptions(delimiter=" ", quote_char=False, ignore_empty_lines=False)
+        self._convert_options = csv.ConvertOptions(
+            column_types=dict(zip(self._names, types, strict=True)), null_values=[], strings_can_be_null=False
+        )
+
+    def parse_ahead(self, blocks: Iterator[bytes], number: int) -> Iterator[Batch]:
+        """Batches in order, a few blocks being parsed ahead; `number` is the first line's."""
+        pending: deque[Future[Batch]] = deque()
+        with ThreadPoolExecutor(_WORKERS) as workers:
+            try:
+                for block in blocks:
+                    pending.append(workers.submit(self._parse_block, block, number))
+                    number += block.count(b"\n")
+                    if len(pending) > _WORKERS:
+                        yield pending.popleft().result()
+            except SourceError:
+                for future in pending:  # a fault in an earlier line is the one to name
+                    future.result()
+                raise
+            while pending:
+                yield pending.popleft().result()
+
+    def _parse_block(self, block: bytes, number: int) -> Batch:
+        stray = block.find(b"\r")
+        if stray >= 0:
+            line = number + block.count(b"\n", 0, stray)
+            raise row_error(self.label, "line", line, "expected lines that end in LF or CRLF, found a lone CR")
+        try:
+            words, vectors = self._parse(block)
+        except pa.ArrowInvalid:
+            raise self._explain(block, number) from None
+        return Batch(words, vectors, number)
+
+    def _parse(self, block: bytes) -> tuple[list[str], npt.NDArray[np.float32]]:
+        if block.startswith(BYTE_ORDER_MARK):  # Arrow drops one at the front of what it reads; this one is a word's
+            block = BYTE_ORDER_MARK + block
+        read_options = csv.ReadOptions(column_names=self._names, use_threads=False, block_size=len(block) + 1)
+        table = csv.read_csv(
+            pa.BufferReader(block),
+            read_options=read_options,
+            parse_options=self._parse_options,
+            convert_options=self._convert_options,
+        )
+        columns = np.empty((self.dimension, table.num_rows), dtype=np.float32)
+        for index in range(self.dimension):
+            columns[index] = table.column(index + 1).to_numpy()
+        return table.column(0).to_pylist(), np.ascontiguousarray(columns.T)
+
+    def _explain(self, block: bytes, number: int) -> SourceError:
+        """The error for the first line that Arrow rejects, found by bisection."""
+        lines = block.removesuffix(b"\n").split(b"\n")
+        good, bad = 0, len(lines)
+        while bad - good > 1:
+            middle = (good + bad) // 2
+            try:
+                self._parse(b"\n".join(lines[good:middle]) + b"\n")
+                good = middle
+            except pa.ArrowInvalid:
+                bad = middle
+        return row_error(self.label, "line", number + good, self._fault(lines[good]))
+
+    def _fault(self, line: bytes) -> str:
+        fields = _fields(line)
+        expected = f"expected a word and {self.dimension} numbers, separated by single spaces"
+        if not line.strip():
+            return f"{expected}, found an empty line"
+        if len(fields) != self.dimension + 1:
+            return f"{expected}, found {len(fields) - 1} after the word"
+        try:
+            line.decode()
+        except UnicodeDecodeError as error:
+            return f"expected UTF-8, found an invalid byte at column {error.start + 1}"
+        for column, field in enumerate(fields[1:], start=2):
+            if not _NUMBER.fullmatch(field.decode()):
+                return f"expected a number in field {column}, found something else"
+        return f"{expected}, found a line that does not parse"

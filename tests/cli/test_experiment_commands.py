@@ -1,0 +1,231 @@
+"""attack, evaluate and choose as a person types them. (report: test_report.py)"""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from custext_sql import build_mapping, drop_embedding, load_mapping
+from tests.cli.test_commands import run
+from tests.experiments.test_models import make_pairs, make_sentences
+
+
+@pytest.fixture
+def glue(tmp_path: Path) -> list[str]:
+    """Options that name labelled sentences."""
+    for name, count, seed in (("train", 120, 0), ("test", 60, 1)):
+        rows, labels = make_sentences(count, seed)
+        lines = (f"{text}\t{label}\n" for (text,), label in zip(rows, labels, strict=True))
+        (tmp_path / f"{name}.tsv").write_text("sentence\tlabel\n" + "".join(lines))
+    return ["--train", str(tmp_path / "train.tsv"), "--test", str(tmp_path / "test.tsv"), "--text", "sentence"]
+
+
+@pytest.fixture
+def tiny_bert(tmp_path: Path) -> Path:
+    """A BERT that was trained on the spot."""
+    from tests.tiny_bert import save_model, train_bert
+
+    return save_model(tmp_path / "bert", *train_bert())
+
+
+@pytest.fixture
+def texts(few_template: Path, tmp_path: Path) -> str:
+    """Twenty whole groups of the mapping, each word once: 20 lines of 20 words."""
+    words = load_mapping(few_template).words
+    path = tmp_path / "texts.txt"
+    path.write_text("".join(" ".join(words[start : start + 400 : 20]) + "\n" for start in range(20)))
+    return str(path)
+
+
+def test_query_prints_words_and_quantiles(few_db: Path) -> None:
+    result = run("--db", few_db, "attack", "query", "car", "she", "--eps", "2,8", "--trials", "500", "--sample", "4")
+    assert result.exit_code == 0
+    lines = result.output.splitlines()
+    assert lines[0].startswith("starter-euclidean-k20, calibration paper: draws that tell a word with")
+    assert [line.split()[:2] for line in lines[3:7]] == [
+        ["car", "mode"],
+        ["car", "likelihood"],
+        ["she", "mode"],
+        ["she", "likelihood"],
+    ]
+    assert " ± " in lines[3]
+    assert "4 words of the vocabulary, chosen at random" in result.output
+    assert result.output.count("95%") == 2
+
+
+def test_query_gives_json(few_db: Path) -> None:
+    result = run("--db", few_db, "attack", "query", "car", "--eps", "1,8", "--trials", "500", "--json")
+    found = json.loads(result.output)
+    assert [(one["word"], one["eps"]) for one in found] == [("car", 1.0), ("car", 8.0)]
+    assert all(isinstance(one["n_mode"], int) and isinstance(one["n_ml"], int) for one in found)
+    assert found[0]["n_mode"] > found[1]["n_mode"]
+
+
+def test_bayes_prints_both_calibrations_beside_the_floor(few_db: Path, texts: str, tmp_path: Path) -> None:
+    result = run("--db", few_db, "attack", "bayes", "--eps", "1,5", "--public", texts, "--plus")
+    assert result.exit_code == 0
+    assert "prior: uniform, stopwords being kept" in result.output
+    assert "prior: texts.txt, 400 words, of which " in result.output
+    for label in ("the group alone (floor)", "calibration paper", "calibration tight"):
+        assert result.output.count(label) == 2
+    (tmp_path / "prior.csv").write_text("doctor,10\nnurse,5\n")
+    found = json.loads(
+        run("--db", few_db, "attack", "bayes", "--eps", "5", "--prior", tmp_path / "prior.csv", "--json").output
+    )
+    assert {(one["prior"], one["calibration"]) for one in found} == {
+        ("uniform", "paper"),
+        ("uniform", "tight"),
+        ("prior.csv", "paper"),
+        ("prior.csv", "tight"),
+    }
+    assert all(one["floor"] <= one["success"] <= 1.0 for one in found)
+
+
+def test_the_same_prior_under_another_name_is_shown_under_that_name(few_db: Path, texts: str, tmp_path: Path) -> None:
+    other = tmp_path / "other.txt"
+    other.write_text(Path(texts).read_text())
+    for path in (texts, str(other)):
+        result = run("--db", few_db, "attack", "bayes", "--eps", "2", "--public", path)
+        assert result.exit_code == 0
+        assert f"prior: {Path(path).name}, 400 words" in result.output
+
+
+def test_masks_are_guessed_by_ngrams(few_db: Path, texts: str) -> None:
+    masks = ["attack", "mask", "--model", "ngram", "--public", texts, "--data", texts, "--rows", "10"]
+    result = run("--db", few_db, *masks, "--eps", "1,50")
+    assert result.exit_code == 0
+    assert "custext, 10 texts, guessed by ngram" in result.output
+    found = json.loads(run("--db", few_db, *masks, "--eps", "1,50", "--json").output)
+    assert found[0]["r_mask"] < found[1]["r_mask"]
+    assert found[0]["privacy"] == 1.0 - found[0]["r_mask"]
+
+
+def test_masks_are_guessed_by_a_real_model(few_db: Path, texts: str, tiny_bert: Path) -> None:
+    """A BERT that was trained on the spot, by the same code that loads any other."""
+    masks = ["attack", "mask", "--model", str(tiny_bert), "--data", texts, "--rows", "3", "--eps", "2", "--json"]
+    [found] = json.loads(run("--db", few_db, *masks).output)
+    assert 0.0 <= found["r_mask"] <= 1.0
+    assert found["model"] == str(tiny_bert)
+
+
+def test_no_model_is_a_clear_message(few_db: Path, texts: str) -> None:
+    result = run("--db", few_db, "attack", "mask", "--model", "./no-such-model", "--data", texts)
+    assert result.exit_code == 1
+    assert "cannot load the model" in result.output and "--model ngram --public FILE" in result.output
+
+
+def test_utility_prints_table_1(few_db: Path, glue: list[str]) -> None:
+    mechanisms = ["--mechanisms", "original,custext+,custext,santext+,santext,fbdd,random"]
+    result = run("--db", few_db, "evaluate", "utility", *glue, *mechanisms, "--eps", "1,3", "--seeds", "2")
+    assert result.exit_code == 0
+    lines = result.output.splitlines()
+    assert lines[0] == "accuracy, tfidf; 120 rows to learn from, 60 to be tested on"
+    assert lines[1] == "starter-euclidean-k20; calibration paper, policy paper"
+    assert lines[3].split() == ["mechanism", "eps", "=", "1", "eps", "=", "3"]
+    assert [line.split()[0] for line in lines[4:]] == mechanisms[1].split(",")
+    assert all(line.count("±") == 2 for line in lines[5:])
+    found = json.loads(run("--db", few_db, "evaluate", "utility", *glue, "--eps", "1", "--seeds", "2", "--json").output)
+    assert {"mechanism", "eps", "k", "seed", "metric", "value"} <= set(found[0])
+    assert {(one["mechanism"], one["eps"], one["k"], one["seed"]) for one in found} >= {
+        ("original", None, None, 0),
+        ("random", None, None, 1),
+        ("custext", 1.0, 20, 1),
+        ("santext", 1.0, None, 0),
+    }
+
+
+def test_similarity_of_pairs_is_a_correlation(few_db: Path, tmp_path: Path) -> None:
+    for name, count, seed in (("train", 200, 0), ("test", 80, 1)):
+        rows, degrees = make_pairs(count, seed)
+        lines = (f"{one}\t{other}\t{degree}\n" for (one, other), degree in zip(rows, degrees, strict=True))
+        (tmp_path / f"{name}.tsv").write_text("sentence1\tsentence2\tscore\n" + "".join(lines))
+    data = ["--train", str(tmp_path / "train.tsv"), "--test", str(tmp_path / "test.tsv"), "--label", "score"]
+    data += ["--text", "sentence1", "--text", "sentence2", "--task", "similarity", "--seeds", "1", "--json"]
+    more = ["--mechanisms", "original,custext,random", "--eps", "50"]
+    for model in ("tfidf", "embedding"):
+        found = json.loads(run("--db", few_db, "evaluate", "utility", *data, *more, "--model", model).output)
+        values = {one["mechanism"]: one["value"] for one in found}
+        assert {one["metric"] for one in found} == {"pearson"}
+        assert values["original"] > values["random"] + 0.1
+
+
+def test_a_model_of_hugging_face_is_fine_tuned(few_db: Path, glue: list[str], tiny_bert: Path) -> None:
+    more = ["--mechanisms", "original", "--epochs", "1", "--batch-size", "16", "--learning-rate", "1e-3", "--json"]
+    [found] = json.loads(run("--db", few_db, "evaluate", "utility", *glue, *more, "--model", str(tiny_bert)).output)
+    assert 0.0 <= found["value"] <= 1.0
+    settings = run("--db", few_db, "evaluate", "utility", *glue, "--mechanisms", "original", "--epochs", "1")
+    assert settings.exit_code == 1 and "epochs: these are for fine-tuning" in settings.output
+
+
+def test_tradeoff_prints_points_and_draws_them(few_db: Path, glue: list[str], tmp_path: Path) -> None:
+    build_mapping(few_db, embedding="starter", k=5)
+    mappings = ["--mapping", "starter-euclidean-k20", "--mapping", "starter-euclidean-k5"]
+    page = tmp_path / "trade.html"
+    result = run(
+        "--db", few_db, "evaluate", "tradeoff", *glue, *mappings, "--eps", "1,8", "--seeds", "1", "--html", page
+    )
+    assert result.exit_code == 0
+    assert "attack: mask (ngram)" in result.output
+    assert result.output.count("starter-euclidean-k5 ") == 4
+    assert page.read_text().count("<figure") == 1 and "custext, starter-euclidean-k5<" in page.read_text()
+    bayes = run(
+        "--db", few_db, "evaluate", "tradeoff", *glue, "--attack", "bayes", "--seeds", "1", "--eps", "2", "--json"
+    )
+    assert {one["attack"] for one in json.loads(bayes.output)} == {"bayes"}
+
+
+def test_choose_suggests_and_states_its_prior(few_db: Path, texts: str) -> None:
+    result = run("--db", few_db, "choose", "--data", texts, "--max-attack", "0.3")
+    assert result.exit_code == 0
+    assert "prior: texts.txt, counted from 400 words" in result.output
+    assert f"custext --db {few_db} sanitize {texts} OUTPUT --eps" in result.output
+    assert "The curve of starter-euclidean-k20:" in result.output
+    found = json.loads(run("--db", few_db, "choose", "--data", texts, "--max-attack", "0.3", "--json").output)
+    assert found["chosen"]["success"] <= 0.3 and found["prior"] == "texts.txt"
+
+
+def test_choose_ends_with_1_below_the_floor(few_db: Path, texts: str) -> None:
+    result = run("--db", few_db, "choose", "--data", texts, "--max-attack", "0.04")
+    assert result.exit_code == 1
+    assert "No eps will do: the group alone tells a word with probability" in result.output
+    assert f"custext --db {few_db} map --embedding starter --k 40" in result.output
+    found = run("--db", few_db, "choose", "--data", texts, "--max-attack", "0.04", "--json")
+    assert found.exit_code == 1 and json.loads(found.output)["chosen"] is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["attack", "query", "carr"], "did you mean"),
+        (["attack", "query", "car", "--eps", "1,,2"], "expected numbers with commas between them, such as 1,2,3"),
+        (["attack", "query", "car", "--eps", "0"], "eps must lie between 0.001 and 100"),
+        (["attack", "bayes", "--prior", "nothing.csv"], "nothing.csv"),
+        (["attack", "bayes", "--prior", "a.csv", "--public", "b.csv"], "not from both"),
+        (["attack", "mask", "--model", "ngram", "--data", "TEXTS"], "learns from public texts: --public FILE"),
+        (["attack", "mask", "--model", "ngram", "--data", "TEXTS", "--column", "x"], "leave --column out"),
+        (["evaluate", "utility"], "name the data: --train FILE and --test FILE, or --corpus"),
+        (["evaluate", "utility", "--train", "TEXTS"], "name the data"),
+        (["evaluate", "utility", "--train", "TEXTS", "--test", "TEXTS"], "name the column of the texts: --text NAME"),
+        (["evaluate", "utility", "--corpus", "nothing.zip"], "there is no such file"),
+        (["evaluate", "utility", "GLUE", "--mechanisms", "custex"], "no mechanism 'custex'; did you mean 'custext'"),
+        (["evaluate", "utility", "GLUE", "--mechanisms", ","], "name at least one mechanism"),
+        (["evaluate", "utility", "GLUE", "--mapping", "other"], "there is no mapping 'other'"),
+        (["evaluate", "utility", "GLUE", "--label", "labl"], "there is no column labl; did you mean label?"),
+        (["evaluate", "utility", "GLUE", "--task", "similarity"], "name two columns, --text A --text B"),
+        (["evaluate", "tradeoff", "GLUE", "--mechanisms", "fbdd", "--attack", "bayes"], "--attack mask"),
+        (["choose", "--data", "TEXTS", "--max-attack", "2"], "must lie between 0 and 1"),
+        (["choose", "--data", "nothing.csv", "--column", "x", "--max-attack", "0.5"], "there is no such file"),
+    ],
+)
+def test_bad_input_is_told(few_db: Path, texts: str, glue: list[str], arguments: list[str], message: str) -> None:
+    written = [part for one in arguments for part in ({"TEXTS": [texts], "GLUE": glue}.get(one, [one]))]
+    result = run("--db", few_db, *written)
+    assert result.exit_code in (1, 2)
+    assert message in " ".join(result.output.split())
+
+
+def test_dropped_vectors_are_asked_for(few_db: Path, glue: list[str]) -> None:
+    drop_embedding(few_db, name="starter")
+    result = run("--db", few_db, "evaluate", "utility", *glue, "--mechanisms", "santext")
+    assert result.exit_code == 1
+    assert f"custext --db {few_db} load FILE --name starter --replace" in result.output

@@ -1,0 +1,88 @@
+"""The best single guess, beside all guesses that there are."""
+
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from custext_sql import Sanitizer, load_mapping
+from custext_sql.experiments.attacks.bayes import measure_floor, measure_success
+from custext_sql.experiments.attacks.measuring import attack_tables
+from custext_sql.experiments.attacks.priors import Prior, uniform_prior
+from custext_sql.mechanism.certified_table import certify
+
+
+def naive_success(groups: list[list[str]], rows: dict[str, dict[str, float]], prior: dict[str, float]) -> float:
+    """For each output of each group the input that an attacker takes, and how probably that happens."""
+    total = Fraction(0)
+    for group in groups:
+        for output in group:
+            total += max(Fraction(prior[word]) * Fraction(rows[word][output]) for word in group)
+    return float(total)
+
+
+@pytest.fixture
+def skewed(mapped_db: Path) -> Prior:
+    count = len(load_mapping(mapped_db).words)
+    chances = 1.0 / np.arange(1, count + 1)
+    return Prior("skewed", chances / chances.sum(), count)
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 1.0, 8.0, 100.0])
+@pytest.mark.parametrize("calibration", ["paper", "tight"])
+def test_success_is_that_of_the_best_guess_for_each_output(
+    mapped_db: Path, skewed: Prior, epsilon: float, calibration: str
+) -> None:
+    mapping, sanitizer = load_mapping(mapped_db), Sanitizer.load(mapped_db, calibration=calibration)
+    rows = {word: sanitizer.distribution(word, epsilon) for word in mapping.words}
+    groups = [list(part) for part in np.split(np.array(mapping.words), mapping.word_starts[1:])]
+    for prior in (skewed, uniform_prior(len(mapping.words))):
+        chances = dict(zip(mapping.words, prior.chances.tolist(), strict=True))
+        [found] = attack_tables(mapped_db, mapping, [prior], [epsilon], calibration=calibration)
+        assert found.success == pytest.approx(naive_success(groups, rows, chances), rel=1e-12)
+        assert found.floor == pytest.approx(sum(max(chances[word] for word in group) for group in groups))
+
+
+def test_success_grows_from_the_floor_to_certainty(mapped_db: Path, skewed: Prior) -> None:
+    mapping = load_mapping(mapped_db)
+    found = [one.success for one in attack_tables(mapped_db, mapping, [skewed], [0.001, 0.5, 2.0, 8.0, 30.0, 100.0])]
+    floor = measure_floor(mapping.sizes, skewed.chances)
+    assert found == sorted(found)
+    assert found[0] == pytest.approx(floor, rel=1e-3) and floor <= found[0]
+    assert found[-1] > 0.99
+
+
+def test_no_attacker_in_a_simulation_does_better(mapped_db: Path, skewed: Prior) -> None:
+    """Words drawn by the prior, sanitized for real; the table of best guesses applied to what came out."""
+    mapping = load_mapping(mapped_db)
+    weights = certify(mapping.sizes, mapping.scores, 3.0).weights
+    expected = measure_success(mapping.sizes, weights, skewed.chances)
+    sanitizer = Sanitizer.load(mapped_db)
+    rows = {word: sanitizer.distribution(word, 3.0) for word in mapping.words}
+    best = {
+        output: max(
+            (word for word in mapping.words if output in rows[word]),
+            key=lambda word, output=output: skewed.chances[mapping.index[word]] * rows[word][output],  # type: ignore[misc]
+        )
+        for output in mapping.words
+    }
+    words = np.random.default_rng(0).choice(mapping.words, 200_000, p=skewed.chances)
+    outputs = sanitizer.sanitize(" ".join(words), 3.0).split(" ")
+    right = np.mean([best[output] == word for word, output in zip(words, outputs, strict=True)])
+    assert abs(right - expected) < 5 * np.sqrt(expected * (1 - expected) / len(words))
+
+
+def test_a_measured_value_is_not_measured_again(
+    mapped_db: Path, skewed: Prior, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mapping = load_mapping(mapped_db)
+    first = attack_tables(mapped_db, mapping, [skewed], [1.0, 2.0])
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("measured again")
+
+    monkeypatch.setattr("custext_sql.experiments.attacks.measuring.measure_success", refuse)
+    assert attack_tables(mapped_db, mapping, [skewed], [2.0, 1.0]) == first[::-1]
+    with pytest.raises(AssertionError, match="measured again"):
+        attack_tables(mapped_db, mapping, [skewed], [1.5])

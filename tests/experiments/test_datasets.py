@@ -1,0 +1,148 @@
+"""Labelled texts, as others keep them."""
+
+import gzip
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from custext_sql.errors import CusTextError
+from custext_sql.experiments.evaluation.datasets import read_labelled, read_sentence_polarity, read_texts
+
+SST2 = "sentence\tlabel\nhide new secretions from the parental units \t0\nan \"odd quote , isn't it \t1\n"
+QNLI = 'index\tquestion\tsentence\tlabel\n0\tWhat came?\tAs of that day, "it" came.\tentailment\n'
+STSB = (
+    "index\tgenre\tfilename\tyear\told_index\tsource1\tsource2\tsentence1\tsentence2\tscore\n"
+    "0\tmain-captions\tMSRvid\t2012test\t0001\tnone\tnone\t"
+    'A plane is taking off.\tAn air plane is "taking off.\t5.000\n'
+)
+
+
+def write(folder: Path, name: str, text: str) -> str:
+    path = folder / name
+    path.write_bytes(gzip.compress(text.encode()) if name.endswith(".gz") else text.encode())
+    return str(path)
+
+
+def test_the_files_of_glue_are_read_as_they_are(tmp_path: Path) -> None:
+    single = read_labelled(write(tmp_path, "sst2.tsv", SST2), ["sentence"], "label")
+    assert single.texts == [("hide new secretions from the parental units ",), ("an \"odd quote , isn't it ",)]
+    assert single.labels == ["0", "1"]
+    pair = read_labelled(write(tmp_path, "qnli.tsv", QNLI), ["question", "sentence"], "label")
+    assert pair.texts == [("What came?", 'As of that day, "it" came.')]
+    assert pair.labels == ["entailment"]
+    degrees = read_labelled(write(tmp_path, "stsb.tsv.gz", STSB), ["sentence1", "sentence2"], "score")
+    assert degrees.texts == [("A plane is taking off.", 'An air plane is "taking off.')]
+    assert degrees.labels == ["5.000"]
+
+
+def test_lines_without_all_columns_are_counted(tmp_path: Path) -> None:
+    found = read_labelled(write(tmp_path, "x.tsv", SST2 + "no label here\n"), ["sentence"], "label")
+    assert (len(found.texts), found.left_out) == (2, 1)
+
+
+def test_other_formats_are_read_too(tmp_path: Path) -> None:
+    comma = write(tmp_path, "x.csv", 'id,body,label\n1,"a, b",3\n2,c,4\n')
+    lines = write(tmp_path, "x.jsonl", '{"body": "a, b", "label": 3}\n{"body": "c", "label": 4}\n')
+    for path in (comma, lines):
+        found = read_labelled(path, ["body"], "label")
+        assert (found.texts, found.labels) == ([("a, b",), ("c",)], ["3", "4"])
+
+
+def test_the_digest_tells_other_texts_and_other_labels(tmp_path: Path) -> None:
+    one = read_labelled(write(tmp_path, "a.tsv", SST2), ["sentence"], "label")
+    same = read_labelled(write(tmp_path, "b.tsv", SST2), ["sentence"], "label")
+    other = read_labelled(write(tmp_path, "c.tsv", SST2.replace("\t0", "\t1")), ["sentence"], "label")
+    assert one.digest == same.digest != other.digest
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "columns", "message"),
+    [
+        ("x.tsv", SST2, ["sentense"], "x.tsv: there is no column sentense; did you mean sentence?"),
+        ("x.tsv", "sentence\tlabel\n", ["sentence"], "there are no rows"),
+        ("x.tsv", "secret, of a file without names\t1\n", ["sentence"], "it has 2, named in its first line"),
+        ("x.tsv", "sentence\tlabel\nfine\t1\nsecret\t\n", ["sentence"], "x.tsv, line 3: expected a label, found none"),
+        ("x.tsv", "", ["sentence"], "x.tsv: the file is empty"),
+        ("x.tsv", SST2, ["sentence"] * 3, "one text or two"),
+        ("x.csv", "sentence,label\nsecret,\n", ["sentence"], "row 1 has no label"),
+        ("x.txt", "secret\n", ["sentence"], "lines of text have no labels"),
+        ("y.csv", None, ["sentence"], "y.csv: there is no such file"),
+    ],
+)
+def test_bad_files_are_refused(tmp_path: Path, name: str, text: str | None, columns: list[str], message: str) -> None:
+    path = str(tmp_path / name) if text is None else write(tmp_path, name, text)
+    with pytest.raises(CusTextError) as caught:
+        read_labelled(path, columns, "label")
+    assert message in str(caught.value)
+    assert "secret" not in str(caught.value)
+
+
+def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "x.tsv").write_bytes(b"sentence\tlabel\ncaf\xe9\t1\n")
+    with pytest.raises(CusTextError, match="x.tsv, line 2: expected UTF-8"):
+        read_labelled(str(tmp_path / "x.tsv"), ["sentence"], "label")
+
+
+def test_a_damaged_archive_is_refused(tmp_path: Path) -> None:
+    whole = gzip.compress(SST2.encode())
+    (tmp_path / "x.tsv.gz").write_bytes(whole[:20] + b"xxxx" + whole[24:])
+    with pytest.raises(CusTextError, match="x.tsv.gz: the file cannot be read"):
+        read_labelled(str(tmp_path / "x.tsv.gz"), ["sentence"], "label")
+
+
+def test_several_files_are_read_as_one(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        write(tmp_path, f"{name}.tsv", SST2)
+    for path in (str(tmp_path), str(tmp_path / "*.tsv")):
+        assert len(read_labelled(path, ["sentence"], "label").texts) == 4
+        assert len(read_texts(path, "sentence")) == 4
+
+
+def write_polarity(folder: Path, sentences: int = 25) -> Path:
+    """A small corpus in the shape of NLTK's."""
+    path = folder / "sentence_polarity.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        for label, word in (("neg", "terrible"), ("pos", "wonderful")):
+            lines = [f"the caf\xe9 was {word} number{number} ." for number in range(sentences)]
+            archive.writestr(f"sentence_polarity/rt-polarity.{label}", "\n".join(lines).encode("latin-1"))
+    return path
+
+
+def test_sentence_polarity_is_split_in_one_fixed_way(tmp_path: Path) -> None:
+    train, test = read_sentence_polarity(str(write_polarity(tmp_path)))
+    assert (len(train.texts), len(test.texts)) == (40, 10)
+    assert not {text for (text,) in train.texts} & {text for (text,) in test.texts}
+    assert test.texts[0] == ("the café was terrible number4 .",)
+    assert sorted(test.labels) == ["neg"] * 5 + ["pos"] * 5
+
+
+def test_the_real_corpus_has_its_10662_sentences(shared_data: Path) -> None:
+    train, test = read_sentence_polarity(str(shared_data / "sentence_polarity.zip"))
+    assert (len(train.texts), len(test.texts)) == (8530, 2132)
+
+
+def test_a_corpus_that_is_not_there_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nltk.data.path", [str(tmp_path)])
+    with pytest.raises(CusTextError, match="run: python -m nltk.downloader sentence_polarity"):
+        read_sentence_polarity()
+    (tmp_path / "corpora").mkdir()
+    write_polarity(tmp_path / "corpora")
+    assert len(read_sentence_polarity()[0].texts) == 40
+    (tmp_path / "other.zip").write_bytes(b"no archive")
+    with pytest.raises(CusTextError, match="no archive that can be read"):
+        read_sentence_polarity(str(tmp_path / "other.zip"))
+    with pytest.raises(CusTextError, match="there is no such file"):
+        read_sentence_polarity("nothing.zip")
+
+
+def test_texts_are_streamed_from_columns_and_lines(tmp_path: Path) -> None:
+    comma = write(tmp_path, "x.csv", 'id,body\n1,"a ""b"""\n2,\n3,c\n')
+    assert read_texts(comma, "body") == ['a "b"', None, "c"]
+    assert read_texts(comma, "body", 1) == ['a "b"']
+    assert read_texts(write(tmp_path, "x.txt", "one\ntwo\nthree\n"), None, 2) == ["one\n", "two\n"]
+    assert read_texts(write(tmp_path, "x.tsv", SST2), "sentence", 1) == ["hide new secretions from the parental units "]
+    with pytest.raises(CusTextError, match="name the column of the texts: --column NAME"):
+        read_texts(comma, None)
+    with pytest.raises(CusTextError, match="leave --column out"):
+        read_texts(str(tmp_path / "x.txt"), "body")

@@ -1,0 +1,134 @@
+"""Training a model on sanitized texts."""
+
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from custext_sql.errors import SettingError
+from custext_sql.experiments.evaluation.fine_tuning import _scale_rate, _shuffle_batches, fine_tune
+from tests.tiny_bert import SCENES, save_model, torch, train_bert, train_roberta, write_sentences
+
+WORTH = {scene[0]: float(number) for number, scene in enumerate(SCENES)}
+
+
+@pytest.fixture(scope="module")
+def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_model(tmp_path_factory.mktemp("bert"), *train_bert())
+
+
+@pytest.fixture(scope="module")
+def roberta(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_model(tmp_path_factory.mktemp("roberta"), *train_roberta())
+
+
+def find_worth(sentence: str) -> float:
+    """A number that the one who acts has."""
+    return WORTH[sentence.split()[2]]
+
+
+TRAIN, TEST = write_sentences(256, seed=11), write_sentences(100, seed=12)
+KINDS = np.array([int(find_worth(text)) % 3 for text in TRAIN])
+classify = partial(fine_tune, task="classification", seed=1, epochs=4, batch_size=16, learning_rate=1e-3, length=32)
+
+
+@pytest.mark.parametrize("name", ["bert", "roberta"])
+def test_classes_are_learned(name: str, request: pytest.FixtureRequest) -> None:
+    model: Path = request.getfixturevalue(name)
+    found = classify(model, [(text,) for text in TRAIN], KINDS, [(text,) for text in TEST])
+    assert found.dtype == np.int64
+    assert np.mean(found == [int(find_worth(text)) % 3 for text in TEST]) > 0.9
+
+
+def test_other_labels_are_learned_as_well(bert: Path) -> None:
+    found = classify(bert, [(text,) for text in TRAIN], (KINDS + 1) % 3, [(text,) for text in TEST])
+    assert np.mean(found == [(int(find_worth(text)) + 1) % 3 for text in TEST]) > 0.9
+
+
+def test_pairs_have_a_similarity(bert: Path) -> None:
+    def score(pairs: list[tuple[str, str]]) -> list[float]:
+        return [find_worth(first) / 2 - find_worth(second) / 4 for first, second in pairs]
+
+    train = list(zip(write_sentences(512, seed=15), write_sentences(512, seed=13), strict=True))
+    test = list(zip(TEST, write_sentences(100, seed=14), strict=True))
+    found = fine_tune(
+        bert, train, score(train), test, task="similarity", seed=1, epochs=6, batch_size=16, learning_rate=2e-3
+    )
+    assert found.dtype == np.float64
+    assert np.corrcoef(found, score(test))[0, 1] > 0.9
+    firsts = [find_worth(first) / 2 for first, _ in test]
+    assert np.corrcoef(found - firsts, np.subtract(score(test), firsts))[0, 1] > 0.8  # the second text counts too
+
+
+def test_the_same_seed_gives_the_same_predictions(bert: Path) -> None:
+    train, test = [(text,) for text in TRAIN[:64]], [(text,) for text in TEST]
+    labels = [find_worth(*text) for text in train]
+    predict = partial(fine_tune, bert, train, labels, test, task="similarity", epochs=1, batch_size=16)
+    before = torch.get_rng_state()
+    first = predict(seed=1)
+    torch.rand(5)
+    assert predict(seed=1).tolist() == first.tolist()
+    assert predict(seed=2).tolist() != first.tolist()
+    torch.set_rng_state(before)
+    predict(seed=1)
+    assert torch.equal(torch.get_rng_state(), before)  # nobody else's draws are disturbed
+
+
+def test_predictions_stand_in_the_order_of_the_texts(bert: Path) -> None:
+    longer = [(" ".join([text] * (1 + number % 3)),) for number, text in enumerate(TEST)]
+    train = [(text,) for text in TRAIN]
+    found = classify(bert, train, KINDS, longer)
+    assert classify(bert, train, KINDS, longer[::-1]).tolist() == found.tolist()[::-1]
+    assert len(set(found.tolist())) == 3
+
+
+def test_progress_goes_up_to_one(bert: Path) -> None:
+    told: list[float] = []
+    classify(bert, [(text,) for text in TRAIN[:40]], KINDS[:40], [], progress=told.append)
+    assert told == [step / 12 for step in range(1, 13)]  # four epochs of three batches
+
+
+def test_every_text_is_seen_once_an_epoch() -> None:
+    lengths = np.random.default_rng(0).integers(1, 50, size=1000)
+    batches = list(_shuffle_batches(lengths, 8, 2, np.random.default_rng(1)))
+    first, second = np.concatenate(batches[:125]), np.concatenate(batches[125:])
+    assert sorted(first) == sorted(second) == list(range(1000))
+    assert first.tolist() != second.tolist()
+    assert np.mean([np.ptp(lengths[rows]) for rows in batches]) < 5  # about 38 in batches made at random
+
+
+def test_the_learning_rate_rises_and_falls() -> None:
+    rates = [_scale_rate(step, 40) for step in range(41)]
+    assert rates[:5] == [0, 0.25, 0.5, 0.75, 1]
+    assert rates[22] == 0.5 and rates[40] == 0
+    assert _scale_rate(0, 1) == 0 and _scale_rate(1, 1) == 0
+
+
+TEXT = [("a",), ("b",)]
+
+
+@pytest.mark.parametrize(
+    ("texts", "labels", "task", "message"),
+    [
+        (TEXT, [0, 1], "ranking", "task must be classification or similarity; found 'ranking'"),
+        ([], [], "similarity", "texts to train on and a label for each; found 0 texts and 0 labels"),
+        (TEXT, [0, 1, 1], "classification", "found 2 texts and 3 labels"),
+        (TEXT, [0, 0.5], "classification", "must be whole numbers from 0"),
+        (TEXT, [0, -1], "classification", "must be whole numbers from 0"),
+        (TEXT, [0, 0], "classification", "must be whole numbers from 0, two or more"),
+        (TEXT, [0, float("nan")], "similarity", "labels must be numbers"),
+        (["ab", "cd"], [0, 1], "classification", "train_texts must be tuples of one string, .* at place 0"),
+        ([("a",), ("b", "c")], [0, 1], "classification", "train_texts must be tuples .* at place 1"),
+    ],
+)
+def test_what_does_not_fit_is_an_error(texts: list[tuple[str]], labels: list[float], task: str, message: str) -> None:
+    with pytest.raises(SettingError, match=message):
+        fine_tune("nowhere", texts, labels, TEXT, task=task, seed=0)  # type: ignore[arg-type]
+
+
+def test_a_model_that_is_not_there_is_an_error(tmp_path: Path, bert: Path) -> None:
+    with pytest.raises(SettingError, match="cannot load the model .*; give the path of a pretrained model"):
+        fine_tune(tmp_path, TEXT, [0, 1], TEXT, task="classification", seed=0)
+    with pytest.raises(SettingError, match="length must be 8 to 128 tokens"):
+        fine_tune(bert, TEXT, [0, 1], TEXT, task="classification", seed=0, length=500)

@@ -1,0 +1,215 @@
+"""Masked language models as attackers."""
+
+import re
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from custext_sql.errors import SettingError
+from custext_sql.experiments.attacks import language_model
+from custext_sql.experiments.attacks.language_model import join_pieces, open_language_model
+from custext_sql.experiments.attacks.masking import attack_masks
+from custext_sql.experiments.pretrained import import_library
+from custext_sql.replacing.replacer import Piece
+from custext_sql.replacing.vocabulary import SAMPLED, STOPWORD
+from tests.tiny_bert import WORDS, save_model, torch, train_bert, train_roberta, transformers, write_sentences
+
+Folders = dict[str, Path]
+
+TEXTS = [
+    "The old cat hunts the mouse, in the kitchen.",
+    "  Horse\n\n pulls the\tcart ",
+    "(the bear) steals - honey! 'dog' don't, the spider's web",
+    "whale",
+    "?!",
+    "",
+    "Zyx qqq the 2024 Müller ’tis the naïve_bear 日本 _. farmer_, sows ...wheat web_, web",
+    " ".join(write_sentences(9, seed=5)),
+]
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> Folders:
+    """A tiny BERT and a tiny RoBERTa, trained."""
+    made: dict[str, Callable[[], tuple[Any, Any]]] = {"bert": train_bert, "roberta": train_roberta}
+    return {name: save_model(tmp_path_factory.mktemp(name), *train()) for name, train in made.items()}
+
+
+def to_pieces(text: str, *, apart: bool = False) -> list[Piece]:
+    """A text as it is; apart: words cut at their apostrophes, as some are when they are sanitized."""
+    word = r"\w+" if apart else r"\w+(?:['’]\w+)*"
+    found = re.finditer(rf"(?P<word>{word})|(?s:.)", text)
+    return [Piece(match[0], match[0], find_kind(match[0]) if match["word"] else None) for match in found]
+
+
+def find_kind(word: str) -> int:
+    return STOPWORD if word.lower() in ("the", "in") else SAMPLED
+
+
+def guess_one_by_one(folder: Path, pieces: Sequence[Piece], length: int) -> list[tuple[list[int], str]]:
+    """Plain use of transformers: each masked text tokenized and looked at by itself. The tokens, and the guess."""
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    model = transformers.AutoModelForMaskedLM.from_pretrained(folder).eval()
+    guesses = []
+    for number, piece in enumerate(pieces):
+        if piece.kind is None:
+            continue
+        shown = [tokenizer.mask_token if place == number else other.after for place, other in enumerate(pieces)]
+        first, *inner, last = tokenizer(" ".join("".join(shown).split()))["input_ids"]
+        while len(inner) > length - 2:  # drop the token that is farther from the mask
+            mask = inner.index(tokenizer.mask_token_id)
+            inner.pop(0 if mask > len(inner) - 1 - mask else -1)
+        tokens = [first, *inner, last]
+        with torch.inference_mode():
+            scores = model(input_ids=torch.tensor([tokens])).logits[0, tokens.index(tokenizer.mask_token_id)]
+        guesses.append((tokens, tokenizer.decode([int(scores.argmax())]).strip().lower()))
+    return guesses
+
+
+@pytest.mark.parametrize("name", ["bert", "roberta"])
+def test_plain_text_is_guessed_and_noise_is_not(folders: Folders, name: str) -> None:
+    attacker = open_language_model(folders[name])
+    random = np.random.default_rng(3)
+    plain = [to_pieces(text) for text in write_sentences(60, seed=4)]
+    noise = [
+        [piece if piece.kind is None else replace(piece, after=str(random.choice(WORDS))) for piece in text]
+        for text in plain
+    ]
+    known, unknown = attack_masks(plain, attacker).r_mask_sampled, attack_masks(noise, attacker).r_mask_sampled
+    assert known is not None and known > 0.7  # four of the five words follow from the others
+    assert unknown is not None and unknown < 0.3  # the place tells of which eight or five words it is
+
+
+@pytest.mark.parametrize("apart", [False, True])
+@pytest.mark.parametrize("length", [9, 16, 128])
+@pytest.mark.parametrize("name", ["bert", "roberta"])
+def test_batches_give_what_single_texts_give(folders: Folders, name: str, length: int, apart: bool) -> None:
+    texts = [to_pieces(text, apart=apart) for text in TEXTS]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(language_model, "_BLOCK", 40)
+        patch.setattr(language_model, "_TEXTS", 3)
+        attacker = open_language_model(folders[name], batch_size=7, length=length)
+        found = list(attacker.guess(texts))
+        seen = [context.tokens for context in attacker._find_contexts(texts)]
+    expected = [guess_one_by_one(folders[name], pieces, length) for pieces in texts]
+    assert seen == [tokens for text in expected for tokens, _ in text]
+    assert found == [[guess for _, guess in text] for text in expected]
+
+
+def test_guesses_come_from_the_new_words_alone(folders: Folders) -> None:
+    attacker = open_language_model(folders["bert"])
+    shown = to_pieces("the old dog buries the bone, in the garden")
+    hidden = [piece if piece.kind is None else replace(piece, before="secret") for piece in shown]
+    assert list(attacker.guess([hidden])) == list(attacker.guess([shown]))
+
+
+def test_a_text_that_says_mask_has_one_mask(folders: Folders) -> None:
+    attacker = open_language_model(folders["bert"])
+    seen = []
+    attacker._model.register_forward_pre_hook(
+        lambda module, arguments, named: seen.append(named["input_ids"]), with_kwargs=True
+    )
+    list(attacker.guess([to_pieces("the [MASK] hunts [SEP] the mouse")]))
+    [tokens] = seen
+    special = [attacker._tokenizer.mask_token_id, attacker._tokenizer.sep_token_id]
+    assert [(tokens == token).sum(dim=1).unique().tolist() for token in special] == [[1], [1]]
+
+
+def test_white_space_is_one_space() -> None:
+    pieces = [Piece(" \n", " \n"), Piece("a", "one", 0), Piece("\t ", "\t "), Piece(" , ", " , "), Piece("b", "two", 0)]
+    assert join_pieces([*pieces, Piece("  ", "  ")]) == ("one , two", [(0, 3), (6, 9)])
+
+
+def test_loading_says_nothing(folders: Folders, capfd: pytest.CaptureFixture[str]) -> None:
+    capfd.readouterr()
+    open_language_model(str(folders["bert"]))
+    assert capfd.readouterr() == ("", "")
+    assert transformers.utils.logging.is_progress_bar_enabled()
+
+
+def test_a_model_that_is_nowhere_is_an_error(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    hub = import_library("huggingface_hub")
+    asked = []
+
+    def refuse(self: Any, name: str, **options: Any) -> None:
+        asked.append((name, options["timeout"]))
+        raise ConnectionError
+
+    monkeypatch.setattr(hub.HfApi, "model_info", refuse)
+    expected = (
+        "cannot load the model nobody/nothing: it is neither a folder nor in the Hugging Face cache, and could not be "
+        "fetched; give the path of a masked language model, or use --model ngram --public FILE"
+    )
+    with pytest.raises(SettingError, match=f"^{re.escape(expected)}$"):
+        open_language_model("nobody/nothing")
+    assert asked == [("nobody/nothing", 10.0)]
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_folder_without_a_model_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(SettingError, match=f"cannot load the model {tmp_path}: expected .* found .*; give the path"):
+        open_language_model(tmp_path)
+
+
+def test_a_folder_without_a_tokenizer_is_an_error(tmp_path: Path) -> None:
+    save_model(tmp_path, train_bert()[0])
+    with pytest.raises(SettingError, match="expected its tokenizer beside it, found none"):
+        open_language_model(tmp_path)
+
+
+def test_damaged_weights_are_an_error(tmp_path: Path) -> None:
+    save_model(tmp_path, *train_bert())
+    weights = tmp_path / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:1000])
+    with pytest.raises(SettingError, match=f"cannot load the model {tmp_path}: .* found SafetensorError"):
+        open_language_model(tmp_path)
+
+
+def test_an_encoder_without_a_head_is_an_error(tmp_path: Path) -> None:
+    model, tokenizer = train_bert()
+    save_model(tmp_path, model.base_model, tokenizer)
+    with pytest.raises(SettingError, match="cannot guess masked words: its files lack 6 weights .*; give the path"):
+        open_language_model(tmp_path)
+
+
+def test_a_model_of_another_kind_is_an_error(tmp_path: Path) -> None:
+    config = transformers.GPT2Config(vocab_size=103, n_embd=8, n_layer=1, n_head=2, n_positions=128)
+    save_model(tmp_path, transformers.GPT2LMHeadModel(config), train_bert()[1])
+    with pytest.raises(SettingError, match="found ValueError: Unrecognized configuration class .*AutoModelForMaskedLM"):
+        open_language_model(tmp_path)
+
+
+def test_a_tokenizer_without_a_mask_is_an_error(tmp_path: Path) -> None:
+    model, tokenizer = train_bert()
+    plain = transformers.PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer.backend_tokenizer, unk_token="[UNK]", pad_token="[PAD]"
+    )
+    save_model(tmp_path, model, plain)
+    with pytest.raises(SettingError, match="cannot guess masked words: its tokenizer has no mask token"):
+        open_language_model(tmp_path)
+
+
+def test_lengths_and_batches_that_cannot_be_are_errors(folders: Folders) -> None:
+    with pytest.raises(SettingError, match="length must be 3 to 128 tokens for the model .*; found 129"):
+        open_language_model(folders["bert"], length=129)
+    with pytest.raises(SettingError, match="length must be 3 to 128 tokens for the model .*; found 129"):
+        open_language_model(folders["roberta"], length=129)
+    with pytest.raises(SettingError, match="length must be 3 to 128 tokens for the model .*; found 2"):
+        open_language_model(folders["bert"], length=2)
+    with pytest.raises(SettingError, match="batch_size must be at least 1; found 0"):
+        open_language_model(folders["bert"], batch_size=0)
+    with pytest.raises(SettingError, match="device must be one that PyTorch knows"):
+        open_language_model(folders["bert"], device="abacus")
+
+
+def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch, folders: Folders) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(SettingError, match=r"need torch, .* run: pip install 'custext-sql\[evaluation\]'"):
+        open_language_model(folders["bert"])

@@ -1,0 +1,88 @@
+"""Counting what an attacker guesses."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import pytest
+
+from custext_sql.errors import SettingError
+from custext_sql.experiments.attacks.masking import MaskResult, attack_masks
+from custext_sql.replacing.replacer import Piece
+from custext_sql.replacing.vocabulary import SAMPLED, STOPWORD
+from custext_sql.sanitizer import Sanitizer
+from tests.small_mapping import small_mapping
+
+SPACE = Piece(" ", " ")
+
+
+@dataclass(frozen=True)
+class Parrot:
+    """Guesses what it was told, or else the new word itself."""
+
+    guesses: Sequence[list[str]] | None = None
+
+    def guess(self, texts: Sequence[Sequence[Piece]]) -> Iterator[list[str]]:
+        if self.guesses is not None:
+            return iter(self.guesses)
+        return ([piece.after for piece in pieces if piece.kind is not None] for pieces in texts)
+
+
+def test_guesses_are_compared_with_the_original_words() -> None:
+    texts = [[Piece("alice", "bob", SAMPLED), SPACE, Piece("carol", "dave", SAMPLED)]]
+    assert attack_masks(texts, Parrot([["alice", "dave"]])) == MaskResult(2, 1, 2, 1)
+
+
+def test_drawn_words_are_counted_apart_from_kept_ones() -> None:
+    texts = [
+        [Piece("the", "the", STOPWORD), SPACE, Piece("alice", "bob", SAMPLED)],
+        [Piece("the", "the", STOPWORD), SPACE, Piece("erin", "erin", SAMPLED)],
+    ]
+    result = attack_masks(texts, Parrot())
+    assert result == MaskResult(words=4, guessed=3, sampled=2, sampled_guessed=1)
+    assert (result.r_mask, result.privacy, result.r_mask_sampled) == (0.75, 0.25, 0.5)
+    assert result.standard_error == pytest.approx(math.sqrt(0.75 * 0.25 / 4))
+
+
+def test_original_words_are_folded() -> None:
+    texts = [[Piece("Don’t", "x", SAMPLED), SPACE, Piece("ALICE", "x", SAMPLED)]]
+    assert attack_masks(texts, Parrot([["don't", "alice"]])).guessed == 2
+
+
+def test_texts_without_words_do_no_harm() -> None:
+    texts = [[], [Piece("?!", "?!")], [Piece("alice", "alice", SAMPLED)]]
+    assert attack_masks(texts, Parrot()).words == 1
+
+
+def test_no_drawn_word_leaves_their_share_unknown() -> None:
+    assert attack_masks([[Piece("the", "the", STOPWORD)]], Parrot()).r_mask_sampled is None
+
+
+@pytest.mark.parametrize("texts", [[], [[]], [[Piece("...", "...")]]])
+def test_nothing_to_attack_is_an_error(texts: list[list[Piece]]) -> None:
+    with pytest.raises(SettingError, match=f"there are no words to attack in {len(texts)} texts"):
+        attack_masks(texts, Parrot())
+
+
+def test_an_attacker_with_too_few_guesses_is_caught() -> None:
+    with pytest.raises(ValueError, match="shorter"):
+        attack_masks([[Piece("alice", "bob", SAMPLED)]], Parrot([[]]))
+    with pytest.raises(ValueError, match="shorter"):
+        attack_masks([[Piece("alice", "bob", SAMPLED)]], Parrot([]))
+
+
+def test_progress_goes_up_to_one() -> None:
+    told: list[float] = []
+    attack_masks([[Piece("alice", "bob", SAMPLED)]] * 4, Parrot(), progress=told.append)
+    assert told == [0.25, 0.5, 0.75, 1.0]
+
+
+def test_who_repeats_sanitized_words_is_right_where_a_word_drew_itself(words: Sequence[str]) -> None:
+    sanitizer = Sanitizer(small_mapping(words, k=4), frozenset(), policy="paper")
+    texts = sanitizer.compare(["Alice, Bob and Carol met Dave."] * 50, eps=1.0)
+    result = attack_masks(texts, Parrot())
+    drawn = [piece for pieces in texts for piece in pieces if piece.kind == SAMPLED]
+    assert result.words == 50 * 6  # `and` and `met` are unknown to the mapping, and kept
+    assert (result.sampled, result.guessed) == (200, 100 + result.sampled_guessed)
+    assert result.sampled_guessed == sum(piece.before.lower() == piece.after for piece in drawn)
+    assert 0 < result.sampled_guessed < 200

@@ -1,0 +1,95 @@
+"""Figures that are kept."""
+
+import logging
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from custext_sql.experiments.measurements import (
+    Measurement,
+    Subject,
+    obtain,
+    read_measurements,
+    recall,
+    save_measurements,
+    write_settings,
+)
+from tests.processes import hold_open
+
+SUBJECT = Subject("bayes", "success", mapping="m", fingerprint="f", eps=1.0, settings=write_settings(plus=False))
+
+
+def test_a_subject_is_known_by_what_its_value_depends_on() -> None:
+    renamed = replace(SUBJECT, mapping="other", dataset="called otherwise")
+    assert renamed.measurement_id == SUBJECT.measurement_id
+    for other in (
+        replace(SUBJECT, eps=2.0),
+        replace(SUBJECT, fingerprint="g"),
+        replace(SUBJECT, digest="d"),
+        replace(SUBJECT, seed=1),
+        replace(SUBJECT, settings=write_settings(plus=True)),
+    ):
+        assert other.measurement_id != SUBJECT.measurement_id
+
+
+def test_what_is_saved_is_read_back(mapped_db: Path) -> None:
+    kept = [Measurement(SUBJECT, 0.25, 0.01), Measurement(replace(SUBJECT, eps=2.0), None)]
+    save_measurements(mapped_db, kept)
+    save_measurements(mapped_db, [Measurement(SUBJECT, 0.5)])
+    found = read_measurements(mapped_db, kind="bayes")
+    assert {one.subject: (one.value, one.standard_error) for one in found} == {
+        SUBJECT: (0.5, None),
+        replace(SUBJECT, eps=2.0): (None, None),
+    }
+    assert read_measurements(mapped_db, kind="query") == []
+    renamed = replace(SUBJECT, mapping="other", dataset="called otherwise")
+    [again] = obtain(mapped_db, [renamed], lambda subject, tell: (9.0, None))
+    assert (again.subject, again.value) == (renamed, 0.5)  # what was found before, under the names of now
+    assert list(recall(mapped_db, [SUBJECT, replace(SUBJECT, eps=3.0)])) == [SUBJECT]
+
+
+def test_only_what_is_missing_is_measured(mapped_db: Path) -> None:
+    subjects = [replace(SUBJECT, eps=float(eps)) for eps in (1, 2, 1, 3)]
+    asked: list[float | None] = []
+    shares: list[float] = []
+
+    def measure(subject: Subject, tell: object) -> tuple[float, None]:
+        asked.append(subject.eps)
+        return 10.0 * (subject.eps or 0.0), None
+
+    save_measurements(mapped_db, [Measurement(subjects[1], 7.0)])
+    found = obtain(mapped_db, subjects, measure, progress=shares.append)
+    assert [one.value for one in found] == [10.0, 7.0, 10.0, 30.0]
+    assert asked == [1.0, 3.0]
+    assert shares == [0.0, 0.5]
+    assert [one.value for one in obtain(mapped_db, subjects, measure)] == [10.0, 7.0, 10.0, 30.0]
+    assert asked == [1.0, 3.0]
+
+
+@pytest.mark.parametrize("one_by_one", [True, False])
+def test_an_interrupted_run_keeps_what_it_has(mapped_db: Path, one_by_one: bool) -> None:
+    subjects = [replace(SUBJECT, eps=float(eps)) for eps in (1, 2, 3)]
+
+    def measure(subject: Subject, tell: object) -> tuple[float, None]:
+        if subject.eps == 3.0:
+            raise KeyboardInterrupt
+        return 1.0, None
+
+    with pytest.raises(KeyboardInterrupt):
+        obtain(mapped_db, subjects, measure, one_by_one=one_by_one)
+    assert {one.subject.eps for one in read_measurements(mapped_db)} == {1.0, 2.0}
+
+
+def test_a_database_that_is_in_use_costs_no_result(mapped_db: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with ExitStack() as held, caplog.at_level(logging.WARNING):
+
+        def measure(subject: Subject, tell: object) -> tuple[float, None]:
+            held.enter_context(hold_open(mapped_db))
+            return 0.75, None
+
+        [found] = obtain(mapped_db, [SUBJECT], measure)
+    assert found.value == 0.75
+    assert "These figures were not kept" in caplog.text and "in use by another process" in caplog.text
+    assert read_measurements(mapped_db) == []

@@ -1,0 +1,129 @@
+"""Guessing words by their neighbours in public texts."""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from custext_sql.errors import SettingError
+from custext_sql.experiments.attacks import ngrams
+from custext_sql.experiments.attacks.masking import attack_masks
+from custext_sql.experiments.attacks.ngrams import NgramAttacker, learn_ngrams
+from custext_sql.replacing.replacer import Piece
+from custext_sql.replacing.vocabulary import SAMPLED, Vocabulary
+from tests.small_mapping import small_mapping
+
+SPACE = Piece(" ", " ")
+word_lists = st.lists(st.sampled_from("abcdef"), max_size=7)
+
+
+def to_pieces(words: Sequence[str]) -> list[Piece]:
+    """A text of these words."""
+    return [piece for word in words for piece in (SPACE, Piece("?", word, SAMPLED))]
+
+
+def guess(attacker: NgramAttacker, text: str) -> list[str]:
+    [guesses] = attacker.guess([to_pieces(text.split())])
+    return guesses
+
+
+def guess_naively(public: Sequence[Sequence[str]], text: Sequence[str]) -> list[str]:
+    """The rules, written to be read."""
+    triples: Counter[tuple[str, str, str]] = Counter()
+    behind: Counter[tuple[str, str]] = Counter()
+    before: Counter[tuple[str, str]] = Counter()
+    count: Counter[str] = Counter()
+    for words in public:
+        padded = ["<", *words, ">"]
+        for left, word, right in zip(padded, padded[1:], padded[2:], strict=False):
+            triples[left, word, right] += 1
+            behind[left, word] += 1
+            before[word, right] += 1
+            count[word] += 1
+    known = list(dict.fromkeys(word for words in public for word in words))  # max takes the first of equals
+    guesses = []
+    padded = ["<", *text, ">"]
+    for left, right in zip(padded, padded[2:], strict=False):
+        rules = [
+            {word: float(triples[left, word, right]) for word in known},
+            {word: behind[left, word] * before[word, right] / count[word] for word in known},
+            {word: float(behind[left, word]) for word in known},
+            {word: float(before[word, right]) for word in known},
+            {word: float(count[word]) for word in known},
+        ]
+        scores = next(scores for scores in rules if any(scores.values()))
+        guesses.append(max(known, key=lambda word: scores[word]))
+    return guesses
+
+
+@given(
+    st.lists(word_lists, max_size=12).filter(any), st.lists(word_lists, max_size=5), st.sampled_from([1, 3, 1 << 22])
+)
+def test_guesses_follow_the_rules(public: list[list[str]], texts: list[list[str]], candidates: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ngrams, "_CANDIDATES", candidates)
+        attacker = learn_ngrams([" ".join(words) for words in public])
+        found = list(attacker.guess([to_pieces(text) for text in texts]))
+    assert found == [guess_naively(public, text) for text in texts]
+
+
+@given(st.lists(word_lists, max_size=12).filter(any), st.lists(word_lists, max_size=9))
+def test_blocks_make_no_difference(public: list[list[str]], texts: list[list[str]]) -> None:
+    joined, pieces = [" ".join(words) for words in public], [to_pieces(text) for text in texts]
+    expected = list(learn_ngrams(joined).guess(pieces))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ngrams, "_TEXTS", 2)
+        patch.setattr(ngrams, "_BYTES", 5)
+        assert list(learn_ngrams(joined).guess(pieces)) == expected
+
+
+def test_each_rule_has_its_turn() -> None:
+    attacker = learn_ngrams(["red wine tastes good", "red wine tastes odd", "red beer flows", "cold beer tastes good"])
+    assert guess(attacker, "red x tastes")[1] == "wine"  # stood between them
+    assert guess(attacker, "cold x flows")[1] == "beer"  # stood beside each of them
+    assert guess(attacker, "cold x y z")[1] == "beer"  # behind the left one
+    assert guess(attacker, "y x flows")[1] == "beer"  # before the right one
+    assert guess(attacker, "y x z")[1] == "red"  # the first of the most frequent
+
+
+def test_the_ends_of_a_text_are_neighbours() -> None:
+    attacker = learn_ngrams(["dear all yours bob", "dear all yours bob", "all yours", "dear", "the dear the bob the"])
+    assert guess(attacker, "x all")[0] == "dear"
+    assert guess(attacker, "yours x")[1] == "bob"
+
+
+def test_words_are_folded_and_taken_whole() -> None:
+    attacker = learn_ngrams(["I DON’T know", None, "", "You  don't, know?", "i will know"])
+    assert guess(attacker, "I x KNOW")[1] == "don't"
+    assert guess(attacker, "YOU x know")[1] == "don't"
+
+
+def test_a_vocabulary_cuts_words_as_the_sanitizer_does() -> None:
+    vocabulary = Vocabulary(small_mapping(["alice", "house", "is", "here"], k=2), frozenset())
+    public = ["alice's house", "alice's house"]
+    assert guess(learn_ngrams(public, vocabulary), "alice x house")[1] == "s"
+    assert guess(learn_ngrams(public), "x house")[0] == "alice's"
+
+
+def test_unusual_letters_fold_like_any_word() -> None:
+    attacker = learn_ngrams(["ΟΔΥΣΣΕΥΣ sails İstanbul", "οδυσσευς sails home"])
+    assert guess(attacker, "x sails")[0] == "οδυσσευς"
+    assert guess(attacker, "sails x y")[1] == "İstanbul".lower()
+
+
+def test_public_texts_help_against_texts_that_are_like_them() -> None:
+    sentences = [f"the {who} sees the {what}" for who, what in (("cat", "rat"), ("dog", "bone"), ("cow", "hay"))]
+    attacker = learn_ngrams(sentences)
+    plain = [[Piece(word, word, SAMPLED) for word in re.findall(r"\w+", text)] for text in sentences]
+    noise = [[Piece(piece.before, "nothing", SAMPLED) for piece in pieces] for pieces in plain]
+    assert attack_masks(plain, attacker).r_mask > 0.7
+    assert attack_masks(noise, attacker).r_mask < 0.5  # two words in five are `the`
+
+
+@pytest.mark.parametrize("texts", [[], [None, ""], ["... ?!", " "]])
+def test_public_texts_without_words_are_an_error(texts: list[str | None]) -> None:
+    with pytest.raises(SettingError, match=f"no words: expected some to learn from, found none in {len(texts)} texts"):
+        learn_ngrams(texts)

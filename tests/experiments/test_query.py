@@ -1,0 +1,79 @@
+"""The query attack: how many draws tell a word."""
+
+from itertools import product
+from math import comb, factorial, prod
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from custext_sql.experiments.attacks.query import count_for_likeliest, count_for_mode
+
+CONFIDENCE = 0.95  # the paper's
+TRIALS = 40_000
+NOISE = 5 * (0.95 * 0.05 / TRIALS) ** 0.5  # by which a measured success may be off
+
+
+def exact_mode(row: list[float], word: int, draws: int) -> float:
+    """P(the word is the strict mode), by going through all outcomes."""
+    total = 0.0
+    for counts in product(range(draws + 1), repeat=len(row)):
+        if sum(counts) == draws and all(counts[word] > count for place, count in enumerate(counts) if place != word):
+            ways = factorial(draws) // prod(map(factorial, counts))
+            total += ways * prod(chance**count for chance, count in zip(row, counts, strict=True))
+    return total
+
+
+def exact_likeliest(matrix: list[list[float]], word: int, draws: int) -> float:
+    """P(the word alone makes all outputs likeliest), for two outputs."""
+    total = 0.0
+    for first in range(draws + 1):
+        likelihoods = [row[0] ** first * row[1] ** (draws - first) for row in matrix]
+        if all(likelihoods[word] > other for place, other in enumerate(likelihoods) if place != word):
+            total += comb(draws, first) * matrix[word][0] ** first * matrix[word][1] ** (draws - first)
+    return total
+
+
+@pytest.mark.parametrize("row", [[0.9, 0.1], [0.7, 0.2, 0.1], [0.6, 0.2, 0.2], [0.97, 0.02, 0.01], [1.0, 0.0]])
+def test_few_draws_are_counted_exactly(row: list[float]) -> None:
+    found = count_for_mode(np.array(row), 0, trials=TRIALS, generator=np.random.default_rng(0)).draws
+    assert found is not None
+    success = [exact_mode(row, 0, draws) for draws in range(1, found + 1)]
+    assert success[-1] > CONFIDENCE - NOISE
+    assert max(success[:-1], default=0.0) < CONFIDENCE + NOISE
+
+
+def test_many_draws_are_counted_within_their_error() -> None:
+    """Two outputs: the mode is the word if more than half of the draws fall on it."""
+    row = np.array([0.52, 0.48])
+
+    def success(draws: int) -> float:
+        return float(binom.sf(draws // 2, draws, 0.52))
+
+    low, high = 1, 4001  # odd numbers of draws, whose success grows steadily
+    while high - low > 2:
+        middle = (low + high) // 2 | 1
+        low, high = (low, middle) if success(middle) >= CONFIDENCE else (middle, high)
+    for seed in range(5):
+        found = count_for_mode(row, 0, trials=TRIALS, generator=np.random.default_rng(seed))
+        assert found.draws is not None and found.standard_error is not None
+        assert abs(found.draws - high) < 4 * found.standard_error + 0.01 * high
+        assert 0.002 * high < found.standard_error < 0.02 * high
+
+
+def test_the_likeliest_input_is_found_as_by_all_outcomes() -> None:
+    matrix = [[0.8, 0.2], [0.4, 0.6], [0.3, 0.7]]
+    for word in (0, 2):
+        found = count_for_likeliest(np.array(matrix), word, trials=TRIALS, generator=np.random.default_rng(0)).draws
+        assert found is not None
+        success = [exact_likeliest(matrix, word, draws) for draws in range(1, found + 1)]
+        assert success[-1] > CONFIDENCE - NOISE
+        assert success[max(0, int(0.9 * found) - 2)] < CONFIDENCE
+
+
+def test_what_cannot_be_told_is_never_told() -> None:
+    equal = np.array([0.5, 0.5])
+    assert count_for_mode(equal, 0, trials=100, generator=np.random.default_rng(0)).draws is None
+    assert count_for_mode(np.array([0.4, 0.6]), 0, trials=100, generator=np.random.default_rng(0)).draws is None
+    same = np.array([[0.6, 0.4], [0.6, 0.4]])
+    assert count_for_likeliest(same, 1, trials=100, generator=np.random.default_rng(0)).draws is None

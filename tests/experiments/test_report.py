@@ -1,0 +1,281 @@
+"""The report: every number on it is a row, and some are found again by other means."""
+
+import json
+import math
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from custext_sql import Sanitizer, load_mapping
+from custext_sql.experiments.measurements import Measurement, read_measurements
+from custext_sql.experiments.mechanisms import Arena
+from custext_sql.experiments.report.results import find_tradeoffs
+from tests.cli.test_commands import run
+from tests.experiments.test_models import make_sentences
+
+TEXTS = [
+    "The doctor said the car was fine, is it?",
+    "She paid 12345 dollars to Zyzzyvaberg",
+    "",
+    "the happy doctor",
+]
+
+
+ABOUT = ("--eps", "4", "--column", "body", "--data")
+
+
+class Page(HTMLParser):
+    """Numbers with the ids they name, cells of tables, and every address on a page."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.numbers: list[tuple[list[str], str]] = []
+        self.points: list[list[str]] = []
+        self.cells: list[tuple[str, bool]] = []
+        self.addresses: list[str] = []
+        self._ids: list[str] | None = None
+        self._cell: list[str] | None = None
+        self._traced = False
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        found = dict(attributes)
+        self.addresses += [value or "" for name, value in attributes if name in ("src", "href")]
+        ids = found.get("data-measurement")
+        if ids is not None and tag == "span":
+            self._ids = ids.split()
+            self._traced = True
+        elif ids:
+            self.points.append(ids.split())
+        if tag == "td":
+            self._cell, self._traced = [], False
+
+    def handle_data(self, data: str) -> None:
+        if self._ids is not None:
+            self.numbers.append((self._ids, data))
+            self._ids = None
+        if self._cell is not None:
+            self._cell.append(data)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "td" and self._cell is not None:
+            self.cells.append(("".join(self._cell), self._traced))
+            self._cell = None
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_secret(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Tests have homes of their own, but here they share what was measured."""
+    path = tmp_path_factory.mktemp("secret") / "digest.secret"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("custext_sql.store.digests.secret_path", lambda: path)
+        yield
+
+
+@pytest.fixture(scope="module")
+def folder(few_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A database with experiments, texts to report on, and the report; all of which tests only read."""
+    folder = tmp_path_factory.mktemp("report")
+    database = folder / "few.duckdb"
+    database.write_bytes(few_template.read_bytes())
+    for name, count, seed in (("train", 120, 0), ("test", 60, 1)):
+        rows, labels = make_sentences(count, seed)
+        lines = (f"{text}\t{label}\n" for (text,), label in zip(rows, labels, strict=True))
+        (folder / f"{name}.tsv").write_text("sentence\tlabel\n" + "".join(lines))
+    (folder / "texts.jsonl").write_text("".join(json.dumps({"body": text}) + "\n" for text in TEXTS))
+    data = ["--train", str(folder / "train.tsv"), "--test", str(folder / "test.tsv"), "--text", "sentence"]
+    more = ["--mechanisms", "original,custext,custext+,random", "--eps", "1,4", "--seeds", "2"]
+    assert run("--db", database, "evaluate", "utility", *data, *more).exit_code == 0
+    assert run("--db", database, "evaluate", "tradeoff", *data, "--eps", "1,4", "--seeds", "2").exit_code == 0
+    with simulating_less():
+        report = run("--db", database, "report", "--html", folder / "out.html", *ABOUT, folder / "texts.jsonl")
+    assert report.exit_code == 0
+    return folder
+
+
+@contextmanager
+def simulating_less() -> Iterator[None]:
+    """The query attack with fewer trials and words than people get, so that tests do not take minutes."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("custext_sql.experiments.report.contents.SAMPLE", 6)
+        patch.setattr("custext_sql.experiments.report.contents.TRIALS", 500)
+        yield
+
+
+@pytest.fixture
+def prepared(folder: Path) -> Path:
+    return folder / "few.duckdb"
+
+
+@pytest.fixture
+def page(folder: Path) -> Page:
+    return Page((folder / "out.html").read_text())
+
+
+@pytest.fixture
+def rows(page: Page, prepared: Path) -> dict[str, Measurement]:
+    return {one.measurement_id: one for one in read_measurements(prepared)}
+
+
+def shown(text: str) -> tuple[float, float]:
+    """A number as it is written, and how far rounding may have moved it."""
+    percent = text.endswith("%")
+    digits = text.rstrip("%").replace(",", "")
+    places = len(digits.partition(".")[2])
+    half = 0.5 * 10.0**-places * (1.0 + 1e-9)
+    return (float(digits) / 100, half / 100) if percent else (float(digits), max(half, 1e-6 * abs(float(digits))))
+
+
+def test_every_number_is_a_row_or_the_mean_of_some(page: Page, rows: dict[str, Measurement]) -> None:
+    assert len(page.numbers) > 60 and len(page.points) > 30
+    for ids in page.points:
+        assert set(ids) <= set(rows)
+    for ids, text in page.numbers:
+        found = [rows[one] for one in ids]
+        if text == "never":
+            assert [one.value for one in found] == [None]
+            continue
+        value, tolerance = shown(text)
+        values = {one.subject.metric: one.value or 0.0 for one in found}
+        if "unknown_kept" in values and len(values) > 1:  # a share of all words
+            expected = (sum(values.values()) - values["words"]) / values["words"]
+        else:
+            expected = sum(one.value or 0.0 for one in found) / len(found)
+        assert abs(value - expected) <= tolerance, (text, values)
+
+
+def test_no_number_in_a_table_goes_without_its_rows(page: Page) -> None:
+    """But for what a row is about: a mechanism and its mapping, K, eps, and how many words a sample has."""
+    settings = re.compile(r"\d+|any|enough for \d+% of \d+ words|custext\+? starter-euclidean-k20")
+    for text, traced in page.cells:
+        if re.search(r"\d", text) and not traced:
+            assert settings.fullmatch(text), text
+
+
+def test_the_page_needs_nothing_else_and_shows_no_text(page: Page, folder: Path) -> None:
+    text = (folder / "out.html").read_text()
+    assert page.addresses == []
+    assert "url(" not in text and "@import" not in text and "<script" not in text
+    assert "zyzzyvaberg" not in text.lower() and "12345" not in text
+
+
+def test_three_numbers_found_again_by_other_means(
+    page: Page, rows: dict[str, Measurement], prepared: Path, folder: Path
+) -> None:
+    on_page = {one for ids, _ in page.numbers for one in ids}
+    by_metric: dict[tuple[str, str], list[Measurement]] = {}
+    for one in rows.values():
+        if one.measurement_id in on_page:
+            by_metric.setdefault((one.subject.kind, one.subject.metric), []).append(one)
+    sanitizer, mapping = Sanitizer.load(prepared), load_mapping(prepared)
+    chances = {word: sanitizer.distribution(word, 4.0) for word in mapping.words}
+
+    # the worst log-ratio: over all groups and outputs, from the tables as any caller sees them
+    worst = 0.0
+    for word in mapping.words[:: mapping.info.k]:
+        group = list(chances[word])
+        for output in group:
+            column = [chances[one][output] for one in group]
+            worst = max(worst, math.log(max(column) / min(column)))
+    [certified] = [one for one in by_metric["certificate", "worst_log_ratio"] if one.subject.calibration == "paper"]
+    assert certified.value == pytest.approx(worst, rel=1e-9)
+
+    # the best single guess: word by word, by how often words occur in the texts
+    words = [word for text in TEXTS for word in re.findall(r"[a-z]+(?:'[a-z]+)?", text.lower()) if word in chances]
+    prior = {word: words.count(word) / len(words) for word in words}
+    best: dict[str, float] = {}
+    for word, weight in prior.items():
+        for output, chance in chances[word].items():
+            best[output] = max(best.get(output, 0.0), weight * chance)
+    found = [
+        one.value
+        for one in by_metric["bayes", "success"]
+        if one.subject.eps == 4.0 and one.subject.calibration == "paper" and one.subject.dataset != "uniform"
+    ]
+    assert found == [pytest.approx(sum(best.values()), rel=1e-9)]
+
+    # what passes: counted from the texts by a pattern
+    counts = {metric: some[0].value for (kind, metric), some in by_metric.items() if kind == "policy"}
+    every = [word for text in TEXTS for word in re.findall(r"\w+(?:'\w+)?", text.lower())]
+    assert counts["words"] == len(every)
+    assert counts["numbers"] == 1
+    unknown = sum(not word.isdigit() and word not in chances for word in every)
+    assert (counts["unknown_masked"], counts["unknown_kept"]) == (unknown, 0)
+    assert counts["sampled"] == sum(word in chances for word in every)
+
+    # accuracy: the model trained by hand on the same texts
+    [accuracy] = [
+        one
+        for one in by_metric["utility", "accuracy"]
+        if (one.subject.mechanism, one.subject.eps, one.subject.seed) == ("custext", 4.0, 1)
+    ]
+    assert accuracy.value == pytest.approx(_train_by_hand(prepared, folder), abs=1e-12)
+
+
+def _train_by_hand(database: Path, folder: Path) -> float:
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+
+    texts, labels = [], []
+    for name in ("train", "test"):
+        lines = (folder / f"{name}.tsv").read_text().splitlines()[1:]
+        texts += [line.partition("\t")[0] for line in lines]
+        labels += [line.partition("\t")[2] for line in lines]
+    new = Arena(database).open("custext").sanitize(texts, 4.0, 1)
+    model = make_pipeline(
+        TfidfVectorizer(sublinear_tf=True, token_pattern=r"(?u)\b\w+\b"), LogisticRegression(max_iter=1000)
+    )
+    model.fit(new[:120], labels[:120])
+    return float(model.score(new[120:], labels[120:]))
+
+
+def test_json_says_the_same(page: Page, rows: dict[str, Measurement], prepared: Path, folder: Path) -> None:
+    with simulating_less():
+        result = run("--db", prepared, "report", "--json", *ABOUT, folder / "texts.jsonl")
+    found = json.loads(result.output)
+    assert found["eps"] == 4.0 and found["k"] == 20
+    assert {row["mechanism"] for row in found["utility"][0]["rows"]} == {"original", "custext", "custext+", "random"}
+    for one in found["bayes"]:
+        assert one["success"] == rows[one["measurement_ids"][0]].value
+    assert {one for ids, _ in page.numbers for one in ids} <= set(re.findall(r"\b[0-9a-f]{16}\b", result.output))
+
+
+def test_without_experiments_the_page_says_what_to_run(few_db: Path, tmp_path: Path) -> None:
+    with simulating_less():
+        assert run("--db", few_db, "report", "--html", tmp_path / "out.html").exit_code == 0
+    text = (tmp_path / "out.html").read_text()
+    assert "custext evaluate utility" in text and "custext report --data FILE" in text
+    again = run("--db", few_db, "report", "--html", tmp_path / "out.html")
+    assert again.exit_code == 1 and "exists already; --force replaces it" in again.output
+    assert (tmp_path / "out.html").read_text() == text
+    neither = run("--db", few_db, "report")
+    assert neither.exit_code == 1 and "--html FILE" in neither.output
+
+
+def test_attacks_on_other_texts_of_the_same_name_stay_apart(few_db: Path, tmp_path: Path) -> None:
+    """As GLUE's files, which are all called dev.tsv; and guessers that learned from unlike texts."""
+    (tmp_path / "public.txt").write_text("the great film number 1\n" * 3)
+    shown = {}
+    for name, seed in (("one", 1), ("other", 2)):
+        folder = tmp_path / name
+        folder.mkdir()
+        for part, count in (("train", 60), ("dev", 30)):
+            rows, labels = make_sentences(count, seed)
+            lines = (f"{text}\t{label}\n" for (text,), label in zip(rows, labels, strict=True))
+            (folder / f"{part}.tsv").write_text("sentence\tlabel\n" + "".join(lines))
+        data = ["--train", str(folder / "train.tsv"), "--test", str(folder / "dev.tsv"), "--text", "sentence"]
+        common = ["evaluate", "tradeoff", *data, "--eps", "2", "--seeds", "1", "--mechanisms", "custext", "--json"]
+        for more in (["--attack", "bayes"], [], ["--public", str(tmp_path / "public.txt")]):
+            [point] = json.loads(run("--db", few_db, *common, *more).output)
+            shown[name, tuple(more)] = point["success"]["mean"]
+    found = list(find_tradeoffs(read_measurements(few_db)))
+    assert len(found) == 6
+    assert sorted(one.points[0].success.mean for one in found) == sorted(shown.values())
+    assert all(len(one.points) == 1 and one.points[0].success.spread is None for one in found)
+    assert {one.dataset for one in found} == {"one/train.tsv; one/dev.tsv", "other/train.tsv; other/dev.tsv"}
+    assert len({one.attack for one in found}) == 4  # bayes, and guessers that learned from three files

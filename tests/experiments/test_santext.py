@@ -1,0 +1,96 @@
+"""SANTEXT and SANTEXT+ beside their formulas, written to be read."""
+
+import math
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from custext_sql.experiments.baselines.santext import SanText, SanTextPlus
+from tests.experiments.test_word_space import make_space
+
+STRATA = 20_000
+
+
+def naive_row(points: npt.NDArray[np.float32], word: int, outputs: list[int], epsilon: float) -> list[float]:
+    """Pr[output | word], proportional to exp(-eps / 2 * distance)."""
+    weights = [math.exp(-0.5 * epsilon * math.dist(points[word].tolist(), points[other].tolist())) for other in outputs]
+    return [weight / sum(weights) for weight in weights]
+
+
+def even_draws(count: int) -> npt.NDArray[np.uint64]:
+    """Draws at even distances, on each of which the same share of all falls."""
+    return (np.arange(count, dtype=np.uint64) * np.uint64(2**64 // count)) + np.uint64(2**63 // count)
+
+
+def frequencies(mechanism: SanText | SanTextPlus, word: int, size: int, epsilon: float) -> npt.NDArray[np.float64]:
+    chosen = mechanism.sample(np.full(STRATA, word), epsilon, even_draws(STRATA))
+    return np.bincount(chosen, minlength=size) / STRATA
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 15.0])
+@pytest.mark.parametrize("size", [7, 700])  # within a segment, over several
+def test_santext_draws_as_its_formula_says(size: int, epsilon: float) -> None:
+    space = make_space(size)
+    for word in (0, size // 2, size - 1):
+        expected = np.array(naive_row(space.points, word, list(range(size)), epsilon))
+        found = frequencies(SanText(space), word, size, epsilon)
+        assert np.abs(found - expected).max() <= 2 / STRATA
+
+
+def test_the_unit_divides_eps() -> None:
+    space = make_space(9)
+    expected = naive_row(space.points, 3, list(range(9)), 2.0 / space.largest_distance)
+    found = frequencies(SanText(space, space.largest_distance), 3, 9, 2.0)
+    assert np.abs(found - np.array(expected)).max() <= 2 / STRATA
+
+
+def test_santext_plus_draws_as_its_formula_says() -> None:
+    """The most frequent half stays with 0.7; whatever goes is replaced by one of the others."""
+    space = make_space(10)  # the last are the most frequent
+    rare = list(range(5))
+    mechanism = SanTextPlus(space, sensitive=0.5, replaced=0.3)
+    for word in range(10):
+        row = naive_row(space.points, word, rare, 3.0)
+        expected = np.zeros(10)
+        if word in rare:
+            expected[rare] = row
+        else:
+            expected[rare] = 0.3 * np.array(row)
+            expected[word] += 0.7
+        assert np.abs(frequencies(mechanism, word, 10, 3.0) - expected).max() <= 2 / STRATA
+
+
+def test_a_bias_of_a_hundredth_would_be_seen() -> None:
+    space = make_space(7)
+    wrong = np.array(naive_row(space.points, 0, list(range(7)), 1.01))
+    assert np.abs(frequencies(SanText(space), 0, 7, 1.0) - wrong).max() > 2 / STRATA
+
+
+def test_words_do_not_disturb_each_other() -> None:
+    """All words of a text in one go come out as each would alone."""
+    space = make_space(50)
+    words = np.random.default_rng(1).integers(0, 50, size=400)
+    draws = np.random.default_rng(2).integers(0, 2**64, size=400, dtype=np.uint64)
+    mechanism = SanText(space)
+    alone = [int(mechanism.sample(words[[place]], 4.0, draws[[place]])[0]) for place in range(400)]
+    assert mechanism.sample(words, 4.0, draws).tolist() == alone
+
+
+def test_all_34_thousand_words_fit_into_a_gigabyte(starter_db: Path) -> None:
+    """A row for each word of the vocabulary, as a matrix, would be 4.6 GB."""
+    script = """
+import pathlib, sys
+from custext_sql.experiments.mechanisms import Arena
+arena = Arena(sys.argv[1])
+arena.open("santext").sanitize([" ".join(arena.mapping.words)], 1.0, 0)
+status = pathlib.Path("/proc/self/status").read_text()  # of this program alone, not of the one that started it
+print(len(arena.mapping.words), status.split("VmHWM:")[1].split()[0])
+"""
+    result = subprocess.run([sys.executable, "-c", script, str(starter_db)], capture_output=True, text=True, check=True)
+    words, kilobytes = map(int, result.stdout.split())
+    assert words > 33_000
+    assert kilobytes < 1_000_000

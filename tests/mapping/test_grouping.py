@@ -1,0 +1,148 @@
+"""Groups equal those of the naive oracle, whatever the vectors."""
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from custext_sql.errors import SettingError
+from custext_sql.mapping import grouping
+from custext_sql.mapping.grouping import Partition, partition_words
+from custext_sql.mapping.similarity import MEASURES, Floats, Similarity, Supplied
+from custext_sql.starter import open_starter
+from tests import oracle
+
+DISTANCES: dict[str, Callable[[Floats, Floats], Floats]] = {"euclidean": oracle.euclidean, "cosine": oracle.cosine}
+measures = pytest.mark.parametrize("measure", ["euclidean", "cosine"])
+
+
+def as_lists(partition: Partition) -> list[list[int]]:
+    return [group.tolist() for group in partition.groups()]
+
+
+def random_vectors(count: int, dimension: int = 8, seed: int = 0) -> npt.NDArray[np.float32]:
+    return np.random.default_rng(seed).normal(size=(count, dimension)).astype(np.float32)
+
+
+@measures
+@pytest.mark.parametrize(
+    ("count", "k"),
+    [(40, 2), (41, 2), (40, 40), (40, 39), (40, 20), (41, 20), (59, 20), (60, 20), (500, 7), (3, 2), (2, 2)],
+)
+def test_groups_equal_the_oracle(measure: str, count: int, k: int) -> None:
+    vectors = random_vectors(count)
+    found = partition_words(vectors, MEASURES[measure], k)
+    assert as_lists(found) == oracle.greedy_groups(vectors, k, DISTANCES[measure])
+
+
+@measures
+@settings(max_examples=150, deadline=None)
+@given(data=st.data())
+def test_groups_equal_the_oracle_with_ties(measure: str, data: st.DataObject) -> None:
+    count, dimension = data.draw(st.integers(2, 60)), data.draw(st.integers(1, 4))
+    step = data.draw(st.sampled_from([1.0, 0.1, 1e-3, 1e30, 1e-30, 1e-40]))
+    offset = data.draw(st.sampled_from([0.0, 1.0, 1000.0]))
+    cells = data.draw(st.lists(st.integers(-2, 2), min_size=count * dimension, max_size=count * dimension))
+    vectors = (np.array(cells, dtype=np.float64).reshape(count, dimension) + offset) * step
+    vectors[~vectors.any(axis=1)] = step
+    rows = vectors.astype(np.float32)
+    k = data.draw(st.integers(2, count))
+    assert as_lists(partition_words(rows, MEASURES[measure], k)) == oracle.greedy_groups(rows, k, DISTANCES[measure])
+
+
+@measures
+def test_groups_equal_the_oracle_on_real_vectors(measure: str) -> None:
+    """The shipped vectors, rounded as they are, have many equal coordinates."""
+    [batch, *_] = open_starter().batches
+    vectors = batch.vectors[:3001]
+    found = partition_words(vectors, MEASURES[measure], 20)
+    assert as_lists(found) == oracle.greedy_groups(vectors, 20, DISTANCES[measure])
+
+
+@measures
+def test_groups_equal_the_oracle_where_float32_cannot_tell(measure: str) -> None:
+    """Points a millionth apart, far from the origin: a float32 product sees them all as one."""
+    vectors = (1.0 + random_vectors(300, 16) * 1e-6).astype(np.float32)
+    found = partition_words(vectors, MEASURES[measure], 9)
+    assert as_lists(found) == oracle.greedy_groups(vectors, 9, DISTANCES[measure])
+
+
+@measures
+def test_groups_equal_the_oracle_with_many_equal_points(measure: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(grouping, "_ROWS", 64)  # distances are computed in blocks, and no longer than needed
+    vectors = np.repeat(random_vectors(4, 16), 3000, axis=0)[np.random.default_rng(1).permutation(12000)]
+    found = as_lists(partition_words(vectors, MEASURES[measure], 300))
+    taken: set[int] = set()
+    for group in found:  # equal points come first, the lowest numbers of them
+        equal = np.flatnonzero((vectors == vectors[group[0]]).all(axis=1))
+        same = [index for index in equal.tolist() if index not in taken]
+        assert group[: len(same)] == same[:300]
+        taken |= set(group)
+
+
+def test_groups_do_not_depend_on_the_size_of_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    vectors = random_vectors(700)
+    usual = as_lists(partition_words(vectors, MEASURES["euclidean"], 5))
+    monkeypatch.setattr(grouping, "_BLOCK_BYTES", 0)
+    assert as_lists(partition_words(vectors, MEASURES["euclidean"], 5)) == usual
+
+
+@measures
+@settings(max_examples=50, deadline=None)
+@given(count=st.integers(2, 90), k=st.integers(2, 25), seed=st.integers(0, 2**32 - 1))
+def test_groups_are_a_partition(measure: str, count: int, k: int, seed: int) -> None:
+    k = min(k, count)
+    found = partition_words(random_vectors(count, 3, seed), MEASURES[measure], k)
+    assert sorted(found.members.tolist()) == list(range(count))
+    assert found.sizes.sum() == count
+    assert found.sizes.min() >= 2
+    assert found.sizes.max() <= k + 1
+
+
+def test_pivots_follow_the_given_order() -> None:
+    vectors = random_vectors(50)
+    order = np.random.default_rng(3).permutation(50)
+    found = partition_words(vectors, MEASURES["euclidean"], 6, order=order)
+    assert as_lists(found) == oracle.greedy_groups(vectors, 6, oracle.euclidean, order.tolist())
+    assert found.members[0] == order[0]
+
+
+def test_a_single_word_left_over_joins_the_closest_pivot_and_the_lower_of_equals() -> None:
+    vectors = np.array([[0.0], [0.1], [4.0], [4.1], [2.0]], dtype=np.float32)
+    assert as_lists(partition_words(vectors, MEASURES["euclidean"], 2)) == [[0, 1, 4], [2, 3]]
+    vectors[4] = 3.0
+    assert as_lists(partition_words(vectors, MEASURES["euclidean"], 2)) == [[0, 1], [2, 3, 4]]
+
+
+def one_sided(rows: Floats, columns: Floats) -> Floats:
+    """Neither symmetric nor a metric."""
+    return np.asarray(rows[:, :1] * 2 - columns[:, :1].T + np.abs(rows[:, 1:2] - columns[:, 1:2].T))
+
+
+@pytest.mark.parametrize("larger_is_closer", [True, False])
+@pytest.mark.parametrize(("count", "k"), [(30, 2), (31, 2), (31, 10), (30, 30), (29, 10)])
+def test_any_function_serves_as_similarity(larger_is_closer: bool, count: int, k: int) -> None:
+    vectors = np.random.default_rng(1).integers(-3, 4, size=(count, 3)).astype(np.float32)
+    sign = -1.0 if larger_is_closer else 1.0
+
+    def distance(pivot: Floats, others: Floats) -> Floats:
+        return np.asarray(sign * one_sided(pivot[None], others)[0])
+
+    found = partition_words(vectors, Supplied(one_sided, larger_is_closer), k)
+    assert as_lists(found) == oracle.greedy_groups(vectors, k, distance)
+
+
+@pytest.mark.parametrize("similarity", [MEASURES["euclidean"], Supplied(one_sided, True)])
+@pytest.mark.parametrize("k", [-1, 0, 1, 11])
+def test_k_outside_its_range_is_an_error(similarity: Similarity, k: int) -> None:
+    with pytest.raises(SettingError, match=f"k must .*found {k}"):
+        partition_words(random_vectors(10), similarity, k)
+
+
+def test_progress_ends_at_the_number_of_words() -> None:
+    seen: list[tuple[int, int]] = []
+    partition_words(random_vectors(23), MEASURES["euclidean"], 5, progress=lambda *state: seen.append(state))
+    assert seen == [(5, 23), (10, 23), (15, 23), (20, 23), (23, 23)]

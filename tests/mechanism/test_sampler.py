@@ -1,0 +1,96 @@
+"""Draws from verified tables, made as they are needed."""
+
+import numpy as np
+import pytest
+
+from custext_sql.errors import SettingError
+from custext_sql.mapping.mapping import Mapping
+from custext_sql.mechanism import sampler as module
+from custext_sql.mechanism.certified_table import certify
+from custext_sql.mechanism.sampler import Sampler
+from tests.small_mapping import small_mapping
+
+EPSILONS = (0.5, 1.0, 4.0)
+
+
+@pytest.fixture(scope="module")
+def mapping() -> Mapping:
+    return small_mapping([f"w{number}" for number in range(23)], k=5)
+
+
+@pytest.mark.parametrize("calibration", ["paper", "tight"])
+def test_a_draw_picks_the_output_whose_share_it_falls_into(mapping: Mapping, calibration: str) -> None:
+    """Exactly: for every word, output and eps, the first and the last draw of its share, and one between."""
+    words, epsilons, draws, expected = [], [], [], []
+    for epsilon in EPSILONS:
+        weights = iter(certify(mapping.sizes, mapping.scores, epsilon, calibration).weights.tolist())
+        for word, name in enumerate(mapping.words):
+            first = 0
+            for output in mapping.find_row(name)[0]:
+                weight = next(weights)
+                words += [word] * 3
+                epsilons += [epsilon] * 3
+                draws += [first, first + weight // 2, first + weight - 1]
+                expected += [mapping.index[output]] * 3
+                first += weight
+            assert first == 1 << 64
+    order = np.random.default_rng(3).permutation(len(words))  # eps and words mixed
+    mixed = Sampler(mapping, calibration)
+    arrays = np.array(words)[order], np.array(epsilons)[order], np.array(draws, dtype=np.uint64)[order]
+    assert mixed.sample(*arrays).tolist() == np.array(expected)[order].tolist()
+    alone = Sampler(mapping, calibration)
+    for part in np.array_split(order, 7):  # tables grow from call to call
+        for epsilon in EPSILONS:
+            chosen = part[np.array(epsilons)[part] == epsilon]
+            found = alone.sample(np.array(words)[chosen], epsilon, np.array(draws, dtype=np.uint64)[chosen])
+            assert found.tolist() == np.array(expected)[chosen].tolist()
+
+
+def test_only_groups_that_occur_are_verified(mapping: Mapping, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[list[float]] = []
+
+    def counting(sizes: np.ndarray, scores: object, epsilons: np.ndarray, calibration: str) -> object:
+        made.append(epsilons.tolist())
+        return certify(sizes, scores, epsilons, calibration)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(module, "certify", counting)
+    sampler = Sampler(mapping, "paper")
+    draws = np.zeros(3, dtype=np.uint64)
+    sampler.sample(np.array([0, 1, 6]), 1.0, draws)  # words 0 to 4 are the first group
+    sampler.sample(np.array([0, 4, 7]), np.array([1.0, 2.0, 3.0]), draws)
+    sampler.sample(np.array([0, 6, 0]), 1.0, draws)
+    assert made == [[1.0, 1.0], [2.0, 3.0]]
+
+
+def test_the_eps_least_recently_used_is_forgotten(mapping: Mapping, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_EPSILONS", 2)
+    sampler = Sampler(mapping, "paper")
+    word, draw = np.array([0]), np.zeros(1, dtype=np.uint64)
+    for epsilon in (1.0, 2.0, 1.0, 3.0):
+        sampler.sample(word, epsilon, draw)
+    assert list(sampler._tables) == [1.0, 3.0]
+    monkeypatch.setattr(module, "_BYTES", 5 * (5 * 8 + 16))  # one group of five
+    sampler.sample(word, 4.0, draw)
+    assert list(sampler._tables) == [4.0]
+    sampler.sample(np.zeros(2, dtype=np.int64), np.array([5.0, 6.0]), np.zeros(2, dtype=np.uint64))
+    assert list(sampler._tables) == [5.0, 6.0]  # those in use stay, whatever they take
+
+
+def test_a_row_of_weights_is_the_verified_one(mapping: Mapping) -> None:
+    table = certify(mapping.sizes, mapping.scores, 2.0)
+    assert Sampler(mapping, "paper").row(1, 2.0) == table.weights[5:10].tolist()
+    assert Sampler(mapping, "paper").worst_log_ratio([2.0]) == table.log_ratios.max()
+
+
+def test_no_words_need_no_tables(mapping: Mapping) -> None:
+    sampler = Sampler(mapping, "paper")
+    none, draws = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.uint64)
+    assert sampler.sample(none, 1.0, draws).tolist() == sampler.sample(none, np.zeros(0), draws).tolist() == []
+    assert not sampler._tables
+
+
+def test_every_eps_is_checked(mapping: Mapping) -> None:
+    sampler = Sampler(mapping, "paper")
+    for wrong in (0.0, -1.0, float("nan"), float("inf"), 101.0):
+        with pytest.raises(SettingError, match="eps must lie between"):
+            sampler.sample(np.zeros(2, dtype=np.int64), np.array([1.0, wrong]), np.zeros(2, dtype=np.uint64))

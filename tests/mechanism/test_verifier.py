@@ -1,0 +1,152 @@
+"""The verifier accepts what keeps the promise and nothing else. Mutations show that each check is needed."""
+
+import math
+from decimal import Decimal, localcontext
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from custext_sql.mechanism.verifier import exp_floor, verify_union, verify_weights
+
+ONE = 1 << 64
+epsilons = st.floats(0.001, 100)
+
+
+def verify(matrices: list[list[list[int]]], epsilon: float) -> list[bool]:
+    sizes = np.array([len(matrix) for matrix in matrices])
+    weights = np.array([cell for matrix in matrices for row in matrix for cell in row], dtype=np.uint64)
+    return list(map(bool, verify_weights(sizes, weights, np.full(len(sizes), epsilon)).holds))
+
+
+def largest_partner(low: int, epsilon: float) -> int:
+    """The largest weight that may stand in one column with this one, by the certified bound."""
+    return (exp_floor(epsilon) * low) >> 256
+
+
+@given(epsilon=epsilons)
+@example(epsilon=0.001)
+@example(epsilon=100.0)
+@example(epsilon=1.0)
+@example(epsilon=math.log(2))
+def test_the_bound_is_below_the_exponential_and_close_to_it(epsilon: float) -> None:
+    with localcontext() as context:
+        context.prec = 200
+        exact = Decimal(epsilon).exp() * (1 << 256)
+        assert Decimal(exp_floor(epsilon)) <= exact
+        assert exact - Decimal(exp_floor(epsilon)) < exact * Decimal(2) ** -240
+
+
+def test_uniform_weights_hold_at_any_epsilon() -> None:
+    for size in (2, 3, 20, 1000):
+        cell = ONE // size
+        row = [ONE - cell * (size - 1)] + [cell] * (size - 1)
+        assert verify([[row] * size], 0.001) == [True]
+
+
+@given(epsilon=epsilons, low=st.integers(1, 2**60))
+def test_the_least_step_over_the_bound_is_caught(epsilon: float, low: int) -> None:
+    """Weight moves between two cells of a row, so that the sum holds, and one ratio passes the bound by one unit."""
+    high = largest_partner(low, epsilon)
+    if not low < high < ONE // 2:
+        return
+    other = [low, ONE - low]
+    assert verify([[[high, ONE - high], other]], epsilon) == [True]
+    assert verify([[[high + 1, ONE - high - 1], other]], epsilon) == [False]
+
+
+@pytest.mark.parametrize("difference", [-1, 1])
+@pytest.mark.parametrize("place", [0, 7, 19])
+def test_a_sum_broken_by_one_is_caught(difference: int, place: int) -> None:
+    cell = ONE // 20
+    row = [ONE - cell * 19] + [cell] * 19
+    broken = list(row)
+    broken[place] += difference
+    assert verify([[row] * 20], 1.0) == [True]
+    assert verify([[row] * 19 + [broken]], 1.0) == [False]
+
+
+def test_a_row_that_sums_to_two_is_caught() -> None:
+    """Modulo 2**64 it looks the same."""
+    row = [ONE // 2] * 4
+    assert sum(row) == 2 * ONE
+    assert verify([[row] * 4], 1.0) == [False]
+    assert verify([[[0] * 4] * 4], 1.0) == [False]
+
+
+def test_a_weight_of_zero_is_caught_alone_and_as_a_whole_column() -> None:
+    """A column of zeros keeps the ratios, but its share of the draws is empty, which thresholds cannot express."""
+    assert verify([[[ONE - 1, 1], [ONE - 1, 1]]], 1.0) == [True]
+    rows = [[ONE // 2, ONE // 2, 0], [ONE // 2, ONE // 2 - 1, 1], [ONE // 2, ONE // 2, 0]]
+    assert verify([rows], 100.0) == [False]
+    for place in range(3):
+        row = [ONE // 2] * 2
+        row.insert(place, 0)
+        assert verify([[row] * 3], 0.001) == [False]
+        weights = np.array(row * 3, dtype=np.uint64)
+        union = verify_union(np.array([3]), [weights, weights], 100.0)
+        assert not union.holds[0] and math.isinf(union.log_ratios[0])
+
+
+def test_a_union_checks_the_rows_itself_and_compares_the_drawn_inputs_only() -> None:
+    sizes = np.array([2, 2])
+    table = np.array([ONE - 8, 8, 8, ONE - 8, ONE // 2, ONE // 2, ONE // 2, ONE // 2], dtype=np.uint64)
+    assert verify_union(sizes, [table], 1.0).holds.tolist() == [False, True]
+    drawn = verify_union(sizes, [table], 1.0, np.array([True, False, True, True]))
+    assert drawn.holds.tolist() == [True, True] and drawn.log_ratios.tolist() == [0.0, 0.0]
+    none = verify_union(sizes, [table], 1.0, np.zeros(4, dtype=bool))
+    assert none.holds.all() and none.log_ratios.tolist() == [0.0, 0.0]
+    broken = table.copy()
+    broken[0] += np.uint64(1)
+    assert verify_union(sizes, [table, broken], 100.0, np.zeros(4, dtype=bool)).holds.tolist() == [False, True]
+    with pytest.raises(ValueError, match="one unsigned 64-bit weight"):
+        verify_union(sizes, [table[:-1]], 1.0)
+
+
+def test_only_the_group_that_fails_is_named() -> None:
+    good = [[ONE // 2, ONE // 2]] * 2
+    bad = [[ONE // 2, ONE // 2], [1, ONE - 1]]
+    large = [[ONE // 4] * 4] * 4
+    assert verify([good, large, bad, large, good], 1.0) == [True, True, False, True, True]
+
+
+def test_groups_are_found_wherever_they_lie(monkeypatch: pytest.MonkeyPatch) -> None:
+    random = np.random.default_rng(0)
+    matrices: list[list[list[int]]] = []
+    for _ in range(60):
+        size = int(random.integers(2, 6))
+        matrices.append([[ONE - 7 * (size - 1)] + [7] * (size - 1)] * size)
+    matrices[41] = [[ONE - 7, 7], [7, ONE - 7]]
+    for cells in (1, 30, 1 << 20):
+        monkeypatch.setattr("custext_sql.mechanism.verifier._CELLS", cells)
+        assert [index for index, holds in enumerate(verify(matrices, 1.0)) if not holds] == [41]
+
+
+def test_log_ratios_are_reported() -> None:
+    quarter = ONE // 4
+    sizes, weights = np.array([2]), np.array([quarter, ONE - quarter, 2 * quarter, 2 * quarter], dtype=np.uint64)
+    verdict = verify_weights(sizes, weights, np.ones(1))
+    assert verdict.log_ratios.tolist() == [math.log(2)]
+
+
+@pytest.mark.parametrize(
+    "weights", [np.zeros(3, dtype=np.uint64), np.zeros(4, dtype=np.int64), np.zeros(4, dtype=np.float64)]
+)
+def test_anything_but_one_integer_a_pair_is_refused(weights: npt.NDArray[np.uint64]) -> None:
+    with pytest.raises(ValueError, match="one unsigned 64-bit weight for each pair"):
+        verify_weights(np.array([2]), weights, np.ones(1))
+
+
+@pytest.mark.parametrize("epsilons", [np.ones(2), np.ones(1, dtype=np.float32)])
+def test_anything_but_one_epsilon_a_group_is_refused(epsilons: npt.NDArray[np.float64]) -> None:
+    with pytest.raises(ValueError, match="one 64-bit epsilon for each group"):
+        verify_weights(np.array([2]), np.full(4, 1 << 63, dtype=np.uint64), epsilons)
+
+
+def test_each_group_is_held_to_its_own_epsilon() -> None:
+    quarter = ONE // 4
+    group = [quarter, ONE - quarter, 2 * quarter, 2 * quarter]
+    sizes, weights = np.array([2, 2, 2]), np.array(group * 3, dtype=np.uint64)
+    assert verify_weights(sizes, weights, np.array([0.69, 0.7, 0.1])).holds.tolist() == [False, True, False]

@@ -1,0 +1,446 @@
+"""Files, folders, streams and tables end to end, by the command line: what comes out, what is refused."""
+
+import gzip
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner, Result
+
+from custext_sql import Sanitizer
+from custext_sql.cli import main
+from custext_sql.errors import SourceError
+from custext_sql.release.data_files import Source
+from custext_sql.store.ledger.table import list_releases
+from tests.processes import hold_open
+
+ROWS = [
+    ("007", 'Alice met Bob; "carol", they said', "2020-01-01T00:00:00Z", "1.50"),
+    ("2", "", "", ""),
+    ("3", "dave\nerin", "x", "0x1"),
+    ("4", "the Zzyzxa 12345", "é", "1e400"),
+]
+MARKER = "Marker81"
+PAPER = ("--policy", "paper")
+
+
+def run(*arguments: str | Path, input: bytes | None = None) -> Result:
+    return CliRunner().invoke(main, [str(argument) for argument in arguments], input=input)
+
+
+@pytest.fixture
+def db(mapped_db: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("CUSTEXT_DB", str(mapped_db))
+    return mapped_db
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+    return tmp_path / "work"
+
+
+def write_csv(path: Path, delimiter: str = ",") -> None:
+    with duckdb.connect() as connection:
+        connection.execute("CREATE TABLE t (id VARCHAR, body VARCHAR, note VARCHAR, n VARCHAR)")
+        connection.executemany("INSERT INTO t VALUES (?, ?, ?, ?)", [list(row) for row in ROWS])
+        connection.execute(f"COPY t TO '{path}' (FORMAT csv, HEADER, DELIMITER '{delimiter}')")
+
+
+def read_csv(path: Path, delimiter: str = ",") -> list[tuple[Any, ...]]:
+    with duckdb.connect() as connection:
+        return connection.execute(
+            f"FROM read_csv('{path}', all_varchar = true, delim = '{delimiter}', header = true, "
+            "quote = '\"', escape = '\"', allow_quoted_nulls = false)"
+        ).fetchall()
+
+
+def check_texts(before: list[str | None], after: list[str | None], db: Path) -> None:
+    """Separators are the same, and every word of the vocabulary is one of its group."""
+    sanitizer = Sanitizer.load(db)
+    for old, new in zip(before, after, strict=True):
+        if old is None or new is None:
+            assert old == new
+            continue
+        old_words, new_words = _split(old), _split(new)
+        for first, second in zip(old_words, new_words, strict=True):
+            word = first.lower()
+            if word in sanitizer.mapping.index:
+                assert second in sanitizer.distribution(word, 1.0)
+            elif not first.isdigit():
+                assert first == second
+
+
+def _split(text: str) -> list[str]:
+    return "".join(character if character.isalnum() else f" {character} " for character in text).split(" ")
+
+
+@pytest.mark.parametrize(("suffix", "delimiter"), [(".csv", ","), (".csv", ";"), (".tsv", "\t"), (".csv.gz", ",")])
+def test_other_columns_of_csv_come_out_as_they_were(db: Path, folder: Path, suffix: str, delimiter: str) -> None:
+    source, target = folder / f"in{suffix}", folder / f"out{suffix}"
+    write_csv(folder / "plain", delimiter)
+    content = (folder / "plain").read_bytes()
+    source.write_bytes(gzip.compress(content) if suffix.endswith(".gz") else content)
+    assert run("sanitize", *PAPER, source, target, "--column", "body").exit_code == 0
+    if suffix.endswith(".gz"):
+        assert target.read_bytes()[:2] == b"\x1f\x8b"
+    after = read_csv(target, delimiter)
+    assert [(row[0], row[2], row[3]) for row in after] == [(row[0], row[2], row[3]) for row in ROWS]
+    check_texts([row[1] for row in ROWS], [row[1] for row in after], db)
+    header, *rest = (gzip.decompress(target.read_bytes()) if suffix.endswith(".gz") else target.read_bytes()).split(
+        b"\n"
+    )
+    assert header == content.split(b"\n")[0]
+    assert b"1.50" in rest[0] and b"2020-01-01T00:00:00Z" in rest[0]
+
+
+def test_json_lines_keep_their_other_values(db: Path, folder: Path) -> None:
+    objects: list[dict[str, Any]] = [
+        {"id": 12345678901234567890123, "body": "Alice met bob", "when": "2020-01-01T00:00:00Z", "x": {"a": [1, 2.5]}},
+        {"id": 1, "body": None, "when": "soon", "x": None},
+        {"id": 2, "body": "2020-01-01", "when": "10:00", "x": {"a": []}},
+    ]
+    (folder / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in objects))
+    assert run("sanitize", *PAPER, "in.jsonl", "out.jsonl", "--column", "body").exit_code == 0
+    found = [json.loads(line) for line in (folder / "out.jsonl").read_text().splitlines()]
+    assert [{**row, "body": ""} for row in found] == [{**row, "body": ""} for row in objects]
+    check_texts([row["body"] for row in objects], [row["body"] for row in found], db)
+
+
+def test_parquet_keeps_its_types_and_order(db: Path, folder: Path) -> None:
+    with duckdb.connect() as connection:
+        connection.execute(
+            "COPY (SELECT i AS id, CASE WHEN i % 7 = 0 THEN NULL ELSE 'alice bob ' || i END AS body, 'Carol' AS title, "
+            "DATE '2020-01-01' + i::INT AS d, [i, i] AS list, {'a': i} AS s, i::DECIMAL(20, 3) AS n, 'x'::BLOB AS b "
+            "FROM range(50000) r(i)) TO 'in.parquet' (FORMAT parquet)"
+        )
+        result = run("sanitize", *PAPER, "in.parquet", "out.parquet", "--column", "body", "--column", "title", "--json")
+        assert result.exit_code == 0, result.output
+        receipt = json.loads(result.stdout)["receipt"]
+        types = [connection.execute(f"DESCRIBE FROM '{name}.parquet'").fetchall() for name in ("in", "out")]
+        assert types[0] == types[1]
+        same = "SELECT id, d, list, s, n, b FROM '{}.parquet'"
+        assert connection.execute(same.format("in")).fetchall() == connection.execute(same.format("out")).fetchall()
+        [(alike, missing)] = connection.execute(
+            "SELECT count(*) FILTER (regexp_full_match(body, '\\w+ \\w+ \\d+')), count(*) FILTER (body IS NULL) "
+            "FROM 'out.parquet'"
+        ).fetchall()
+    assert (alike, missing) == (50000 - 7143, 7143)
+    assert (receipt["rows"], receipt["sampled"]) == (50000, 2 * (50000 - 7143) + 50000)
+    assert (receipt["largest_row_eps"], receipt["mean_row_eps"]) == (3.0, pytest.approx((3 * 42857 + 7143) / 50000))
+
+
+def test_folders_and_patterns_are_read_as_one(db: Path, folder: Path) -> None:
+    parts = folder / "parts"
+    (parts / "deep").mkdir(parents=True)
+    for number, place in enumerate(("a.csv", "b.csv", "deep/c.csv")):
+        (parts / place).write_text(f"id,body\n{number},alice\n")
+    (parts / ".b.csv.999999999.draft").write_text("id,body\n8,alice\n")  # what a killed run left
+    (parts / ".hidden.csv").write_text("id,body\n9,alice\n")
+    assert run("sanitize", "parts", "all.csv", "--column", "body").exit_code == 0
+    assert [row[0] for row in read_csv(folder / "all.csv")] == ["0", "1", "2"]
+    assert run("sanitize", "parts/*.csv", "some.parquet", "--column", "body").exit_code == 0
+    with duckdb.connect() as connection:
+        assert connection.execute("SELECT id FROM 'some.parquet' ORDER BY id").fetchall() == [(0,), (1,)]
+    assert "no file matches" in run("sanitize", "parts/*.json", "x.csv", "--column", "body").output
+    inside = run("sanitize", "parts", "parts/out.csv", "--column", "body")
+    assert "lies in the input folder parts" in inside.output and not (parts / "out.csv").exists()
+    (parts / "d.jsonl").write_text("{}\n")
+    assert "expected files of one format" in run("sanitize", "parts", "x.csv", "--column", "body").output
+
+
+def test_files_of_a_folder_must_have_the_same_columns(db: Path, folder: Path) -> None:
+    """Else a column would pass for another, in clear."""
+    for name, first, second in (
+        ("order", "title,body\nx,alice\n", "body,title\nalice,x\n"),
+        ("headless", "title,body\nx,alice\n", f"{MARKER},alice\n"),
+        ("delimiter", "title,body\nx,alice\n", "title;body\nx;alice\n"),
+    ):
+        (folder / name).mkdir()
+        (folder / name / "a.csv").write_text(first)
+        (folder / name / "b.csv").write_text(second)
+        refused = run("sanitize", name, "out.csv", "--column", "body")
+        assert "the first line of b.csv is not that of a.csv" in refused.output and MARKER not in refused.output
+    with duckdb.connect() as connection:
+        (folder / "parquet").mkdir()
+        connection.execute("COPY (SELECT 1 AS id, 'alice' AS body) TO 'parquet/a.parquet'")
+        connection.execute("COPY (SELECT 'bob' AS body, 1 AS id, 2 AS more) TO 'parquet/b.parquet'")
+    refused = run("sanitize", "parquet", "out.parquet", "--column", "body")
+    assert "the columns of b.parquet are not those of a.parquet" in refused.output
+    assert not list(folder.glob("out.*"))
+
+
+def test_columns_that_differ_only_in_case_are_refused(db: Path, folder: Path) -> None:
+    """DuckDB would rename one of them, and it would pass in clear."""
+    pq.write_table(pa.table({"Body": ["alice"], "body": ["bob"]}), folder / "in.parquet")
+    (folder / "in.jsonl").write_text('{"Body": "alice", "body": "bob"}\n')
+    (folder / "in.csv").write_text("Body,body\nalice,bob\n")
+    (folder / "late.jsonl").write_text('{"body": "alice"}\n' * 50_000 + '{"BODY": "bob"}\n')
+    for name in ("in.parquet", "in.jsonl", "in.csv", "late.jsonl"):
+        refused = run("sanitize", name, "out.parquet", "--column", "body")
+        assert "two columns have the same name, but for its case" in refused.output, name
+
+
+def test_no_line_is_taken_for_a_remark_nor_folder_for_a_value(db: Path, folder: Path) -> None:
+    rows = [f"{number},alice #tag {number}" for number in range(200)]
+    (folder / "in.csv").write_text("\n".join(["id,body", *rows, "#200,bob"]) + "\n")
+    for target in ("out.csv", "out.parquet", "out.jsonl"):
+        assert run("sanitize", "in.csv", target, "--column", "body").output.startswith(f"{target}: 201 rows")
+    with duckdb.connect() as connection:
+        query = "SELECT count(*) FROM 'out.parquet' WHERE regexp_full_match(body, '\\w+ #<unk> <num>')"
+        assert connection.execute(query).fetchall() == [(200,)]
+        (folder / "hive" / "body=Boston").mkdir(parents=True)
+        connection.execute("COPY (SELECT 'alice' AS body) TO 'hive/body=Boston/a.parquet'")
+    assert run("sanitize", "hive", "hive.parquet", "--column", "body").exit_code == 0
+    with duckdb.connect() as connection:
+        [(found,)] = connection.execute("FROM 'hive.parquet'").fetchall()
+    assert found in Sanitizer.load(db).distribution("alice", 1.0)
+
+
+def test_late_keys_of_json_are_kept(db: Path, folder: Path) -> None:
+    (folder / "in.jsonl").write_text('{"body": "alice"}\n' * 50_000 + '{"body": "bob", "extra": {"a": 1}}\n')
+    assert run("sanitize", "in.jsonl", "out.jsonl", "--column", "body").exit_code == 0
+    assert json.loads((folder / "out.jsonl").read_text().splitlines()[-1])["extra"] == {"a": 1}
+
+
+def test_a_name_that_looks_like_a_pattern_is_a_name(db: Path, folder: Path) -> None:
+    (folder / "data[1].csv").write_text("id,body\n1,alice\n")
+    (folder / "data1.csv").write_text("id,body\n9,zzz\n")
+    assert run("sanitize", "data[1].csv", "out.csv", "--column", "body").exit_code == 0
+    assert read_csv(folder / "out.csv")[0][0] == "1"
+
+
+def test_headers_may_have_spaces_and_line_breaks(db: Path, folder: Path) -> None:
+    (folder / "in.csv").write_text('id, body ,"a\nb"\n1,alice,x\n')
+    for target in ("out.csv", "out.parquet"):
+        result = run("sanitize", "in.csv", target, "--column", "body")
+        assert result.exit_code == 0, result.output
+
+
+def test_a_broken_gzip_file_is_said_to_be_one(db: Path, folder: Path) -> None:
+    (folder / "cut.txt.gz").write_bytes(gzip.compress(b"alice\n" * 10_000)[:-20])
+    (folder / "none.txt.gz").write_bytes(b"alice\n")
+    for name in ("cut.txt.gz", "none.txt.gz"):
+        refused = run("sanitize", name, "out.txt")
+        assert f"{name}: expected a whole gzip file" in refused.output
+    assert not (folder / "out.txt").exists()
+
+
+def test_lines_keep_their_ends(db: Path, folder: Path) -> None:
+    content = b"Alice met Bob\r\nthe carol\n\n  dave\x0b12345\r\nlast"
+    (folder / "in.txt").write_bytes(content)
+    assert run("sanitize", *PAPER, "in.txt", "out.txt").exit_code == 0
+    streamed = run("sanitize", *PAPER, "-", input=content)
+    through = run("sanitize", *PAPER, "in.txt", "-")
+    assert run("sanitize", *PAPER, "in.txt", "out.txt.gz").exit_code == 0
+    for found in (
+        (folder / "out.txt").read_bytes(),
+        streamed.stdout_bytes,
+        through.stdout_bytes,
+        gzip.decompress((folder / "out.txt.gz").read_bytes()),
+    ):
+        check_texts([content.decode()], [found.decode()], db)
+        assert found.count(b"\n") == 4 and found.count(b"\r\n") == 2
+    (folder / "latin.txt").write_bytes(b"alice\nbob\xe9\n")
+    wrong = run("sanitize", "latin.txt", "other.txt")
+    assert "latin.txt, line 2: expected UTF-8" in wrong.output and not (folder / "other.txt").exists()
+
+
+def test_streams_have_formats(db: Path, folder: Path) -> None:
+    done = run("sanitize", "-", "-", "--format", "csv", "--column", "body", input=b"id,body\n01,Alice\n")
+    assert done.stdout.startswith("id,body\n01,") and done.exit_code == 0
+    done = run("sanitize", "-", "-", "--format", "json", "--column", "body", input=b'{"id": 1, "body": "Alice"}\n')
+    assert json.loads(done.stdout)["id"] == 1
+    done = run("sanitize", "-", "out.parquet", "--format", "csv", "--column", "body", input=b"id,body\n1,Alice\n")
+    assert done.stdout == "out.parquet: 1 row\n"
+    assert [release.dataset for release in list_releases(db)] == ["<stdin>"] * 3
+
+
+def test_tables_become_new_tables(db: Path, folder: Path) -> None:
+    with duckdb.connect("shop.duckdb") as connection:
+        connection.execute("CREATE TABLE reviews AS SELECT i AS id, 'alice bob' AS body FROM range(1000) r(i)")
+    form = ("sanitize", "--data", "shop.duckdb", "--table")
+    assert run(*form, "reviews", "clean", "--column", "body").stdout == "shop.duckdb, table clean: 1,000 rows\n"
+    assert "there is no table review; did you mean reviews?" in run(*form, "review", "x", "--column", "body").output
+    assert "there is a table clean already" in run(*form, "reviews", "clean", "--column", "body").output
+    assert run(*form, "reviews", "clean", "--column", "body", "--force").exit_code == 0
+    with duckdb.connect("shop.duckdb") as connection:
+        connection.execute("CREATE VIEW seen AS SELECT * FROM clean")
+    assert "the input is a view" in run(*form, "seen", "clean", "--column", "body", "--force").output
+    assert "there is a view seen already" in run(*form, "reviews", "seen", "--column", "body", "--force").output
+    for same in ("reviews", "Reviews"):
+        assert "is the input" in run(*form, "reviews", same, "--column", "body", "--force").output
+    assert "there is no DuckDB file" in run(*form[:2], "no.duckdb", "--table", "t", "x", "--column", "b").output
+    with hold_open(folder / "shop.duckdb"):
+        assert "shop.duckdb is in use by another process" in run(*form, "reviews", "other", "--column", "body").output
+    with duckdb.connect("shop.duckdb", read_only=True) as connection:
+        tables = connection.execute("SELECT table_name FROM duckdb_tables() ORDER BY 1").fetchall()
+        assert tables == [("clean",), ("reviews",)]
+        [(rows, distinct)] = connection.execute("SELECT count(*), count(DISTINCT body) FROM clean").fetchall()
+    assert rows == 1000 and distinct > 1
+    assert [release.dataset for release in list_releases(db)] == [f"{(folder / 'shop.duckdb').resolve()}:reviews"] * 2
+
+
+def test_what_is_wrong_is_said_and_nothing_is_written(db: Path, folder: Path) -> None:
+    write_csv(folder / "in.csv")
+    (folder / "numbers.csv").write_text("id,body\n1,2\n3,4\n")
+    (folder / "malformed.csv").write_text("id,body\n" + "1,alice\n" * 5 + f"2,{MARKER},{MARKER}\n")
+    (folder / "malformed.jsonl").write_text('{"body": "alice"}\n' * 5 + f'{{"body": {MARKER}\n')
+    (folder / "false.parquet").write_text(MARKER)
+    (folder / "headless.csv").write_text(f"1,{MARKER}\n2,{MARKER}\n")
+    (folder / "taken.csv").write_text("precious")
+    (folder / "strange.bin").write_text("x")
+    before = sorted(path.name for path in folder.iterdir())
+    for arguments, message in (
+        (["in.csv", "out.csv"], "name the columns to sanitize: --column NAME; it has 4, named in its first line"),
+        (["in.csv", "out.csv", "--column", "bdy"], "in.csv: there is no column bdy; it has 4, named in its first line"),
+        (["in.csv", "out.csv", "--column", "body", "--column", "BODY"], "a column is named twice"),
+        (["numbers.csv", "out.csv", "--column", "body"], "numbers.csv: column body holds BIGINT, not text"),
+        (["malformed.csv", "out.csv", "--column", "body"], "malformed.csv, line 7: expected 2 columns, found 3"),
+        (["headless.csv", "out.csv", "--column", "name"], "headless.csv: there is no column name; it has 2"),
+        (["malformed.jsonl", "out.jsonl", "--column", "body"], "malformed.jsonl"),
+        (["false.parquet", "out.parquet", "--column", "body"], "false.parquet"),
+        (["in.csv", "taken.csv", "--column", "body"], "taken.csv exists already; --force replaces it"),
+        (["in.csv", "in.csv", "--column", "body", "--force"], "in.csv is the input"),
+        (["in.csv", "no/out.csv", "--column", "body"], "there is no folder no"),
+        (["in.csv", "out.what", "--column", "body"], "its name must end in"),
+        (["in.csv", "out.txt", "--column", "body"], "its name must end in"),
+        (["nothing.csv", "out.csv", "--column", "body"], "nothing.csv: there is no such file"),
+        (["strange.bin", "out.csv", "--column", "body"], "cannot"),
+        (["in.csv"], "The text is the name of a file"),
+        (["in.csv", "out.csv", "--column", "body", "--eps", "0"], "eps must lie between"),
+        (["in.csv", "out.csv", "--column", "body", "--max-row-eps", "-1"], "--max-row-eps must be greater than 0"),
+        (["in.csv", "out.csv", "--column", "body", "--record-column", "id"], "--record-column is for draws from a key"),
+        (["in.csv", "out.csv", "--table", "t"], "--data and --table belong together"),
+        ([], "Expected TEXT, or INPUT and OUTPUT"),
+        (["a", "b", "c"], "Expected TEXT, or INPUT and OUTPUT"),
+    ):
+        result = run("sanitize", *arguments)
+        assert result.exit_code != 0 and message in result.output, (arguments, result.output)
+        assert MARKER not in result.output and "Traceback" not in result.output
+    assert sorted(path.name for path in folder.iterdir()) == before
+    assert (folder / "taken.csv").read_text() == "precious"
+    assert list_releases(db) == []
+
+
+def test_the_first_line_of_a_file_without_a_header_is_not_suggested(db: Path, folder: Path) -> None:
+    (folder / "in.csv").write_text("Alice Novak has HIV,x\n1,2\n")
+    (folder / "in.tsv").write_text("Alice Novak has HIV\tx\n1\t2\n")
+    for name in ("in.csv", "in.tsv"):
+        refused = run("sanitize", name, "out.csv", "--column", "Alice Novac")
+        assert refused.output == f"Error: {name}: there is no column Alice Novac; it has 2, named in its first line\n"
+
+
+def test_keys_of_json_are_not_listed(db: Path, folder: Path) -> None:
+    (folder / "in.jsonl").write_text('{"Alice Novak": "has HIV", "Bob": "is well"}\n')
+    for arguments, problem in (
+        ((), "name the columns to sanitize: --column NAME"),
+        (("--column", "body"), "there is no column body"),
+        (("--column", "Alise Novak"), "there is no column Alise Novak"),
+    ):
+        refused = run("sanitize", "in.jsonl", "out.jsonl", *arguments)
+        assert refused.output == f"Error: in.jsonl: {problem}; it has 2, the keys of its objects\n"
+
+
+def test_columns_are_listed_where_they_are_known_to_be_names(folder: Path) -> None:
+    """In a schema; and in a file whose first line or keys have a name that the user typed."""
+    columns = {"id": "BIGINT", "body": "VARCHAR", "kind": "ENUM('Alice', 'Bob')", "st": 'STRUCT("Alice" INTEGER)'}
+    for format, typed, expected in (
+        ("parquet", [], "did you mean body?"),
+        ("table", [], "did you mean body?"),
+        ("csv", [], "it has 4, named in its first line"),
+        ("csv", ["nothing"], "it has 4, named in its first line"),
+        ("csv", ["ID"], "did you mean body?"),
+        ("tsv", ["nothing", "id"], "did you mean body?"),
+        ("json", ["id"], "did you mean body?"),
+    ):
+        with pytest.raises(SourceError, match=f"^in: there is no column boddy; {re.escape(expected)}$"):
+            Source("in", format, "", columns).find_column("boddy", typed)
+    with pytest.raises(SourceError, match="there is no column x; columns: id, body, kind, st$"):
+        Source("in", "json", "", columns).find_column("x", ["id"])
+    with pytest.raises(SourceError, match="column st holds STRUCT, not text$"):
+        Source("in", "table", "", columns).find_text_column("st")
+
+
+def test_a_table_is_never_a_file(db: Path, folder: Path) -> None:
+    """DuckDB reads a file where it finds no table of that name, and takes its first line for names."""
+    (folder / "in.csv").write_text(f"{MARKER},x\n1,2\n")
+    with duckdb.connect("shop.duckdb") as connection:
+        connection.execute("CREATE SCHEMA other; CREATE TABLE other.reviews AS SELECT 'alice' AS body")
+        connection.execute(f"CREATE VIEW late AS SELECT '{MARKER}'::INT AS n, 'x' AS body FROM range(3)")
+    form = ("sanitize", "--data", "shop.duckdb", "--table")
+    refused = run(*form, "in.csv", "clean", "--column", "body")
+    assert refused.output == "Error: shop.duckdb: there is no table in.csv; tables: late, reviews\n"
+    assert run(*form, "other.reviews", "clean", "--column", "body").exit_code == 0
+    refused = run(*form, "late", "clean_too", "--column", "body")
+    assert refused.exit_code == 1 and MARKER not in refused.output
+
+
+def test_a_text_in_place_of_a_file_is_not_quoted(db: Path, folder: Path) -> None:
+    for text in (
+        "Alice",
+        "Alice has HIV",
+        "Is Alice ill?",
+        "Alice [who has HIV]",
+        "has HIV/AIDS, says Alice",
+        "A" * 5000,
+    ):
+        refused = run("sanitize", text, "out.csv", "--column", "body")
+        assert refused.output in (f"Error: the input: {why}\n" for why in ("there is no such file", "no file matches"))
+    assert "no/in.csv: there is no such file" in run("sanitize", "no/in.csv", "out.csv", "--column", "body").output
+
+
+def test_keys_give_the_same_text_each_time(db: Path, folder: Path) -> None:
+    write_csv(folder / "in.csv")
+    assert run("keygen", "k", "--eps", "2").exit_code == 0
+    keyed = ("--column", "body", "--column", "note", "--key-file", "k", "--record-column", "id")
+    assert run("sanitize", "in.csv", "one.csv", *keyed).exit_code == 0
+    assert run("sanitize", "in.csv", "two.csv", *keyed).exit_code == 0
+    assert (folder / "one.csv").read_bytes() == (folder / "two.csv").read_bytes()
+    sanitizer = Sanitizer.load(db, key_file="k")
+    expected = [sanitizer.sanitize(row[1], record=f"body:{row[0]}") for row in ROWS if row[1]]
+    assert [row[1] for row in read_csv(folder / "one.csv") if row[1]] == expected
+    (folder / "other.csv").write_text(
+        "id,key,body\n5,1.50,alice bob carol dave\n6,2024-01-05T10:00:00,alice bob carol\n"
+    )
+    found = {}
+    for target in ("a.csv", "b.jsonl", "c.parquet"):
+        options = ("--column", "body", "--key-file", "k", "--record-column", "key", "--reuse-key")
+        assert run("sanitize", "other.csv", target, *options).exit_code == 0
+        with duckdb.connect() as connection:
+            found[target] = connection.execute(f"SELECT body FROM '{target}' ORDER BY id").fetchall()
+    assert found["a.csv"] == found["b.jsonl"] == found["c.parquet"]  # the same records, whatever the output
+    (folder / "objects.jsonl").write_text('{"key": "x", "body": "alice bob carol dave"}\n')
+    assert run("sanitize", "objects.jsonl", "d.jsonl", *options).exit_code == 0
+    by_hand = sanitizer.sanitize("alice bob carol dave", record="body:x")
+    assert json.loads((folder / "d.jsonl").read_text())["body"] == by_hand
+    (folder / "twice.csv").write_text("id,body\n1,alice\n1,bob\n2,x\n")
+    (folder / "none.csv").write_text("id,body\n1,alice\n,bob\n")
+    for name, message in (
+        ("twice", "twice.csv: 1 values of column id occur more than once"),
+        ("none", "none.csv: column id is NULL in 1 rows"),
+    ):
+        wrong = run("sanitize", f"{name}.csv", "x.csv", *options[:4], "--record-column", "id", "--reuse-key")
+        assert message in wrong.output and not (folder / "x.csv").exists()
+    assert "this key was made for eps = 2" in run("sanitize", "in.csv", "x.csv", *keyed, "--eps", "1").output
+    assert "need a record for each row: --record-column" in run("sanitize", "in.csv", "x.csv", *keyed[:6]).output
+    assert "lines have no ids" in run("sanitize", "alice", "--key-file", "k").output
+
+
+def test_a_seed_repeats(db: Path, folder: Path) -> None:
+    (folder / "in.txt").write_text("alice bob carol\n" * 300_000)
+    with duckdb.connect() as connection:
+        connection.execute("COPY (SELECT 'alice bob' AS body FROM range(400000)) TO 'in.parquet' (FORMAT parquet)")
+    for source, options in (("in.txt", []), ("in.parquet", ["--column", "body"])):
+        found = []
+        for number in range(2):
+            target = folder / f"out{number}{Path(source).suffix}"
+            assert run("sanitize", source, target, *options, "--seed", "1").exit_code == 0
+            found.append(target.read_bytes())
+        assert found[0] == found[1]

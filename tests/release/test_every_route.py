@@ -1,0 +1,187 @@
+"""One dataset, released by every route that the documentation names: the ledger's total is that of a plain count."""
+
+import csv
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+import duckdb
+import pytest
+import spacy
+
+from custext_sql import Sanitizer, connect, register
+from custext_sql.store.ledger.running_entry import settle_all
+from custext_sql.store.ledger.spending import add_up
+from custext_sql.store.ledger.table import COMPLETE, list_releases
+from tests.release.test_data_files import db, folder, run
+
+__all__ = ["db", "folder"]  # fixtures
+
+NAME = "reviews"
+TEXTS = {"1": "alice met bob", "2": "carol dave erin frank", "3": "zzz 12"}
+EDITED = {**TEXTS, "2": "carol dave erin frank grace"}
+OTHERS = {f"1{record}": text for record, text in TEXTS.items()}
+VOCABULARY = {"alice", "bob", "carol", "dave", "erin", "frank", "grace"}
+
+
+@dataclass(frozen=True)
+class Route:
+    """A way to release texts: what it is, the texts by their ids, eps as it is written, and whether by a key."""
+
+    name: str
+    texts: dict[str, str]
+    eps: str
+    release: Callable[[], object]
+    keyed: bool = False
+    column: str = "body"
+
+    def count(self) -> Fraction:
+        """What the row spends that spends most, counted one word at a time."""
+        words = [sum(word.lower() in VOCABULARY for word in text.split()) for text in self.texts.values()]
+        return Fraction(self.eps) * max(words)
+
+    @property
+    def draws(self) -> object:
+        """What tells releases that are the same draws: for a key, the texts and what each is known by."""
+        records = Counter((f"{self.column}:{record}", text) for record, text in self.texts.items())
+        is_known = self.keyed and "spaCy" not in self.name  # whose draws depend on its tokens too
+        return frozenset(records.items()) if is_known else self.name
+
+
+def add_naively(routes: Iterable[Route]) -> Fraction:
+    return sum({route.draws: route.count() for route in routes}.values(), Fraction())
+
+
+def write_rows(path: Path, texts: dict[str, str], column: str = "body") -> None:
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerows([("id", column), *texts.items()])
+
+
+@pytest.fixture
+def routes(db: Path, folder: Path) -> list[Route]:
+    for name, texts in (("same", TEXTS), ("edited", EDITED), ("others", OTHERS)):
+        write_rows(folder / f"{name}.csv", texts)
+    write_rows(folder / "Body.csv", TEXTS, "Body")
+    (folder / "lines.txt").write_text("".join(f"{text}\n" for text in TEXTS.values()))
+    (folder / "parts").mkdir()
+    for record, text in TEXTS.items():
+        write_rows(folder / "parts" / f"{record}.csv", {record: text})
+    with duckdb.connect("shop.duckdb") as connection:
+        connection.execute("CREATE TABLE same AS SELECT id::VARCHAR AS id, body FROM 'same.csv'")
+    assert run("keygen", "k", "--eps", "0.7").exit_code == 0
+    lines = (folder / "lines.txt").read_bytes()
+    made: list[Route] = []
+
+    def command(
+        name: str, texts: dict[str, str], *arguments: str, content: bytes | None = None, column: str = "body"
+    ) -> None:
+        """A route by the command line, fresh at an eps of its own or keyed."""
+        number = len(made) + 1
+        keyed = "--key-file" in arguments
+        eps = "0.7" if keyed else f"0.{number:03d}"
+        given = [argument.replace("EPS", eps).replace("NEW", f"new{number}") for argument in arguments]
+        budget = [] if keyed or given[0] == "sql" else ["--eps", eps]
+
+        def release() -> None:
+            done = run(*given, *budget, "--dataset", NAME, input=content)
+            assert done.exit_code == 0, (name, done.output)
+
+        made.append(Route(name, texts, eps, release, keyed, column))
+
+    def python(name: str, texts: dict[str, str], release: Callable[[float], object], keyed: bool = False) -> None:
+        eps = "0.7" if keyed else f"0.{len(made) + 1:03d}"
+        made.append(Route(name, texts, eps, lambda: release(float(eps)), keyed))
+
+    column = ("--column", "body")
+    key = ("--key-file", "k", "--record-column", "id")
+    command("a file", TEXTS, "sanitize", "same.csv", "NEW.csv", *column)
+    command("a file to Parquet", TEXTS, "sanitize", "same.csv", "NEW.parquet", *column)
+    command("a file to JSON", TEXTS, "sanitize", "same.csv", "NEW.jsonl", *column, "--json")
+    command("a folder", TEXTS, "sanitize", "parts", "NEW.csv", *column)
+    command("a pattern", TEXTS, "sanitize", "parts/*.csv", "NEW.csv", *column)
+    command("lines", TEXTS, "sanitize", "lines.txt", "NEW.txt")
+    command("lines, zipped", TEXTS, "sanitize", "lines.txt", "NEW.txt.gz")
+    command("lines to standard output", TEXTS, "sanitize", "lines.txt", "-")
+    command("rows to standard output", TEXTS, "sanitize", "same.csv", "-", *column)
+    command("a stream of lines", TEXTS, "sanitize", "-", "-", content=lines)
+    command("a stream with a limit", TEXTS, "sanitize", "-", "-", "--max-row-eps", "50", content=lines)
+    stream = ("sanitize", "-", "NEW.csv", "--format", "csv", *column)
+    command("a stream of rows", TEXTS, *stream, content=(folder / "same.csv").read_bytes())
+    command("a text", {"1": TEXTS["1"]}, "sanitize", TEXTS["1"])
+    command("a text as JSON", {"1": TEXTS["1"]}, "sanitize", TEXTS["1"], "--json")
+    command("a table", TEXTS, "sanitize", "--data", "shop.duckdb", "--table", "same", "NEW", *column)
+    command("a table to a file", TEXTS, "sanitize", "--data", "shop.duckdb", "--table", "same", "NEW.csv", *column)
+    call = "custext_sanitize(body, EPS, false) AS body"
+    command("a query", TEXTS, "sql", f"SELECT {call} FROM 'same.csv'")
+    command("a query of a table", TEXTS, "sql", f"SELECT {call} FROM same", "--data", "shop.duckdb")
+    command("a query as JSON", TEXTS, "sql", f"SELECT {call} FROM 'same.csv'", "--json")
+    command("a query to a file", TEXTS, "sql", f"SELECT id, {call} FROM 'same.csv'", "--output", "NEW.parquet")
+    command("COPY", TEXTS, "sql", f"COPY (SELECT {call} FROM 'same.csv') TO 'NEW.csv'")
+    command("COPY of a table", TEXTS, "sql", f"COPY (SELECT {call} FROM same) TO 'NEW.csv'", "--data", "shop.duckdb")
+    command("a script", TEXTS, "sql", f"CREATE TABLE t AS SELECT {call} FROM 'same.csv'; FROM t")
+    command("a key", TEXTS, "sanitize", "same.csv", "NEW.csv", *column, *key)
+    command("the same by a key", TEXTS, "sanitize", "same.csv", "NEW.parquet", *column, *key)
+    command("edited texts by a key", EDITED, "sanitize", "edited.csv", "NEW.csv", *column, *key)
+    command("other records by a key", OTHERS, "sanitize", "others.csv", "NEW.csv", *column, *key)
+    command(
+        "another header by a key", TEXTS, "sanitize", "Body.csv", "NEW.csv", "--column", "Body", *key, column="Body"
+    )
+    keyed = "SELECT custext_sanitize_keyed(body, 'body:' || id) AS body FROM 'same.csv'"
+    command("a query by a key", TEXTS, "sql", keyed, "--key-file", "k", "--output", "NEW.csv")
+    command("a table by a key", TEXTS, "sanitize", "--data", "shop.duckdb", "--table", "same", "NEW", *column, *key)
+
+    def release_keyed(texts: dict[str, str]) -> object:
+        records = [f"body:{record}" for record in texts]
+        return Sanitizer.load(db, key_file="k").release(list(texts.values()), records=records, dataset=NAME)
+
+    def call_function(connection: duckdb.DuckDBPyConnection, eps: float) -> None:
+        connection.execute("SELECT custext_sanitize(body, ?, false) FROM 'same.csv'", [eps]).fetchall()
+
+    def use_connection(eps: float) -> None:
+        with connect(db, dataset=NAME) as connection:
+            call_function(connection, eps)
+
+    def use_register(eps: float) -> None:
+        with duckdb.connect() as connection:
+            register(connection, db, dataset=NAME)
+            call_function(connection, eps)
+
+    def use_spacy(eps: float) -> None:
+        nlp = spacy.blank("en")
+        nlp.add_pipe("custext", config={"database": str(db), "epsilon": eps, "dataset": NAME})
+        list(nlp.pipe(TEXTS.values()))
+
+    def use_spacy_by_key(eps: float) -> None:
+        nlp = spacy.blank("en")
+        nlp.add_pipe("custext", config={"database": str(db), "key_file": "k", "dataset": NAME})
+        for record, text in EDITED.items():
+            doc = nlp.make_doc(text)
+            doc._.custext_record = f"body:{record}"
+            nlp(doc)
+
+    python("Python", TEXTS, lambda eps: Sanitizer.load(db).release(list(TEXTS.values()), eps, dataset=NAME))
+    python("Python by a key", TEXTS, lambda eps: release_keyed(TEXTS), keyed=True)
+    python("Python by a key, edited", EDITED, lambda eps: release_keyed(EDITED), keyed=True)
+    python("connect", TEXTS, use_connection)
+    python("register", TEXTS, use_register)
+    python("spaCy", TEXTS, use_spacy)
+    python("spaCy by a key", EDITED, use_spacy_by_key, keyed=True)
+    return made
+
+
+def test_the_total_is_that_of_a_plain_count(db: Path, routes: list[Route]) -> None:
+    assert len(routes) >= 30
+    for number, route in enumerate(routes, start=1):
+        route.release()
+        settle_all()
+        releases = list_releases(db)
+        assert len(releases) == number, route.name
+        assert releases[-1].state == COMPLETE and releases[-1].dataset == NAME, route.name
+        assert Fraction(releases[-1].largest_row_eps or 0) == route.count(), route.name
+        [total] = add_up(releases)
+        assert total.total_eps is not None
+        assert Fraction(total.total_eps) == add_naively(routes[:number]), route.name
+    assert len({route.draws for route in routes if route.keyed}) == 5 < sum(route.keyed for route in routes)

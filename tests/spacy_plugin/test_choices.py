@@ -1,0 +1,229 @@
+"""What is sensitive, and with what budget: choices named in a pipeline's config."""
+
+import math
+import pickle
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import spacy
+from spacy.language import Language
+from spacy.tokens import Doc
+from spacy.util import registry
+
+from custext_sql import CusTextError, Sanitizer
+from custext_sql.mechanism.certified_table import certify
+from custext_sql.mechanism.verifier import verify_union
+from tests.spacy_plugin.test_component import kinds_of, words_of
+
+PATTERNS = [
+    {"label": "PERSON", "pattern": "Alice Zzyzxa", "id": "a-1"},
+    {"label": "GPE", "pattern": "Boston"},
+]
+TEXT = "The doctor met Alice Zzyzxa in Boston yesterday."
+
+
+def make_pipeline(database: Path, sensitive: dict[str, Any], **config: Any) -> Language:
+    nlp = spacy.blank("en")
+    nlp.add_pipe("entity_ruler").add_patterns(PATTERNS)  # type: ignore[attr-defined]
+    ruler = nlp.add_pipe("attribute_ruler")
+    ruler.add([[{"LOWER": {"IN": ["doctor", "boston"]}}]], {"POS": "NOUN", "TAG": "NN"})  # type: ignore[attr-defined]
+    ruler.add([[{"LOWER": "met"}]], {"POS": "VERB", "TAG": "VBD"})  # type: ignore[attr-defined]
+    nlp.add_pipe("custext", config={"database": str(database), "sensitive": sensitive, **config})
+    return nlp
+
+
+def sampled(doc: Doc) -> list[str]:
+    return [token.text for token in doc if token._.custext_kind in ("sampled", "unknown")]
+
+
+@pytest.mark.parametrize(
+    ("choice", "expected"),
+    [
+        ({"@misc": "custext.all.v1"}, "The doctor met Alice Zzyzxa in Boston yesterday"),
+        ({"@misc": "custext.all_but_stopwords.v1"}, "doctor met Alice Zzyzxa Boston yesterday"),
+        ({"@misc": "custext.entities.v1", "labels": ["PERSON"]}, "Alice Zzyzxa"),
+        ({"@misc": "custext.entities.v1", "labels": ["PERSON", "GPE"]}, "Alice Zzyzxa Boston"),
+        ({"@misc": "custext.entities.v1", "labels": {"GPE": 2.0}}, "Boston"),
+        ({"@misc": "custext.parts_of_speech.v1", "tags": ["NOUN"]}, "doctor Boston"),
+        ({"@misc": "custext.parts_of_speech.v1", "tags": {"VERB": 1}}, "met"),
+        ({"@misc": "custext.tags.v1", "tags": ["VBD"]}, "met"),
+        ({"@misc": "custext.words.v1", "words": ["DOCTOR", "in"]}, "doctor in"),
+        ({"@misc": "custext.words.v1", "words": ["met"], "epsilon": 0.5, "others": 2}, TEXT.replace(".", "")),
+    ],
+)
+def test_what_is_chosen_is_replaced_and_the_rest_stays(starter_db: Path, choice: dict[str, Any], expected: str) -> None:
+    doc = make_pipeline(starter_db, choice)(TEXT)
+    assert sampled(doc) == expected.split()
+    for token in doc:
+        if token._.custext_kind == "kept":
+            assert token._.custext == token.text
+    receipt = doc._.custext_receipt
+    assert receipt.words == 8
+    stopwords = 2 if "stopwords" in choice["@misc"] else 0
+    assert (receipt.kept, receipt.stopwords) == (8 - len(sampled(doc)) - stopwords, stopwords)
+    clear = sum(len(token.text) for token in doc if token._.custext_kind in ("kept", "stopword") and not token.is_punct)
+    assert receipt.characters_in_clear == clear
+
+
+def test_words_of_a_file_are_chosen(starter_db: Path, tmp_path: Path) -> None:
+    (tmp_path / "names.txt").write_text("Alice\n\n  boston \n", encoding="utf-8")
+    choice = {"@misc": "custext.words.v1", "path": str(tmp_path / "names.txt")}
+    assert sampled(make_pipeline(starter_db, choice)(TEXT)) == ["Alice", "Boston"]
+
+
+def test_all_but_stopwords_is_plus(starter_db: Path) -> None:
+    by_choice = make_pipeline(starter_db, {"@misc": "custext.all_but_stopwords.v1"})(TEXT)
+    by_setting = make_pipeline(starter_db, {"@misc": "custext.all.v1"}, plus=True)(TEXT)
+    assert kinds_of(by_choice) == kinds_of(by_setting)
+    assert "stopword" in kinds_of(by_choice)
+
+
+def test_each_label_has_its_budget(starter_db: Path) -> None:
+    """A word drawn at 100 hardly strays, at 0.001 it hardly stays."""
+    choice = {"@misc": "custext.entities.v1", "labels": {"PERSON": 0.001, "GPE": 100.0}, "others": 3.0}
+    nlp = make_pipeline(starter_db, choice)
+    docs = list(nlp.pipe([TEXT] * 400))
+    assert docs[0]._.custext_receipt.budgets == (0.001, 3.0, 100.0)
+    assert docs[0]._.custext_receipt.largest_row_eps == pytest.approx(0.001 + 100 + 5 * 3)
+    person, place = ([words_of(doc)[number] for doc in docs] for number in (3, 6))
+    sanitizer = Sanitizer.load(starter_db)
+    for drawn, word, epsilon in ((person, "alice", 0.001), (place, "boston", 100.0)):
+        chance = sanitizer.distribution(word, epsilon)[word]
+        assert np.mean([output == word for output in drawn]) == pytest.approx(chance, abs=0.1)
+
+
+def test_a_list_of_labels_has_the_budget_of_the_component(starter_db: Path) -> None:
+    choice = {"@misc": "custext.entities.v1", "labels": ["PERSON"], "others": 3.0}
+    receipt = make_pipeline(starter_db, choice, epsilon=0.25)(TEXT)._.custext_receipt
+    assert receipt.budgets == (0.25, 3.0)
+    only = {"@misc": "custext.entities.v1", "labels": {"PERSON": 0.25}}
+    assert make_pipeline(starter_db, only)(TEXT)._.custext_receipt.budgets == (0.25,)
+
+
+@pytest.mark.parametrize("calibration", ["paper", "tight"])
+def test_the_receipt_reports_the_union_of_the_tables(mapped_db: Path, calibration: str) -> None:
+    """The figure is that of a plain reading: any word at any budget against any other of its group at any budget."""
+    choice = {"@misc": "custext.entities.v1", "labels": {"PERSON": 0.5}, "others": 3.0}
+    receipt = make_pipeline(mapped_db, choice, calibration=calibration)("alice")._.custext_receipt
+    sanitizer = Sanitizer.load(mapped_db, calibration=calibration)
+    worst = 0.0
+    words = sanitizer.mapping.words
+    tables = [[sanitizer.distribution(word, epsilon) for word in words] for epsilon in (0.5, 3.0)]
+    for first in (row for table in tables for row in table):
+        for second in (row for table in tables for row in table):
+            if first.keys() == second.keys():
+                worst = max(worst, *(math.log(first[output] / second[output]) for output in first))
+    assert receipt.union_log_ratio == pytest.approx(worst, abs=1e-9)
+    assert receipt.worst_log_ratio == pytest.approx(sanitizer.guarantee({3.0}, {False}).worst_log_ratio)
+    smaller = sanitizer.guarantee({0.5}, {False})
+    assert receipt.union_log_ratio > smaller.worst_log_ratio  # the smaller budget does not hold
+
+
+def test_the_union_is_verified_in_integers(mapped_db: Path) -> None:
+    mapping = Sanitizer.load(mapped_db).mapping
+    low, high = (certify(mapping.sizes, mapping.scores, epsilon).weights for epsilon in (0.5, 3.0))
+    assert verify_union(mapping.sizes, [low, high], 3.0).holds.all()
+    verdict = verify_union(mapping.sizes, [low, high], 0.5)
+    assert not verdict.holds.any() and (verdict.log_ratios > 0.5).all()
+    alone = verify_union(mapping.sizes, [low], 0.5)
+    assert alone.holds.all() and (alone.log_ratios <= 0.5).all()
+    broken = high.copy()
+    broken[0] = 0  # a single zero against weights that are none
+    assert not verify_union(mapping.sizes, [low, broken], 100.0).holds[0]
+
+
+@dataclass(frozen=True)
+class LongWords:
+    """A choice as a user may write it."""
+
+    at_least: int
+    budgets: tuple[float, ...] = (2.5,)
+
+    def __call__(self, doc: Doc) -> list[bool | float | None]:
+        return [2.5 if token.text == "Boston" else len(token) >= self.at_least or None for token in doc]
+
+
+def test_a_function_of_the_users_may_choose(starter_db: Path) -> None:
+    registry.misc.register("test.long_words.v1", func=LongWords)
+    nlp = make_pipeline(starter_db, {"@misc": "test.long_words.v1", "at_least": 5}, epsilon=0.5)
+    doc = nlp(TEXT)
+    assert sampled(doc) == ["doctor", "Alice", "Zzyzxa", "Boston", "yesterday"]
+    assert doc._.custext_receipt.budgets == (0.5, 2.5)
+    assert nlp("a")._.custext_receipt.budgets == (0.5, 2.5)  # whatever occurs
+    assert sampled(pickle.loads(pickle.dumps(nlp))(TEXT)) == sampled(doc)
+    registry.misc.register("test.flags.v1", func=lambda: lambda doc: doc.to_array("IS_TITLE"))
+    flagged = make_pipeline(starter_db, {"@misc": "test.flags.v1"}, epsilon=0.25)(TEXT)
+    assert sampled(flagged) == ["The", "Alice", "Zzyzxa", "Boston"]
+    assert flagged._.custext_receipt.budgets == (0.25,)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ([True], "a value for each of 9 tokens; found 1"),
+        (["x"] * 9, "found str"),
+        ([2] * 9, "such as 2.0"),
+        ([2.0] * 9, "an epsilon of 2 is not among the budgets"),
+        ([float("nan")] * 9, "is not among the budgets"),
+        ({1: True}, "expected a list or an array; found dict"),
+        (None, "found NoneType"),
+    ],
+)
+def test_a_function_that_goes_wrong_is_refused(starter_db: Path, values: Any, message: str) -> None:
+    registry.misc.register("test.wrong.v1", func=lambda: lambda doc: values)
+    with pytest.raises(CusTextError, match=f"sensitive: .*{message}"):
+        make_pipeline(starter_db, {"@misc": "test.wrong.v1"})(TEXT)
+
+
+def test_listed_words_are_found_within_tokens(starter_db: Path) -> None:
+    choice = {"@misc": "custext.words.v1", "words": ["alice", "o'brien", "bob"]}
+    doc = make_pipeline(starter_db, choice)("Mail alice@corp.com, #Alice; www.bob.org and o'brien bobby")
+    chosen = [token.text for token in doc if token._.custext_kind != "kept"]
+    assert chosen == ["alice@corp.com", "Alice", "www.bob.org", "o'brien"]
+
+
+def test_an_epsilon_that_nothing_would_use_is_refused(starter_db: Path) -> None:
+    """`PERSON 0.5, everything else 3` is said with `others`."""
+    choice = {"@misc": "custext.entities.v1", "labels": {"PERSON": 0.5}}
+    with pytest.raises(CusTextError, match="epsilon: no token would be drawn at 3"):
+        make_pipeline(starter_db, choice, epsilon=3.0)
+
+
+def test_what_nobody_looked_for_is_an_error(starter_db: Path) -> None:
+    """Else every word would pass in clear because a component is missing."""
+    nlp = spacy.blank("en")
+    sensitive = {"@misc": "custext.entities.v1", "labels": ["PERSON"]}
+    nlp.add_pipe("custext", config={"database": str(starter_db), "sensitive": sensitive})
+    with pytest.raises(CusTextError, match="must come before custext"):
+        nlp(TEXT)
+    assert nlp("")._.custext == ""
+    for name, tags in (("custext.parts_of_speech.v1", ["NOUN"]), ("custext.tags.v1", ["NN"])):
+        other = spacy.blank("en")
+        other.add_pipe("custext", config={"database": str(starter_db), "sensitive": {"@misc": name, "tags": tags}})
+        with pytest.raises(CusTextError, match="must come before custext"):
+            other(TEXT)
+    nothing_found = make_pipeline(starter_db, sensitive)("The doctor left.")
+    assert nothing_found._.custext == "The doctor left." and nothing_found._.custext_receipt.kept == 3
+
+
+def test_choices_travel(starter_db: Path) -> None:
+    for name, options in (
+        ("custext.all.v1", {}),
+        ("custext.entities.v1", {"labels": {"PERSON": 1.0}}),
+        ("custext.parts_of_speech.v1", {"tags": ["NOUN"]}),
+        ("custext.words.v1", {"words": ["doctor"]}),
+    ):
+        choice = registry.misc.get(name)(**options)
+        assert pickle.loads(pickle.dumps(choice)) == choice
+
+
+def test_a_receipt_says_that_a_word_which_is_listed_alone_hides_alone(mapped_db: Path) -> None:
+    """All others stay, so an output that is the listed word tells it with certainty."""
+    for options, expected in (({"words": ["alice"]}, 1), ({"words": ["alice"], "others": 2.0}, 4)):
+        nlp = spacy.blank("en")
+        chosen = {"@misc": "custext.words.v1", **options}
+        nlp.add_pipe("custext", config={"database": str(mapped_db), "sensitive": chosen})
+        assert nlp("alice bob")._.custext_receipt.hides_among == expected

@@ -1,0 +1,176 @@
+"""What a new Doc tells: its text, and what it was asked to carry."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import spacy
+from spacy.language import Language
+from spacy.tokens import Doc, DocBin
+
+from custext_sql import CusTextError, Sanitizer, build_mapping, load_embeddings
+from spacy_plugin.component import CusText
+from tests.vector_samples import write_glove
+
+TITLES = ["mr", "sir", "lord", "dame"]  # to spaCy "Mr." is one token, the others with a period are two
+MASKED = ["Zzyzxa.", "Qwrtz.", "1234567.", "7654321.", "Zzyzxa-Qwrtz"]
+
+
+@pytest.fixture
+def titles_db(db_path: Path, tmp_path: Path) -> Path:
+    """A database with one group of four words."""
+    vectors = np.random.default_rng(7).normal(size=(len(TITLES), 5)).astype(np.float32)
+    load_embeddings(db_path, write_glove(tmp_path / "titles.txt", TITLES, vectors), name="titles")
+    build_mapping(db_path, embedding="titles", k=4)
+    return db_path
+
+
+def make_pipeline(database: Path, *before: str, **config: Any) -> Language:
+    nlp = spacy.blank("en")
+    for name in before:
+        pipe: Any = nlp.add_pipe(name)
+        if name == "entity_ruler":
+            pipe.add_patterns([{"label": "PLACE", "pattern": "Boston"}])
+    settings = {"database": str(database), "epsilon": 0.01, "policy": "paper", "output": "replace", **config}
+    nlp.add_pipe("custext", config=settings)
+    return nlp
+
+
+def serialize(doc: Doc) -> tuple[bytes, bytes]:
+    return doc.to_bytes(), DocBin(docs=[doc], store_user_data=True).to_bytes()
+
+
+def check_text_tells_all(nlp: Language, inputs: Iterable[str], draws: int) -> int:
+    """Any two new Docs with the same text are the same, byte for byte; return how many texts came of several inputs."""
+    found: dict[str, set[tuple[bytes, bytes]]] = defaultdict(set)
+    origins: dict[str, set[str]] = defaultdict(set)
+    stream = [(text, text) for text in inputs for _ in range(draws)]
+    for doc, original in nlp.pipe(stream, as_tuples=True):
+        found[doc.text].add(serialize(doc))
+        origins[doc.text].add(original)
+    assert {text: len(forms) for text, forms in found.items()} == dict.fromkeys(found, 1)
+    return sum(len(texts) > 1 for texts in origins.values())
+
+
+@pytest.mark.parametrize("before", [(), ("sentencizer",), ("sentencizer", "entity_ruler")])
+@pytest.mark.parametrize("config", [{}, {"policy": "strict"}, {"plus": True, "carry": []}, {"carry": ["sentences"]}])
+def test_a_new_doc_of_one_word_is_a_function_of_its_text(
+    titles_db: Path, before: tuple[str, ...], config: dict[str, Any]
+) -> None:
+    nlp = make_pipeline(titles_db, *before, **config)
+    for pattern in ("{}", "{}.", '"{}."', "({}.) "):
+        inputs = [pattern.format(form) for word in TITLES for form in (word, word.capitalize(), word.upper())]
+        assert check_text_tells_all(nlp, inputs, 12) == len(TITLES)
+    shared = check_text_tells_all(nlp, MASKED, 2)
+    assert shared == (2 if config.get("policy") == "strict" else 0)
+
+
+def test_a_new_doc_of_many_words_is_a_function_of_its_text(titles_db: Path) -> None:
+    nlp = make_pipeline(titles_db)
+    inputs = [f"{a}. ({b}) {c}!" for a in ("Mr", "Sir") for b in ("Mr", "lord.") for c in ("dame", "Mr.")]
+    assert check_text_tells_all(nlp, inputs, 100) > 30
+
+
+def test_real_groups_with_words_that_the_tokenizer_knows(starter_db: Path) -> None:
+    """Such as "Miss." and "vs.", one token each, beside words of their groups that are two with a period."""
+    nlp = make_pipeline(starter_db)
+    sanitizer = Sanitizer.load(starter_db)
+    for word in ("miss", "mass", "vs", "ill", "co"):
+        group = sorted(sanitizer.distribution(word, 1.0))
+        inputs = [f"{form}." for member in group for form in (member, member.capitalize())]
+        assert len({len(nlp.tokenizer(text)) for text in inputs}) > 1  # the case is there
+        assert check_text_tells_all(nlp, inputs, 10) > 5
+
+
+def test_carried_tokens_tell_what_the_default_does_not(titles_db: Path) -> None:
+    """The counter-check: with the original's tokens the same outputs can be told apart."""
+    with pytest.raises(AssertionError):
+        check_text_tells_all(make_pipeline(titles_db, carry=["tokens"]), ["Mr.", "Sir."], 40)
+    docs = make_pipeline(titles_db, carry=["tokens"]).pipe(["Mr.", "Sir."] * 20)
+    assert {len(doc) for doc in list(docs)[::2]} == {1}
+    for doc in make_pipeline(titles_db).pipe(["Mr.", "Sir."] * 20):
+        assert [token.text for token in doc] == [doc.text.removesuffix("."), "."]
+
+
+def test_user_data_is_the_same_on_every_new_doc(starter_db: Path) -> None:
+    nlp = make_pipeline(starter_db, plus=True)
+    texts = ["and", "doctor", "The doctor paid 1234567 to Zzyzxa.", ""]
+    data = [doc.user_data for doc in nlp.pipe(texts)]
+    assert all(each == data[0] for each in data) and len(data[0]) == 1
+    for doc in nlp.pipe(texts):
+        assert doc._.custext_receipt is None and all(token._.custext_kind is None for token in doc)
+        assert doc._.custext == doc.text
+        for copy in (Doc(nlp.vocab).from_bytes(doc.to_bytes()), *DocBin(docs=[doc]).get_docs(nlp.vocab)):
+            assert copy.text == doc.text and not copy._.custext_receipt
+
+
+def test_masks_are_cut_as_words_and_numbers_are(starter_db: Path) -> None:
+    nlp = make_pipeline(starter_db, "sentencizer", policy="strict")
+    doc = nlp("Zzyzxa-Qwrtz (Zzyzxa's), $1234567.7654321 1234567% Qwrtz@zzyzxa.com. can't xunkx Zzyzxa")
+    tokens = [token.text for token in doc]
+    assert tokens[:8] == ["<unk>", "-", "<unk>", "(", "<unk>", "'s", ")", ","]
+    assert tokens[8:13] == ["$", "<num>.<num>", "<num>", "%", "<unk>@<unk>." + tokens[12].rpartition(".")[2]]
+    assert tokens[-2:] == ["<unk>", "<unk>"] and "xunkx" not in doc.text
+    assert {token.norm_ for token in doc if token.text == "<unk>"} == {"<unk>"}
+    assert doc._.custext == doc.text == "".join(token.text_with_ws for token in doc)
+
+
+def test_exceptions_keep_their_norm_beside_masks(titles_db: Path) -> None:
+    for text in ("can't mr", "can't zzyzxa"):
+        doc = make_pipeline(
+            titles_db, sensitive={"@misc": "custext.words.v1", "words": ["mr", "zzyzxa"]}, policy="strict"
+        )(text)
+        assert [(token.text, token.norm_) for token in doc][:2] == [("ca", "can"), ("n't", "not")]
+
+
+@pytest.mark.parametrize("language", ["de", "ar", "zh", "fr", "ru", "xx"])
+def test_other_languages_get_new_docs(starter_db: Path, language: str) -> None:
+    nlp = spacy.blank(language)
+    nlp.add_pipe("sentencizer")
+    nlp.add_pipe("custext", config={"database": str(starter_db), "policy": "strict", "output": "replace"})
+    texts = [
+        "Der Doctor hat's gesagt: doctor! Ärzte",
+        "قال الطبيب doctor نعم",
+        "医生说 doctor 很好。",
+        "Врач doctor, да",
+    ]
+    for text, doc in zip(texts, nlp.pipe(texts), strict=True):
+        assert doc._.custext == doc.text != text
+        assert [token.text for token in doc if "<" in token.text] == re.findall("<unk>", doc.text)
+        assert len(list(doc.sents)) == sum(doc.text.count(mark) for mark in "!。") + (not text.endswith("。"))
+
+
+def test_the_tokenizer_is_the_one_the_pipeline_has_now(titles_db: Path) -> None:
+    nlp = make_pipeline(titles_db)
+    plain = nlp.tokenizer
+
+    def cut_letters(text: str) -> Doc:
+        return Doc(nlp.vocab, words=list(text), spaces=[False] * len(text))
+
+    nlp.tokenizer = cut_letters
+    doc = nlp(plain("mr sir"))
+    assert [token.text for token in doc] == list(doc.text)
+
+
+def test_a_tokenizer_that_changes_the_text_is_refused(titles_db: Path) -> None:
+    nlp = make_pipeline(titles_db)
+    plain = nlp.tokenizer
+    nlp.tokenizer = lambda text: Doc(nlp.vocab, words=[*text.split(), "x"])
+    for text in ("mr sir", ""):
+        with pytest.raises(CusTextError, match="does not keep the text"):
+            nlp(plain(text))
+
+
+def test_a_component_made_by_hand_is_given_a_pipeline(titles_db: Path) -> None:
+    with pytest.raises(CusTextError, match=r"nlp: .*CusText\(nlp=nlp, "):
+        CusText(database=str(titles_db), output="replace")
+    nlp = spacy.blank("en")
+    settings: dict[str, Any]
+    for settings in ({"nlp": nlp}, {"nlp": spacy.blank("en")}, {"carry": ["tokens"]}):
+        doc = CusText(database=str(titles_db), policy="paper", output="replace", **settings)(nlp("Mr. can't"))
+        assert doc.vocab is nlp.vocab and len(doc) == (4 if "nlp" in settings else 3)
+    assert CusText(database=str(titles_db))(nlp("Mr."))._.custext

@@ -1,0 +1,95 @@
+"""The vectors of a real spaCy pipeline load like those of a file."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import spacy
+from spacy.vectors import Vectors
+
+from custext_sql import CusTextError, build_mapping, load_embeddings
+from tests.vector_samples import stored_vectors
+
+NAMES = ["The", "cat", "the", "naïve", "don't"]
+
+
+@pytest.fixture
+def vectors() -> np.ndarray[tuple[int, int], np.dtype[np.float32]]:
+    return np.arange(15, dtype=np.float32).reshape(5, 3) + 1
+
+
+@pytest.fixture
+def pipeline(tmp_path: Path, vectors: np.ndarray[tuple[int, int], np.dtype[np.float32]]) -> Path:
+    """A pipeline with word vectors, saved to disk."""
+    nlp = spacy.blank("en")
+    nlp.add_pipe("sentencizer")
+    for name, row in zip(NAMES, vectors, strict=True):
+        nlp.vocab.set_vector(name, row)  # type: ignore[arg-type]
+    nlp.to_disk(tmp_path / "pipeline")
+    return tmp_path / "pipeline"
+
+
+def test_vectors_of_a_pipeline_on_disk(
+    db_path: Path, pipeline: Path, vectors: np.ndarray[tuple[int, int], np.dtype[np.float32]]
+) -> None:
+    report = load_embeddings(db_path, f"spacy:{pipeline}", name="pipeline")
+    assert (report.embedding.format, report.folded) == ("spacy", 1)
+    tokens, stored = stored_vectors(db_path, "pipeline")
+    found = dict(zip(tokens, stored.tolist(), strict=True))
+    assert found["cat"] == vectors[1].tolist()
+    assert found["the"] == vectors[0].tolist()
+    assert sorted(tokens) == ["cat", "don't", "naïve", "the"]
+    assert build_mapping(db_path, embedding="pipeline", k=2).info.words == 4
+
+
+def test_vectors_of_an_installed_pipeline(
+    db_path: Path, pipeline: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = tmp_path / "site"
+    package = site / "en_tiny"
+    (package / "en_tiny-1.0").mkdir(parents=True)
+    pipeline.rename(package / "en_tiny-1.0")
+    (package / "meta.json").write_bytes((package / "en_tiny-1.0" / "meta.json").read_bytes())
+    (package / "__init__.py").write_text(
+        "from spacy.util import load_model_from_path\nfrom pathlib import Path\n"
+        "def load(**options):\n"
+        "    return load_model_from_path(Path(__file__).parent / 'en_tiny-1.0', **options)\n"
+    )
+    (site / "en_tiny-1.0.dist-info").mkdir()
+    (site / "en_tiny-1.0.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: en_tiny\nVersion: 1.0\n")
+    monkeypatch.syspath_prepend(str(site))
+    try:
+        assert load_embeddings(db_path, "spacy:en_tiny", name="tiny").embedding.size == 4
+    finally:
+        sys.modules.pop("en_tiny", None)
+
+
+def test_a_pipeline_that_is_not_installed_is_an_error(db_path: Path) -> None:
+    with pytest.raises(CusTextError, match="spacy:en_nothing: no spaCy pipeline of that name is installed"):
+        load_embeddings(db_path, "spacy:en_nothing", name="none")
+
+
+def test_a_pipeline_that_does_not_load_is_an_error(db_path: Path, pipeline: Path) -> None:
+    (pipeline / "config.cfg").write_text("[nlp]\nlang = 3\n")
+    with pytest.raises(CusTextError, match="spaCy cannot load it"):
+        load_embeddings(db_path, f"spacy:{pipeline}", name="none")
+    with pytest.raises(CusTextError, match="spaCy cannot load it"):
+        load_embeddings(db_path, "spacy:numpy", name="none")
+    with pytest.raises(CusTextError, match="--format and --member are for files"):
+        load_embeddings(db_path, f"spacy:{pipeline}", name="none", format="glove")
+
+
+def test_hashed_vectors_are_an_error(db_path: Path, tmp_path: Path) -> None:
+    nlp = spacy.blank("en")
+    data = np.zeros((10, 3), dtype=np.float32)
+    nlp.vocab.vectors = Vectors(strings=nlp.vocab.strings, data=data, mode="floret", hash_count=1, minn=1, maxn=2)
+    nlp.to_disk(tmp_path / "floret")
+    with pytest.raises(CusTextError, match="expected a table with a vector for each word, found mode floret"):
+        load_embeddings(db_path, f"spacy:{tmp_path / 'floret'}", name="none")
+
+
+def test_a_pipeline_without_vectors_is_an_error(db_path: Path, tmp_path: Path) -> None:
+    spacy.blank("en").to_disk(tmp_path / "blank")
+    with pytest.raises(CusTextError, match="the pipeline has no word vectors"):
+        load_embeddings(db_path, f"spacy:{tmp_path / 'blank'}", name="none")

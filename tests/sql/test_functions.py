@@ -1,0 +1,483 @@
+"""The functions inside DuckDB, on a real instance each time."""
+
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from custext_sql import CusTextError, Sanitizer, build_mapping, connect, load_embeddings, make_key, register
+from custext_sql.sql import functions as sql_functions
+from tests.statistics import fits
+
+ROWS = 300_000  # more than one row group, so that threads share them
+NAMES = "alice bob carol dave erin frank grace heidi"
+
+
+@pytest.fixture
+def connection(mapped_db: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    with connect(mapped_db) as opened:
+        yield opened
+
+
+@pytest.fixture
+def keeping(mapped_db: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    """One under the paper's policy, where words that no mapping knows come out as they went in."""
+    with connect(mapped_db, policy="paper") as opened:
+        yield opened
+
+
+def distinct(connection: duckdb.DuckDBPyConnection, query: str) -> int:
+    """How many different values the one column of a query has."""
+    [(count,)] = connection.execute(f"SELECT count(DISTINCT t) FROM ({query}) AS q(t)").fetchall()
+    return int(count)
+
+
+def test_texts_are_sanitized(connection: duckdb.DuckDBPyConnection) -> None:
+    [(text, spent)] = connection.execute(
+        "SELECT custext_sanitize('Alice, the zzz!', 1.0, true), custext_epsilon('Alice, the zzz!', 0.5, true)"
+    ).fetchall()
+    assert text.endswith(", the <unk>!")
+    assert spent == 0.5
+    [(spent,)] = connection.execute("SELECT custext_epsilon('Alice alice, bob', 2, false)").fetchall()
+    assert spent == 6.0
+
+
+@pytest.mark.parametrize("calibration", ["paper", "tight"])
+def test_draws_follow_the_integer_table_and_the_test_would_notice_a_percent(mapped_db: Path, calibration: str) -> None:
+    """A million draws for every word, through SQL; the same test rejects a table with 1% moved between two outputs."""
+    sanitizer = Sanitizer.load(mapped_db, calibration=calibration)
+    with connect(mapped_db, calibration=calibration) as connection:
+        for word in sanitizer.mapping.words:
+            found = dict(
+                connection.execute(
+                    f"SELECT custext_sanitize('{word}', 2, false) AS drawn, count(*) FROM range(1000000) GROUP BY drawn"
+                ).fetchall()
+            )
+            chances = sanitizer.distribution(word, 2.0)
+            counts = [found.pop(output) for output in chances]
+            assert not found
+            assert fits(counts, list(chances.values()))
+            first, second, *others = chances.values()
+            assert not fits(counts, [first - 0.01, second + 0.01, *others])
+
+
+@pytest.mark.parametrize(
+    "query",
+    {
+        "constant": f"SELECT custext_sanitize('{NAMES}', 0.5, false) FROM range(3000)",
+        "repeated value": "SELECT custext_sanitize(name, 0.5, false) FROM same",
+        "filter": "SELECT custext_sanitize(name, 0.5, false) FROM same WHERE id % 2 = 0",
+        "join": "SELECT custext_sanitize(a.name, 0.5, false) FROM same a JOIN same b USING (id)",
+        "CTE": "WITH s AS (SELECT custext_sanitize(name, 0.5, false) AS t FROM same) SELECT t FROM s",
+        "twice": "SELECT unnest([custext_sanitize(name, 0.5, false), custext_sanitize(name, 0.5, false)]) FROM same",
+        "group": "SELECT custext_sanitize(any_value(name), 0.5, false) FROM same GROUP BY id",
+        "order": "SELECT custext_sanitize(name, 0.5, false) FROM same ORDER BY id DESC",
+        "correlated": "SELECT (SELECT custext_sanitize(b.name, 0.5, false) FROM same b WHERE b.id = a.id) FROM same a",
+        "case": "SELECT CASE WHEN id >= 0 THEN custext_sanitize(name, 0.5, false) END FROM same",
+        "dictionary": "SELECT custext_sanitize(name::e::VARCHAR, 0.5, false) FROM same",
+        "view": "FROM viewed",
+        "union": "SELECT custext_sanitize(name, 0.5, false) FROM same UNION ALL SELECT 'x' WHERE false",
+    }.items(),
+    ids=lambda item: item[0],
+)
+def test_every_row_draws_anew(connection: duckdb.DuckDBPyConnection, query: tuple[str, str]) -> None:
+    connection.execute(f"CREATE TYPE e AS ENUM ('{NAMES}')")
+    connection.execute(f"CREATE TABLE same AS SELECT range AS id, '{NAMES}' AS name FROM range(3000)")
+    connection.execute("CREATE VIEW viewed AS SELECT custext_sanitize(name, 0.5, false) FROM same")
+    rows = len(connection.execute(query[1]).fetchall())
+    assert rows >= 1500
+    assert distinct(connection, query[1]) > 0.9 * rows  # of 4**8 outcomes
+
+
+def test_two_calls_in_a_row_are_two_draws(connection: duckdb.DuckDBPyConnection) -> None:
+    rows = connection.execute(
+        f"""
+        SELECT custext_sanitize(t, 0.5, false), custext_sanitize(t, 0.5, false), custext_sanitize(t, 0.5, false)
+        FROM (SELECT '{NAMES}' AS t FROM range(1000))
+        """
+    ).fetchall()
+    assert sum(len(set(row)) == 3 for row in rows) > 990
+
+
+def test_a_prepared_statement_draws_anew_each_time(connection: duckdb.DuckDBPyConnection) -> None:
+    connection.execute("PREPARE p AS SELECT custext_sanitize($1, 0.5, false)")
+    drawn = [connection.execute(f"EXECUTE p('{NAMES}')").fetchall() for _ in range(50)]
+    drawn += [connection.execute("SELECT custext_sanitize(?, 0.5, false)", [NAMES]).fetchall() for _ in range(50)]
+    assert len({row for [row] in drawn}) > 90
+
+
+def test_tables_and_files_keep_what_was_drawn(connection: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:
+    query = f"SELECT range AS id, custext_sanitize('{NAMES}', 0.5, false) AS t FROM range(3000)"
+    connection.execute(f"CREATE TABLE drawn AS {query}")
+    assert connection.execute("FROM drawn").fetchall() == connection.execute("FROM drawn").fetchall()
+    assert distinct(connection, "SELECT t FROM drawn") > 2700
+    for name in ("drawn.parquet", "drawn.csv"):
+        connection.execute(f"COPY ({query}) TO '{tmp_path / name}'")
+        assert distinct(connection, f"SELECT t FROM '{tmp_path / name}'") > 2700
+    connection.execute("INSERT INTO drawn SELECT id, custext_sanitize(t, 0.5, false) FROM drawn")
+    connection.execute("UPDATE drawn SET t = custext_sanitize('alice', 0.5, false)")
+    assert distinct(connection, "SELECT t FROM drawn") == 4
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+def test_rows_keep_their_texts_over_many_chunks(keeping: duckdb.DuckDBPyConnection, threads: int) -> None:
+    """Several calls on one column, which come out as they went in, were once mixed up (DuckDB's issue 20606)."""
+    keeping.execute(f"SET threads = {threads}")
+    keeping.execute(
+        f"CREATE TABLE t AS SELECT range AS id, 'zq' || range AS a, CASE WHEN range % 7 = 0 THEN NULL "
+        f"WHEN range % 5 = 0 THEN '' ELSE repeat('é', range % 40) || ' zq' || range END AS b FROM range({ROWS})"
+    )
+    keeping.execute(
+        """
+        CREATE TABLE u AS SELECT id, custext_sanitize(a, 1.0, true) AS a1, custext_sanitize(b, 2.0, false) AS b1,
+            custext_sanitize(a, 1.0, false) AS a2, custext_sanitize(custext_sanitize(b, 1.0, true), 1.0, true) AS b2
+        FROM t WHERE id % 3 <> 1
+        """
+    )
+    query = "SELECT count(*), count(b) FROM t JOIN u USING (id) WHERE a1 = a AND a2 = a AND b1 IS NOT DISTINCT FROM b"
+    [(rows, present)] = keeping.execute(f"{query} AND b2 IS NOT DISTINCT FROM b").fetchall()
+    expected = [number for number in range(ROWS) if number % 3 != 1]
+    assert rows == len(expected)
+    assert present == sum(number % 7 != 0 for number in expected)
+    [(rows,)] = keeping.execute(
+        "SELECT count(*) FROM t JOIN u ON custext_sanitize(t.a, 1, true) = u.a1 AND custext_sanitize(a2, 1, true) > ''"
+    ).fetchall()
+    assert rows == len(expected)
+
+
+def test_threads_share_no_draws(connection: duckdb.DuckDBPyConnection) -> None:
+    connection.execute("SET threads = 4")
+    connection.execute(f"CREATE TABLE same AS SELECT '{NAMES} {NAMES} {NAMES}' AS name FROM range({ROWS})")
+    assert distinct(connection, "SELECT custext_sanitize(name, 0.1, false) FROM same") > 0.999 * ROWS
+
+
+def test_queries_of_several_cursors_at_once(mapped_db: Path) -> None:
+    with connect(mapped_db, policy="paper") as connection:
+
+        def ask(number: int) -> int:
+            with connection.cursor() as cursor:
+                query = f"SELECT custext_sanitize('zq{number} alice', 1.0, false) FROM range(20000)"
+                return sum(text.startswith(f"zq{number} ") for (text,) in cursor.execute(query).fetchall())
+
+        with ThreadPoolExecutor(8) as pool:
+            assert list(pool.map(ask, range(16))) == [20000] * 16
+
+
+@pytest.mark.parametrize("setting", ["produce_arrow_string_view", "arrow_large_buffer_size"])
+def test_every_arrow_type_for_text_is_taken(keeping: duckdb.DuckDBPyConnection, setting: str) -> None:
+    keeping.execute(f"SET {setting} = true")
+    rows = keeping.execute(
+        "SELECT custext_sanitize(t, 1.0, true) FROM (VALUES ('zq'), (NULL), (''), (repeat('zé ', 5000))) v(t)"
+    ).fetchall()
+    assert rows == [("zq",), (None,), ("",), ("zé " * 5000,)]
+
+
+def test_long_and_odd_values_come_out_byte_for_byte(keeping: duckdb.DuckDBPyConnection) -> None:
+    odd = "zq\0 عربي 中文 e\u0301\u0301 \u200d😀\r\n\t\u2019zq\u2019s 'zq' _zq_ "
+    texts = [odd * 200_000, odd, "\0", "\u0301", "\ufeffzq", odd[::-1]]
+    rows = keeping.execute("SELECT custext_sanitize(unnest(?), 1.0, true)", [texts]).fetchall()
+    assert len(texts[0].encode()) > 10_000_000
+    assert [text for (text,) in rows] == texts
+
+
+def test_no_rows_give_no_rows(keeping: duckdb.DuckDBPyConnection) -> None:
+    assert keeping.execute("SELECT custext_sanitize('a', 1.0, true) WHERE false").fetchall() == []
+    keeping.execute("CREATE TABLE t AS SELECT 'zq' || range AS a FROM range(50000)")
+    query = "SELECT a FROM t WHERE a = 'zq7' AND custext_sanitize(a, 1.0, true) = 'zq7'"
+    assert keeping.execute(query).fetchall() == [("zq7",)]
+
+
+def test_eps_and_plus_may_be_columns(connection: duckdb.DuckDBPyConnection) -> None:
+    connection.execute(
+        "CREATE TABLE t AS SELECT 'alice the' AS text, 1 + range % 997 AS wide, range % 2 = 0 AS plus FROM range(5000)"
+    )
+    rows = connection.execute(
+        "SELECT custext_sanitize(text, wide / 10, plus), custext_epsilon(text, wide / 10, plus), wide / 10, plus FROM t"
+    ).fetchall()
+    assert all(text.endswith(" the" if plus else " <unk>") and spent == eps for text, spent, eps, plus in rows)
+    sure = dict(
+        connection.execute(
+            "SELECT eps, count(*) FILTER (custext_sanitize('alice', eps, true) = 'alice') / count(*) "
+            "FROM (SELECT (CASE WHEN range % 2 = 0 THEN 0.001 ELSE 100 END)::DOUBLE AS eps FROM range(9001)) GROUP BY 1"
+        ).fetchall()
+    )
+    assert 0.23 < sure[0.001] < 0.27  # one of four
+    assert sure[100] == 1.0
+
+
+@pytest.mark.parametrize("eps", ["0", "-1", "'nan'::DOUBLE", "'inf'::DOUBLE", "1e-4", "100.5", "NULL"])
+def test_a_wrong_eps_is_named(connection: duckdb.DuckDBPyConnection, eps: str) -> None:
+    value = "NULL" if eps == "NULL" else connection.execute(f"SELECT ({eps})::DOUBLE").fetchall()[0][0]
+    expected = "eps must not be NULL" if eps == "NULL" else f"eps must lie between 0.001 and 100; found {value!r}"
+    for call in (f"custext_sanitize('SECRET', {eps}, true)", f"custext_epsilon('SECRET', {eps}, true)"):
+        with pytest.raises(duckdb.InvalidInputException, match=expected) as caught:
+            connection.execute(f"SELECT {call}").fetchall()
+        assert "SECRET" not in str(caught.value)
+    if eps != "NULL":
+        column = f"(SELECT CASE WHEN range = 5 THEN ({eps}) ELSE 1.0 END AS eps FROM range(10))"
+        with pytest.raises(duckdb.InvalidInputException, match=expected):
+            connection.execute(f"SELECT custext_sanitize('a', eps, true) FROM {column}").fetchall()
+
+
+def test_nulls_are_errors_where_a_text_would_be_lost(mapped_db: Path, tmp_path: Path) -> None:
+    make_key(tmp_path / "key", mapped_db)
+    with connect(mapped_db, key_file=tmp_path / "key") as connection:
+        query = (
+            "SELECT custext_sanitize(NULL, 1, true), custext_sanitize('', 1, true), custext_epsilon(NULL, 1, true), "
+        )
+        query += "custext_epsilon('', 1, true), custext_sanitize_keyed(NULL, 'r'), custext_sanitize_keyed('', 'r')"
+        assert connection.execute(query).fetchall() == [(None, "", None, 0.0, None, "")]
+        for call, name in (
+            ("custext_sanitize('a', 1.0, NULL)", "plus"),
+            ("custext_sanitize(NULL, NULL, true)", "eps"),
+            ("custext_epsilon('a', 1.0, NULL)", "plus"),
+            ("custext_sanitize_keyed('a', NULL)", "record"),
+        ):
+            with pytest.raises(duckdb.InvalidInputException, match=f"{name} must not be NULL"):
+                connection.execute(f"SELECT {call}").fetchall()
+
+
+def served_policy(connection: duckdb.DuckDBPyConnection) -> str:
+    [(text,)] = connection.execute("SELECT custext_sanitize('zq', 1.0, true)").fetchall()
+    return {"zq": "paper", "<unk>": "strict"}[text]
+
+
+def test_registering_again_replaces_what_is_served(mapped_db: Path, tmp_path: Path) -> None:
+    path = tmp_path / "own.duckdb"
+    first, second = duckdb.connect(path), duckdb.connect(path)
+    register(first, mapped_db)
+    assert served_policy(first) == served_policy(second) == "strict"
+    register(second, mapped_db, policy="paper")
+    assert served_policy(first) == served_policy(second) == "paper"
+    register(first.cursor(), mapped_db)
+    assert served_policy(second) == "strict"
+    first.close()
+    assert served_policy(second) == "strict"
+    register(second, mapped_db, policy="paper")
+    assert served_policy(second) == "paper"
+    second.close()
+    with duckdb.connect(path) as again:  # a new instance has none
+        with pytest.raises(duckdb.CatalogException):
+            served_policy(again)
+        register(again, mapped_db)
+        assert served_policy(again) == "strict"
+
+
+def test_registering_again_serves_the_mapping_as_it_is_now(mapped_db: Path) -> None:
+    with duckdb.connect() as connection:
+        register(connection, mapped_db)
+        [(before,)] = connection.execute("SELECT custext_epsilon('alice', 1.0, true)").fetchall()
+        build_mapping(mapped_db, embedding="small", k=2, name="small-euclidean-k4", replace=True)
+        register(connection, mapped_db)
+        outputs = {
+            text
+            for (text,) in connection.execute("SELECT custext_sanitize('alice', 0.1, true) FROM range(500)").fetchall()
+        }
+    assert before == 1.0
+    assert len(outputs) == 2
+
+
+def test_instances_do_not_share_what_they_serve(mapped_db: Path) -> None:
+    with connect(mapped_db) as one, connect(mapped_db, policy="paper") as other:
+        assert (served_policy(one), served_policy(other)) == ("strict", "paper")
+
+
+def test_a_transaction_that_rolls_back_leaves_the_functions(mapped_db: Path) -> None:
+    with duckdb.connect() as connection:
+        connection.execute("BEGIN")
+        connection.execute("CREATE TABLE t (a INTEGER)")
+        register(connection, mapped_db)
+        assert served_policy(connection) == "strict"
+        connection.execute("ROLLBACK")
+        assert served_policy(connection) == "strict"
+        register(connection, mapped_db, policy="paper")
+        assert served_policy(connection) == "paper"
+
+
+def test_a_database_open_for_reading_only_serves(mapped_db: Path, tmp_path: Path) -> None:
+    path = tmp_path / "own.duckdb"
+    with duckdb.connect(path) as connection:
+        connection.execute("CREATE TABLE t AS SELECT 'alice' AS name")
+    with duckdb.connect(path, read_only=True) as connection:
+        register(connection, mapped_db)
+        assert connection.execute("SELECT count(custext_sanitize(name, 1.0, true)) FROM t").fetchall() == [(1,)]
+    with duckdb.connect(mapped_db, read_only=True) as connection:  # the custext database itself
+        register(connection, mapped_db)
+        assert served_policy(connection) == "strict"
+
+
+@pytest.mark.parametrize("name", ["custext_sanitize", "CUSTEXT_EPSILON", "custext_registration"])
+def test_a_macro_in_place_of_a_function_is_refused(mapped_db: Path, tmp_path: Path, name: str) -> None:
+    """Else texts could pass through it in clear."""
+    with duckdb.connect() as connection:
+        connection.execute(f"CREATE MACRO {name}(text, eps, plus) AS text")
+        with pytest.raises(CusTextError, match=f"(?i)the macro {name} in database memory"):
+            register(connection, mapped_db)
+        connection.execute(f"DROP MACRO {name}")
+        register(connection, mapped_db)
+        assert served_policy(connection) == "strict"
+    with duckdb.connect(mapped_db) as connection:
+        connection.execute(f"CREATE MACRO {name}(text, eps, plus) AS text")
+    with pytest.raises(CusTextError, match=f"(?i)the macro {name} in database custext"):
+        connect(mapped_db)
+
+
+def test_arrow_tables_that_are_no_text_are_refused(connection: duckdb.DuckDBPyConnection) -> None:
+    """DuckDB takes Arrow's word for it; half a character would let the next row's first letters pass."""
+    offsets, content = np.array([0, 4, 10], np.int32), b"abc\xe2secret"
+    column = pa.StringArray.from_buffers(2, pa.py_buffer(offsets), pa.py_buffer(content))
+    connection.register("given", pa.table({"t": column}))
+    with pytest.raises(duckdb.Error, match="valid Arrow data in UTF-8; this column is not") as caught:
+        connection.execute("SELECT custext_sanitize(t, 1.0, false) FROM given").fetchall()
+    assert "secret" not in str(caught.value)
+
+
+def test_keys_share_everything_but_themselves(mapped_db: Path, tmp_path: Path) -> None:
+    from custext_sql.sql import functions as sql_functions
+
+    holders = []
+    for name in ("one", "two"):
+        make_key(tmp_path / name, mapped_db)
+        connect(mapped_db, key_file=tmp_path / name).close()
+        holders.append(list(sql_functions._holders.values())[-1].served)
+    first, second = (served.keyed for served in holders)
+    assert first is not None
+    assert second is not None
+    assert first._replacer.vocabulary is second._replacer.vocabulary
+    assert first._sampler is second._sampler is holders[0].fresh._sampler
+    assert first.key != second.key
+
+
+def test_equal_sanitizers_are_shared_and_others_are_let_go(mapped_db: Path) -> None:
+    from custext_sql.sql import functions as sql_functions
+
+    before = len(sql_functions._sanitizers)
+    with duckdb.connect() as connection:
+        for _ in range(5):
+            register(connection, mapped_db)
+            register(connection, mapped_db, policy="paper")
+        assert len(sql_functions._sanitizers) <= before + 1
+
+
+@pytest.mark.parametrize(
+    "ending",
+    [
+        "pass",
+        "c.close()",
+        "d = c.cursor(); d.execute(query); c.close()",
+        "d = c.cursor(); d.execute(query); d.close(); c.close()",
+        "d = c.cursor(); del c; d.execute(query).fetchall()",
+        "c.execute(query)",
+        "r = c.sql(query)",
+        "c = None",
+        "register(c, path, policy='paper')",
+        "e = duckdb.connect(); register(e, path); register(c.cursor(), path); e.execute(query).fetchall()",
+        "[connect(path) for _ in range(3)]",
+        "import importlib, custext_sql.sql.functions as f; importlib.reload(f); f.register(c, path); c.execute(query)",
+    ],
+)
+def test_connections_closed_in_any_order_or_never_leave_no_noise(mapped_db: Path, ending: str) -> None:
+    script = f"""
+        import duckdb
+        from custext_sql import connect, register
+        path, query = {str(mapped_db)!r}, "SELECT custext_sanitize('alice', 1.0, true) FROM range(5000)"
+        c = connect(path)
+        c.execute(query).fetchall()
+        {ending}
+        print("end")
+    """
+    result = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, check=False, timeout=120
+    )
+    assert (result.returncode, result.stdout, result.stderr) == (0, "end\n", "")
+
+
+def test_connect_shows_the_tables_and_keeps_them_safe(connection: duckdb.DuckDBPyConnection) -> None:
+    assert connection.execute("SELECT count(*) FROM groups").fetchall() == [(16,)]
+    connection.execute("CREATE TABLE mine AS SELECT 1")
+    for statement in ("DELETE FROM custext.scores", "CREATE TABLE custext.t (a INTEGER)"):
+        with pytest.raises(duckdb.Error, match="read-only"):
+            connection.execute(statement)
+
+
+def test_connect_takes_duckdb_settings_and_closes_on_an_error(mapped_db: Path) -> None:
+    with connect(mapped_db, config={"threads": 1}) as connection:
+        assert connection.execute("SELECT current_setting('threads')").fetchall() == [(1,)]
+    with pytest.raises(CusTextError, match="did you mean 'small-euclidean-k4'"):
+        connect(mapped_db, mapping="small-euclidean-k5")
+    load_embeddings(mapped_db, "starter", name="s", limit=10)  # nothing holds the file
+
+
+def test_writing_while_connected_says_what_to_do(mapped_db: Path, connection: duckdb.DuckDBPyConnection) -> None:
+    with pytest.raises(CusTextError, match="this process has it attached in another connection; close that first"):
+        build_mapping(mapped_db, embedding="small", k=3)
+
+
+def test_the_distribution_macro_agrees_with_the_integer_table(mapped_db: Path) -> None:
+    sanitizer = Sanitizer.load(mapped_db)
+    with duckdb.connect(mapped_db, read_only=True) as connection:  # any client of DuckDB
+        for eps in (0.001, 1.0, 100.0):
+            for word in sanitizer.mapping.words:
+                rows = connection.execute("FROM custext_distribution(?, ?)", [word.upper(), eps]).fetchall()
+                exact = sanitizer.distribution(word, eps)
+                assert {output for output, _, _ in rows} == set(exact)
+                assert all(abs(chance - exact[output]) < 1e-9 for output, _, chance in rows)
+        assert connection.execute("FROM custext_distribution('nobody', 1.0)").fetchall() == []
+        for wrong in ("0", "NULL", "'nan'::DOUBLE", "100.1"):
+            with pytest.raises(duckdb.InvalidInputException, match="eps must lie between 0.001 and 100; found"):
+                connection.execute(f"FROM custext_distribution('alice', {wrong})").fetchall()
+
+
+def test_tables_of_ones_own_change_nothing_in_the_macro(connection: duckdb.DuckDBPyConnection) -> None:
+    before = connection.execute("FROM custext_distribution('alice', 1.0)").fetchall()
+    connection.execute("CREATE TABLE scores AS SELECT 'small-euclidean-k4' AS mapping, 'alice' AS input, 'x' AS output")
+    connection.execute("CREATE TABLE settings AS SELECT 'default_mapping' AS key, 'mine' AS value")
+    assert connection.execute("FROM custext_distribution('alice', 1.0)").fetchall() == before
+    with connection.cursor() as other:
+        assert other.execute("FROM custext_distribution('alice', 1.0)").fetchall() == before
+
+
+def test_the_distribution_macro_agrees_on_real_words(starter_db: Path) -> None:
+    sanitizer = Sanitizer.load(starter_db)
+    with connect(starter_db) as connection:
+        for word in ("doctor", "The", "COFFEE"):
+            rows = connection.execute("FROM custext_distribution(?, 1.0)", [word]).fetchall()
+            exact = sanitizer.distribution(word, 1.0)
+            assert len(rows) == len(exact) == 20
+            assert all(abs(chance - exact[output]) < 1e-9 for output, _, chance in rows)
+
+
+def test_a_call_takes_what_register_may_swap_once(mapped_db: Path) -> None:
+    """Else a call that meets a `register` draws with one sanitizer and counts for another."""
+
+    class Watched(sql_functions._Holder):
+        reads = 0
+
+        @property
+        def served(self) -> sql_functions._Served:
+            self.reads += 1
+            return self._kept
+
+        @served.setter
+        def served(self, value: sql_functions._Served) -> None:
+            self._kept = value
+
+    sanitizer = Sanitizer.load(mapped_db)
+    watched = Watched(sql_functions._Served(sanitizer, None, sql_functions.Usage()))
+    text, eps, plus = (pa.chunked_array([[value]]) for value in ("alice bob", 1.0, True))
+    watched.sanitize(text, eps, plus)
+    assert watched.reads == 1
+    watched.reads = 0
+    watched.spend(text, eps, plus)
+    assert watched.reads == 1
+    watched.reads = 0
+    with pytest.raises(CusTextError, match="needs a key"):
+        watched.sanitize_keyed(text, text)
+    assert watched.reads == 1

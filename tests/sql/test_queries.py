@@ -1,0 +1,256 @@
+"""SQL from the command line: tables shown, files written whole or not at all."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from click.testing import CliRunner, Result
+
+from custext_sql import build_mapping, load_mapping, use_mapping
+from custext_sql.cli import main
+from custext_sql.errors import CusTextError, QueryError
+from custext_sql.release import query_releases
+from custext_sql.release.query_releases import QueryRelease
+from custext_sql.store.files import atomic_outputs as drafts
+from custext_sql.store.ledger.table import list_releases
+from tests.processes import start, wait_for
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(main, [str(argument) for argument in arguments])
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    path = tmp_path / "shop.duckdb"
+    with duckdb.connect(path) as connection:
+        connection.execute("CREATE TABLE reviews AS SELECT range AS id, 'zq alice' AS body FROM range(250)")
+    return path
+
+
+def test_a_table_of_a_file_is_shown(mapped_db: Path, data: Path) -> None:
+    result = run(
+        "--db",
+        mapped_db,
+        "sql",
+        "SELECT id, custext_sanitize(body, 1, true) AS body FROM reviews LIMIT 2",
+        "--data",
+        data,
+    )
+    lines = result.stdout.splitlines()
+    assert lines[0].split() == ["id", "body"]
+    assert lines[1].startswith(" 0  <unk> ")
+    assert len(lines) == 3
+    assert "unknown masked" in result.stderr
+
+
+def test_a_long_result_is_cut_and_says_so(mapped_db: Path, data: Path) -> None:
+    result = run("--db", mapped_db, "sql", "FROM reviews", "--data", data)
+    assert len(result.stdout.splitlines()) == 101
+    assert result.stderr == "The first 100 rows; all of them: --output FILE, or --json\n"
+    assert len(json.loads(run("--db", mapped_db, "sql", "FROM reviews", "--data", data, "--json").stdout)) == 250
+
+
+def test_json_shows_every_type(mapped_db: Path) -> None:
+    query = (
+        "SELECT 1 AS a, 1.5::DECIMAL(4,2) AS b, DATE '2020-01-02' AS c, NULL AS d, [1, 2] AS e, 2 AS a, false AS f, "
+    )
+    query += (
+        "MAP {DATE '2020-01-01': 3} AS g, 'nan'::DOUBLE AS h, INTERVAL 3 MONTH AS i, TIMESTAMPTZ '2020-01-01 00:00Z' j"
+    )
+    [row] = json.loads(run("--db", mapped_db, "sql", query, "--json").output)
+    assert row.pop("j").startswith("20")
+    assert row == {
+        "a": 1,
+        "b": 1.5,
+        "c": "2020-01-02",
+        "d": None,
+        "e": [1, 2],
+        "a_1": 2,
+        "f": False,
+        "g": {"2020-01-01": 3},
+        "h": "NaN",
+        "i": "3 months",
+    }
+    assert run("--db", mapped_db, "sql", query).exit_code == 0
+
+
+def test_several_statements_show_the_last(mapped_db: Path) -> None:
+    query = "CREATE TABLE t AS SELECT 7 AS a; SET threads = 1; SELECT a FROM t -- the end"
+    assert run("--db", mapped_db, "sql", query).output.split() == ["a", "7"]
+    assert run("--db", mapped_db, "sql", "SET threads = 1").output == ""
+    assert run("--db", mapped_db, "sql", "SET threads = 1", "--json").output == "[]\n"
+    assert "the query is empty" in run("--db", mapped_db, "sql", "  ").output
+    assert run("--db", mapped_db, "sql", "SELECT true AS Success").output.split() == ["Success", "true"]
+
+
+def test_cells_are_shown_as_they_are(mapped_db: Path) -> None:
+    shown = run("--db", mapped_db, "sql", "SELECT ':smile:' AS a, '[b]x' AS b, chr(27) || '[31m' AS c").output
+    assert shown.split() == ["a", "b", "c", ":smile:", "[b]x", "\\x1b[31m"]
+
+
+def test_the_variables_of_the_program_are_no_tables(mapped_db: Path) -> None:
+    assert "Table with name connection does not exist" in run("--db", mapped_db, "sql", "FROM connection").output
+
+
+@pytest.mark.parametrize("name", ["out.parquet", "out.csv", "out.json", "out.jsonl", "it's out.PARQUET"])
+def test_a_result_is_written(mapped_db: Path, data: Path, tmp_path: Path, name: str) -> None:
+    output = tmp_path / name
+    query = "SELECT id, custext_sanitize(body, 1, true) AS body FROM reviews ORDER BY id -- all"
+    result = run("--db", mapped_db, "sql", query, "--data", data, "--output", output)
+    assert (result.exit_code, result.stdout) == (0, f"{output}: 250 rows\n")
+    assert result.stderr.startswith("500 words: 250 sampled")
+    with duckdb.connect() as connection:
+        quoted = str(output).replace("'", "''")
+        rows = connection.execute(f"SELECT id, body FROM '{quoted}' ORDER BY id").fetchall()
+    assert [row for row, _ in rows] == list(range(250))
+    assert all(body.startswith("<unk> ") for _, body in rows)
+
+
+@pytest.mark.parametrize(
+    ("query", "rows"),
+    [
+        ("PIVOT reviews ON id % 2 USING count(*)", 1),
+        ("SELECT 1; -- done", 1),
+        ("SELECT 1 /* ; */ ; /* the\nend */", 1),
+        ("WITH a AS (SELECT 1) FROM a", 1),
+        ("SET threads = 1; FROM reviews", 250),
+    ],
+)
+def test_queries_of_any_form_are_written(mapped_db: Path, data: Path, tmp_path: Path, query: str, rows: int) -> None:
+    result = run(
+        "--db", mapped_db, "sql", query, "--data", data, "--output", tmp_path / "out.csv", "--json", "--allow-raw"
+    )
+    assert json.loads(result.output)["rows"] == rows
+    assert run("--db", mapped_db, "sql", query, "--data", data).exit_code == 0
+
+
+def test_a_statement_without_rows_is_no_output(mapped_db: Path, tmp_path: Path) -> None:
+    result = run("--db", mapped_db, "sql", "CREATE TABLE t AS SELECT 1", "--output", tmp_path / "out.csv")
+    assert result.output == "Error: --output needs a query that gives rows at its end\n"
+
+
+def test_an_output_is_replaced_only_when_asked(mapped_db: Path, tmp_path: Path) -> None:
+    output = tmp_path / "out.csv"
+    output.write_text("precious")
+    refused = run("--db", mapped_db, "sql", "SELECT 1", "--output", output)
+    assert (refused.exit_code, refused.output) == (1, f"Error: {output} exists already; --force replaces it\n")
+    assert output.read_text() == "precious"
+    done = run("--db", mapped_db, "sql", "SELECT 1 AS a", "--output", output, "--force", "--json", "--allow-raw")
+    assert json.loads(done.output) == {"output": str(output), "rows": 1, "receipt": None}
+    assert output.read_text() == "a\n1\n"
+
+
+def test_what_cannot_be_written_is_said_before_anything_runs(mapped_db: Path, tmp_path: Path) -> None:
+    for output, message in (
+        ("out.txt", "cannot tell the format of .*out.txt; its name must end in .parquet, .csv, .json"),
+        ("no/out.csv", "there is no folder .*no"),
+    ):
+        with pytest.raises(CusTextError, match=message):
+            QueryRelease("SELECT error('ran')", mapped_db).write(tmp_path / output)
+
+
+def test_a_failing_query_leaves_the_old_output(mapped_db: Path, tmp_path: Path) -> None:
+    output = tmp_path / "out.parquet"
+    output.write_text("precious")
+    query = "SELECT CASE WHEN range < 900000 THEN 1 ELSE error('late') END FROM range(1000000)"
+    assert run("--db", mapped_db, "sql", query, "--output", output, "--force").exit_code == 1
+    assert output.read_text() == "precious"
+    assert [path.name for path in tmp_path.iterdir() if "draft" in path.name] == []
+
+
+def test_the_data_is_not_changed(mapped_db: Path, data: Path) -> None:
+    result = run("--db", mapped_db, "sql", "DELETE FROM reviews", "--data", data)
+    assert result.exit_code == 1
+    with duckdb.connect(data, read_only=True) as connection:
+        assert connection.execute("SELECT count(*) FROM reviews").fetchall() == [(250,)]
+
+
+def test_the_custext_database_itself_may_be_the_data(mapped_db: Path) -> None:
+    result = run("--db", mapped_db, "sql", "SELECT count(*) AS n FROM groups", "--data", mapped_db)
+    assert result.output.split() == ["n", "16"]
+
+
+def test_a_file_that_is_no_data_is_refused(mapped_db: Path, tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("not a database at all")
+    assert "there is no file" in run("--db", mapped_db, "sql", "SELECT 1", "--data", tmp_path / "nothing").output
+    assert (
+        "is not a DuckDB file; other files are named in the query"
+        in run("--db", mapped_db, "sql", "SELECT 1", "--data", tmp_path / "text").output
+    )
+
+
+def test_progress_is_told(mapped_db: Path, tmp_path: Path) -> None:
+    told: list[float] = []
+    query = "SELECT custext_sanitize('alice bob', 1.0, true) AS t FROM range(2000000)"
+    output = tmp_path / "out.parquet"
+    written = QueryRelease(query, mapped_db).write(output, progress=told.append)
+    assert (written.result, written.note) == (2_000_000, None)
+    with pytest.raises(QueryError, match="eps must lie between"):
+        QueryRelease(query.replace("1.0", "0"), mapped_db).write(tmp_path / "other.parquet", progress=told.append)
+    assert 0.0 < max(told) <= 1.0 and told[0] >= 0.0
+
+
+def test_ctrl_c_stops_and_leaves_nothing(mapped_db: Path, tmp_path: Path) -> None:
+    query = "SELECT custext_sanitize('alice bob carol', 1.0, true) AS t FROM range(100000000)"
+    command = [sys.executable, "-m", "custext_sql", "--db", str(mapped_db), "sql", query, "--output", "out.parquet"]
+    with start(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        wait_for(lambda: list(tmp_path.glob(".out.parquet*")))
+        os.kill(process.pid, signal.SIGINT)
+        printed = b"".join(process.communicate())
+    assert process.returncode == 128 + signal.SIGINT
+    assert printed.strip() == b"Aborted!"
+    assert [path.name for path in tmp_path.iterdir() if "out" in path.name] == []
+
+
+def test_a_key_is_made_and_used(mapped_db: Path, data: Path, tmp_path: Path) -> None:
+    made = run("--db", mapped_db, "keygen", tmp_path / "key", "--eps", 2, "--plus", "--policy", "strict")
+    assert made.exit_code == 0
+    assert "mapping      small-euclidean-k4, fingerprint" in made.output and "eps          2\n" in made.output
+    query = "SELECT custext_sanitize_keyed(body, 'body:' || id) AS t FROM reviews ORDER BY id"
+    arguments = ("--db", mapped_db, "sql", query, "--data", data, "--key-file", tmp_path / "key", "--json")
+    assert run(*arguments).stdout == run(*arguments).stdout
+    assert len({row["t"] for row in json.loads(run(*arguments).stdout)}) == 4
+    assert "made for policy" in run(*arguments, "--policy", "paper").output
+    again = run("--db", mapped_db, "keygen", tmp_path / "key")
+    assert (again.exit_code, "never overwritten" in again.output) == (1, True)
+    shown = json.loads(run("--db", mapped_db, "keygen", tmp_path / "other", "--json").output)
+    assert set(shown) == {
+        "path",
+        "name",
+        "format",
+        "rules",
+        "mapping",
+        "fingerprint",
+        "eps",
+        "plus",
+        "policy",
+        "calibration",
+        "language",
+        "stopwords",
+    }
+
+
+def test_a_mapping_that_becomes_the_default_meanwhile_changes_nothing(
+    mapped_db: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The ledger names the mapping that was drawn from, though another process says `custext use` in the middle."""
+    build_mapping(mapped_db, embedding="small", k=2)
+
+    def use_another(*arguments: Any, **options: Any) -> Any:
+        use_mapping(mapped_db, name="small-euclidean-k2")
+        return drafts.draft_of(*arguments, **options)
+
+    monkeypatch.setattr(query_releases, "draft_of", use_another)
+    query = "SELECT custext_sanitize('alice', 1, true) AS t FROM range(300)"
+    QueryRelease(query, mapped_db).write(tmp_path / "out.csv")
+    [release] = list_releases(mapped_db)
+    drawn = set((tmp_path / "out.csv").read_text().split()[1:])
+    assert release.mapping == "small-euclidean-k4"
+    assert drawn == set(load_mapping(mapped_db, "small-euclidean-k4").find_row("alice")[0])

@@ -1,0 +1,32 @@
+"""Output is written beside its place, and appears there whole, or not at all."""
+
+from pathlib import Path
+
+import pytest
+
+from custext_sql.errors import OutputError
+from custext_sql.store.files.atomic_outputs import draft_of
+
+
+def test_a_file_that_appeared_meanwhile_is_not_replaced(tmp_path: Path) -> None:
+    target = tmp_path / "out.txt"
+    with draft_of(target, force=False) as draft:
+        draft.path.write_text("ours")
+        target.write_text("theirs")
+        with pytest.raises(OutputError, match="created by another process in the meantime"):
+            draft.publish()
+    assert target.read_text() == "theirs"
+    with draft_of(target, force=True) as draft:
+        draft.path.write_text("ours")
+        draft.publish()
+    assert target.read_text() == "ours"
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_what_was_not_published_goes(tmp_path: Path) -> None:
+    target = tmp_path / "out.txt"
+    with pytest.raises(KeyboardInterrupt), draft_of(target, force=False) as draft:
+        draft.path.write_text("half")
+        (draft.spill / "temporary").write_text("some")
+        raise KeyboardInterrupt
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,71 @@
+"""An audit says what holds, or which group does not."""
+
+import json
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from custext_sql import CusTextError, audit
+from custext_sql.cli import main
+from custext_sql.mapping.mapping import Sizes
+from custext_sql.mapping.scoring import Units
+from custext_sql.mapping.similarity import Floats
+from custext_sql.mechanism.weights import Weights, build_weights
+from tests.vectors.test_starter import FINGERPRINT, STARTER_FINGERPRINT
+
+
+def test_the_starter_mapping_keeps_its_promise_with_room_to_spare(starter_db: Path) -> None:
+    found = audit(starter_db, epsilon=1.0)
+    assert (found.mapping, found.fingerprint) == ("starter", STARTER_FINGERPRINT)
+    assert (found.words, found.groups, found.smallest_group, found.largest_group) == (33849, 1693, 10, 20)
+    older = audit(starter_db, epsilon=1.0, mapping="starter-euclidean-k20")
+    assert (older.fingerprint, older.smallest_group) == (FINGERPRINT, 9)
+    assert older.worst_log_ratio == pytest.approx(0.8136, abs=1e-4)
+    assert older.median_log_ratio == pytest.approx(0.5302, abs=1e-4)
+    assert found.shrunk == 0
+
+
+@pytest.mark.parametrize("epsilon", [0.001, 1.0, 100.0])
+def test_tight_calibration_uses_the_whole_budget(starter_db: Path, epsilon: float) -> None:
+    found = audit(starter_db, epsilon=epsilon, calibration="tight")
+    assert found.worst_log_ratio <= epsilon
+    if epsilon <= 1.0:
+        assert found.median_log_ratio > epsilon * (1 - 1e-6)
+
+
+def test_the_command_prints_what_was_checked(starter_db: Path) -> None:
+    older = ["--mapping", "starter-euclidean-k20"]
+    result = CliRunner().invoke(main, ["--db", str(starter_db), "audit", "--eps", "1", *older])
+    assert result.exit_code == 0
+    for part in (FINGERPRINT, "33,849 words in 1,693 groups of 9 to 20", "worst log-ratio   0.81364", "0.530244"):
+        assert part in result.output
+    found = json.loads(CliRunner().invoke(main, ["--db", str(starter_db), "audit", "--json"]).output)
+    assert (found["eps"], found["calibration"], found["groups"]) == (1.0, "paper", 1693)
+
+
+def test_a_changed_mapping_fails_with_status_one(mapped_db: Path) -> None:
+    with duckdb.connect(mapped_db) as connection:
+        connection.execute("UPDATE scores SET score = 0 WHERE input = 'bob'")
+    result = CliRunner().invoke(main, ["--db", str(mapped_db), "audit"])
+    assert result.exit_code == 1
+    assert "are not those that were built" in result.output
+
+
+def test_a_group_that_fails_is_named_with_status_one(mapped_db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def move_one(sizes: Sizes, scores: Units, temperatures: Floats) -> Weights:
+        weights = build_weights(sizes, scores, temperatures)
+        if len(weights) == 64:  # all four groups of four
+            weights[2 * 16 + 5] -= np.uint64(1)
+        else:
+            weights[5] -= np.uint64(1)
+        return weights
+
+    monkeypatch.setattr("custext_sql.mechanism.certified_table.build_weights", move_one)
+    with pytest.raises(CusTextError, match=r"^group 2 \(\w+, \w+, \w+, \w+\): no weights were found"):
+        audit(mapped_db)
+    result = CliRunner().invoke(main, ["--db", str(mapped_db), "audit"])
+    assert result.exit_code == 1
+    assert "group 2 (" in result.output

@@ -1,0 +1,228 @@
+"""Databases are found, made whole or not at all, and refused when they are not ours or not of this version."""
+
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from custext_sql.errors import DatabaseError
+from custext_sql.store.database import default_path, locate, new_database, reading, upgrade_database, writing
+from custext_sql.store.files import duckdb_files
+from tests.processes import hold_open, start
+
+
+def files_in(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_the_database_is_the_one_named_or_that_of_the_environment_or_the_default(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CUSTEXT_DB", str(tmp_path / "environment.duckdb"))
+    assert locate(tmp_path / "named.duckdb") == tmp_path / "named.duckdb"
+    assert locate() == tmp_path / "environment.duckdb"
+    monkeypatch.delenv("CUSTEXT_DB")
+    default_path().parent.mkdir(parents=True)
+    default_path().touch()
+    assert locate() == default_path()
+
+
+def test_memory_is_no_place_for_a_database() -> None:
+    with pytest.raises(DatabaseError, match="is a file"):
+        locate(":memory:")
+
+
+def test_writing_makes_a_database_that_reading_opens(db_path: Path) -> None:
+    with writing(db_path) as connection:
+        connection.execute("INSERT INTO settings VALUES ('a', 'b')")
+    with reading(db_path) as connection:
+        assert connection.execute("SELECT * FROM settings").fetchall() == [("a", "b")]
+        with pytest.raises(duckdb.InvalidInputException, match="read-only"):
+            connection.execute("DELETE FROM settings")
+    with pytest.raises(DatabaseError, match="cannot read .*: DuckDB's Catalog error"), reading(db_path) as connection:
+        connection.execute("FROM nothing")
+    with pytest.raises(DatabaseError, match="cannot write .*; nothing was changed"), writing(db_path) as connection:
+        connection.execute("DELETE FROM settings")
+        connection.execute("INSERT INTO settings VALUES ('a', NULL)")
+    with reading(db_path) as connection:
+        assert connection.execute("SELECT * FROM settings").fetchall() == [("a", "b")]
+    assert files_in(db_path.parent) == [db_path.name]
+
+
+def test_a_failed_first_write_leaves_nothing(db_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt), writing(db_path) as connection:
+        connection.execute("INSERT INTO settings VALUES ('a', 'b')")
+        raise KeyboardInterrupt
+    assert files_in(db_path.parent) == []
+
+
+def test_a_failed_later_write_leaves_what_was_there(mapped_db: Path) -> None:
+    with reading(mapped_db) as connection:
+        before = connection.execute("SELECT * FROM scores ORDER BY ALL").fetchall()
+    with pytest.raises(ZeroDivisionError), writing(mapped_db) as connection:
+        connection.execute("DELETE FROM scores")
+        raise ZeroDivisionError
+    with reading(mapped_db) as connection:
+        assert connection.execute("SELECT * FROM scores ORDER BY ALL").fetchall() == before
+
+
+def test_an_empty_file_or_database_is_filled_in_place(db_path: Path) -> None:
+    duckdb.connect(db_path).close()
+    with pytest.raises(DatabaseError, match="is empty; fill it with: custext --db .* load"), reading(db_path):
+        pass
+    with writing(db_path) as connection:
+        connection.execute("INSERT INTO settings VALUES ('a', 'b')")
+    with reading(db_path) as connection:
+        assert connection.execute("SELECT count(*) FROM stopwords").fetchall() == [(179,)]
+
+
+def test_a_database_that_appears_meanwhile_is_not_replaced(db_path: Path) -> None:
+    with pytest.raises(DatabaseError, match="created by another process meanwhile"), new_database(db_path):
+        db_path.write_text("somebody else's")
+    assert db_path.read_text() == "somebody else's"
+    assert files_in(db_path.parent) == [db_path.name]
+
+
+def test_a_missing_database_is_named_with_the_command_that_makes_it(db_path: Path) -> None:
+    with (
+        pytest.raises(DatabaseError, match=r"no database at .*; create it with: custext --db .* load"),
+        reading(db_path),
+    ):
+        pass
+    assert not db_path.exists()
+
+
+def test_a_file_that_is_no_database_is_refused(db_path: Path) -> None:
+    for content in (b"not a database" * 1000, b"SQLite format 3\0" + bytes(4096), b"x"):
+        db_path.write_bytes(content)
+        _assert_refused(db_path)
+    with pytest.raises(DatabaseError, match="expected a file, found a folder"), reading(db_path.parent):
+        pass
+    with pytest.raises(DatabaseError, match="name of the database is empty"), reading(""):
+        pass
+
+
+def _assert_refused(db_path: Path) -> None:
+    for opening in (reading, writing):
+        with pytest.raises(DatabaseError, match="is not a custext database, nor any DuckDB file"), opening(db_path):
+            pass
+
+
+def test_a_file_that_duckdb_would_show_as_a_view_is_no_database(tmp_path: Path) -> None:
+    with duckdb.connect() as connection:
+        for name in ("a.csv", "a.json", "a.parquet"):
+            connection.execute(f"COPY (SELECT 1 AS id, 'text' AS body) TO '{tmp_path / name}'")
+    for path in sorted(tmp_path.iterdir()):
+        before = path.read_bytes()
+        _assert_refused(path)
+        with pytest.raises(DatabaseError, match="nor any DuckDB file"):
+            upgrade_database(path)
+        assert path.read_bytes() == before
+
+
+def test_folders_made_for_a_database_that_failed_are_removed(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt), writing(tmp_path / "a" / "b" / "x.duckdb"):
+        raise KeyboardInterrupt
+    assert files_in(tmp_path) == []
+
+
+def test_names_that_no_file_can_have_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(DatabaseError, match="cannot open the database .*: File name too long"), reading("x" * 300):
+        pass
+    with writing(tmp_path / ("x" * 250)):  # a draft needs no longer name
+        pass
+    with pytest.raises(DatabaseError, match="not valid Unicode"), writing(os.fsdecode(b"caf\xe9.duckdb")):
+        pass
+    with writing(tmp_path / "a**[b].duckdb"):
+        pass
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(DatabaseError, match="cannot create"), writing(tmp_path / "file" / "x.duckdb"):
+        pass
+
+
+@pytest.mark.parametrize("table", ["reviews (id INTEGER)", "alembic_version (version_num VARCHAR)"])
+def test_a_database_of_something_else_is_refused_and_left_alone(db_path: Path, table: str) -> None:
+    with duckdb.connect(db_path) as connection:
+        connection.execute(f"CREATE TABLE {table}")
+        if "version" in table:
+            connection.execute("INSERT INTO alembic_version VALUES ('5f3a')")
+    for opening in (reading, writing):
+        with pytest.raises(DatabaseError, match="holds tables of something else"), opening(db_path):
+            pass
+    with duckdb.connect(db_path) as connection:
+        assert len(connection.execute("SHOW TABLES").fetchall()) == 1
+
+
+def test_a_database_in_use_by_another_process_is_named(mapped_db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(duckdb_files, "PATIENCE", 0.2)
+    with hold_open(mapped_db):
+        for opening in (reading, writing):
+            with pytest.raises(DatabaseError, match="in use by another process"), opening(mapped_db):
+                pass
+
+
+def test_a_short_use_by_another_process_is_waited_for(mapped_db: Path) -> None:
+    with hold_open(mapped_db, 0.5), reading(mapped_db) as connection:
+        assert connection.execute("SELECT count(*) FROM mappings").fetchall() == [(1,)]
+
+
+def test_two_processes_read_at_once(mapped_db: Path) -> None:
+    with hold_open(mapped_db, read_only=True) as other:
+        with reading(mapped_db) as connection:
+            assert connection.execute("SELECT count(*) FROM mappings").fetchall() == [(1,)]
+        assert other.poll() is None
+
+
+def test_a_database_that_this_process_has_open_is_shared(mapped_db: Path) -> None:
+    with duckdb.connect(mapped_db) as own:
+        with reading(mapped_db) as connection:
+            assert connection.execute("SELECT count(*) FROM mappings").fetchall() == [(1,)]
+        limit = own.execute("SELECT current_setting('memory_limit')").fetchall()
+        with writing(mapped_db) as connection:
+            connection.execute("INSERT INTO settings VALUES ('a', 'b')")
+        assert own.execute("SELECT value FROM settings WHERE key = 'a'").fetchall() == [("b",)]
+        assert own.execute("SELECT current_setting('memory_limit')").fetchall() == limit
+
+
+def test_a_path_with_a_quote_and_a_space(tmp_path: Path) -> None:
+    path = tmp_path / "it's a folder %20" / "data base.duckdb"
+    with writing(path):
+        pass
+    with reading(path):
+        pass
+
+
+def test_opening_an_up_to_date_database_loads_neither_alembic_nor_sqlalchemy(mapped_db: Path) -> None:
+    script = """
+        import sys
+        from custext_sql import load_mapping
+        from custext_sql.store.database import writing
+        load_mapping(sys.argv[1])
+        with writing(sys.argv[1]):
+            pass
+        print(sorted(module for module in ("alembic", "sqlalchemy", "spacy", "nltk") if module in sys.modules))
+    """
+    result = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script), mapped_db], capture_output=True, text=True, check=True
+    )
+    assert result.stdout == "[]\n"
+
+
+def test_two_processes_that_both_make_the_default_database_agree(own_home: Path) -> None:
+    script = "from custext_sql import load_mapping; print(load_mapping().info.fingerprint)"
+    command = [sys.executable, "-c", script]
+    with (
+        start(command, stdout=subprocess.PIPE, text=True) as one,
+        start(command, stdout=subprocess.PIPE, text=True) as two,
+    ):
+        printed = {process.communicate()[0] for process in (one, two)}
+    assert len(printed) == 1
+    assert printed != {""}
+    assert files_in(default_path().parent) == ["custext.duckdb"]

@@ -1,0 +1,165 @@
+"""No lock of this process is lost, whatever it does with a database that it has open. All with real processes."""
+
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from custext_sql import Sanitizer, build_mapping, connect, load_mapping, register
+from custext_sql.errors import DatabaseError
+from custext_sql.store.files.duckdb_files import is_open_here
+from custext_sql.store.ledger.table import list_releases
+from tests.processes import can_write
+
+
+def sanitize_elsewhere(database: Path, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Make a release in another process, which enters it in the ledger of the database."""
+    (folder / "in.csv").write_text("id,body\n1,alice bob\n")
+    script = (
+        "import sys; from custext_sql.store.files import duckdb_files; from custext_sql.store.ledger import table; "
+        "duckdb_files.PATIENCE = table._PATIENCE = 0.5; "
+        "from custext_sql.cli import main; main()"
+    )
+    command = [sys.executable, "-c", script, "--db", database, "sanitize", "in.csv", "out.csv", "--column", "body"]
+    return subprocess.run([*map(str, command)], cwd=folder, capture_output=True, text=True, check=False)
+
+
+def test_a_writer_that_loads_and_builds_keeps_others_out(mapped_db: Path, tmp_path: Path) -> None:
+    """What corrupted a database: one process holds it and loads from it, another writes to it, the first builds."""
+    with duckdb.connect(mapped_db) as own:
+        Sanitizer.load(mapped_db)
+        refused = sanitize_elsewhere(mapped_db, tmp_path)
+        assert refused.returncode == 1 and "is in use by another process" in refused.stderr
+        build_mapping(mapped_db, embedding="small", k=5)
+        own.execute("INSERT INTO settings VALUES ('a', repeat('x', 1000000))")
+    assert {load_mapping(mapped_db, f"small-euclidean-k{k}").info.k for k in (4, 5)} == {4, 5}
+    assert list_releases(mapped_db) == []
+    assert sanitize_elsewhere(mapped_db, tmp_path).returncode == 0
+    assert len(list_releases(mapped_db)) == 1
+
+
+def test_registering_on_the_database_itself_admits_no_second_writer(mapped_db: Path) -> None:
+    with duckdb.connect(mapped_db) as own:
+        assert not can_write(mapped_db)
+        register(own, mapped_db)
+        assert not can_write(mapped_db)
+    assert can_write(mapped_db)
+
+
+@pytest.mark.parametrize("read_only", [True, False])
+def test_what_is_loaded_while_a_connection_is_open_is_read_through_it(mapped_db: Path, read_only: bool) -> None:
+    with duckdb.connect(mapped_db, read_only=read_only) as own:
+        Sanitizer.load(mapped_db)
+        register(own, mapped_db)
+        assert not can_write(mapped_db)
+    with connect(mapped_db) as connection:
+        assert is_open_here(mapped_db)
+        Sanitizer.load(mapped_db)
+        register(connection, mapped_db)
+        assert list_releases(mapped_db) == []
+        assert not can_write(mapped_db)
+        with pytest.raises(DatabaseError, match="this process has it attached in another connection; close that first"):
+            build_mapping(mapped_db, embedding="small", k=5)
+        assert not can_write(mapped_db)
+    assert can_write(mapped_db)
+    build_mapping(mapped_db, embedding="small", k=5)
+
+
+def test_several_connections_do_not_unlock_the_database_for_each_other(mapped_db: Path) -> None:
+    with connect(mapped_db) as first:
+        with connect(mapped_db, policy="paper") as second:
+            query = "SELECT count(*), sum(score) FROM scores"
+            assert first.execute(query).fetchall() == second.execute(query).fetchall()
+            assert len(second.execute("FROM custext_distribution('alice', 1)").fetchall()) == 4
+            assert second.execute("SELECT count(*) FROM custext.vectors").fetchall() == [(16,)]
+        assert not can_write(mapped_db)
+        assert first.execute("SELECT count(*) FROM custext.groups").fetchall() == [(16,)]
+    assert can_write(mapped_db)
+
+
+@pytest.mark.parametrize("attach", ["AS mine", "AS mine (READ_ONLY)", "", "(READ_ONLY)"])
+def test_a_database_that_somebody_attached_is_read_through_that_connection(mapped_db: Path, attach: str) -> None:
+    """Or refused, if it is not known which one has it; in no case is the file unlocked."""
+    with duckdb.connect() as own:
+        own.execute(f"ATTACH '{mapped_db}' {attach}")
+        for call in (lambda: Sanitizer.load(mapped_db), lambda: build_mapping(mapped_db, embedding="small", k=5)):
+            with pytest.raises(DatabaseError, match="this process has it open already, in another connection"):
+                call()
+            assert not can_write(mapped_db)
+        register(own, mapped_db)
+        assert own.execute("SELECT custext_epsilon('alice bob', 2, false)").fetchall() == [(4.0,)]
+        Sanitizer.load(mapped_db)
+        with connect(mapped_db) as other:
+            assert other.execute("SELECT count(*) FROM groups").fetchall() == [(16,)]
+        assert not can_write(mapped_db)
+    Sanitizer.load(mapped_db)
+    assert can_write(mapped_db)
+
+
+def test_links_lead_to_the_same_file(mapped_db: Path, tmp_path: Path) -> None:
+    link = tmp_path / "link.duckdb"
+    link.symlink_to(mapped_db)
+    with duckdb.connect(mapped_db):
+        assert is_open_here(link)
+        Sanitizer.load(link)
+        assert not can_write(mapped_db)
+    assert not is_open_here(link)
+
+
+@pytest.mark.parametrize("attach", [False, True])
+def test_a_hard_link_is_the_same_file(mapped_db: Path, tmp_path: Path, attach: bool) -> None:
+    """DuckDB knows files by their names, and would open this one a second time."""
+    link = tmp_path / "link.duckdb"
+    link.hardlink_to(mapped_db)
+    with duckdb.connect() if attach else duckdb.connect(mapped_db) as own:
+        if attach:
+            own.execute(f"ATTACH '{mapped_db}' AS mine")
+            with pytest.raises(DatabaseError, match="this process has it open already"):
+                Sanitizer.load(link)
+        else:
+            Sanitizer.load(link)
+            build_mapping(link, embedding="small", k=5)
+        assert not can_write(mapped_db)
+    assert can_write(mapped_db)
+
+
+def test_a_connection_with_settings_of_its_own_is_read_through(mapped_db: Path) -> None:
+    with duckdb.connect(mapped_db, config={"threads": 1}) as own:
+        with pytest.raises(DatabaseError, match="this process has it open already"):
+            Sanitizer.load(mapped_db)
+        register(own, mapped_db)
+        Sanitizer.load(mapped_db)
+        assert own.execute("SELECT custext_epsilon('alice', 2, false)").fetchall() == [(2.0,)]
+        assert not can_write(mapped_db)
+
+
+def test_a_fork_does_not_write_to_what_its_parent_has_open(mapped_db: Path) -> None:
+    """It would say that it had, and the parent's next checkpoint would undo it."""
+    script = """
+        import duckdb, os, sys
+        from custext_sql import CusTextError, build_mapping
+        own = duckdb.connect(sys.argv[1])
+        child = os.fork()
+        if not child:
+            try:
+                build_mapping(sys.argv[1], embedding="small", k=5)
+            except CusTextError as error:
+                os._exit(3 if "is a fork of one that has it open" in str(error) else 1)
+            os._exit(0)
+        sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script), mapped_db], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 3, done.stderr
+
+
+def test_a_detached_or_lost_connection_is_not_asked(mapped_db: Path) -> None:
+    connection = connect(mapped_db)
+    connection.execute("USE memory; DETACH custext")
+    Sanitizer.load(mapped_db)
+    del connection
+    build_mapping(mapped_db, embedding="small", k=5)

@@ -1,0 +1,272 @@
+"""Key files: who may read them, what they are for, and that a record comes out the same."""
+
+import json
+import pickle
+import stat
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from custext_sql import CusTextError, Policy, Sanitizer, build_mapping, connect, make_key, register
+from custext_sql.errors import KeyFileError
+from custext_sql.mechanism.keyed_randomness import SecretKey
+from custext_sql.store.key_files import KeyFile, read_key_file
+from custext_sql.store.mappings import load_mapping
+from custext_sql.store.stopwords import shipped_stopwords
+from tests.cli.test_commands import run
+
+PINNED = [
+    "carol, niaj & alice; heidi'd frank mallory 25470 the",
+    "heidi, bob & alice; carol'd sybil rupert 94095 the",
+    "frank olivia 49",
+]
+TEXT = "Alice, bob & carol; alice'd dave zq 12345 the"
+
+
+@pytest.fixture
+def key_path(mapped_db: Path, tmp_path: Path) -> Path:
+    path = tmp_path / "key"
+    make_key(path, mapped_db, eps=1.0, plus=True)
+    return path
+
+
+def change(path: Path, edit: Callable[[dict[str, Any]], object]) -> None:
+    content = json.loads(path.read_text())
+    edit(content)
+    path.write_text(json.dumps(content))
+
+
+def test_a_key_file_is_for_its_owner_and_names_its_settings(mapped_db: Path, key_path: Path) -> None:
+    assert stat.S_IMODE(key_path.stat().st_mode) == 0o600
+    found = read_key_file(key_path)
+    assert (found.settings.eps, found.settings.plus, found.settings.policy) == (1.0, True, Policy())
+    assert (found.settings.mapping, found.settings.calibration) == ("small-euclidean-k4", "paper")
+    secret = json.loads(key_path.read_text())["key"]
+    assert len(secret) == 64
+    assert secret not in repr(found)
+    assert secret.encode() not in pickle.dumps(Sanitizer.load(mapped_db, key_file=key_path))
+
+
+def test_keygen_tells_all_that_a_key_is_for(mapped_db: Path, tmp_path: Path) -> None:
+    path = tmp_path / "key"
+    result = run(
+        "--db", mapped_db, "keygen", path, "--eps", "0.5", "--plus", "--policy", "paper", "--calibration", "tight"
+    )
+    assert result.exit_code == 0, result.output
+    made = read_key_file(path)
+    for expected in (
+        f"{path}: key {made.key.name}, for these settings alone:",
+        f"mapping      small-euclidean-k4, fingerprint {made.settings.fingerprint}",
+        "eps          0.5",
+        "plus         yes, stopwords are kept",
+        f"stopwords    english, digest {made.settings.stopwords}",
+        "policy       paper: unknown keep, numbers shape, case lower, invisible keep",
+        "calibration  tight",
+        "format       2",
+        "Do not use it for a second dataset",
+    ):
+        assert expected in result.output
+    assert json.loads(path.read_text())["key"] not in result.output
+    shown = json.loads(run("--db", mapped_db, "keygen", tmp_path / "other", "--json").output)
+    other = read_key_file(tmp_path / "other")
+    assert shown == {
+        "path": str(tmp_path / "other"),
+        "name": other.key.name,
+        "format": 2,
+        "rules": 2,
+        "mapping": "small-euclidean-k4",
+        "fingerprint": other.settings.fingerprint,
+        "eps": 1.0,
+        "plus": False,
+        "policy": {"unknown": "mask", "numbers": "mask", "case": "lower", "invisible": "drop"},
+        "calibration": "paper",
+        "language": "english",
+        "stopwords": other.settings.stopwords,
+    }
+
+
+def test_two_keys_differ_and_none_is_overwritten(mapped_db: Path, key_path: Path, tmp_path: Path) -> None:
+    before = key_path.read_bytes()
+    with pytest.raises(KeyFileError, match="exists already; a key is never overwritten"):
+        make_key(key_path, mapped_db)
+    assert key_path.read_bytes() == before
+    assert make_key(tmp_path / "other", mapped_db, plus=True).key.name != read_key_file(key_path).key.name
+    with pytest.raises(KeyFileError, match="cannot write the key file .*: No such file or directory"):
+        make_key(tmp_path / "no" / "folder", mapped_db)
+
+
+def test_a_missing_key_is_refused(mapped_db: Path, tmp_path: Path) -> None:
+    with pytest.raises(KeyFileError, match="cannot read the key file .*nothing: No such file"):
+        Sanitizer.load(mapped_db, key_file=tmp_path / "nothing")
+
+
+@pytest.mark.parametrize("mode", [0o640, 0o604, 0o620, 0o602, 0o644, 0o666])
+def test_a_key_that_others_can_read_or_change_is_refused(mapped_db: Path, key_path: Path, mode: int) -> None:
+    key_path.chmod(mode)
+    with pytest.raises(KeyFileError, match=f"by others .mode {mode:04o}.; run: chmod 600"):
+        Sanitizer.load(mapped_db, key_file=key_path)
+
+
+@pytest.mark.parametrize(
+    ("edit", "message"),
+    [
+        (lambda c: c.update(key=c["key"][:32]), "expected a key of 256 bits; found 128"),
+        (lambda c: c.update(key=""), "expected a key of 256 bits; found 0"),
+        (lambda c: c.update(key="xyz"), "is not a key file"),
+        (lambda c: c.pop("eps"), "is not a key file"),
+        (
+            lambda c: c.update(custext_key=3),
+            "is a key of format 3; this version knows formats up to 2: upgrade custext",
+        ),
+        (lambda c: c.update(custext_key=1), "is not a key file"),
+        (lambda c: c.update(custext_key=0), "is not a key file"),
+        (lambda c: c.update(custext_key=2.0), "is not a key file"),
+        (lambda c: c.update(custext_key=True), "is not a key file"),
+        (lambda c: c.update(custext_key="2"), "is not a key file"),
+        (lambda c: c.update(note="mine"), "says more than a key of format 2 does; make another"),
+        (lambda c: c["policy"].update(note="mine"), "is not a key file"),
+        (lambda c: c["policy"].pop("invisible"), "is not a key file"),
+        (lambda c: c.update(policy=["mask"]), "is not a key file"),
+        (lambda c: c.update(policy={"unknown": "drop"}), "is not a key file"),
+        (lambda c: c.update(eps=3.0), "was changed after it was made"),
+        (lambda c: c.update(plus=False), "was changed after it was made"),
+        (lambda c: c.update(fingerprint="0" * 64), "was changed after it was made"),
+        (lambda c: c["policy"].update(unknown="keep"), "was changed after it was made"),
+        (lambda c: c["policy"].update(invisible="keep"), "was changed after it was made"),
+        (lambda c: c.update(key="0" * 64), "was changed after it was made"),
+        (lambda c: c.pop("check"), "was changed after it was made"),
+    ],
+)
+def test_a_key_that_was_changed_is_refused(
+    mapped_db: Path, key_path: Path, edit: Callable[[dict[str, Any]], object], message: str
+) -> None:
+    change(key_path, edit)
+    with pytest.raises(CusTextError, match=message):
+        Sanitizer.load(mapped_db, key_file=key_path)
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b"\xff\xfe", b"{}", b"3", b"null", b'{"custext_key": 1}'])
+def test_other_files_are_refused(mapped_db: Path, tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(content)
+    path.chmod(0o600)
+    with pytest.raises(KeyFileError, match="is not a key file; make one with: custext keygen"):
+        Sanitizer.load(mapped_db, key_file=path)
+
+
+def test_other_settings_are_refused(mapped_db: Path, key_path: Path) -> None:
+    build_mapping(mapped_db, embedding="small", k=8, name="other")
+    for settings, message in (
+        (
+            {"policy": "paper"},
+            "made for policy = unknown mask, numbers mask, .* drop; found unknown keep, numbers shape",
+        ),
+        ({"policy": Policy(invisible="keep")}, "invisible drop; found unknown mask, .*, invisible keep"),
+        ({"calibration": "tight"}, "made for calibration = paper; found tight"),
+        ({"mapping": "other"}, "made for fingerprint = "),
+        ({"language": "german"}, "made for language = english; found german"),
+    ):
+        with pytest.raises(KeyFileError, match=message):
+            Sanitizer.load(mapped_db, key_file=key_path, **settings)
+        if "language" not in settings:
+            with duckdb.connect() as connection, pytest.raises(KeyFileError, match=message):
+                register(connection, mapped_db, key_file=key_path, **settings)
+    sanitizer = Sanitizer.load(mapped_db, key_file=key_path)
+    for eps, plus, message in ((2.0, None, "eps = 1; found 2"), (None, False, "plus = True; found False")):
+        with pytest.raises(KeyFileError, match=f"made for {message}; other settings need another key"):
+            sanitizer.sanitize(TEXT, eps, plus, record="r")
+    with pytest.raises(KeyFileError, match="eps = 1; found 2"):
+        sanitizer.sanitize_batch([TEXT, TEXT], [1.0, 2.0], records=["r", "s"])
+    assert sanitizer.sanitize(TEXT, 1.0, True, record="r") == sanitizer.sanitize(TEXT, record="r")
+
+
+def test_a_mapping_built_anew_is_refused(mapped_db: Path, key_path: Path) -> None:
+    build_mapping(mapped_db, embedding="small", k=5, name="small-euclidean-k4", replace=True)
+    with pytest.raises(KeyFileError, match="made for fingerprint"):
+        Sanitizer.load(mapped_db, key_file=key_path)
+
+
+def test_another_list_of_stopwords_is_refused(mapped_db: Path, key_path: Path) -> None:
+    """It would shift which occurrence of a word is drawn, and so draw again."""
+    with duckdb.connect(mapped_db) as connection:
+        connection.execute("INSERT INTO stopwords VALUES ('english', 'alice', 'mine')")
+    with pytest.raises(KeyFileError, match="made for stopwords = "):
+        Sanitizer.load(mapped_db, key_file=key_path)
+
+
+def test_a_key_is_the_same_wherever_a_sanitizer_travels(mapped_db: Path, key_path: Path, tmp_path: Path) -> None:
+    sanitizer = Sanitizer.load(mapped_db, key_file=key_path)
+    packed = pickle.dumps(sanitizer)
+    make_key(tmp_path / "other", mapped_db, eps=50, policy="paper")
+    key_path.write_bytes((tmp_path / "other").read_bytes())
+    with pytest.raises(KeyFileError, match="holds another key than before"):
+        pickle.loads(packed)
+    assert sanitizer.key is not None
+    with pytest.raises(TypeError, match="does not travel"):
+        pickle.dumps(sanitizer.key.key)
+
+
+def test_odd_paths_and_contents_get_plain_errors(mapped_db: Path, tmp_path: Path) -> None:
+    with pytest.raises(KeyFileError, match="that is no name of a file"):
+        make_key("a\0b", mapped_db)
+    deep = tmp_path / "deep"
+    deep.write_text("[" * 200_000)
+    deep.chmod(0o600)
+    with pytest.raises(KeyFileError, match="is not a key file"):
+        read_key_file(deep)
+
+
+def test_records_and_keys_belong_together(mapped_db: Path, key_path: Path) -> None:
+    keyed, fresh = Sanitizer.load(mapped_db, key_file=key_path), Sanitizer.load(mapped_db)
+    with pytest.raises(CusTextError, match="draws from a key need a record for each text"):
+        keyed.sanitize(TEXT)
+    with pytest.raises(CusTextError, match="records are for keyed draws"):
+        fresh.sanitize(TEXT, record="r")
+    with pytest.raises(CusTextError, match="records must be one for each of 2 texts; found 1"):
+        keyed.sanitize_batch([TEXT, TEXT], records=["r"])
+    with pytest.raises(CusTextError, match="a record must be a string; found none at place 1"):
+        keyed.sanitize_batch([TEXT, TEXT], records=["r", None])
+    with pytest.raises(CusTextError, match="a key or from a seed, not from both"):
+        Sanitizer.load(mapped_db, key_file=key_path, seed=1)
+
+
+def test_a_record_gives_the_same_text_in_ten_thousand_queries(mapped_db: Path, key_path: Path) -> None:
+    with connect(mapped_db, key_file=key_path) as connection:
+        query = f"SELECT custext_sanitize_keyed('{TEXT.replace(chr(39), chr(39) * 2)}', 'body:7')"
+        first = connection.execute(query).fetchall()
+        connection.execute(f"PREPARE again AS {query}")
+        assert all(connection.execute("EXECUTE again").fetchall() == first for _ in range(10_000))
+        others = connection.execute(query.replace("'body:7'", "'body:' || range") + " FROM range(2000)").fetchall()
+        assert others[7] == first[0]
+        assert len(set(others)) > 200
+    sanitizer = Sanitizer.load(mapped_db, key_file=key_path)
+    copy = pickle.loads(pickle.dumps(sanitizer))
+    for again in (sanitizer, copy):
+        assert again.sanitize(TEXT, record="body:7") == first[0][0]
+        assert again.sanitize_batch(["x y", TEXT, "z"], records=["1", "body:7", "2"])[1] == first[0][0]
+
+
+def test_the_same_word_twice_draws_twice(mapped_db: Path, key_path: Path) -> None:
+    """One replacement per distinct word would tell "a a" from "a b" with certainty."""
+    sanitizer = Sanitizer.load(mapped_db, key_file=key_path)
+    records = [str(number) for number in range(20_000)]
+    twice = [text.split() for text in sanitizer.sanitize_batch(["alice alice"] * 20_000, records=records)]
+    chances = sanitizer.distribution("alice")
+    expected = sum(chance**2 for chance in chances.values())
+    equal = sum(first == second for first, second in twice) / len(twice)
+    assert abs(equal - expected) < 0.02
+    once = sanitizer.sanitize_batch(["alice"] * 20_000, records=records)
+    assert once == [first for first, _ in twice]  # the first occurrence is what it is, whatever follows
+
+
+def test_keyed_draws_are_pinned(mapped_db: Path, tmp_path: Path) -> None:
+    """A text that was released must come out the same in every version: a mapping, a key, and what they give."""
+    made = make_key(tmp_path / "key", mapped_db, plus=True, policy=Policy(unknown="random", numbers="shape"))
+    key = KeyFile(made.path, made.settings, SecretKey(bytes(range(32))))
+    stopwords = frozenset(row["word"] for row in shipped_stopwords())
+    sanitizer = Sanitizer(load_mapping(mapped_db), stopwords, policy=made.settings.policy, key=key)
+    found = sanitizer.sanitize_batch([TEXT, TEXT, "zq zq 99"], records=["body:1", "body:2", "é"])
+    assert found == PINNED

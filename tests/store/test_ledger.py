@@ -1,0 +1,271 @@
+"""The ledger: every release is in it, what it spent adds up, and a budget holds."""
+
+import csv
+import json
+import subprocess
+import sys
+from decimal import Decimal
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from custext_sql.errors import BudgetError
+from custext_sql.store.files.atomic_outputs import Draft
+from custext_sql.store.ledger import table as ledger
+from custext_sql.store.ledger.spending import add_up
+from custext_sql.store.ledger.table import list_releases
+from tests.ledger_entries import enter_release
+from tests.processes import hold_open, start
+from tests.release.test_data_files import db, folder, run
+
+__all__ = ["db", "folder"]  # fixtures
+
+SECRET = "Zzyzxa81"
+
+
+def write_texts(path: Path, *texts: str) -> None:
+    path.write_text("id,body\n" + "".join(f"{number},{text}\n" for number, text in enumerate(texts)))
+
+
+def test_every_release_leaves_its_receipt(db: Path, folder: Path) -> None:
+    write_texts(folder / "in.csv", f"Alice met {SECRET} 12345", "the bob's carol", "")
+    assert (
+        run(
+            "sanitize", "in.csv", "out.csv", "--column", "body", "--eps", "0.5", "--plus", "--policy", "paper"
+        ).exit_code
+        == 0
+    )
+    [release] = list_releases(db)
+    assert (release.state, release.dataset) == ("complete", str((folder / "in.csv").resolve()))
+    assert release.completed_at is not None and release.started_at <= release.completed_at
+    assert (release.text_columns, release.eps, release.plus, release.draws) == ("body", 0.5, True, "fresh")
+    assert (release.policy, release.calibration) == ("unknown=keep numbers=shape case=lower invisible=keep", "paper")
+    assert (release.row_count, release.word_count, release.sampled, release.stopwords) == (2, 8, 3, 1)
+    assert (release.numbers, release.unknown_kept, release.endings) == (1, 2, 1)
+    assert release.characters_in_clear == len(f"met{SECRET}thes")
+    assert (release.largest_row_eps, release.mean_row_eps) == (Decimal(1), 0.75)
+
+
+def test_texts_and_queries_are_entered_without_their_words(db: Path, folder: Path) -> None:
+    write_texts(folder / "in.csv", f"Alice {SECRET}")
+    assert run("sanitize", f"Alice {SECRET}").exit_code == 0
+    assert run("sanitize", "-", input=f"Alice\nbob {SECRET}\n".encode()).exit_code == 0
+    query = f"SELECT custext_sanitize(body, id + 1, true) AS t, '{SECRET}' AS s FROM 'in.csv', range(3) r(id)"
+    assert run("sql", query.replace("id + 1", "r.id + 1"), "--output", "out.csv").exit_code == 0
+    assert run("sql", "SELECT 1 AS a", "--output", "none.csv", "--dataset", "mine", "--allow-raw").exit_code == 0
+    first, second, third, fourth = list_releases(db)
+    names = [release.dataset for release in (first, second, third, fourth)]
+    assert names == ["<argument>", "<stdin>", "<query>", "mine"]
+    assert {release.state for release in (first, second, third, fourth)} == {"complete"}
+    assert (first.row_count, second.row_count, second.sampled) == (1, 2, 2)
+    assert (third.row_count, third.sampled, third.eps, third.plus) == (3, 3, 3.0, True)
+    assert third.largest_row_eps == Decimal(3)
+    assert (fourth.row_count, fourth.eps, fourth.plus, fourth.draws) == (None, None, None, "raw")
+    assert (second.at_least, third.at_least, fourth.at_least) == (False, True, False)
+    for release in (first, second, third, fourth):
+        assert SECRET not in ledger.to_json(release)
+    assert SECRET.encode() not in db.read_bytes()
+
+
+def test_what_failed_is_not_entered(db: Path, folder: Path) -> None:
+    write_texts(folder / "in.csv", "alice")
+    (folder / "out.csv").write_text("precious")
+    assert run("sanitize", "in.csv", "out.csv", "--column", "body").exit_code == 1
+    assert run("sql", "SELECT error('x') AS a FROM 'in.csv'", "--output", "o.csv").exit_code == 1
+    assert list_releases(db) == []
+
+
+def test_fresh_releases_add_up_and_a_key_counts_once(db: Path, folder: Path) -> None:
+    write_texts(folder / "in.csv", "alice bob", "carol")
+    assert run("keygen", "k", "--eps", "2").exit_code == 0
+    keyed = ("--key-file", "k", "--record-column", "id")
+    for number, options in enumerate([(), ("--eps", "3"), keyed, keyed, keyed]):
+        result = run("sanitize", "in.csv", f"out{number}.csv", "--column", "body", *options)
+        assert result.exit_code == 0, result.output
+    [total] = add_up(list_releases(db))
+    assert (total.releases, total.pending, total.total_eps) == (5, 0, Decimal(2 + 6 + 4))
+    shown = run("ledger").output
+    assert shown.count("complete") == 5 and shown.split()[-1] == "12"
+    assert json.loads(run("ledger", "--json").stdout)["totals"][0]["total_eps"] == 12
+    assert run("ledger", "--dataset", "other").output == "No releases of other; see all with: custext ledger\n"
+
+
+def test_other_columns_by_the_same_key_are_other_draws(db: Path, folder: Path) -> None:
+    (folder / "in.csv").write_text("id,title,body\n1,alice,bob carol\n")
+    assert run("keygen", "k").exit_code == 0
+    keyed = ("--key-file", "k", "--record-column", "id", "--budget-total", "2")
+    assert run("sanitize", "in.csv", "1.csv", "--column", "body", *keyed).exit_code == 0
+    assert run("sanitize", "in.csv", "2.csv", "--column", "body", *keyed).exit_code == 0
+    assert "total eps of 3" in run("sanitize", "in.csv", "3.csv", "--column", "title", *keyed).output
+
+
+def test_a_stream_that_was_cut_off_has_spent_what_it_gave(db: Path, folder: Path) -> None:
+    content = "alice bob carol\n" * 200_000
+    (folder / "in.txt").write_text(content)
+    command = f"{sys.executable} -m custext_sql.cli sanitize - - --dataset d < in.txt | head -1"
+    subprocess.run(["bash", "-c", command], check=True, capture_output=True)
+    [release] = list_releases(db)
+    assert (release.state, release.largest_row_eps) == ("pending", Decimal(3))
+    refused = run("sanitize", "in.txt", "out.txt", "--dataset", "d", "--budget-total", "5")
+    assert "total eps of 6" in refused.output
+
+
+def test_unknown_spending_is_no_spending_to_build_on(db: Path) -> None:
+    enter_release(db, "d")  # and then it was killed
+    with pytest.raises(BudgetError, match="cut off before its counts were known"):
+        enter_release(db, "d", largest_row_eps=1, budget_total=100.0)
+    assert "unknown" in run("ledger").output
+    assert json.loads(run("ledger", "--json").stdout)["totals"][0]["total_eps"] is None
+
+
+def test_tenths_add_up(db: Path, folder: Path) -> None:
+    write_texts(folder / "in.csv", "alice")
+    for number in range(3):
+        options = ("--column", "body", "--eps", "0.1", "--budget-total", "0.3")
+        assert run("sanitize", "in.csv", f"{number}.csv", *options).exit_code == 0
+    assert run("sanitize", "in.csv", "3.csv", *options).exit_code == 1
+
+
+def test_exports_hold_everything(db: Path, folder: Path) -> None:
+    run("sanitize", "alice")
+    assert run("ledger", "--export", "l.csv").output == "l.csv: 1 release\n"
+    assert run("ledger", "--export", "l.json").exit_code == 0
+    with (folder / "l.csv").open(newline="") as file:
+        [row] = csv.DictReader(file)
+    [other] = json.loads((folder / "l.json").read_text())
+    assert row.keys() == other.keys() and row["release_id"] == other["release_id"]
+    assert row["sampled"] == "1" and other["sampled"] == 1
+    assert "l.csv exists already" in run("ledger", "--export", "l.csv").output
+    assert "must end in .csv or .json" in run("ledger", "--export", "l.txt").output
+
+
+@pytest.mark.parametrize("form", ["csv", "txt", "stream"])
+def test_rows_that_would_spend_too_much_are_refused(db: Path, folder: Path, form: str) -> None:
+    texts = ["alice bob carol", "dave", "alice bob carol dave", "zzz"]
+    write_texts(folder / "in.csv", *texts)
+    (folder / "in.txt").write_text("\n".join(texts))
+    arguments = {
+        "csv": ["in.csv", "out.csv", "--column", "body"],
+        "txt": ["in.txt", "out.txt"],
+        "stream": ["-", "-"],
+    }[form]
+    content = "\n".join(texts).encode() if form == "stream" else None
+    refused = run("sanitize", *arguments, "--max-row-eps", "2", input=content)
+    assert refused.exit_code == 1
+    assert "2 rows would spend more than --max-row-eps 2, up to 4; nothing was written" in refused.output
+    assert not list(folder.glob("out.*")) and list_releases(db) == []
+    allowed = run("sanitize", *arguments, "--max-row-eps", "4", input=content)
+    assert allowed.exit_code == 0, allowed.output
+
+
+def test_a_total_budget_holds(db: Path, folder: Path) -> None:
+    write_texts(folder / "in.csv", "alice bob")
+    options = ("--column", "body", "--budget-total", "5")
+    assert run("sanitize", "in.csv", "1.csv", *options).exit_code == 0
+    assert run("sanitize", "in.csv", "2.csv", *options).exit_code == 0
+    refused = run("sanitize", "in.csv", "3.csv", *options)
+    assert (
+        "take its largest row to a total eps of 6, over --budget-total 5; 2 earlier releases spent 4" in refused.output
+    )
+    assert not (folder / "3.csv").exists() and len(list_releases(db)) == 2
+    assert run("sanitize", "in.csv", "3.csv", *options, "--dataset", "another").exit_code == 0
+    assert run("keygen", "k").exit_code == 0
+    keyed = ("--key-file", "k", "--record-column", "id", "--column", "body", "--budget-total", "6")
+    assert run("sanitize", "in.csv", "4.csv", *keyed).exit_code == 0
+    assert run("sanitize", "in.csv", "5.csv", *keyed).exit_code == 0  # the same key once more costs nothing
+
+
+def test_the_budget_is_decided_where_the_release_is_entered(db: Path) -> None:
+    """Between a look at the ledger and the entry another process may have spent the rest."""
+    enter_release(db, "d", largest_row_eps=3, budget_total=5.0)
+    with pytest.raises(BudgetError, match="total eps of 6"):
+        enter_release(db, "d", largest_row_eps=3, budget_total=5.0)
+    assert [release.state for release in list_releases(db)] == ["pending"]
+
+
+WRITER = """
+import sys
+from custext_sql.store.ledger import table as ledger
+from tests.ledger_entries import enter_release
+for _ in range(15):
+    ledger.update(sys.argv[1], ledger.finish(enter_release(sys.argv[1], sys.argv[2], largest_row_eps=3)))
+"""
+
+
+def test_two_processes_write_at_once(db: Path) -> None:
+    one, two = ([sys.executable, "-c", WRITER, db, name] for name in ("one", "two"))
+    with start(one) as first, start(two) as second:
+        assert [first.wait(), second.wait()] == [0, 0]
+    totals = {total.dataset: total for total in add_up(list_releases(db))}
+    assert {name: (total.releases, total.pending) for name, total in totals.items()} == {"one": (15, 0), "two": (15, 0)}
+
+
+def test_a_ledger_that_cannot_be_written_leaves_a_receipt(
+    db: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_texts(folder / "in.csv", "alice bob")
+    monkeypatch.setattr(ledger, "_PATIENCE", 0.3)
+    with hold_open(db, read_only=True):
+        done = run("sanitize", "in.csv", "out.csv", "--column", "body")
+        assert done.exit_code == 0
+        assert "Warning: the ledger was not written" in done.output and "in use by another process" in done.output
+        receipt = json.loads((folder / "out.csv.receipt.json").read_text())
+        assert (receipt["sampled"], receipt["dataset"]) == (2, str((folder / "in.csv").resolve()))
+        assert receipt["state"] == "complete"
+        refused = run("sanitize", "in.csv", "two.csv", "--column", "body", "--budget-total", "9")
+        assert refused.exit_code == 1 and not (folder / "two.csv").exists()
+    assert run("sanitize", "in.csv", "three.csv", "--column", "body").exit_code == 0
+    assert len(list_releases(db)) == 1
+
+
+def test_the_release_is_pending_until_its_output_is_there(
+    db: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+
+    write_texts(folder / "in.csv", "alice bob")
+    seen: list[tuple[str, bool]] = []
+    publish = Draft.publish
+
+    def watching(draft: Draft) -> None:
+        seen.append((list_releases(db)[0].state, (folder / "out.csv").exists()))
+        publish(draft)
+        seen.append((list_releases(db)[0].state, (folder / "out.csv").exists()))
+
+    monkeypatch.setattr(Draft, "publish", watching)
+    assert run("sanitize", "in.csv", "out.csv", "--column", "body").exit_code == 0
+    assert seen == [("pending", False), ("pending", True)]
+    assert list_releases(db)[0].state == "complete"
+
+
+@pytest.mark.parametrize(
+    ("error", "states"), [(KeyboardInterrupt(), ["pending"]), (SystemExit(143), ["pending"]), (OSError(28, "full"), [])]
+)
+def test_an_output_that_may_be_there_stays_in_the_ledger(
+    db: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException, states: list[str]
+) -> None:
+    """An interrupt may come right after the output has appeared; what could not appear was not released."""
+    write_texts(folder / "in.csv", "alice bob")
+    publish = Draft.publish
+
+    def interrupted(draft: Draft) -> None:
+        if not isinstance(error, OSError):
+            publish(draft)
+        raise error
+
+    monkeypatch.setattr(Draft, "publish", interrupted)
+    assert run("sanitize", "in.csv", "out.csv", "--column", "body").exit_code != 0
+    assert [release.state for release in list_releases(db)] == states
+    assert (folder / "out.csv").exists() == bool(states)
+
+
+def test_a_table_is_pending_until_it_is_there(db: Path, folder: Path) -> None:
+    with duckdb.connect("shop.duckdb") as connection:
+        connection.execute("CREATE TABLE t AS SELECT 'alice' AS body")
+    done = run("sanitize", "--data", "shop.duckdb", "--table", "t", "u", "--column", "body", "--budget-total", "1")
+    assert done.exit_code == 0
+    refused = run("sanitize", "--data", "shop.duckdb", "--table", "t", "v", "--column", "body", "--budget-total", "1")
+    assert refused.exit_code == 1
+    with duckdb.connect("shop.duckdb") as connection:
+        tables = connection.execute("SELECT table_name FROM duckdb_tables() ORDER BY 1").fetchall()
+    assert tables == [("t",), ("u",)]

@@ -1,0 +1,231 @@
+"""Mappings are built by the book, from words only, and recorded with how they were made."""
+
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pytest
+
+from custext_sql import CusTextError, build_mapping, list_mappings, load_embeddings, load_mapping
+from custext_sql.mapping.scoring import UNIT
+from custext_sql.mapping.similarity import Floats
+from custext_sql.store.database import writing
+from tests import oracle
+from tests.vector_samples import stored_vectors, write_glove
+
+
+def grouped_words(path: Path, name: str | None = None) -> list[list[str]]:
+    mapping = load_mapping(path, name)
+    return [
+        list(mapping.words[start : start + size])
+        for start, size in zip(mapping.word_starts, mapping.sizes, strict=True)
+    ]
+
+
+def dot(rows: Floats, columns: Floats) -> Floats:
+    return np.asarray((rows[:, None] * columns[None]).sum(axis=2))
+
+
+@pytest.mark.parametrize("measure", ["euclidean", "cosine"])
+@pytest.mark.parametrize("k", [2, 5, 16])
+def test_stored_groups_and_scores_equal_the_oracle(loaded_db: Path, measure: str, k: int) -> None:
+    build_mapping(loaded_db, embedding="small", k=k, measure=measure, name="m")
+    words, vectors = stored_vectors(loaded_db, "small")
+    distance = {"euclidean": oracle.euclidean, "cosine": oracle.cosine}[measure]
+    groups = oracle.greedy_groups(vectors, k, distance)
+    assert grouped_words(loaded_db, "m") == [[words[index] for index in group] for group in groups]
+    mapping = load_mapping(loaded_db, "m")
+    for group in groups:
+        rows = vectors[group].astype(np.float64)
+        points = oracle.unit(rows) if measure == "cosine" else rows
+        squares = np.square(points[:, None] - points[None]).sum(axis=2)
+        far = 1 - squares / 2 if measure == "cosine" else np.sqrt(squares)
+        scaled = (far - far.min()) / (far.max() - far.min()) * (1 if measure == "cosine" else -1)
+        found = np.array([mapping.find_row(words[index])[1] for index in group])
+        assert np.abs(found / UNIT - scaled).max() <= 0.5 / UNIT + 1e-12
+
+
+def test_a_user_function_builds_a_mapping(loaded_db: Path) -> None:
+    report = build_mapping(loaded_db, embedding="small", k=3, measure=dot, larger_is_closer=True)
+    assert (report.info.name, report.info.measure, report.info.larger_is_closer) == ("small-dot-k3", "dot", True)
+    words, vectors = stored_vectors(loaded_db, "small")
+    groups = oracle.greedy_groups(vectors, 3, lambda pivot, others: -dot(pivot[None], others)[0])
+    assert grouped_words(loaded_db) == [[words[index] for index in group] for group in groups]
+    assert load_mapping(loaded_db).scores.min() >= 0
+
+
+def test_only_single_words_enter_a_mapping_and_the_rest_is_counted(db_path: Path, tmp_path: Path) -> None:
+    names = ["the", ".", "at\xa0name@domain.com", "don't", "'s", "naïve", "a-b", "1"]
+    vectors = np.random.default_rng(0).normal(size=(8, 3)).astype(np.float32)
+    load_embeddings(db_path, write_glove(tmp_path / "v.txt", names, vectors), name="mixed")
+    report = build_mapping(db_path, embedding="mixed", k=2)
+    assert sorted(load_mapping(db_path).words) == ["1", "don't", "naïve", "the"]
+    assert (report.info.words, report.info.left_out) == (4, 4)
+
+
+def test_what_was_asked_for_is_recorded(loaded_db: Path) -> None:
+    report = build_mapping(
+        loaded_db, embedding="small", k=4, measure="cosine", normalization="word", order="random", seed=5
+    )
+    [info], default = list_mappings(loaded_db)
+    assert info == report.info
+    assert (info.name, info.embedding, info.k, info.measure) == ("small-cosine-k4", "small", 4, "cosine")
+    assert (info.normalization, info.pivot_order, info.seed, info.stopword_language) == ("word", "random", 5, None)
+    assert (info.words, info.group_count, report.smallest_group, report.largest_group) == (16, 4, 4, 4)
+    assert default == info.name
+
+
+def test_random_order_follows_its_seed(loaded_db: Path) -> None:
+    made = [
+        build_mapping(loaded_db, embedding="small", k=4, order="random", seed=seed, name=f"m{place}").info.fingerprint
+        for place, seed in enumerate([1, 1, 2])
+    ]
+    assert made[0] == made[1] != made[2]
+
+
+def test_stopwords_apart_share_no_group_with_other_words(db_path: Path, tmp_path: Path) -> None:
+    names = ["the", "he", "she", "it", "of", "cat", "dog", "cow", "pig", "hen"]
+    vectors = np.random.default_rng(2).normal(size=(10, 4)).astype(np.float32)
+    load_embeddings(db_path, write_glove(tmp_path / "v.txt", names, vectors), name="v")
+    report = build_mapping(db_path, embedding="v", k=4, separate_stopwords=True)
+    assert report.info.stopword_language == "english"
+    assert report.merged is None
+    sizes = []
+    for group in grouped_words(db_path):
+        assert set(group) <= set(names[:5]) or set(group) <= set(names[5:])
+        sizes.append(len(group))
+    assert sizes == [5, 5]  # the fifth of each class joins the closest pivot of its class
+
+
+@pytest.mark.parametrize(("names", "alone"), [("the cat dog cow", "the"), ("the he she cat", "cat")])
+def test_a_class_of_one_word_is_merged_and_reported(db_path: Path, tmp_path: Path, names: str, alone: str) -> None:
+    vectors = np.random.default_rng(3).normal(size=(4, 4)).astype(np.float32)
+    load_embeddings(db_path, write_glove(tmp_path / "v.txt", names.split(), vectors), name="v")
+    report = build_mapping(db_path, embedding="v", k=2, separate_stopwords=True)
+    assert report.merged == alone
+    assert report.info.stopword_language is None  # nothing is apart, and nobody shall think so
+    assert build_mapping(db_path, embedding="v", k=2, separate_stopwords=True).already_there
+    assert sorted(word for group in grouped_words(db_path) for word in group) == sorted(names.split())
+
+
+def test_stopwords_of_a_language_that_is_not_stored_name_the_command(loaded_db: Path) -> None:
+    with pytest.raises(CusTextError, match="run: custext stopwords --language german"):
+        build_mapping(loaded_db, embedding="small", k=4, separate_stopwords=True, language="german")
+
+
+def test_a_zero_vector_under_cosine_is_an_error_that_names_the_words(db_path: Path, tmp_path: Path) -> None:
+    vectors = np.eye(4, dtype=np.float32)
+    vectors[[1, 3]] = 0
+    load_embeddings(db_path, write_glove(tmp_path / "v.txt", ["a", "b", ".", "d"], vectors), name="v")
+    with pytest.raises(CusTextError, match="found 2 that are: b, d;"):
+        build_mapping(db_path, embedding="v", k=2, measure="cosine")
+    assert build_mapping(db_path, embedding="v", k=2).info.words == 3
+
+
+def test_building_the_same_mapping_again_changes_nothing(mapped_db: Path) -> None:
+    before = list_mappings(mapped_db)
+    report = build_mapping(mapped_db, embedding="small", k=4)
+    assert report.already_there
+    assert list_mappings(mapped_db) == before
+
+
+def test_a_name_that_is_taken_needs_replace(mapped_db: Path, glove_file: Path, tmp_path: Path) -> None:
+    name = "small-euclidean-k4"
+    with pytest.raises(CusTextError, match=f"there is a mapping '{name}' already, made otherwise"):
+        build_mapping(mapped_db, embedding="small", k=5, name=name)
+    assert build_mapping(mapped_db, embedding="small", k=5, name=name, replace=True).info.k == 5
+    assert sorted(load_mapping(mapped_db, name).sizes) == [5, 5, 6]
+    # Fewer words of the same file: the same recipe, but another outcome.
+    load_embeddings(mapped_db, glove_file, name="small", limit=12, replace=True)
+    with pytest.raises(CusTextError, match="made otherwise"):
+        build_mapping(mapped_db, embedding="small", k=5, name=name)
+    assert load_mapping(mapped_db, name).sizes.sum() == 16
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"embedding": "smal"}, "no embedding 'smal'; did you mean 'small'"),
+        ({"k": 17}, "must not exceed the number of words, 16; found 17"),
+        ({"k": 1}, "at least 2"),
+        ({"k": 4.0}, "k must be a whole number; found 4.0"),
+        ({"order": "random", "seed": "x"}, "seed must be a whole number; found 'x'"),
+        ({"measure": []}, "euclidean, cosine or a function"),
+        ({"measure": dot, "larger_is_closer": "no"}, "needs larger_is_closer=True or"),
+        ({"normalization": "row"}, "group, word; found 'row'"),
+        ({"order": "alphabet"}, "file, random; found 'alphabet'"),
+        ({"order": "random"}, "needs a seed"),
+        ({"seed": 3}, "a seed is for order 'random'"),
+        ({"order": "random", "seed": -1}, "from 0 to"),
+        ({"name": "a b"}, "name of a mapping must be letters"),
+        ({"measure": "manhattan"}, "euclidean, cosine or a function"),
+    ],
+)
+def test_bad_parameters_are_named_and_nothing_is_written(
+    loaded_db: Path, options: dict[str, object], message: str
+) -> None:
+    with pytest.raises(CusTextError, match=message):
+        build_mapping(loaded_db, **{"embedding": "small", "k": 4, **options})  # type: ignore[arg-type]
+    assert list_mappings(loaded_db) == ([], None)
+
+
+def test_numpy_numbers_are_numbers(loaded_db: Path) -> None:
+    info = build_mapping(loaded_db, embedding="small", k=np.int64(5), order="random", seed=np.int64(4)).info  # type: ignore[arg-type]
+    assert (info.k, info.seed) == (5, 4)
+
+
+def test_a_function_cannot_change_the_vectors(loaded_db: Path) -> None:
+    def shifting(rows: Floats, columns: Floats) -> Floats:
+        columns -= rows
+        return np.asarray(np.abs(columns).sum(axis=1)[None])
+
+    with pytest.raises(CusTextError, match="similarity shifting: .*read-only"):
+        build_mapping(loaded_db, embedding="small", k=4, measure=shifting, larger_is_closer=False)
+
+
+def test_a_function_named_as_a_measure_is_called_custom(loaded_db: Path) -> None:
+    def cosine(rows: Floats, columns: Floats) -> Floats:
+        return dot(rows, columns)
+
+    info = build_mapping(loaded_db, embedding="small", k=4, measure=cosine, larger_is_closer=True).info
+    assert (info.name, info.measure) == ("small-custom-k4", "custom")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "DELETE FROM tokens WHERE token = 'bob'",
+        "UPDATE tokens SET token = 'bob' WHERE token = 'judy'",
+        "UPDATE tokens SET position = 99 WHERE token = 'bob'",
+        "DELETE FROM vectors WHERE position = 4",
+        "UPDATE vectors SET position = 3 WHERE position = 4",
+        "UPDATE vectors SET position = -1 WHERE position = 4",
+        "UPDATE vectors SET position = 99 WHERE position = 4",
+        "UPDATE vectors SET vector = vector[1:4] WHERE position = 4",
+        "UPDATE vectors SET vector = CASE position WHEN 4 THEN vector[1:4] ELSE list_append(vector, 1) END "
+        "WHERE position IN (4, 5)",
+        "UPDATE vectors SET vector = [1]",
+        "UPDATE vectors SET vector = ['nan'::FLOAT, 1, 1, 1, 1] WHERE position = 4",
+    ],
+)
+def test_an_embedding_that_was_changed_is_refused(loaded_db: Path, change: str) -> None:
+    with duckdb.connect(loaded_db) as connection:
+        connection.execute(change)
+    with pytest.raises(CusTextError, match=r"embedding small: .* not those that were loaded .* load small\.txt again"):
+        build_mapping(loaded_db, embedding="small", k=4)
+
+
+def test_an_embedding_with_no_words_is_an_error(db_path: Path, tmp_path: Path) -> None:
+    load_embeddings(db_path, write_glove(tmp_path / "v.txt", [".", ","], np.eye(2, dtype=np.float32)), name="v")
+    with pytest.raises(CusTextError, match="no token that is one word"):
+        build_mapping(db_path, embedding="v")
+
+
+def test_other_languages_stopwords_can_be_set_apart(db_path: Path, tmp_path: Path) -> None:
+    vectors = np.random.default_rng(3).normal(size=(6, 4)).astype(np.float32)
+    names = ["der", "hund", "die", "katze", "das", "tier"]
+    load_embeddings(db_path, write_glove(tmp_path / "v.txt", names, vectors), name="v")
+    with writing(db_path) as connection:
+        connection.execute("INSERT INTO stopwords SELECT 'german', unnest(['der', 'die', 'das']), 'here'")
+    build_mapping(db_path, embedding="v", k=3, separate_stopwords=True, language="german")
+    assert sorted(map(sorted, grouped_words(db_path))) == [["das", "der", "die"], ["hund", "katze", "tier"]]

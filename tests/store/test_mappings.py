@@ -1,0 +1,173 @@
+"""Stored mappings come back as they were built, or not at all."""
+
+import pickle
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from custext_sql import (
+    CusTextError,
+    build_mapping,
+    drop_embedding,
+    drop_mapping,
+    list_mappings,
+    load_mapping,
+    use_mapping,
+)
+from custext_sql.cli import main
+from custext_sql.mapping.mapping import fingerprint
+from custext_sql.mapping.scoring import UNIT
+from custext_sql.store import mappings as mapping_store
+
+CHANGES = {
+    "the least change of a score": f"UPDATE scores SET score = -{1 / UNIT} WHERE input = 'bob' AND output = 'bob'",
+    "a score that is no multiple": "UPDATE scores SET score = score / 3 WHERE input = 'bob'",
+    "a score out of range": "UPDATE scores SET score = -1.5 WHERE input = 'bob'",
+    "a score that is no number": "UPDATE scores SET score = 'nan' WHERE input = 'bob'",
+    "a score removed": "DELETE FROM scores WHERE input = 'bob' AND output = 'bob'",
+    "a score twice": "INSERT INTO scores SELECT * FROM scores WHERE input = 'bob' AND output = 'bob'",
+    "one score in place of another": "UPDATE scores SET output = 'bob' WHERE input = 'bob'",
+    "a score of a stranger": "UPDATE scores SET input = 'zoe' WHERE input = 'bob'",
+    "a score in another group": "UPDATE scores SET group_id = 1 - group_id WHERE input = 'bob' AND group_id < 2",
+    "a word renamed in groups": "UPDATE groups SET token = 'zoe' WHERE token = 'bob'",
+    "a word renamed throughout": "UPDATE groups SET token = 'zoe' WHERE token = 'bob'; "
+    "UPDATE scores SET input = 'zoe' WHERE input = 'bob'; UPDATE scores SET output = 'zoe' WHERE output = 'bob'",
+    "two words exchanged": "UPDATE groups SET token = CASE token WHEN 'bob' THEN 'judy' ELSE 'bob' END "
+    "WHERE token IN ('bob', 'judy')",
+    "two groups exchanged": "UPDATE groups SET group_id = 1 - group_id WHERE group_id < 2; "
+    "UPDATE scores SET group_id = 1 - group_id WHERE group_id < 2",
+    "a word removed": "DELETE FROM groups WHERE token = 'bob'",
+    "a word twice": "INSERT INTO groups SELECT mapping, token, 0, 4 FROM groups WHERE token = 'bob'",
+    "a word in another group": "UPDATE groups SET group_id = (group_id + 1) % 4 WHERE token = 'bob'",
+    "positions exchanged": "UPDATE groups SET position = 5 - position WHERE position IN (2, 3) AND group_id = 0",
+    "a negative group": "UPDATE groups SET group_id = -1 WHERE group_id = 0",
+    "no groups": "DELETE FROM groups",
+    "a group far away": "UPDATE groups SET group_id = 2000000000 WHERE token = 'bob'",
+    "no groups promised": "UPDATE mappings SET group_count = 0",
+    "another fingerprint": "UPDATE mappings SET fingerprint = 'f00'",
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_changed_database_is_refused(mapped_db: Path, change: str) -> None:
+    before = load_mapping(mapped_db)
+    with duckdb.connect(mapped_db) as connection:
+        connection.execute(CHANGES[change])
+    with pytest.raises(CusTextError, match="mapping small-euclidean-k4: .* nothing may be sampled"):
+        load_mapping(mapped_db)
+    build_mapping(mapped_db, embedding="small", k=4, replace=True)
+    assert load_mapping(mapped_db).info.fingerprint == before.info.fingerprint
+
+
+def test_a_missing_score_is_not_taken_from_whatever_memory_holds(mapped_db: Path) -> None:
+    with duckdb.connect(mapped_db) as connection:
+        connection.execute(CHANGES["one score in place of another"])
+    with pytest.raises(CusTextError, match="a pair of words has two scores"):
+        load_mapping(mapped_db)
+
+
+def test_building_a_changed_mapping_again_repairs_it(mapped_db: Path) -> None:
+    with duckdb.connect(mapped_db) as connection:
+        connection.execute("DELETE FROM scores WHERE input = 'bob'")
+    assert not build_mapping(mapped_db, embedding="small", k=4).already_there
+    assert load_mapping(mapped_db).info.k == 4
+
+
+def test_a_changed_mapping_names_the_command_that_makes_the_same_one_again(loaded_db: Path) -> None:
+    options = {"k": 3, "measure": "cosine", "normalization": "word", "order": "random", "seed": 9, "name": "mine"}
+    before = build_mapping(loaded_db, embedding="small", **options).info  # type: ignore[arg-type]
+    with duckdb.connect(loaded_db) as connection:
+        connection.execute("DELETE FROM scores WHERE input = 'bob'")
+    with pytest.raises(CusTextError, match="rebuild it with: custext (.*)$") as caught:
+        load_mapping(loaded_db)
+    command = str(caught.value).partition("rebuild it with: custext ")[2]
+    assert CliRunner().invoke(main, ["--db", str(loaded_db), *command.split()]).exit_code == 0
+    assert load_mapping(loaded_db, "mine").info.fingerprint == before.fingerprint
+
+
+def test_rows_may_lie_in_any_order(mapped_db: Path) -> None:
+    before = load_mapping(mapped_db)
+    with duckdb.connect(mapped_db) as connection:
+        for table in ("groups", "scores"):
+            connection.execute(f"CREATE TEMP TABLE shuffled AS FROM {table} ORDER BY random()")
+            connection.execute(f"DELETE FROM {table}")
+            connection.execute(f"INSERT INTO {table} FROM shuffled")
+            connection.execute("DROP TABLE shuffled")
+    after = load_mapping(mapped_db)
+    assert after.words == before.words
+    assert after.scores.tolist() == before.scores.tolist()
+
+
+def test_scores_are_stored_in_many_batches_alike(loaded_db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = build_mapping(loaded_db, embedding="small", k=5, name="one").info.fingerprint
+    monkeypatch.setattr(mapping_store, "_CELLS", 7)
+    assert build_mapping(loaded_db, embedding="small", k=5, name="many").info.fingerprint == one
+    assert load_mapping(loaded_db, "many").scores.tolist() == load_mapping(loaded_db, "one").scores.tolist()
+
+
+def test_a_mapping_travels_by_pickle(mapped_db: Path) -> None:
+    mapping = load_mapping(mapped_db)
+    copy = pickle.loads(pickle.dumps(mapping))
+    assert copy.info == mapping.info
+    assert copy.find_row("bob")[0] == mapping.find_row("bob")[0]
+
+
+def test_the_fingerprint_tells_every_part_apart() -> None:
+    words, sizes, scores = ("a", "b", "c", "d"), np.array([2, 2]), np.zeros(8, dtype=np.int32)
+    other = scores.copy()
+    other[7] = 1
+    prints = {
+        fingerprint(words, sizes, scores),
+        fingerprint(("a", "b", "c", "e"), sizes, scores),
+        fingerprint(("b", "a", "c", "d"), sizes, scores),
+        fingerprint(words, np.array([4]), scores),
+        fingerprint(words, sizes, other),
+    }
+    assert len(prints) == 5
+
+
+def test_the_first_mapping_is_the_default_until_another_is_used(mapped_db: Path) -> None:
+    build_mapping(mapped_db, embedding="small", k=8)
+    assert load_mapping(mapped_db).info.k == 4
+    use_mapping(mapped_db, name="small-euclidean-k8")
+    assert load_mapping(mapped_db).info.k == 8
+    assert load_mapping(mapped_db, "small-euclidean-k4").info.k == 4
+
+
+def test_dropping_the_default_leaves_none_until_one_is_chosen_or_built(mapped_db: Path) -> None:
+    build_mapping(mapped_db, embedding="small", k=8)
+    drop_mapping(mapped_db, name="small-euclidean-k4")
+    with pytest.raises(CusTextError, match=r"choose one with: custext use NAME \(small-euclidean-k8\)"):
+        load_mapping(mapped_db)
+    build_mapping(mapped_db, embedding="small", k=2)
+    assert load_mapping(mapped_db).info.k == 2
+    with duckdb.connect(mapped_db) as connection:
+        for table in ("groups", "scores"):
+            rows = connection.execute(f"SELECT DISTINCT mapping FROM {table} ORDER BY mapping").fetchall()
+            assert rows == [("small-euclidean-k2",), ("small-euclidean-k8",)]
+
+
+def test_a_database_without_mappings_names_the_command(loaded_db: Path) -> None:
+    with pytest.raises(CusTextError, match="there is no mapping yet; build one with: custext map"):
+        load_mapping(loaded_db)
+
+
+def test_a_mapping_that_is_not_there_suggests_the_nearest(mapped_db: Path) -> None:
+    for action in (use_mapping, drop_mapping):
+        with pytest.raises(CusTextError, match="no mapping 'small-euclidean-k'; did you mean 'small-euclidean-k4'"):
+            action(mapped_db, name="small-euclidean-k")
+
+
+def test_a_mapping_outlives_its_embedding(mapped_db: Path) -> None:
+    before = load_mapping(mapped_db)
+    drop_embedding(mapped_db, name="small")
+    assert load_mapping(mapped_db).info == before.info
+    assert list_mappings(mapped_db)[1] == before.info.name
+
+
+def test_a_word_that_is_not_there_suggests_the_nearest(mapped_db: Path) -> None:
+    with pytest.raises(CusTextError, match="^that word is not in mapping small-euclidean-k4; did you mean 'alice'"):
+        load_mapping(mapped_db).find_row("Alyce")

@@ -1,0 +1,264 @@
+"""What is half done lies in folders of one's own, which nobody can guess, enter or take for abandoned."""
+
+import os
+import signal
+import stat
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+
+from custext_sql.errors import OutputError
+from custext_sql.store.files import private_folders
+from custext_sql.store.files.atomic_outputs import draft_of, publish_text
+from custext_sql.store.files.private_folders import private_folder
+from tests.processes import start, wait_for
+
+LONG_AGO = 11 * 60.0
+
+# Makes a draft of the file that it is told, with something in it, says so, and waits.
+DRAFTING = """
+import sys, time
+from pathlib import Path
+from custext_sql.store.files.atomic_outputs import draft_of
+with draft_of(Path(sys.argv[1]), force=True) as draft:
+    draft.path.write_text("clear text")
+    print(draft.path.parent.name, flush=True)
+    time.sleep(600)
+"""
+
+
+def age(path: Path, seconds: float = LONG_AGO) -> None:
+    """Make a file or folder look as if nobody had touched it for so long."""
+    touched = path.stat().st_mtime - seconds
+    os.utime(path, (touched, touched))
+
+
+def names_in(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()}
+
+
+def test_a_folder_is_its_owners_alone_and_goes_in_the_end(tmp_path: Path) -> None:
+    with private_folder(tmp_path, "out.csv") as folder:
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+        assert folder.parent == tmp_path
+        (folder / "inner").mkdir()
+        (folder / "inner" / "text").write_text("clear")
+        with private_folder(tmp_path, "out.csv") as other:
+            assert other != folder
+    assert names_in(tmp_path) == set()
+
+
+def test_a_planted_link_is_not_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A link or file put under a guessed name stops the run; nothing is written through it."""
+    (tmp_path / "victim").mkdir()
+    monkeypatch.setattr("secrets.token_hex", lambda count: "ab" * count)
+    name = f".out.csv.{'ab' * 8}.draft"
+    (tmp_path / name).symlink_to(tmp_path / "victim")
+    with pytest.raises(OutputError, match="cannot write in .*: File exists"), private_folder(tmp_path, "out.csv"):
+        pass
+    assert names_in(tmp_path / "victim") == set()
+    assert names_in(tmp_path) == {"victim", name}
+
+
+def test_a_link_in_place_of_the_output_is_replaced_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "victim.txt").write_text("precious")
+    (tmp_path / "out.txt").symlink_to(tmp_path / "victim.txt")
+    (tmp_path / "dangling.txt").symlink_to(tmp_path / "nowhere")
+    for name in ("out.txt", "dangling.txt"):
+        with pytest.raises(OutputError, match="exists already"):
+            publish_text(tmp_path / name, "new", force=False)
+        publish_text(tmp_path / name, "new", force=True)
+        assert not (tmp_path / name).is_symlink() and (tmp_path / name).read_text() == "new"
+    assert (tmp_path / "victim.txt").read_text() == "precious"
+    assert not (tmp_path / "nowhere").exists()
+
+
+def test_devices_and_pipes_are_no_places_for_an_output(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.csv")
+    with pytest.raises(OutputError, match="not a regular file"):
+        publish_text(tmp_path / "pipe.csv", "new", force=True)
+    assert stat.S_ISFIFO((tmp_path / "pipe.csv").stat().st_mode)
+
+
+def test_what_nobody_has_touched_for_long_is_removed_and_nothing_else(tmp_path: Path) -> None:
+    mark = "0123456789abcdef"
+    ours = [f".a.csv.{mark}.draft", f".b.csv.{mark}.draft", f".young.csv.{mark}.draft"]
+    theirs = ["folder.draft", f".{mark}.draft", ".thesis.1.draft", f".open.{mark}.draft"]
+    for name in (*ours, *theirs):
+        (tmp_path / name).mkdir(mode=0o755 if "open" in name else 0o700)
+        (tmp_path / name / "text").write_text("clear")
+    for name in (".novel.2024.draft", f".file.{mark}.draft", ".letter.1.draft.spill", ".mine.draft"):
+        (tmp_path / name).write_text("somebody else's")
+    (tmp_path / "precious").mkdir()
+    (tmp_path / f".link.{mark}.draft").symlink_to(tmp_path / "precious")
+    before = names_in(tmp_path)
+    for name in before - {ours[-1], f".link.{mark}.draft"}:
+        age(tmp_path / name)
+    with draft_of(tmp_path / "out.csv", force=False):
+        pass
+    assert before - names_in(tmp_path) == set(ours[:2])
+
+
+def test_a_folder_that_was_exchanged_is_not_published_from(tmp_path: Path) -> None:
+    (tmp_path / "victim").mkdir()
+    with (
+        pytest.raises(OutputError, match="was replaced by someone else"),
+        draft_of(tmp_path / "out.csv", force=False) as draft,
+    ):
+        folder = draft.path.parent
+        folder.rename(tmp_path / "moved")
+        folder.symlink_to(tmp_path / "victim")
+        draft.path.write_text("planted")
+        draft.publish()
+    assert not (tmp_path / "out.csv").exists()
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_a_worker_of_multiprocessing_leaves_no_folder(mapped_db: Path, tmp_path: Path, method: str) -> None:
+    script = """
+        import multiprocessing, sys
+        from custext_sql import connect
+        kept = []
+
+        def work(path):
+            kept.append(connect(path))
+            kept[0].execute("SELECT 1")
+
+        if __name__ == "__main__":
+            process = multiprocessing.get_context(sys.argv[2]).Process(target=work, args=(sys.argv[1],))
+            process.start()
+            process.join()
+            sys.exit(process.exitcode)
+    """
+    (tmp_path / "work.py").write_text(textwrap.dedent(script))
+    (tmp_path / "tmp").mkdir()
+    command = [sys.executable, str(tmp_path / "work.py"), str(mapped_db), method]
+    environment = {**os.environ, "TMPDIR": str(tmp_path / "tmp")}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert {name for name in names_in(tmp_path / "tmp") if name.endswith(".draft")} == set()
+
+
+def test_a_folder_in_use_is_touched_again_and_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(private_folders, "_BEAT", 0.05)
+    with private_folder(tmp_path, "first") as first, private_folder(tmp_path, "second") as second:
+        for folder in (first, second):
+            age(folder)
+        now = time.time()
+        wait_for(lambda: min(first.stat().st_mtime, second.stat().st_mtime) > now - 60)
+
+
+def test_a_draft_of_another_container_is_left_alone_until_it_is_abandoned(tmp_path: Path) -> None:
+    """Two containers on one volume: process ids mean nothing there, the other's is not even visible here."""
+    target = tmp_path / "out.csv"
+    command = ["unshare", "--pid", "--fork", "--kill-child", sys.executable, "-c", DRAFTING, str(target)]
+    with start(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as other:
+        assert other.stdout is not None and other.stderr is not None
+        name = other.stdout.readline().strip()
+        if not name and "ot permitted" in other.stderr.read():
+            pytest.skip("this machine lets nobody make a namespace of processes")
+        assert name in names_in(tmp_path)
+        with draft_of(target, force=True) as draft:
+            assert draft.path.parent.name != name
+            draft.path.write_text("ours")
+            draft.publish()
+        assert (tmp_path / name / "out.csv").read_text() == "clear text"
+        other.kill()
+        other.wait()
+    publish_text(target, "again", force=True)
+    assert names_in(tmp_path) == {"out.csv", name}  # it might be alive on another host
+    age(tmp_path / name)
+    publish_text(target, "again", force=True)
+    assert names_in(tmp_path) == {"out.csv"}
+
+
+def test_a_fork_has_folders_of_its_own_and_leaves_those_of_its_parent(tmp_path: Path) -> None:
+    script = """
+        import os, sys
+        from pathlib import Path
+        from custext_sql.store.files import private_folders
+        parent = Path(sys.argv[1])
+        with private_folders.private_folder(parent, "a") as folder, private_folders._changed:
+            child = os.fork()
+            if not child:  # with the lock held by a thread that it does not have
+                with private_folders.private_folder(parent, "b") as own:
+                    assert own.exists() and private_folders._live == {own}
+                private_folders.remove_private_folders()
+                os._exit(0 if folder.exists() else 1)
+            assert os.waitpid(child, 0)[1] == 0
+            assert folder.exists()
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script), tmp_path],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert names_in(tmp_path) == set()
+
+
+def test_two_runs_write_the_same_output_and_neither_breaks_the_other(tmp_path: Path) -> None:
+    target = tmp_path / "out.csv"
+    with draft_of(target, force=True) as one, draft_of(target, force=True) as two:
+        one.path.write_text("one")
+        two.path.write_text("two")
+        one.publish()
+        assert target.read_text() == "one"
+        two.publish()
+    assert target.read_text() == "two"
+    assert names_in(tmp_path) == {"out.csv"}
+
+
+SPILLING = """
+SET memory_limit = '40MB'; SET threads = 1;
+SELECT custext_sanitize(t, 1, true) AS t
+FROM (SELECT repeat('SECRETMARKER ', 20) || i AS t FROM range(3000000) r(i) ORDER BY md5(t))
+"""
+
+
+@pytest.mark.parametrize("output", [False, True])
+def test_what_is_spilled_is_private_and_does_not_outlive_a_killed_run_for_long(
+    mapped_db: Path, tmp_path: Path, output: bool
+) -> None:
+    work, temporary = tmp_path / "work", tmp_path / "tmp"
+    work.mkdir()
+    temporary.mkdir()
+    command = [sys.executable, "-m", "custext_sql", "--db", str(mapped_db), "sql"]
+    environment = {**os.environ, "TMPDIR": str(temporary)}
+    place = work if output else temporary
+    options = ["--output", "out.parquet"] if output else ["--json"]
+    with start([*command, SPILLING, *options], cwd=work, env=environment, stdout=subprocess.DEVNULL) as process:
+        wait_for(lambda: any(path.stat().st_size > 1 << 20 for path in place.rglob("*.tmp")))
+        [folder] = place.glob(".*.draft")
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+    assert not (work / ".tmp").exists()
+    assert list(folder.rglob("*.tmp"))
+    age(folder)
+    query = "SELECT custext_sanitize('alice', 1, true) AS t"
+    done = subprocess.run(
+        [*command, query, *options], cwd=work, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert names_in(temporary) == set()
+    assert names_in(work) == ({"out.parquet"} if output else set())
+
+
+def test_private_files_are_for_their_owner(tmp_path: Path) -> None:
+    publish_text(tmp_path / "page.html", "<p>", force=False, private=True)
+    publish_text(tmp_path / "open.html", "<p>", force=False)
+    assert stat.S_IMODE((tmp_path / "page.html").stat().st_mode) == 0o600
+    assert stat.S_IMODE((tmp_path / "open.html").stat().st_mode) == 0o666 & ~_umask()
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,201 @@
+"""What releases have spent together: exact sums, over everything that shares data."""
+
+import json
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+
+import duckdb
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from custext_sql import Dataset, Sanitizer, build_mapping
+from custext_sql.errors import BudgetError, SettingError
+from custext_sql.release import line_releases, releases
+from custext_sql.store.ledger.spending import add_up, check_budget, show, sum_spent
+from custext_sql.store.ledger.table import list_releases
+from tests.ledger_entries import make_release
+from tests.release.test_data_files import db, folder, run
+
+__all__ = ["db", "folder"]  # fixtures
+
+
+def total_of(db: Path, dataset: str) -> str:
+    [total] = [total for total in add_up(list_releases(db)) if total.dataset == dataset]
+    return show(total.total_eps)
+
+
+@given(st.lists(st.decimals("0.001", 5000, places=6), min_size=1, max_size=300))
+def test_totals_are_exact(amounts: list[Decimal]) -> None:
+    spent = sum_spent(make_release("d", largest_row_eps=str(amount)) for amount in amounts)
+    assert spent.eps is not None
+    assert Fraction(spent.eps) == sum(map(Fraction, amounts))
+
+
+def test_thousands_of_small_releases_add_up_to_the_digit() -> None:
+    earlier = [make_release("d", largest_row_eps="0.001") for _ in range(9_999)]
+    assert show(sum_spent(earlier).eps) == "9.999"
+    check_budget(earlier, make_release("d", largest_row_eps="0.001"), 10.0)
+    with pytest.raises(BudgetError, match=r"total eps of 10\.000000000001, over --budget-total 10;"):
+        check_budget(earlier, make_release("d", largest_row_eps="0.001000000001"), 10.0)
+
+
+@pytest.mark.parametrize(("eps", "words"), [(0.1, 3), (0.7, 1), (0.001, 123), (1.1, 11), (2.3, 7), (33.3, 3)])
+def test_a_row_spends_what_its_words_spend_in_decimals(db: Path, eps: float, words: int) -> None:
+    _, receipt = Sanitizer.load(db).release(["alice " * words, "bob"], eps, dataset="d")
+    assert Decimal(repr(receipt.largest_row_eps)) == Decimal(repr(eps)) * words
+    assert list_releases(db)[0].largest_row_eps == Decimal(repr(eps)) * words
+
+
+def test_spelling_does_not_part_files(db: Path, folder: Path) -> None:
+    (folder / "reviews.csv").write_text("id,body\n1,alice bob\n")
+    (folder / "link.csv").symlink_to(folder / "reviews.csv")
+    spelled = ["reviews.csv", "./reviews.csv", "../work/reviews.csv", "*views.csv", "./re[v]iews.csv", "link.csv"]
+    for number, name in enumerate([*spelled, str(folder / "reviews.csv")]):
+        assert run("sanitize", name, f"../{number}.csv", "--column", "body").exit_code == 0
+    assert run("sanitize", "reviews.csv", "../8.csv", "--column", "body", "--dataset", "./reviews.csv").exit_code == 0
+    assert len(json.loads(run("ledger", "--dataset", "reviews.csv", "--json").stdout)["releases"]) == 8
+    [total] = add_up(list_releases(db))
+    assert (total.dataset, total.releases, total.total_eps) == (str((folder / "reviews.csv").resolve()), 8, Decimal(16))
+    refused = run("sanitize", "./*views.csv", "../x.csv", "--column", "body", "--budget-total", "17")
+    assert "total eps of 18" in refused.output
+
+
+def test_spelling_does_not_part_tables(db: Path, folder: Path) -> None:
+    with duckdb.connect("shop.duckdb") as connection:
+        connection.execute("CREATE TABLE reviews AS SELECT 1 AS id, 'alice bob' AS body")
+        connection.execute("CREATE SCHEMA other; CREATE TABLE other.reviews AS FROM reviews")
+    for number, table in enumerate(["reviews", "REVIEWS", "main.reviews", "Main.Reviews", "shop.main.reviews"]):
+        done = run("sanitize", "--data", "shop.duckdb", "--table", table, f"new{number}", "--column", "body")
+        assert done.exit_code == 0, done.output
+    last = run("sanitize", "--data", "./shop.duckdb", "--table", "other.reviews", "new9", "--column", "body")
+    assert last.exit_code == 0
+    named = str((folder / "shop.duckdb").resolve())
+    assert total_of(db, f"{named}:reviews") == "10" and total_of(db, f"{named}:other.reviews") == "2"
+    refused = run(
+        *("sanitize", "--data", "shop.duckdb", "--table", "REVIEWS", "x", "--column", "body", "--budget-total", "11")
+    )
+    assert "total eps of 12" in refused.output
+
+
+def test_sets_of_files_that_overlap_add_up(db: Path, folder: Path) -> None:
+    for name, text in (("a", "alice"), ("b", "alice bob"), ("c", "alice bob carol")):
+        (folder / f"{name}.csv").write_text(f"id,body\n1,{text}\n")
+    for number, files in enumerate(["a.csv", "[ab].csv", "[bc].csv", "."]):
+        assert run("sanitize", files, f"../{number}.csv", "--column", "body").exit_code == 0
+    largest = {"a": 1 + 2 + 3, "b": 2 + 3 + 3, "c": 3 + 3}  # of all releases that have the file
+    assert total_of(db, str((folder / "a.csv").resolve())) == str(largest["a"])
+    assert total_of(db, str(folder.resolve() / "[ab].csv")) == str(max(largest["a"], largest["b"]))
+    assert total_of(db, str(folder.resolve())) == str(max(largest.values()))
+    for name, spent in largest.items():
+        options = ("--column", "body", "--budget-total")
+        longest = {"a": 1, "b": 2, "c": 3}[name]
+        assert run("sanitize", f"{name}.csv", "../x.csv", *options, str(spent + longest - 0.5)).exit_code == 1
+    shown = run("ledger", "--dataset", str(folder / "a.csv"), "--json").stdout
+    assert len(json.loads(shown)["releases"]) == 3
+
+
+def test_names_of_datasets_are_compared_in_whatever_case(db: Path) -> None:
+    sanitizer = Sanitizer.load(db)
+    for name in ("caf\u00e9s", "Caf\u00e9s ", "CAFE\u0301S"):
+        sanitizer.release(["alice"], dataset=name)
+    with pytest.raises(BudgetError, match="total eps of 4"):
+        sanitizer.release(["alice"], dataset=Dataset("cafe\u0301s", budget_total=3.5))
+    [total] = add_up(list_releases(db))
+    assert (total.dataset, total.releases) == ("caf\u00e9s", 3)
+
+
+def test_a_file_under_two_names_is_not_released_twice(db: Path, folder: Path) -> None:
+    (folder / "d").mkdir()
+    (folder / "d" / "a.csv").write_text("id,body\n1,alice\n")
+    for name, link in (("b.csv", Path.symlink_to), ("c.csv", Path.hardlink_to)):
+        link(folder / "d" / name, folder / "d" / "a.csv")
+        refused = run("sanitize", "d", "out.csv", "--column", "body")
+        assert f"{name} is the same file as a.csv; its rows would be released twice" in refused.output
+        (folder / "d" / name).unlink()
+
+
+def test_a_dataset_needs_a_name_and_a_sensible_budget() -> None:
+    for wrong, message in (({"name": " "}, "is empty"), ({"name": "d", "budget_total": 0.0}, "greater than 0")):
+        with pytest.raises(SettingError, match=message):
+            Dataset(**wrong)
+
+
+@pytest.mark.parametrize("form", ["csv", "txt", "stream", "text", "table"])
+def test_what_a_row_spends_is_checked_again_on_what_was_drawn(
+    db: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    """As if the data had changed after it was looked at."""
+    (folder / "in.csv").write_text("id,body\n1,alice bob carol\n")
+    (folder / "in.txt").write_text("alice bob carol\n")
+    with duckdb.connect("shop.duckdb") as connection:
+        connection.execute("CREATE TABLE reviews AS SELECT 'alice bob carol' AS body")
+    monkeypatch.setattr(releases, "_check_spending", lambda *arguments: 0.0)
+    monkeypatch.setattr(line_releases, "find_spending", lambda *arguments, **options: iter(()))
+    arguments = {
+        "csv": ["in.csv", "out.csv", "--column", "body"],
+        "txt": ["in.txt", "out.txt"],
+        "stream": ["-", "-"],
+        "text": ["alice bob carol"],
+        "table": ["--data", "shop.duckdb", "--table", "reviews", "out", "--column", "body"],
+    }[form]
+    content = b"alice bob carol\n" if form == "stream" else None
+    refused = run("sanitize", *arguments, "--max-row-eps", "2", input=content)
+    assert refused.exit_code == 1
+    assert "a row would spend more than --max-row-eps 2, up to 3; nothing was written" in refused.output
+    assert refused.stdout == ""
+    assert not list(folder.glob("out.*")) and list_releases(db) == []
+    with duckdb.connect("shop.duckdb", read_only=True) as connection:
+        assert connection.execute("SELECT table_name FROM duckdb_tables()").fetchall() == [("reviews",)]
+
+
+def test_a_second_mapping_is_refused_and_says_what_it_would_tell(db: Path, folder: Path) -> None:
+    (folder / "in.csv").write_text("id,body\n1,alice bob\n")
+    build_mapping(db, embedding="small", k=2)
+    first = ("sanitize", "in.csv", "1.csv", "--column", "body")
+    second = ("sanitize", "in.csv", "2.csv", "--column", "body", "--mapping", "small-euclidean-k2")
+    assert run(*first).exit_code == 0
+    refused = run(*second)
+    assert refused.exit_code == 1 and not (folder / "2.csv").exists()
+    least, median = intersect(db, "small-euclidean-k4", "small-euclidean-k2")
+    assert f"a word then hides among as few as {least}, in the median among {median}" in refused.output
+    assert "--second-mapping" in refused.output and "small-euclidean-k4" in refused.output
+    assert run("sanitize", "alice", "--mapping", "small-euclidean-k2").exit_code == 0  # a text is no dataset
+    assert run(*second, "--second-mapping").exit_code == 0
+    for mapping in ("small-euclidean-k2", "small-euclidean-k4"):  # both are known now, and tell nothing new
+        again = run("sanitize", "in.csv", "4.csv", "--column", "body", "--mapping", mapping, "--force")
+        assert again.exit_code == 0, again.output
+    build_mapping(db, embedding="small", k=3)
+    query = "SELECT custext_sanitize(body, 1, true) AS body FROM 'in.csv'"
+    options = ("--dataset", str((folder / "in.csv").resolve()), "--output", "3.csv")
+    assert "--second-mapping" in run("sql", query, *options, "--mapping", "small-euclidean-k3").output
+    with pytest.raises(BudgetError, match="--second-mapping"):
+        Sanitizer.load(db, mapping="small-euclidean-k3").release(["alice"], dataset=str((folder / "in.csv").resolve()))
+
+
+def intersect(db: Path, first: str, second: str) -> tuple[int, int]:
+    """Among how many words one hides in both mappings: the least, and the lower median."""
+    one, two = (Sanitizer.load(db, mapping=name) for name in (first, second))
+    sizes = sorted(
+        len(set(one.distribution(word, 1.0)) & set(two.distribution(word, 1.0))) for word in one.mapping.words
+    )
+    return sizes[0], sizes[(len(sizes) - 1) // 2]
+
+
+def test_a_key_of_other_data_is_refused(db: Path, folder: Path) -> None:
+    for name in ("one", "two"):
+        (folder / f"{name}.csv").write_text("id,body\n1,alice bob\n")
+    assert run("keygen", "k").exit_code == 0
+    keyed = ("--column", "body", "--key-file", "k", "--record-column", "id")
+    query = "SELECT custext_sanitize_keyed(body, 'body:' || id) AS body FROM 'two.csv'"
+    assert run("sql", query, "--key-file", "k", "--output", "q.csv").exit_code == 0  # a query has no name
+    assert run("sanitize", "one.csv", "1.csv", *keyed).exit_code == 0
+    refused = run("sanitize", "two.csv", "2.csv", *keyed)
+    assert refused.exit_code == 1 and not (folder / "2.csv").exists()
+    assert "was used for" in refused.output and "--reuse-key" in refused.output
+    assert run("sanitize", "one.csv", "3.csv", *keyed).exit_code == 0
+    assert run("sanitize", "two.csv", "2.csv", *keyed, "--reuse-key").exit_code == 0
+    assert run("sanitize", "one.csv", "4.csv", *keyed).exit_code == 0  # now they are correlated anyhow
+    refused = run("sql", query, "--key-file", "k", "--output", "r.csv", "--dataset", "three")
+    assert "--reuse-key" in refused.output and not (folder / "r.csv").exists()

@@ -1,0 +1,167 @@
+"""Keys of every format, made by the code of their time: they give what they gave, to the byte, on every surface."""
+
+import json
+import lzma
+import pickle
+import shutil
+from collections.abc import Callable
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from custext_sql import Policy, Sanitizer, make_key, register
+from custext_sql.errors import KeyFileError
+from custext_sql.store.key_files import FORMATS, NEWEST_FORMAT, KeyFile, KeySettings, read_key_file
+from tests.cli.test_commands import run
+from tests.keys.make import ADDED, SETTINGS, TEXTS, sanitize_everywhere
+
+KEYS = Path(__file__).parents[1] / "keys"
+STORED = sorted(path.stem for path in KEYS.glob("*.key"))
+OLD = [name for name in STORED if name.startswith("1-")]
+
+
+@pytest.fixture(scope="module")
+def upgraded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("keys") / "words.duckdb"
+    path.write_bytes(lzma.decompress((KEYS / "words.duckdb.xz").read_bytes()))
+    result = run("--db", path, "upgrade")
+    assert result.exit_code == 0, result.output
+    return path
+
+
+@pytest.fixture
+def database(upgraded: Path, tmp_path: Path) -> Path:
+    """A database of its own, since releases are entered in it."""
+    return Path(shutil.copy(upgraded, tmp_path / "own.duckdb"))
+
+
+def take(name: str, folder: Path) -> Path:
+    """Copy a stored key to where it may be read: git keeps no modes."""
+    path = folder / f"{name}.key"
+    shutil.copyfile(KEYS / path.name, path)
+    path.chmod(0o600)
+    return path
+
+
+def change(path: Path, edit: Callable[[dict[str, Any]], object]) -> None:
+    content = json.loads(path.read_text())
+    edit(content)
+    path.write_text(json.dumps(content))
+
+
+def test_every_format_has_stored_keys() -> None:
+    expected = {
+        f"{number}-{name}"
+        for number in FORMATS
+        for chosen in (SETTINGS, *(added for since, added in ADDED.items() if since <= number))
+        for name in chosen
+    }
+    assert set(STORED) == expected, "make them as tests/keys/make.py says, and never anew"
+
+
+def test_a_new_setting_is_a_new_format() -> None:
+    """Whoever adds a field to a key's settings or to a policy, adds a format that has it, and leaves these alone."""
+    settings, policy = {field.name for field in fields(KeySettings)}, {field.name for field in fields(Policy)}
+    assert set(FORMATS[NEWEST_FORMAT].settings) == settings
+    assert set(FORMATS[NEWEST_FORMAT].policy) == policy
+    for number, format in FORMATS.items():
+        assert sorted([*format.settings, *format.unsaid_settings]) == sorted(settings), number
+        assert sorted([*format.policy, *format.unsaid_policy]) == sorted(policy), number
+    assert list(FORMATS) == list(range(1, NEWEST_FORMAT + 1))
+
+
+@pytest.mark.parametrize("name", STORED)
+def test_a_stored_key_has_the_fields_of_its_format(name: str, tmp_path: Path) -> None:
+    content = json.loads((KEYS / f"{name}.key").read_text())
+    format = FORMATS[content["custext_key"]]
+    assert list(content) == ["custext_key", "key", *format.settings, "check"]
+    assert tuple(content["policy"]) == format.policy
+    found = read_key_file(take(name, tmp_path))
+    assert (found.format, found.rules) == (int(name.partition("-")[0]), format.rules)
+    assert pickle.loads(pickle.dumps(found)).format == found.format
+
+
+@pytest.mark.parametrize("name", STORED)
+def test_a_stored_key_gives_what_it_gave(name: str, database: Path, tmp_path: Path) -> None:
+    expected = json.loads((KEYS / f"{name}.json").read_text())
+    found = sanitize_everywhere(database, take(name, tmp_path), tmp_path)
+    assert found.keys() == expected.keys()
+    for surface, texts in expected.items():
+        assert found[surface] == texts, surface
+    assert expected["sql"] == expected["batch"]
+
+
+@pytest.mark.parametrize("name", OLD)
+def test_an_old_key_keeps_to_itself_among_new_ones(name: str, database: Path, tmp_path: Path) -> None:
+    """Functions share their arrays; those of a key of format 1 are not those of newer rules."""
+    key = read_key_file(take(name, tmp_path))
+    expected = json.loads((KEYS / f"{name}.json").read_text())["sql"]
+    query = "SELECT custext_sanitize_keyed(body, 'body:' || id) FROM given ORDER BY id"
+    with duckdb.connect() as connection:
+        connection.execute("CREATE TABLE given (id BIGINT, body VARCHAR)")
+        connection.executemany("INSERT INTO given VALUES (?, ?)", list(enumerate(TEXTS)))
+        same = key.settings
+        register(
+            connection, database, mapping=same.mapping, policy=same.policy, calibration=same.calibration
+        )  # without a key, by the newest rules
+        register(connection, database, key_file=key.path)
+        assert [text for (text,) in connection.execute(query).fetchall()] == expected
+
+
+def test_a_policy_without_a_part_is_read_as_it_was_then(database: Path, tmp_path: Path) -> None:
+    """Its name stands for what the format knows of it; a Policy stands for all its parts."""
+    strict, paper = take("1-strict", tmp_path), take("1-paper", tmp_path)
+    assert read_key_file(strict).settings.policy == Policy(invisible="keep")
+    assert read_key_file(paper).settings.policy == Policy(unknown="keep", numbers="shape", invisible="keep")
+    kept = Policy(invisible="keep")
+    for policy in (None, "strict", kept):
+        sanitizer = Sanitizer.load(database, key_file=strict, policy=policy)
+        assert sanitizer.policy == kept
+        assert sanitizer.sanitize("dog\u00ad", record="r").endswith("\u00ad")
+    for key, refused in ((strict, Policy()), (strict, "paper"), (paper, "strict")):
+        with pytest.raises(KeyFileError, match=r"made for policy = .*invisible keep; found"):
+            Sanitizer.load(database, key_file=key, policy=refused)
+
+
+def test_a_key_does_not_change_its_format(database: Path, tmp_path: Path) -> None:
+    old, new = take("1-strict", tmp_path), tmp_path / "new"
+    make_key(new, database)
+    change(old, lambda content: content.update(custext_key=2))
+    with pytest.raises(KeyFileError, match="is not a key file"):
+        read_key_file(old)
+    change(old, lambda content: content["policy"].update(invisible="keep"))
+    with pytest.raises(KeyFileError, match="was changed after it was made"):
+        read_key_file(old)
+    change(new, lambda content: (content.update(custext_key=1), content["policy"].pop("invisible")))
+    with pytest.raises(KeyFileError, match="was changed after it was made"):
+        read_key_file(new)
+
+
+def test_columns_are_told_apart_in_records(tmp_path: Path) -> None:
+    old = read_key_file(take("1-paper", tmp_path))
+    assert old.name_records("a", ["b:c"]) == old.name_records("a:b", ["c"]) == ["a:b:c"]
+    assert old.name_records("50%", [1, "x"]) == ["50%:1", "50%:x"]
+    new = KeyFile(old.path, old.settings, old.key)
+    assert new.format == NEWEST_FORMAT
+    assert new.name_records("a", ["b:c"]) == ["a:b:c"]
+    assert new.name_records("a:b", ["c"]) == ["a%3Ab:c"]
+    assert new.name_records("a%3Ab", ["c"]) == ["a%253Ab:c"]
+    assert new.name_records("body", [7, "%:é"]) == ["body:7", "body:%:é"]  # as SQL's 'body:' || id
+
+
+@pytest.mark.parametrize("name", OLD)
+def test_draws_without_the_key_are_as_new_whatever_its_format(database: Path, tmp_path: Path, name: str) -> None:
+    """An old key keeps what it did; custext_sanitize beside it does what its policy means today."""
+    path = take(name, tmp_path)
+    old = read_key_file(path)
+    with duckdb.connect() as connection:
+        register(connection, database, key_file=path)
+        query = "SELECT custext_sanitize(?, 1.0, true), custext_sanitize_keyed(?, 'a')"
+        [(fresh, keyed)] = connection.execute(query, ["do\u00adctor \u2764\ufe0f", "\u2764\ufe0f"]).fetchall()
+    is_strict = old.settings.policy.unknown == "mask"
+    assert ("\u00ad" in fresh) == (not is_strict)
+    assert fresh.endswith("\u2764\ufe0f")
+    assert keyed != "\u2764\ufe0f" or old.settings.policy.unknown == "keep"

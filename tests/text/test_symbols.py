@@ -1,0 +1,414 @@
+"""Characters that are no words: what nobody sees is dropped, the rest passes and is counted; keys of old stay exact."""
+
+import random
+import re
+import string
+import sys
+import unicodedata
+from collections.abc import Callable
+from dataclasses import replace
+from hashlib import sha256
+from itertools import groupby, pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from custext_sql import Policy, Receipt, Sanitizer
+from custext_sql.cli.output import describe_receipt
+from custext_sql.mapping.mapping import Mapping
+from custext_sql.mechanism.keyed_randomness import KeyedRandomness, SecretKey
+from custext_sql.replacing.policy import POLICIES
+from custext_sql.replacing.receipt import Tally
+from custext_sql.replacing.replacer import Counts, join_counts
+from custext_sql.replacing.row_settings import RowSettings
+from custext_sql.replacing.token_batch import TokenBatch
+from custext_sql.text.columns import open_column
+from custext_sql.text.encoded_text import join_texts
+from custext_sql.text.word_boundaries import fold_word, normalize_words, split_words
+from tests.small_mapping import small_mapping
+from tests.text.test_word_boundaries import read_words
+
+WORDS = ["drug", "café", "naïve", "한국", "don't", "x2", "привет", "ñandú", "straße", "fish"]
+STOPWORDS = frozenset({"the", "déjà", "she's"})
+HEART = "❤\ufe0f"
+
+# By the tables of Unicode: Default_Ignorable_Code_Point that is not Cf
+IGNORABLE = {0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2065, 0x3164, 0xFFA0, *range(0x180B, 0x1810)}
+IGNORABLE |= {*range(0xFE00, 0xFE10), *range(0xFFF0, 0xFFF9), *range(0xE0000, 0xE1000)}
+
+
+def character_class(is_in: Callable[[str], bool]) -> str:
+    """The inside of a class of a regular expression, with every character that is in."""
+    codes = [code for code in range(sys.maxunicode + 1) if not 0xD800 <= code < 0xE000 and is_in(chr(code))]
+    runs = [[code for _, code in run] for _, run in groupby(enumerate(codes), key=lambda pair: pair[1] - pair[0])]
+    return "".join(f"{re.escape(chr(run[0]))}-{re.escape(chr(run[-1]))}" for run in runs)
+
+
+def is_invisible(character: str) -> bool:
+    return unicodedata.category(character) in ("Cf", "Co") or ord(character) in IGNORABLE
+
+
+_SYMBOLS = character_class(lambda one: unicodedata.category(one)[0] == "S")
+_DROPPED = re.compile(
+    f"(?<![{_SYMBOLS}])[\ufe0e\ufe0f]|"
+    f"[{character_class(lambda one: is_invisible(one) and one not in chr(0xFE0E) + chr(0xFE0F))}]"
+)
+
+
+def without_invisible(text: str) -> str:
+    """A text as `strict` sees it."""
+    return _DROPPED.sub("", text)
+
+
+def count_symbols(text: str) -> int:
+    """Characters that are neither words, spaces nor punctuation, one by one."""
+    for parts in read_words(text):
+        for part in parts:
+            text = text.replace(part, " ", 1) if part in text else text
+    return sum(
+        character not in string.whitespace + string.punctuation and unicodedata.category(character)[0] not in "ZPLN"
+        for character in text
+    )
+
+
+pieces = st.sampled_from(
+    [
+        *WORDS,
+        *(unicodedata.normalize("NFD", word) for word in WORDS),
+        *("dr\u200bug", "dr\u00adug", "caf\u2060e\u0301", "ＤＲＵＧ", "ｃａｆé", "ﬁsh", "DRUG", "the", "déja\u0300"),
+        *(HEART, "❤\ufe0f\ufe0f", "❤\u200b\ufe0f", "+\ufe0e", "a\ufe0f", "👩\u200d⚕\ufe0f", "🇩🇪", "Ⓐ", "№", "°", "€"),
+        *("\ufe0f", "\u0301", "\ue000", "\U000e0041", "\u3164", "\u202e", "\x00", "\x1c", "\x7f", "\x85", "\u2028"),
+        *("'", "’", "don\u2019t", "she's", "42", "²", "１２", "zoe", "-", "«", " ", "\n", "\t"),
+    ]
+)
+texts = st.one_of(
+    st.lists(pieces, max_size=10).map("".join),
+    st.lists(pieces, max_size=10).map(" ".join),
+    st.text(st.characters(exclude_categories=["Cs"]), max_size=20),
+)
+
+
+@pytest.fixture(scope="module")
+def mapping() -> Mapping:
+    return small_mapping(WORDS, k=5)
+
+
+@pytest.fixture(scope="module")
+def strict(mapping: Mapping) -> Sanitizer:
+    return Sanitizer(mapping, STOPWORDS)
+
+
+@pytest.fixture(scope="module")
+def paper(mapping: Mapping) -> Sanitizer:
+    return Sanitizer(mapping, STOPWORDS, policy="paper")
+
+
+def keyed(sanitizer: Sanitizer, rows: list[str], *, plus: bool = False) -> list[str]:
+    """Texts with draws that depend on the place of a text and on its words alone."""
+    randomness = KeyedRandomness(SecretKey(b"k" * 32), [str(number) for number in range(len(rows))])
+    result = sanitizer._replacer.replace_words(*join_texts(rows), randomness, RowSettings(1.0, plus))
+    content = result.text.tobytes()
+    return [content[start:end].decode() for start, end in pairwise(result.offsets.tolist())]
+
+
+@settings(max_examples=300)
+@given(rows=st.lists(texts, max_size=6))
+@example(rows=["❤", "\ufe0f", "dr\u200bug", "\u200b", ""])
+@example(rows=[HEART + "drug", "drug\ufe0f", "\ufe0f"])
+def test_strict_sees_a_text_without_what_nobody_sees(strict: Sanitizer, rows: list[str]) -> None:
+    outputs = keyed(strict, rows)
+    assert outputs == keyed(strict, [without_invisible(row) for row in rows])
+    assert [without_invisible(output) for output in outputs] == outputs
+    _, receipt = strict.release(rows)
+    _, expected = strict.release([without_invisible(row) for row in rows])
+    assert replace(receipt, sampled_unchanged=0) == replace(expected, sampled_unchanged=0)
+
+
+@settings(max_examples=300)
+@given(rows=st.lists(texts, max_size=6), policy=st.sampled_from(["strict", "paper"]), plus=st.booleans())
+def test_what_is_not_replaced_stays_byte_for_byte(
+    strict: Sanitizer, paper: Sanitizer, rows: list[str], policy: str, plus: bool
+) -> None:
+    sanitizer = strict if policy == "strict" else paper
+    for row, pieces in zip(rows, sanitizer.compare(rows, 1.0, plus), strict=True):
+        seen = without_invisible(row) if policy == "strict" else row
+        assert "".join(piece.before for piece in pieces) == seen
+        assert all(piece.before == piece.after for piece in pieces if piece.kind is None)
+        words = [piece.before for piece in pieces if piece.kind is not None]
+        assert re.findall(r"\w", "".join(words)) == re.findall(r"\w", "".join("".join(p) for p in read_words(seen)))
+
+
+@settings(max_examples=300)
+@given(rows=st.lists(texts, max_size=6), policy=st.sampled_from(["strict", "paper"]))
+@example(rows=[f"{HEART} \u0301a a\u0301 \u0301", "Ⓐ🇩🇪°№", "\x00\x1c\x7f\x85\t\n", "a+b$ «»"], policy="paper")
+def test_symbols_are_counted_as_one_counts_them_by_hand(
+    strict: Sanitizer, paper: Sanitizer, rows: list[str], policy: str
+) -> None:
+    sanitizer = strict if policy == "strict" else paper
+    seen = [without_invisible(row) if policy == "strict" else row for row in rows]
+    assert sanitizer.release(rows)[1].symbols == sum(map(count_symbols, seen))
+
+
+def test_symbols_of_some_texts() -> None:
+    counts = {
+        HEART: 2,
+        "Ⓐ🇩🇪": 3,
+        "a\u0301 .\u0301": 1,
+        "\x00\x7f": 2,
+        "$5 + 5 = 10%": 0,
+        "«a» — b\u2028": 0,
+        "€5 20°": 2,
+    }
+    assert {text: count_symbols(text) for text in counts} == counts
+
+
+@settings(max_examples=200)
+@given(rows=st.lists(texts, max_size=6), policy=st.sampled_from(["strict", "paper"]), plus=st.booleans())
+def test_what_is_said_to_be_spent_is_spent(
+    strict: Sanitizer, paper: Sanitizer, rows: list[str], policy: str, plus: bool
+) -> None:
+    sanitizer = strict if policy == "strict" else paper
+    spent = sanitizer.spend(open_column(rows)[0], 0.5, plus)
+    receipt = sanitizer.release(rows, 0.5, plus)[1]
+    assert spent.sum() == pytest.approx(receipt.sampled * 0.5)
+    assert spent.max(initial=0.0) == pytest.approx(receipt.largest_row_eps)
+
+
+FORMS: list[Callable[[str], str]] = [
+    str.upper,
+    lambda word: unicodedata.normalize("NFD", word),
+    lambda word: unicodedata.normalize("NFKD", word.upper()),
+    lambda word: "".join(chr(ord(c) + 0xFEE0) if "!" <= c <= "~" and c != "'" else c for c in word),
+    lambda word: word.replace("fi", "ﬁ").replace("x", "𝐱").replace("2", "²").replace("'", "’"),
+]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_words_are_drawn_however_unicode_writes_them(strict: Sanitizer, form: Callable[[str], str]) -> None:
+    for word in WORDS:
+        if normalize_words(form(word)) == word:  # not where ß is written in capitals
+            [[piece]] = strict.compare([form(word)])
+            assert (piece.before, piece.kind) == (form(word), 0)
+            assert piece.after in strict.distribution(word)
+            assert keyed(strict, [f"{form(word)} {form(word)}"]) == keyed(strict, [f"{word} {word}"])
+    assert sum(normalize_words(form(word)) == word for word in WORDS) >= len(WORDS) - 1
+
+
+def test_stopwords_are_kept_however_unicode_writes_them(strict: Sanitizer) -> None:
+    rows = ["de\u0301ja\u0300 ＴＨＥ DÉJÀ", "she’s"]
+    texts, receipt = strict.release(rows, plus=True)
+    assert texts == rows
+    assert receipt.stopwords == receipt.words == 4
+
+
+def test_what_is_no_word_in_nfkc_is_unknown_and_what_is_digits_a_number(strict: Sanitizer, paper: Sanitizer) -> None:
+    assert strict.sanitize("½ ﷺ ² ① １２ a①") == "<unk> <unk> <num> <num> <num> <unk>"
+    kept = paper.sanitize("½ ﷺ ² ① １２ a①").split(" ")
+    assert [kept[0], kept[1], kept[5]] == ["½", "ﷺ", "a①"]
+    assert [len(number) for number in kept[2:5]] == [1, 1, 2] and "".join(kept[2:5]).isdecimal()
+
+
+def test_a_picture_before_a_word_hides_it_not(strict: Sanitizer) -> None:
+    assert strict.sanitize(f"{HEART}zoe {HEART} {HEART}") == f"{HEART}<unk> {HEART} {HEART}"
+    assert keyed(strict, [f"{HEART}drug"]) == [HEART + keyed(strict, ["drug"])[0]]
+
+
+def make_batch(documents: list[list[str]]) -> TokenBatch:
+    text, offsets = join_texts([token for document in documents for token in document])
+    return TokenBatch(text, offsets, np.cumsum([0, *map(len, documents)]))
+
+
+@settings(max_examples=200)
+@given(documents=st.lists(st.lists(st.one_of(pieces, pieces.map(lambda piece: f"{piece} ")), max_size=6), max_size=4))
+@example(documents=[["❤", "\ufe0f"], ["\ufe0f", "dr\u200bug "], ["\u200b", " "], []])
+def test_tokens_are_seen_without_it_too(strict: Sanitizer, documents: list[list[str]]) -> None:
+    """A token keeps its place, even if nothing of it is left."""
+    cleaned = []
+    for document in documents:
+        marks, position = [], 0
+        whole = "".join(document)
+        kept = [True] * len(whole)
+        for match in _DROPPED.finditer(whole):
+            kept[match.start() : match.end()] = [False] * len(match[0])
+        for token in document:
+            end = position + len(token)
+            marks.append("".join(c for c, stays in zip(token, kept[position:end], strict=True) if stays))
+            position = end
+        cleaned.append(marks)
+    result, expected = (strict.sanitize_tokens(make_batch(rows)) for rows in (documents, cleaned))
+    assert result.kinds.tolist() == expected.kinds.tolist()
+    assert len(result.offsets) == 1 + sum(map(len, documents))
+    assert result.counts.by_kind.tolist() == expected.counts.by_kind.tolist()
+    assert result.counts.symbols.tolist() == [count_symbols_of_tokens(tokens) for tokens in cleaned]
+    for bounds, token in zip(pairwise(result.offsets.tolist()), [t for row in cleaned for t in row], strict=True):
+        after = result.text[slice(*bounds)].tobytes().decode()
+        assert bool(after) == bool(token) and after[-1:].isspace() == token[-1:].isspace()
+
+
+def count_symbols_of_tokens(tokens: list[str]) -> int:
+    return sum(map(count_symbols, tokens))
+
+
+RECEIPT: dict[str, Any] = {
+    "rows": 1,
+    "words": 0,
+    "sampled": 0,
+    "stopwords": 0,
+    "numbers": 0,
+    "unknown_kept": 0,
+    "unknown_masked": 0,
+    "unknown_random": 0,
+    "endings": 0,
+    "kept": 0,
+    "alone_masked": 0,
+    "sampled_unchanged": 0,
+    "characters_in_clear": 0,
+    "eps": 1.0,
+    "budgets": (1.0,),
+    "largest_row_eps": 0.0,
+    "mean_row_eps": 0.0,
+    "mapping": "m",
+    "fingerprint": "f",
+    "worst_log_ratio": 0.5,
+    "union_log_ratio": 0.5,
+    "hides_among": 2,
+}
+
+
+def make_receipt(**changed: int) -> Receipt:
+    return Receipt(**{**RECEIPT, **changed})
+
+
+def test_a_receipt_warns_of_what_passed() -> None:
+    assert make_receipt(words=20, sampled=20, symbols=3).warnings == ()
+    assert make_receipt(words=100_000, sampled=3_434, unknown_kept=96_566, unknown_distinct=906).warnings == (
+        "96,566 words (906 distinct) are not in the vocabulary and passed unchanged",
+        "most words (96,566 of 100,000) are not in the vocabulary; the texts may be in another language or script than "
+        "the mapping",
+    )
+    assert make_receipt(words=9, sampled=8, unknown_kept=1, unknown_distinct=1).warnings == (
+        "1 word (1 distinct) is not in the vocabulary and passed unchanged",
+    )
+
+
+@pytest.mark.parametrize("unknown", ["unknown_kept", "unknown_masked", "unknown_random"])
+def test_a_receipt_warns_of_another_language(unknown: str) -> None:
+    def warns(**counts: int) -> bool:
+        return any("another language" in warning for warning in make_receipt(**counts).warnings)
+
+    assert warns(words=150, sampled=27, stopwords=10, endings=10, kept=10, **{unknown: 93})
+    assert warns(words=10, sampled=4, **{unknown: 6})
+    assert not warns(words=10, sampled=5, **{unknown: 5})
+    assert not warns(words=9, sampled=0, **{unknown: 9})
+    assert not warns(words=100, sampled=0, stopwords=91, **{unknown: 9})
+
+
+def test_the_receipt_is_shown_with_symbols_only_if_there_are_any() -> None:
+    assert ", 1,234 symbols passed" in describe_receipt(make_receipt(symbols=1234))
+    assert ", 1 symbol passed" in describe_receipt(make_receipt(symbols=1))
+    assert "symbol" not in describe_receipt(make_receipt())
+    assert (
+        make_receipt(symbols=3, unknown_distinct=2).to_dict().items() >= {"symbols": 3, "unknown_distinct": 2}.items()
+    )
+
+
+@settings(max_examples=200)
+@given(rows=st.lists(texts, max_size=6))
+@example(rows=["zoe ZOE zoë", "ZOË", "K k", "ΟΔΟΣ οδος", "x" * 30 + " " + "X" * 30 + " y" * 2])
+def test_unknown_words_are_counted_once_each(paper: Sanitizer, strict: Sanitizer, rows: list[str]) -> None:
+    unknown = {
+        fold_word(piece.before) for pieces in paper.compare(rows) for piece in pieces if piece.kind == 3
+    }  # not at the same time as the draws, but words are found in one way
+    receipt = paper.release(rows)[1]
+    assert receipt.unknown_distinct == len(unknown)
+    assert strict.release(rows)[1].unknown_distinct == 0
+
+
+def count(sanitizer: Sanitizer, rows: list[str]) -> Counts:
+    tally: list[Counts] = []
+
+    class Keeping(Tally):
+        def add(self, counts: Counts, **_: object) -> None:
+            tally.append(counts)
+
+    sanitizer.sanitize_column(open_column(rows)[0], tally=Keeping())
+    return join_counts(tally)
+
+
+def test_counts_are_cut_joined_and_added_with_all_that_they_hold(paper: Sanitizer) -> None:
+    first, second = count(paper, ["zoe ❤ zoe", "", "drug amy"]), count(paper, ["amy", "bea ❤❤", "zoe"])
+
+    def tally(counts: Counts) -> Receipt:
+        found = Tally()
+        found.add(counts)
+        return paper.receipt(found)
+
+    assert [tally(first[place : place + 1]).unknown_distinct for place in range(3)] == [1, 0, 1]
+    assert [tally(first[place : place + 1]).symbols for place in range(3)] == [1, 0, 0]
+    joined, added = join_counts([first, second]), first + second
+    assert (tally(joined).rows, tally(joined).unknown_distinct, tally(joined).symbols) == (6, 3, 3)
+    assert [tally(joined[place : place + 1]).unknown_distinct for place in range(6)] == [1, 0, 1, 1, 1, 1]
+    assert (tally(added).rows, tally(added).unknown_distinct, tally(added).symbols) == (3, 3, 3)
+    assert [tally(added[place : place + 1]).unknown_distinct for place in range(3)] == [2, 1, 2]
+    assert tally(joined[2:5][1:3][0:1]).unknown_distinct == tally(joined[2:5][1:2]).unknown_distinct == 1
+    assert tally(join_counts([])).words == 0
+
+
+def test_distinct_words_of_many_blocks_are_counted_once(paper: Sanitizer) -> None:
+    tally = Tally()
+    for start in range(0, 300_000, 30_000):
+        words = " ".join(f"w{number % 100_000}q" for number in range(start, start + 30_000))
+        tally.add(count(paper, [words]))
+    assert paper.receipt(tally).unknown_distinct == 100_000
+
+
+def old_texts() -> list[str]:
+    chooser = random.Random(13)
+    pool = [
+        *WORDS,
+        *(unicodedata.normalize("NFD", word) for word in WORDS),
+        *("fish", "flat", "ﬂat", "the", "déjà", "ＤＲＵＧ", "Drug’s", "'s", "’", "'", " ", " ", " ", "\n"),
+        *("1234", "٣٤", "①", "½", HEART),
+        *("\u200b", "\u00ad", "\ufe0f", "\U000e0041", "\ue000", "\x01", "İ", "ΟΔΟΣ", "J\u030c", "\u0301", "_", "zoe"),
+    ]
+    return ["".join(chooser.choices(pool, k=chooser.randrange(14))) for _ in range(400)]
+
+
+@pytest.mark.parametrize(
+    ("policy", "plus", "expected"),
+    [
+        ("paper", False, "695b4374d248bea4"),
+        ("paper", True, "695b4374d248bea4"),
+        ("strict", False, "8f0eecb5be634602"),
+        ("strict", True, "a0ea815562ce8d57"),
+    ],
+)
+def test_by_the_first_rules_keys_give_what_they_always_gave(policy: str, plus: bool, expected: str) -> None:
+    """As it was when keys had their first format, whose outputs these are."""
+    mapping = small_mapping([*WORDS, "ﬂat"], k=5)
+    sanitizer = Sanitizer(mapping, STOPWORDS, policy=replace(POLICIES[policy], invisible="keep"))
+    sanitizer._replacer = replace(sanitizer._replacer, rules=1)
+    outputs = keyed(sanitizer, old_texts(), plus=plus)
+    assert sha256("\0".join(outputs).encode()).hexdigest()[:16] == expected
+    newest = Sanitizer(mapping, STOPWORDS, policy=sanitizer.policy)
+    assert keyed(newest, old_texts(), plus=plus) != outputs
+    assert newest.identity != sanitizer.identity
+
+
+def test_a_list_of_words_finds_them_however_they_are_written() -> None:
+    assert split_words(["dr\u200bug's", "cafe\u0301", "Plain", "ＢＯＢ", ""]) == [
+        ["dr", "ug", "s", "ug's", "drug", "s", "drug's"],
+        ["cafe\u0301", "café"],
+        ["Plain", "plain"],
+        ["ＢＯＢ", "bob"],
+        [],
+    ]
+    assert split_words(["Plain it's"]) == [["Plain", "it", "s", "it's"]]
+
+
+def test_a_policy_may_keep_what_nobody_sees(mapping: Mapping) -> None:
+    keeping = Sanitizer(mapping, STOPWORDS, policy=Policy(invisible="keep"))
+    assert keeping.sanitize("dr\u200bug \ue000") == "<unk>\u200b<unk> \ue000"

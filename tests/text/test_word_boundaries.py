@@ -1,0 +1,170 @@
+"""What counts as one word, and where words lie, against a plain reading of the definition."""
+
+import re
+import unicodedata
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from custext_sql.text.characters import CHANGING, traits
+from custext_sql.text.encoded_text import EncodedText, find_rows
+from custext_sql.text.word_boundaries import RULES, are_words, find_parts, fold_word
+
+texts = st.text(
+    st.one_of(st.characters(exclude_categories=["Cs"]), st.sampled_from("aB9_'\u2019 \n.-\u0301é中ب😀\0")), max_size=20
+)
+
+
+def is_word(token: str) -> bool:
+    return bool(are_words([token])[0])
+
+
+def is_word_character(character: str) -> bool:
+    return unicodedata.category(character)[0] in "LMN" or character == "_"
+
+
+def is_mark(character: str) -> bool:
+    return unicodedata.category(character)[0] == "M"
+
+
+def read_words(text: str, rules: int = RULES) -> list[list[str]]:
+    """The words of a text as lists of their parts, read character by character."""
+    mark = "m" if rules > 1 else "w"  # by the first rules, a mark is as good as a letter
+    shape = "".join(
+        mark if is_mark(c) else "w" if is_word_character(c) else "'" if c in "'\u2019" else " " for c in text
+    )
+    words = []
+    for match in re.finditer("w[wm]*(?:'w[wm]*)*", shape):
+        words.append(re.split("['\u2019]", text[match.start() : match.end()]))
+    return words
+
+
+def found_words(rows: Sequence[str], rules: int = RULES) -> list[list[list[str]]]:
+    """For each row its words as lists of their parts, as the tokenizer finds them."""
+    encoded = [row.encode() for row in rows]
+    buffer = b"".join(encoded)
+    offsets = np.cumsum([0, *map(len, encoded)])
+    parts = find_parts(EncodedText(np.frombuffer(buffer, dtype=np.uint8)), offsets, rules)
+    result: list[list[list[str]]] = [[] for _ in rows]
+    going_on = False
+    are_joined = np.isin(np.arange(len(parts.starts)), parts.joined)
+    rows_of = find_rows(parts.starts, offsets)
+    for start, end, row, joined in zip(parts.starts, parts.ends, rows_of, are_joined, strict=True):
+        part = buffer[start:end].decode()
+        if going_on:
+            result[row][-1].append(part)
+        else:
+            result[row].append([part])
+        going_on = bool(joined)
+    return result
+
+
+@pytest.mark.parametrize(
+    "token",
+    [
+        "she",
+        "don't",
+        "don’t",
+        "o'brien's",
+        "snake_case",
+        "_",
+        "1",
+        "2nd",
+        "½",
+        "naïve",
+        "किताब",
+        "北京",
+        "e\u0301t\u0301",
+    ],
+)
+def test_words(token: str) -> None:
+    assert is_word(token)
+
+
+@pytest.mark.parametrize(
+    "token",
+    [
+        "",
+        " ",
+        "'",
+        "'s",
+        "s'",
+        "a''b",
+        "a'’b",
+        "a b",
+        "at\xa0name",
+        "a-b",
+        "a.b",
+        "...",
+        "$5",
+        "a\nb",
+        "she\n",
+        "😀",
+        "\u0301",
+        "\u0301a",
+        "a'\u0301b",
+    ],
+)
+def test_other_tokens(token: str) -> None:
+    assert not is_word(token)
+
+
+def test_columns_of_tokens_are_judged_one_by_one() -> None:
+    tokens = ["she", "'s", "", "don't", "a b", "x", "", "o'b'c", "a-b"]
+    assert are_words(tokens).tolist() == [True, False, False, True, False, True, False, True, False]
+    assert are_words([]).tolist() == []
+    assert are_words(["", ""]).tolist() == [False, False]
+
+
+@given(st.lists(texts, max_size=8))
+def test_tokens_are_words_if_they_read_as_one(tokens: list[str]) -> None:
+    expected = [len(read_words(token)) == 1 and len("'".join(read_words(token)[0])) == len(token) for token in tokens]
+    assert are_words(tokens).tolist() == expected
+
+
+@settings(max_examples=300)
+@given(rows=st.lists(texts, max_size=8), rules=st.sampled_from([1, 2]))
+@example(rows=["don", "'t", "it's", "", "s"], rules=2)
+@example(rows=["a", "b"], rules=2)
+@example(rows=["a'", "b"], rules=2)
+@example(rows=["", "", "a’b’c", ""], rules=2)
+@example(rows=["a", "\u0301b", "a\u0301\u0308", "\u0301", ".\u0301a_\u0301"], rules=2)
+@example(rows=["a", "\u0301b", "❤\ufe0fa", "a'\u0301b"], rules=1)
+def test_words_are_found_as_they_read(rows: list[str], rules: int) -> None:
+    assert found_words(rows, rules) == [read_words(row, rules) for row in rows]
+
+
+def test_every_character_follows_its_unicode_category() -> None:
+    characters = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
+    assert are_words(characters).tolist() == [is_word_character(one) and not is_mark(one) for one in characters]
+    marked = [f"a{character}" for character in characters]
+    assert are_words(marked).tolist() == [is_word_character(character) for character in characters]
+
+
+def test_every_character_that_nfkc_may_change_is_looked_at() -> None:
+    """One that it writes in another way, or moves, or joins with the one before it."""
+    for code in range(0x110000):
+        found = int(traits.find(np.array([code]))[0]) & CHANGING
+        decomposed = unicodedata.normalize("NFKD", chr(code))
+        canonical = unicodedata.decomposition(chr(code)).split()
+        if unicodedata.normalize("NFKC", chr(code)) != chr(code) or unicodedata.combining(chr(code)):
+            assert found, hex(code)
+        if len(canonical) == 2 and not canonical[0].startswith("<"):
+            assert int(traits.find(np.array([int(canonical[1], 16)]))[0]) & CHANGING, canonical
+        if 0xAC00 <= code < 0xD7A4:  # Hangul, which is composed by a formula
+            assert all(int(traits.find(np.array([ord(one)]))[0]) & CHANGING for one in decomposed[1:])
+
+
+def test_a_text_of_ten_megabytes() -> None:
+    text = "movie—good naïve 中文 it's " * 300_000
+    parts = find_parts(EncodedText(np.frombuffer(text.encode(), dtype=np.uint8)), np.array([0, len(text.encode())]))
+    assert len(parts.starts) == 6 * 300_000
+    assert len(parts.joined) == 300_000
+
+
+def test_folding() -> None:
+    assert fold_word("Don’t") == "don't"
+    assert fold_word("ΟΔΟΣ") == "οδος"
