@@ -5,17 +5,17 @@ from collections.abc import Sequence
 from html import escape
 
 from custext_sql.pages import write_document
+from custext_sql.replacing.kinds import Kind
 from custext_sql.replacing.replacer import Piece
-from custext_sql.replacing.vocabulary import ALONE, ENDING, KEPT, NUMBER, SAMPLED, STOPWORD, UNKNOWN
 
 LEGEND = {  # what a reader is told of each kind, and how a page calls it
-    SAMPLED: ("drawn anew", "sampled"),
-    UNKNOWN: ("not in the vocabulary", "unknown"),
-    NUMBER: ("number", "number"),
-    STOPWORD: ("stopword, kept", "stopword"),
-    ENDING: ("ending, kept", "ending"),
-    KEPT: ("not sensitive, kept", "kept"),
-    ALONE: ("alone in its group, masked", "alone"),
+    Kind.SAMPLED: ("drawn anew", "sampled"),
+    Kind.UNKNOWN: ("not in the vocabulary", "unknown"),
+    Kind.NUMBER: ("number", "number"),
+    Kind.STOPWORD: ("stopword, kept", "stopword"),
+    Kind.ENDING: ("ending, kept", "ending"),
+    Kind.KEPT: ("not sensitive, kept", "kept"),
+    Kind.ALONE: ("alone in its group, masked", "alone"),
 }
 
 _STYLE = """

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from custext_sql.arrays import Flags, Floats, Places
 from custext_sql.errors import KeyFileError, PrivacyWarning, SettingError
 from custext_sql.mapping.mapping import Mapping
-from custext_sql.mapping.similarity import Floats
 from custext_sql.mechanism.keyed_randomness import KeyedRandomness
 from custext_sql.mechanism.randomness import Randomness, SecureRandomness, SeededRandomness
 from custext_sql.mechanism.sampler import Sampler
@@ -21,7 +21,7 @@ from custext_sql.replacing.policy import DEFAULT_POLICY, Policy, choose_policy
 from custext_sql.replacing.receipt import Counter, Guarantee, Receipt, Tally
 from custext_sql.replacing.replacer import Piece, Replacer
 from custext_sql.replacing.row_settings import Epsilon, Plus, RowSettings, check_count, check_settings
-from custext_sql.replacing.token_batch import SanitizedTokens, TokenBatch, find_words, find_words_as_texts
+from custext_sql.replacing.token_batch import SanitizedTokens, TokenBatch, find_words_as_texts, find_words_in_tokens
 from custext_sql.replacing.vocabulary import Vocabulary
 from custext_sql.store.database import Database, locate, reading
 from custext_sql.store.key_files import KeyFile, digest_stopwords, read_key_file
@@ -31,7 +31,6 @@ from custext_sql.store.ledger.table import Terms, describe_policy
 from custext_sql.store.mappings import find_mapping, read_mapping
 from custext_sql.store.stopwords import SHIPPED_LANGUAGE, read_stopwords
 from custext_sql.text.columns import TextColumn, open_column
-from custext_sql.text.encoded_text import Flags, Places
 from custext_sql.text.word_boundaries import RULES
 
 _GUARANTEES = 100  # remembered, each for some budgets
@@ -310,7 +309,7 @@ class Sanitizer:
         """
         settings = self._settings(eps, plus, len(batch.offsets) - 1)
         known_by = self._records(records, len(batch.documents) - 1)
-        find = find_words if self.key is None else find_words_as_texts
+        find = find_words_in_tokens if self.key is None else find_words_as_texts
         done = []
         for documents in _slices(batch.document_offsets):
             block = batch[documents]
@@ -321,7 +320,7 @@ class Sanitizer:
             words = find(block, text, self._replacer.vocabulary, plus=bool(settings.plus), rules=self._replacer.rules)
             randomness = self._randomness if self.key is None else KeyedRandomness(self.key.key, known_by[documents])
             chosen = None if sensitive is None else sensitive[tokens]
-            replaced = self._replacer.replace_tokens(text, block.document_offsets, words, randomness, epsilon, chosen)
+            replaced = self._replacer.replace_found(text, block.document_offsets, words, randomness, epsilon, chosen)
             done.append(SanitizedTokens.of(replaced))
         return SanitizedTokens.join(done)
 

@@ -14,6 +14,7 @@ from spacy.attrs import ORTH
 from spacy.tokens import Doc, Token
 
 from custext_sql.errors import CusTextError
+from custext_sql.replacing.kinds import Kind
 from spacy_plugin.new_text import NewText
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 KEY = ("._.", "custext_results", None, None)  # as spaCy keys extension attributes, so that it knows how to treat it
 RECORD_KEY = ("._.", "custext_record", None, None)
-KINDS = ("sampled", "stopword", "number", "unknown", "ending", "kept", "alone")
 _REPLACED = "replaced"  # what a new Doc has under the key
 
 
@@ -122,7 +122,7 @@ def get_kind(token: Token) -> str | None:
     a new Doc, where it would tell a drawn "and" from one that was kept.
     """
     found = _find_at(token)
-    return None if found is None else KINDS[found["kinds"][token.i]]
+    return None if found is None else Kind(found["kinds"][token.i]).name.lower()
 
 
 _ATTRIBUTES: tuple[tuple[type[Doc] | type[Token], str, dict[str, Any]], ...] = (

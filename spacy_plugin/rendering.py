@@ -7,8 +7,9 @@ from spacy.tokens import Doc
 from custext_sql import Receipt
 from custext_sql.errors import CusTextError
 from custext_sql.highlighting import write_page
+from custext_sql.replacing.kinds import Kind
 from custext_sql.replacing.replacer import Piece
-from spacy_plugin.attributes import KINDS, is_replaced
+from spacy_plugin.attributes import is_replaced
 
 
 def render(docs: Doc | Iterable[Doc], *, title: str = "Before and after") -> str:
@@ -33,7 +34,7 @@ def _read_pieces(doc: Doc) -> list[Piece]:
     pieces = []
     for token in doc:
         has_word = token._.custext_kind != "kept" or any(character.isalnum() for character in token.text)
-        pieces.append(Piece(token.text, token._.custext, KINDS.index(token._.custext_kind) if has_word else None))
+        pieces.append(Piece(token.text, token._.custext, Kind[token._.custext_kind.upper()] if has_word else None))
         if token.whitespace_:
             pieces.append(Piece(token.whitespace_, token.whitespace_))
     return pieces

@@ -9,8 +9,8 @@ from itertools import pairwise
 
 import duckdb
 import numpy as np
-import numpy.typing as npt
 
+from custext_sql.arrays import Flags
 from custext_sql.errors import MappingError, PrivacyWarning, SettingError
 from custext_sql.experiments.baselines.fbdd import Fbdd
 from custext_sql.experiments.baselines.random_words import RandomWords
@@ -97,7 +97,7 @@ class Arena:
         self._space: WordSpace | None = None
 
     @cached_property
-    def is_stopword(self) -> npt.NDArray[np.bool_]:
+    def is_stopword(self) -> Flags:
         """Of each word of the mapping."""
         return np.array([word in self.stopwords for word in self.mapping.words])
 

@@ -4,12 +4,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from custext_sql.arrays import Flags, Floats, Places, Points, Vectors
 from custext_sql.errors import SettingError
-from custext_sql.mapping.similarity import Floats, Geometric, Similarity, Vectors, squared_distances
+from custext_sql.mapping.similarity import Geometric, Similarity, squared_distances
 
-Indices = npt.NDArray[np.int64]
 Progress = Callable[[int, int], None]
 
 _BLOCK_BYTES = 64 << 20  # one block of pivots against the pool, float32
@@ -26,14 +25,14 @@ class Partition:
     was left alone stands last in the group it joined.
     """
 
-    members: Indices
-    sizes: Indices
+    members: Places
+    sizes: Places
 
     @property
-    def starts(self) -> Indices:
+    def starts(self) -> Places:
         return np.concatenate([[0], np.cumsum(self.sizes)[:-1]]).astype(np.int64)
 
-    def groups(self) -> Iterator[Indices]:
+    def groups(self) -> Iterator[Places]:
         """The members of each group."""
         yield from np.split(self.members, self.starts[1:])
 
@@ -43,7 +42,7 @@ def partition_words(
     similarity: Similarity,
     k: int,
     *,
-    order: Indices | None = None,
+    order: Places | None = None,
     progress: Progress | None = None,
 ) -> Partition:
     """Split the rows of `vectors` into groups of k.
@@ -62,7 +61,7 @@ def partition_words(
         found = _blocked_groups(vectors, similarity, k, order, free)
     else:
         found = _scanned_groups(vectors, similarity, k, order, free)
-    groups: list[Indices] = []
+    groups: list[Places] = []
     assigned = 0
     for group in found:
         groups.append(group)
@@ -79,7 +78,7 @@ def partition_words(
     return Partition(np.concatenate(groups), np.array([len(group) for group in groups]))
 
 
-def _join_closest_pivot(groups: list[Indices], word: int, vectors: Vectors, similarity: Similarity) -> None:
+def _join_closest_pivot(groups: list[Places], word: int, vectors: Vectors, similarity: Similarity) -> None:
     pivots = np.array([group[0] for group in groups])
     if isinstance(similarity, Geometric):
         points = similarity.points(vectors[pivots])
@@ -91,9 +90,7 @@ def _join_closest_pivot(groups: list[Indices], word: int, vectors: Vectors, simi
     groups[closest] = np.append(groups[closest], word)
 
 
-def _scanned_groups(
-    vectors: Vectors, similarity: Similarity, k: int, order: Indices, free: npt.NDArray[np.bool_]
-) -> Iterator[Indices]:
+def _scanned_groups(vectors: Vectors, similarity: Similarity, k: int, order: Places, free: Flags) -> Iterator[Places]:
     """One call of the user's function a pivot, over the words still free."""
     remaining = len(vectors)
     pool = np.arange(len(vectors))
@@ -114,9 +111,7 @@ def _scanned_groups(
         yield np.concatenate([[pivot], nearest])
 
 
-def _blocked_groups(
-    vectors: Vectors, similarity: Geometric, k: int, order: Indices, free: npt.NDArray[np.bool_]
-) -> Iterator[Indices]:
+def _blocked_groups(vectors: Vectors, similarity: Geometric, k: int, order: Places, free: Flags) -> Iterator[Places]:
     """A float32 matrix product bounds all distances from below; float64 decides among the few that could matter.
 
     For points shifted to their mean, which changes no distance, and scaled so that no coordinate exceeds 1, the errors
@@ -164,7 +159,7 @@ def _blocked_groups(
             yield group
 
 
-def _exact_squares(vectors: Vectors, similarity: Geometric, words: Indices, center: Floats, enough: int) -> Floats:
+def _exact_squares(vectors: Vectors, similarity: Geometric, words: Places, center: Floats, enough: int) -> Floats:
     """Squared distances of words, in blocks, up to the block in which `enough` are zero: none can be closer."""
     squares: list[Floats] = []
     zeros = 0
@@ -177,9 +172,7 @@ def _exact_squares(vectors: Vectors, similarity: Geometric, words: Indices, cent
     return np.concatenate(squares)
 
 
-def _float32_points(
-    vectors: Vectors, similarity: Geometric
-) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float64], float]:
+def _float32_points(vectors: Vectors, similarity: Geometric) -> tuple[Points, Floats, float]:
     """Points around their mean in float32, their squared lengths, and the power of two by which they were scaled."""
     mean = sum(similarity.points(block).sum(axis=0) for block in _row_blocks(vectors)) / len(vectors)
     largest = max(float(np.abs(similarity.points(block) - mean).max()) for block in _row_blocks(vectors))
@@ -200,7 +193,7 @@ def _row_blocks(vectors: Vectors) -> Iterator[Vectors]:
         yield vectors[start : start + _ROWS]
 
 
-def _next_free(order: Indices, free: npt.NDArray[np.bool_], cursor: int, count: int) -> tuple[Indices, int]:
+def _next_free(order: Places, free: Flags, cursor: int, count: int) -> tuple[Places, int]:
     """The next `count` free words from `cursor` on, and the cursor of the first of them."""
     window = 4 * count
     while True:

@@ -7,13 +7,11 @@ from datetime import datetime
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from custext_sql.arrays import Sizes, Units
 from custext_sql.errors import MappingError
-from custext_sql.mapping.scoring import UNIT, Units
+from custext_sql.mapping.scoring import UNIT
 from custext_sql.text.word_boundaries import fold_word
-
-Sizes = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -3,16 +3,14 @@
 from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
 
+from custext_sql.arrays import Floats, Units, Vectors
 from custext_sql.errors import MappingError, SettingError
 from custext_sql.mapping.grouping import Partition
-from custext_sql.mapping.similarity import Floats, Similarity, Vectors
+from custext_sql.mapping.similarity import Similarity
 
 UNIT = 1 << 20  # scores are whole multiples of 1/UNIT, so that every machine stores the same ones
 NORMALIZATIONS = ("group", "word")
-
-Units = npt.NDArray[np.int32]
 
 
 def check_normalization(normalization: str) -> None:

@@ -2,15 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from custext_sql.arrays import Floats, Vectors
 from custext_sql.errors import MappingError, SettingError
 
-Floats = npt.NDArray[np.float64]
-Vectors = npt.NDArray[np.floating[Any]]
 Compare = Callable[[Floats, Floats], npt.ArrayLike]
 
 _BLOCK_CELLS = 1 << 18  # float64 cells of one difference block: 2 MB, about a core's cache

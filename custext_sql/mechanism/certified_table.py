@@ -4,12 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from custext_sql.arrays import Floats, Sizes, Units, Weights
 from custext_sql.errors import CertificateError
-from custext_sql.mapping.mapping import Sizes
-from custext_sql.mapping.scoring import Units
-from custext_sql.mapping.similarity import Floats
 from custext_sql.mechanism.verifier import verify_weights
-from custext_sql.mechanism.weights import Weights, build_weights, check_epsilon, choose_temperatures
+from custext_sql.mechanism.weights import build_weights, check_epsilon, choose_temperatures
 
 _FIRST_STEP = 2.0**-44  # by which the temperature of a group that fails shrinks first; it doubles each time
 

@@ -6,10 +6,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from custext_sql.mechanism.randomness import Draws
-from custext_sql.mechanism.weights import Weights
+from custext_sql.arrays import Draws, Numbers, Weights
 
-Numbers = npt.NDArray[np.int64]
 Shortcuts = npt.NDArray[np.uint8] | npt.NDArray[np.uint16]
 
 _SHORTCUTS_PER_OUTPUT = 12  # at least: fewer are ambiguous more often, more take more memory

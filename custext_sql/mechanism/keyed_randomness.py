@@ -14,13 +14,11 @@ from hashlib import blake2b
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from cryptography.hazmat.primitives.ciphers import Cipher
 from cryptography.hazmat.primitives.ciphers.algorithms import AES256
 from cryptography.hazmat.primitives.ciphers.modes import ECB
 
-from custext_sql.mechanism.randomness import Draws, Numbers
-from custext_sql.text.encoded_text import Bytes, Flags, Places
+from custext_sql.arrays import Bytes, Draws, Flags, Hashes, Numbers, Places
 
 _BLOCK = 16  # bytes of a block of AES
 _SUM = 32  # bytes of a row's number in a sum
@@ -39,7 +37,7 @@ class SecretKey:
     def __reduce__(self) -> Any:
         raise TypeError("a secret key does not travel; its file does")
 
-    def digest(self, records: Sequence[str]) -> npt.NDArray[np.uint64]:
+    def digest(self, records: Sequence[str]) -> Hashes:
         """Return each record as two integers."""
         key = self._record_key
         digests = [blake2b(record.encode(), key=key, digest_size=_BLOCK).digest() for record in records]
@@ -66,7 +64,7 @@ class SecretKey:
         total: int = sum(limb << (32 * place) for place, limb in enumerate(limbs.tolist()))
         return total % SUM_MODULUS
 
-    def encrypt(self, blocks: npt.NDArray[np.uint64]) -> Draws:
+    def encrypt(self, blocks: Hashes) -> Draws:
         """Return the first half of each block, encrypted."""
         cipher = Cipher(AES256(self._draw_key), ECB()).encryptor()  # no two blocks are equal, and none is released
         encrypted = cipher.update(blocks.astype("<u8", copy=False).tobytes())

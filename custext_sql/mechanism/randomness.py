@@ -6,12 +6,9 @@ from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from custext_sql.arrays import Draws, Numbers
 from custext_sql.errors import PrivacyWarning
-
-Draws = npt.NDArray[np.uint64]
-Numbers = npt.NDArray[np.int64]
 
 UNKNOWN_WORD, DIGIT = 1 << 32, (1 << 32) + 1  # stand for what has no number in the vocabulary: any such word or digit
 

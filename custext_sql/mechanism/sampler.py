@@ -8,14 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from custext_sql.arrays import Draws, Flags, Floats, Numbers
 from custext_sql.mapping.mapping import Mapping
-from custext_sql.mapping.similarity import Floats
 from custext_sql.mechanism.certified_table import cells_of, certify
-from custext_sql.mechanism.draw_table import DrawTable, Numbers
-from custext_sql.mechanism.randomness import Draws
+from custext_sql.mechanism.draw_table import DrawTable
 from custext_sql.mechanism.verifier import verify_union
 from custext_sql.mechanism.weights import check_calibration, check_epsilon
-from custext_sql.text.encoded_text import Flags, spread_out
+from custext_sql.text.encoded_text import spread_out
 
 _BYTES = 1 << 28  # kept for all eps together; the eps least recently used goes
 _EPSILONS = 256  # for which any are kept

@@ -7,10 +7,9 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from custext_sql.arrays import Floats, Sizes, Units, Weights
 from custext_sql.errors import SettingError
-from custext_sql.mapping.mapping import Sizes
-from custext_sql.mapping.scoring import UNIT, Units
-from custext_sql.mapping.similarity import Floats
+from custext_sql.mapping.scoring import UNIT
 
 SMALLEST_EPSILON, LARGEST_EPSILON = 0.001, 100.0
 CALIBRATIONS = ("paper", "tight")
@@ -18,7 +17,6 @@ CALIBRATIONS = ("paper", "tight")
 _BISECTIONS = 30  # leaves a temperature within 2**-30 of the largest
 _CELLS = 1 << 21  # scores handled at a time
 
-Weights = npt.NDArray[np.uint64]
 _Cell = TypeVar("_Cell", np.int32, np.uint64)
 
 

@@ -11,12 +11,11 @@ from typing import BinaryIO, cast
 
 import numpy as np
 
+from custext_sql.arrays import Bytes, Floats
 from custext_sql.errors import SourceError
-from custext_sql.mapping.similarity import Floats
 from custext_sql.replacing.receipt import Tally
 from custext_sql.sanitizer import Sanitizer
 from custext_sql.text.columns import TextColumn
-from custext_sql.text.encoded_text import Bytes
 
 _CHUNK = 1 << 20  # bytes handled at a time, about
 

@@ -6,11 +6,11 @@ from operator import add
 
 import duckdb
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from duckdb.func import FunctionNullHandling, PythonUDFType
 
+from custext_sql.arrays import Flags
 from custext_sql.replacing.receipt import Tally
 from custext_sql.replacing.replacer import Counts, join_counts
 from custext_sql.sanitizer import Sanitizer
@@ -78,7 +78,7 @@ class _Collected:
         self._parts: list[Counts] = []
         self.add_sum = tally.add_sum
 
-    def add(self, counts: Counts, *, missing: npt.NDArray[np.bool_] | None = None) -> None:
+    def add(self, counts: Counts, *, missing: Flags | None = None) -> None:
         self._parts.append(counts)
 
     def join(self) -> Counts:

@@ -7,11 +7,11 @@ from decimal import Decimal
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from custext_sql.arrays import Flags, Hashes
+from custext_sql.replacing.kinds import Kind
 from custext_sql.replacing.policy import Policy
 from custext_sql.replacing.replacer import Counts
-from custext_sql.replacing.vocabulary import ALONE, ENDING, KEPT, KINDS, NUMBER, SAMPLED, STOPWORD, UNKNOWN
 
 _SUMS = 1 << 256
 
@@ -106,7 +106,7 @@ class Guarantee:
 class Counter(Protocol):
     """Takes what blocks report, in their order."""
 
-    def add(self, counts: Counts, *, missing: npt.NDArray[np.bool_] | None = None) -> None:
+    def add(self, counts: Counts, *, missing: Flags | None = None) -> None:
         """Count some texts. missing: those that are none."""
 
     def add_sum(self, keyed_sum: int) -> None:
@@ -118,10 +118,10 @@ class _Distinct:
 
     def __init__(self) -> None:
         self._known = np.zeros(0, dtype=np.uint64)
-        self._new: list[npt.NDArray[np.uint64]] = []
+        self._new: list[Hashes] = []
         self._pending = 0
 
-    def add(self, numbers: npt.NDArray[np.uint64]) -> None:
+    def add(self, numbers: Hashes) -> None:
         if len(numbers):
             self._new.append(numbers)
             self._pending += len(numbers)
@@ -143,14 +143,14 @@ class Tally:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._kinds = np.zeros(KINDS, dtype=np.int64)
+        self._kinds = np.zeros(len(Kind), dtype=np.int64)
         self._rows = self._unchanged = self._clear = self._symbols = 0
         self._unknown = _Distinct()
         self._largest = self._spent = 0.0
         self._largest_sampled = 0
         self._keyed_sum: int | None = None
 
-    def add(self, counts: Counts, *, missing: npt.NDArray[np.bool_] | None = None) -> None:
+    def add(self, counts: Counts, *, missing: Flags | None = None) -> None:
         """Count some texts. missing: those that are none."""
         with self._lock:
             self._kinds += counts.by_kind.sum(axis=0)
@@ -161,7 +161,7 @@ class Tally:
             self._unknown.add(counts.unknown_hashes)
             self._largest = max(self._largest, float(counts.spent.max(initial=0.0)))
             self._spent += float(counts.spent.sum())
-            self._largest_sampled = max(self._largest_sampled, int(counts.by_kind[:, SAMPLED].max(initial=0)))
+            self._largest_sampled = max(self._largest_sampled, int(counts.by_kind[:, Kind.SAMPLED].max(initial=0)))
 
     def add_sum(self, keyed_sum: int) -> None:
         """Add what a key makes of some records and texts."""
@@ -185,19 +185,21 @@ class Tally:
 
     def receipt(self, policy: Policy, guarantee: Guarantee) -> Receipt:
         kinds = [int(count) for count in self._kinds]
-        unknown = {choice: kinds[UNKNOWN] if policy.unknown == choice else 0 for choice in ("keep", "mask", "random")}
+        unknown = {
+            choice: kinds[Kind.UNKNOWN] if policy.unknown == choice else 0 for choice in ("keep", "mask", "random")
+        }
         return Receipt(
             rows=self._rows,
             words=sum(kinds),
-            sampled=kinds[SAMPLED],
-            stopwords=kinds[STOPWORD],
-            numbers=kinds[NUMBER],
+            sampled=kinds[Kind.SAMPLED],
+            stopwords=kinds[Kind.STOPWORD],
+            numbers=kinds[Kind.NUMBER],
             unknown_kept=unknown["keep"],
             unknown_masked=unknown["mask"],
             unknown_random=unknown["random"],
-            endings=kinds[ENDING],
-            kept=kinds[KEPT],
-            alone_masked=kinds[ALONE],
+            endings=kinds[Kind.ENDING],
+            kept=kinds[Kind.KEPT],
+            alone_masked=kinds[Kind.ALONE],
             sampled_unchanged=self._unchanged,
             characters_in_clear=self._clear,
             eps=guarantee.budgets[-1],

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from custext_sql.text.encoded_text import Bytes, Flags, Places
+from custext_sql.arrays import Bytes, Flags, Places
 
 
 class Rewriting:

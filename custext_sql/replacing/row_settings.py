@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from custext_sql.arrays import Flags, Floats, Places
 from custext_sql.errors import SettingError
-from custext_sql.mapping.similarity import Floats
 from custext_sql.mechanism.weights import check_epsilon
-from custext_sql.text.encoded_text import Flags, Places
 
 Epsilon = float | Sequence[float] | Floats
 Plus = bool | Sequence[bool] | Flags

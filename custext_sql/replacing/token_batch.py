@@ -4,13 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
+from custext_sql.arrays import Bytes, Flags, Kinds, Places
 from custext_sql.mechanism.randomness import DIGIT, UNKNOWN_WORD, count_earlier
+from custext_sql.replacing.kinds import Kind
 from custext_sql.replacing.replacer import Counts, Replaced, join_counts
-from custext_sql.replacing.vocabulary import ALONE, ENDING, KEPT, NUMBER, SAMPLED, STOPWORD, UNKNOWN, Vocabulary
-from custext_sql.replacing.words import Tokens, find_tokens
-from custext_sql.text.encoded_text import Bytes, EncodedText, Flags, Places, find_rows
+from custext_sql.replacing.vocabulary import Vocabulary
+from custext_sql.replacing.words import FoundWords, find_words
+from custext_sql.text.encoded_text import EncodedText, find_rows
 from custext_sql.text.word_boundaries import OTHER_APOSTROPHE, RULES
 
 _APOSTROPHES = (b"'", chr(OTHER_APOSTROPHE).encode())
@@ -54,14 +55,14 @@ class SanitizedTokens:
 
     text: Bytes
     offsets: Places
-    kinds: npt.NDArray[np.uint8]
+    kinds: Kinds
     counts: Counts
 
     @classmethod
     def of(cls, replaced: Replaced) -> "SanitizedTokens":
-        words = replaced.tokens
-        kinds = np.full(len(words.offsets) - 1, KEPT, dtype=np.uint8)
-        for kind in (ENDING, STOPWORD, SAMPLED, NUMBER, ALONE, UNKNOWN):
+        words = replaced.words
+        kinds = np.full(len(words.offsets) - 1, Kind.KEPT, dtype=np.uint8)
+        for kind in (Kind.ENDING, Kind.STOPWORD, Kind.SAMPLED, Kind.NUMBER, Kind.ALONE, Kind.UNKNOWN):
             kinds[words.rows[words.at(kind)]] = kind
         return cls(replaced.text, replaced.offsets, kinds, replaced.count())
 
@@ -77,25 +78,25 @@ class SanitizedTokens:
         )
 
 
-def find_words(
+def find_words_in_tokens(
     batch: TokenBatch, text: EncodedText, vocabulary: Vocabulary, *, plus: bool, rules: int = RULES
-) -> Tokens:
+) -> FoundWords:
     """The words within the tokens of a batch, each token being looked at alone; the rows of the result are tokens.
 
     An English ending that is a token of its own, right behind a word, is an ending still: Alice 's.
     """
-    words = find_tokens(text, batch.offsets, vocabulary, plus=plus, rules=rules)
+    words = find_words(text, batch.offsets, vocabulary, plus=plus, rules=rules)
     endings = _find_endings(batch, text, words, vocabulary)
-    words.kinds[endings] = ENDING
+    words.kinds[endings] = Kind.ENDING
     return words
 
 
 def find_words_as_texts(
     batch: TokenBatch, text: EncodedText, vocabulary: Vocabulary, *, plus: bool, rules: int = RULES
-) -> Tokens:
+) -> FoundWords:
     """The same, for draws by a key: words that a document as one text has too draw as they do there, others after."""
-    words = find_words(batch, text, vocabulary, plus=plus, rules=rules)
-    whole = find_tokens(text, batch.document_offsets, vocabulary, plus=plus, rules=rules)
+    words = find_words_in_tokens(batch, text, vocabulary, plus=plus, rules=rules)
+    whole = find_words(text, batch.document_offsets, vocabulary, plus=plus, rules=rules)
     place = whole.starts.searchsorted(words.starts)
     shared = place < len(whole.starts)
     place[~shared] = 0
@@ -114,21 +115,21 @@ def find_words_as_texts(
     return replace(words, earlier=earlier[place])
 
 
-def _find_symbols(text: EncodedText, words: Tokens) -> tuple[Places, Places]:
+def _find_symbols(text: EncodedText, words: FoundWords) -> tuple[Places, Places]:
     """What each word draws as, and how often."""
-    symbols = np.where(words.kinds == SAMPLED, words.words, 0).astype(np.int64)
-    draws = (words.kinds == SAMPLED).astype(np.int64)
-    unknown, numbers = words.at(UNKNOWN), words.at(NUMBER)
+    symbols = np.where(words.kinds == Kind.SAMPLED, words.numbers, 0).astype(np.int64)
+    draws = (words.kinds == Kind.SAMPLED).astype(np.int64)
+    unknown, numbers = words.at(Kind.UNKNOWN), words.at(Kind.NUMBER)
     symbols[unknown], draws[unknown] = UNKNOWN_WORD, 1
     symbols[numbers], draws[numbers] = DIGIT, text.count_characters(words.starts[numbers], words.ends[numbers])
     return symbols, draws
 
 
-def _find_endings(batch: TokenBatch, text: EncodedText, words: Tokens, vocabulary: Vocabulary) -> Places:
+def _find_endings(batch: TokenBatch, text: EncodedText, words: FoundWords, vocabulary: Vocabulary) -> Places:
     """Words that make up a token which is an ending of the token before: 's and the like, and n't if it is no word."""
-    after_apostrophe = np.flatnonzero(vocabulary.is_ending[words.words])
+    after_apostrophe = np.flatnonzero(vocabulary.is_ending[words.numbers])
     after_apostrophe = after_apostrophe[_starts_with_apostrophe(batch, text, words, after_apostrophe)]
-    behind_n = np.flatnonzero(words.kinds == ENDING)  # found within one token
+    behind_n = np.flatnonzero(words.kinds == Kind.ENDING)  # found within one token
     before = behind_n - 1
     starts = words.starts[before]
     is_n = (words.ends[before] - starts == 1) & (text.lowered[starts] == ord("n"))
@@ -142,7 +143,7 @@ def _find_endings(batch: TokenBatch, text: EncodedText, words: Tokens, vocabular
     )
 
 
-def _starts_with_apostrophe(batch: TokenBatch, text: EncodedText, words: Tokens, some: Places) -> Flags:
+def _starts_with_apostrophe(batch: TokenBatch, text: EncodedText, words: FoundWords, some: Places) -> Flags:
     """Which of some words lie behind an apostrophe that begins their token, and end it."""
     starts = batch.offsets[words.rows[some]]
     found = np.zeros(len(some), dtype=bool)
@@ -154,14 +155,14 @@ def _starts_with_apostrophe(batch: TokenBatch, text: EncodedText, words: Tokens,
     return found & _ends_token(batch, text, words, some)
 
 
-def _ends_token(batch: TokenBatch, text: EncodedText, words: Tokens, some: Places) -> Flags:
+def _ends_token(batch: TokenBatch, text: EncodedText, words: FoundWords, some: Places) -> Flags:
     """Which of some words reach to the end of their token, but for the space behind it."""
     ends = batch.offsets[words.rows[some] + 1]
     whole: Flags = words.ends[some] == ends - (text.content.take(ends - 1, mode="clip") == ord(" "))
     return whole
 
 
-def _is_attached(batch: TokenBatch, words: Tokens, some: Places) -> Flags:
+def _is_attached(batch: TokenBatch, words: FoundWords, some: Places) -> Flags:
     """Whether the token of each of some words follows right upon a word, of the same document."""
     rows = words.rows[some]
     document_of = find_rows(batch.offsets[:-1], batch.document_offsets)

@@ -5,15 +5,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from custext_sql.arrays import Bytes, Flags, Kinds, Places, WordNumbers
 from custext_sql.mapping.mapping import Mapping
+from custext_sql.replacing.kinds import Kind
 from custext_sql.text.characters import LOWER, TITLE, UPPER
-from custext_sql.text.encoded_text import Bytes, Flags, Places, join_texts
+from custext_sql.text.encoded_text import join_texts
 from custext_sql.text.lexicon import Lexicon, find_aliases
-
-KINDS = 7  # what a word is; KEPT is one that somebody chose to leave as it is, ALONE one that nothing could hide
-SAMPLED, STOPWORD, NUMBER, UNKNOWN, ENDING, KEPT, ALONE = range(KINDS)
 
 _ENDINGS = frozenset({"s", "t", "re", "ve", "ll", "d", "m"})  # of English, behind an apostrophe: they stay
 
@@ -30,7 +28,7 @@ class Vocabulary:
     """Words have numbers: those of the mapping first, in its order, then the stopwords and endings it does not have.
 
     Where stopwords are kept, a drawn word hides among the other drawn words of its group only. A word that is the only
-    one of its group to be drawn would hide among none: its kind is ALONE, and it is masked.
+    one of its group to be drawn would hide among none: its kind is Kind.ALONE, and it is masked.
     """
 
     def __init__(self, mapping: Mapping, stopwords: Iterable[str]) -> None:
@@ -42,16 +40,16 @@ class Vocabulary:
         # by number; the last two are for DIGITS and NOT_LISTED, which are no words
         is_stopword = np.array([word in kept for word in words])
         self.is_ending = np.array([*(word in _ENDINGS for word in words), False, False])
-        usual = np.where(np.arange(len(words)) < self.size, SAMPLED, UNKNOWN)
-        self._kinds = np.append(usual, [NUMBER, UNKNOWN]).astype(np.uint8)
+        usual = np.where(np.arange(len(words)) < self.size, Kind.SAMPLED, Kind.UNKNOWN)
+        self._kinds = np.append(usual, [Kind.NUMBER, Kind.UNKNOWN]).astype(np.uint8)
         self._words = mapping.words
         self._spellings: dict[int, Spelling] = {}
         self.drawn_plus: Flags = ~is_stopword[: self.size]  # words of the mapping that are drawn where stopwords stay
         group_of = np.repeat(np.arange(len(mapping.sizes)), mapping.sizes)
         together = np.bincount(group_of[self.drawn_plus], minlength=len(mapping.sizes))
         is_alone = np.append(self.drawn_plus & (together[group_of] == 1), np.zeros(len(words) - self.size, dtype=bool))
-        plus = np.where(is_stopword, STOPWORD, np.where(is_alone, ALONE, usual))
-        self._kinds_plus = np.append(plus, [NUMBER, UNKNOWN]).astype(np.uint8)
+        plus = np.where(is_stopword, Kind.STOPWORD, np.where(is_alone, Kind.ALONE, usual))
+        self._kinds_plus = np.append(plus, [Kind.NUMBER, Kind.UNKNOWN]).astype(np.uint8)
         hiding = together[together > 1]
         self._hides_among = (int(mapping.sizes.min()), int(hiding.min()) if len(hiding) else 0)
         self._group_of = group_of
@@ -68,8 +66,8 @@ class Vocabulary:
     def _stored(self) -> Lexicon:
         return Lexicon(self._listed)
 
-    def find_kinds(self, words: npt.NDArray[np.int32], plus: bool | Flags) -> npt.NDArray[np.uint8]:
-        """SAMPLED, NUMBER, UNKNOWN, or where plus holds, for all words or for each: STOPWORD, ALONE."""
+    def find_kinds(self, words: WordNumbers, plus: bool | Flags) -> Kinds:
+        """Return the kind of each word: STOPWORD and ALONE only where plus holds, for all words or for each."""
         if isinstance(plus, np.ndarray):
             return np.where(plus, self._kinds_plus.take(words), self._kinds.take(words))
         return (self._kinds_plus if plus else self._kinds).take(words)

@@ -4,23 +4,24 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
-from custext_sql.replacing.vocabulary import ENDING, NUMBER, UNKNOWN, Vocabulary
-from custext_sql.text.encoded_text import EncodedText, Flags, Places, find_rows, spread_out
+from custext_sql.arrays import Flags, Kinds, Places, WordNumbers
+from custext_sql.replacing.kinds import Kind
+from custext_sql.replacing.vocabulary import Vocabulary
+from custext_sql.text.encoded_text import EncodedText, find_rows, spread_out
 from custext_sql.text.lexicon import fold_text
 from custext_sql.text.word_boundaries import RULES, find_digits, find_parts
 
 
 @dataclass(frozen=True)
-class Tokens:
-    """The words of a block as they are decided on: where each lies, its number in the vocabulary, its kind."""
+class FoundWords:
+    """The words of a block as they are decided on: where each lies, its number, its kind."""
 
     offsets: Places  # of rows
     starts: Places
     ends: Places
-    words: npt.NDArray[np.int32]
-    kinds: npt.NDArray[np.uint8]
+    numbers: WordNumbers  # in the vocabulary
+    kinds: Kinds
     earlier: Places | None = None  # draws of the same text and symbol before those of each, if not as they stand here
 
     @cached_property
@@ -34,9 +35,9 @@ class Tokens:
         return places
 
 
-def find_tokens(
+def find_words(
     text: EncodedText, offsets: Places, vocabulary: Vocabulary, *, plus: bool | Flags, rules: int = RULES
-) -> Tokens:
+) -> FoundWords:
     """Decide on every word: kept stopword (if plus, of all rows or of its row), vocabulary, number, unknown.
 
     A word that is not found as it is written is looked up in NFKC, and what this does not find either is unknown.
@@ -54,7 +55,7 @@ def find_tokens(
         lexicon.find_normalized(text, starts[first], ends[last], whole)
     endings = first[:0]
     if len(first):
-        known = vocabulary.find_kinds(whole, _at(plus, starts[first], offsets)) != UNKNOWN
+        known = vocabulary.find_kinds(whole, _at(plus, starts[first], offsets)) != Kind.UNKNOWN
         apart = last[~known]
         endings = apart[vocabulary.is_ending[words[apart]]]
         first, last = first[known], last[known]
@@ -66,10 +67,10 @@ def find_tokens(
         places = kept.nonzero()[0]
         starts, ends, words = starts.take(places), ends.take(places), words.take(places)
     kinds = vocabulary.find_kinds(words, _at(plus, starts, offsets))
-    strange = (kinds == UNKNOWN).nonzero()[0]
-    kinds[strange[find_digits(text, starts[strange], ends[strange])]] = NUMBER
-    kinds[endings] = ENDING
-    return Tokens(offsets, starts, ends, words, kinds)
+    strange = (kinds == Kind.UNKNOWN).nonzero()[0]
+    kinds[strange[find_digits(text, starts[strange], ends[strange])]] = Kind.NUMBER
+    kinds[endings] = Kind.ENDING
+    return FoundWords(offsets, starts, ends, words, kinds)
 
 
 def _find_chains(joined: Places) -> tuple[Places, Places]:

@@ -7,29 +7,27 @@ import sys
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
+from custext_sql.arrays import Numbers, Points
 from custext_sql.starter import VECTORS
 from custext_sql.vectors import open_vectors
 from custext_sql.vectors.packed import pack, unpack
 
 
-def read_whole(source: str) -> tuple[list[str], npt.NDArray[np.float32]]:
+def read_whole(source: str) -> tuple[list[str], Points]:
     with open_vectors(source) as opened:
         batches = list(opened.batches)
     return [word for batch in batches for word in batch.words], np.concatenate([batch.vectors for batch in batches])
 
 
-def neighbour_recall(
-    full: npt.NDArray[np.float32], compact: npt.NDArray[np.float32], *, count: int = 20, sample: int = 2000
-) -> float:
+def neighbour_recall(full: Points, compact: Points, *, count: int = 20, sample: int = 2000) -> float:
     """The share of each word's nearest neighbours, by Euclidean distance, that the compact table keeps."""
     chosen = np.random.default_rng(0).choice(len(full), size=min(sample, len(full)), replace=False)
     before, after = (_nearest(table, chosen, count) for table in (full, compact))
     return float(np.mean([len(set(a) & set(b)) / count for a, b in zip(before, after, strict=True)]))
 
 
-def _nearest(table: npt.NDArray[np.float32], rows: npt.NDArray[np.int64], count: int) -> npt.NDArray[np.int64]:
+def _nearest(table: Points, rows: Numbers, count: int) -> Numbers:
     squares = np.square(table).sum(axis=1)
     found = []
     for part in np.array_split(rows, max(1, len(rows) // 100)):

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import duckdb
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from custext_sql.arrays import Numbers, Points
 from custext_sql.errors import CusTextError, SettingError, SourceError
 from custext_sql.parameters import check_name, check_whole, suggest
 from custext_sql.store.database import Database, reading, writing
@@ -129,9 +129,7 @@ def read_tokens(connection: duckdb.DuckDBPyConnection, embedding: Embedding) -> 
     return tokens
 
 
-def read_vectors(
-    connection: duckdb.DuckDBPyConnection, embedding: Embedding, positions: npt.NDArray[np.int64]
-) -> npt.NDArray[np.float32]:
+def read_vectors(connection: duckdb.DuckDBPyConnection, embedding: Embedding, positions: Numbers) -> Points:
     """The vectors of the tokens at these positions, one a row, without a second copy of the table in memory."""
     row_of = np.full(embedding.size, -1, dtype=np.int64)
     row_of[positions] = np.arange(len(positions))
@@ -240,7 +238,7 @@ class _Intake:
     def why_empty(self) -> str:
         return f" ({self.outside} rows are outside the vocabulary)" if self.outside else ""
 
-    def accept(self, batch: Batch) -> tuple[int, list[str], npt.NDArray[np.float32]] | None:
+    def accept(self, batch: Batch) -> tuple[int, list[str], Points] | None:
         """The position of the first kept word, the kept words and their vectors, or None."""
         self._check(batch)
         words: list[str] = []
@@ -288,9 +286,7 @@ class _Intake:
             )
 
 
-def _insert(
-    connection: duckdb.DuckDBPyConnection, name: str, start: int, words: list[str], vectors: npt.NDArray[np.float32]
-) -> None:
+def _insert(connection: duckdb.DuckDBPyConnection, name: str, start: int, words: list[str], vectors: Points) -> None:
     offsets = np.arange(len(words) + 1, dtype=np.int32) * np.int32(vectors.shape[1])
     batch = pa.table(
         {

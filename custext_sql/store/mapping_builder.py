@@ -10,11 +10,12 @@ from functools import partial
 import duckdb
 import numpy as np
 
+from custext_sql.arrays import Places, Vectors
 from custext_sql.errors import MappingError, SettingError
-from custext_sql.mapping.grouping import Indices, Partition, Progress, partition_words
+from custext_sql.mapping.grouping import Partition, Progress, partition_words
 from custext_sql.mapping.mapping import Mapping, MappingInfo, fingerprint
 from custext_sql.mapping.scoring import check_normalization, score_groups
-from custext_sql.mapping.similarity import Compare, Cosine, Similarity, Vectors, choose_similarity, zero_rows
+from custext_sql.mapping.similarity import Compare, Cosine, Similarity, choose_similarity, zero_rows
 from custext_sql.parameters import check_name, check_whole
 from custext_sql.store.database import Database, reading, writing
 from custext_sql.store.embeddings import Embedding, find_embedding, read_tokens, read_vectors
@@ -123,7 +124,7 @@ def _check_vectors(vectors: Vectors, words: Sequence[str], similarity: Similarit
         )
 
 
-def _classes(words: Sequence[str], stopwords: frozenset[str]) -> tuple[list[Indices], str | None]:
+def _classes(words: Sequence[str], stopwords: frozenset[str]) -> tuple[list[Places], str | None]:
     """Word indices of each class to be grouped on its own, and the word of a class of one."""
     is_stopword = np.array([word in stopwords for word in words], dtype=bool)
     classes = [part for part in (np.flatnonzero(~is_stopword), np.flatnonzero(is_stopword)) if len(part)]
@@ -133,7 +134,7 @@ def _classes(words: Sequence[str], stopwords: frozenset[str]) -> tuple[list[Indi
     return classes, None
 
 
-def _pivot_ranks(count: int, seed: int | None) -> Indices:
+def _pivot_ranks(count: int, seed: int | None) -> Places:
     """Each word's place in the order of pivots. A raw bit stream is the same in every version of NumPy."""
     if seed is None:
         return np.arange(count)
@@ -146,8 +147,8 @@ def _partition_classes(
     vectors: Vectors,
     similarity: Similarity,
     k: int,
-    classes: Sequence[Indices],
-    ranks: Indices,
+    classes: Sequence[Places],
+    ranks: Places,
     progress: Progress | None,
 ) -> Partition:
     if not len(vectors):

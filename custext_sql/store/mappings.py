@@ -6,9 +6,10 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
+from custext_sql.arrays import Sizes, Units
 from custext_sql.errors import MappingError
-from custext_sql.mapping.mapping import Mapping, MappingInfo, Sizes, fingerprint
-from custext_sql.mapping.scoring import UNIT, Units
+from custext_sql.mapping.mapping import Mapping, MappingInfo, fingerprint
+from custext_sql.mapping.scoring import UNIT
 from custext_sql.mapping.similarity import MEASURES
 from custext_sql.parameters import check_name, suggest
 from custext_sql.store.database import Database, reading, writing

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-Codes = npt.NDArray[np.int64]
+from custext_sql.arrays import Codes
 
 LOWER, TITLE, UPPER = 0, 1, 2  # how a word is written; of a letter, TITLE is small and UPPER a capital
 

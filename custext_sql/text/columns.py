@@ -9,8 +9,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from custext_sql.arrays import Bytes, Flags, Places
 from custext_sql.errors import SettingError, tell_arrow_type
-from custext_sql.text.encoded_text import Bytes, Places
 
 _EMPTY = pa.array([], pa.large_string())
 
@@ -21,7 +21,7 @@ class TextColumn:
 
     text: Bytes
     offsets: Places
-    missing: npt.NDArray[np.bool_] | None = None
+    missing: Flags | None = None
 
     def __len__(self) -> int:
         return len(self.offsets) - 1

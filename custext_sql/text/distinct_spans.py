@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from custext_sql.text.encoded_text import Bytes, Places, spread_out
+from custext_sql.arrays import Bytes, Places
+from custext_sql.text.encoded_text import spread_out
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,11 +7,8 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from custext_sql.arrays import Bytes, Flags, Hashes, Places
 from custext_sql.text.characters import INVISIBLE, SYMBOL, traits
-
-Bytes = npt.NDArray[np.uint8]
-Places = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
 
 PADDING = 24  # zeros behind a text in lower case, so that as many bytes can be read from any place
 _STYLE = 0xFE0E  # behind a symbol: shown as text; the next one, as a picture
@@ -126,7 +123,7 @@ def read_lines(lines: str) -> tuple[EncodedText, Places]:
     return EncodedText(content[content != _NEW_LINE]), np.append(0, breaks - np.arange(len(breaks)))
 
 
-def hash_spans(padded: Bytes, starts: Places, ends: Places) -> npt.NDArray[np.uint64]:
+def hash_spans(padded: Bytes, starts: Places, ends: Places) -> Hashes:
     """Return a number for the bytes of each span; spans that differ hardly ever have the same.
 
     padded: a text with PADDING bytes behind it. Numbers are those of this process.
@@ -143,7 +140,7 @@ def hash_spans(padded: Bytes, starts: Places, ends: Places) -> npt.NDArray[np.ui
     return hashes
 
 
-def _scramble(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+def _scramble(numbers: Hashes) -> Hashes:
     """SplitMix64: numbers that look random, one for each."""
     mixed = (numbers + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

@@ -7,15 +7,13 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
+from custext_sql.arrays import Bytes, Flags, Hashes, Places, WordNumbers
 from custext_sql.text.characters import CHANGING, lower_cases
 from custext_sql.text.distinct_spans import find_distinct
 from custext_sql.text.encoded_text import (
     FIRST_BYTES,
     PADDING,
-    Bytes,
     EncodedText,
-    Flags,
-    Places,
     join_texts,
     read_lines,
     spread_out,
@@ -36,9 +34,6 @@ _LONGEST = 1024  # bytes of a word that is normalized: the time for that grows w
 _NO_ALIASES: Mapping[str, int] = MappingProxyType({})
 _NOWHERE = np.zeros(0, dtype=np.int64)
 _FACTORS = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9], dtype=np.uint64)
-
-Keys = npt.NDArray[np.uint64]
-Numbers = npt.NDArray[np.int32]
 
 
 class Lexicon:
@@ -64,7 +59,7 @@ class Lexicon:
     def __len__(self) -> int:
         return len(self._index)
 
-    def find(self, text: "FoldedText", starts: Places, ends: Places) -> Numbers:
+    def find(self, text: "FoldedText", starts: Places, ends: Places) -> WordNumbers:
         """The number of the word at each span, -1 where it is none of the list. Spans are in order."""
         numbers = self._find_plain(text, starts, ends)
         self._correct(text, starts, ends, numbers)
@@ -72,7 +67,7 @@ class Lexicon:
 
     def find_both(
         self, text: "FoldedText", starts: Places, ends: Places, more_starts: Places, more_ends: Places
-    ) -> tuple[Numbers, Numbers]:
+    ) -> tuple[WordNumbers, WordNumbers]:
         """The same for two lists of spans, at little more cost than for one."""
         all_starts, all_ends = np.concatenate([starts, more_starts]), np.concatenate([ends, more_ends])
         numbers = self._find_plain(text, all_starts, all_ends)
@@ -81,7 +76,7 @@ class Lexicon:
         self._correct(text, more_starts, more_ends, second)
         return first, second
 
-    def find_normalized(self, text: EncodedText, starts: Places, ends: Places, numbers: Numbers) -> None:
+    def find_normalized(self, text: EncodedText, starts: Places, ends: Places, numbers: WordNumbers) -> None:
         """Look the spans up that have no number, as NFKC writes them; DIGITS is the number of those that are digits.
 
         What is not one word then is not looked up.
@@ -100,7 +95,7 @@ class Lexicon:
         found[~find_single_words(normal, offsets)] = NOT_LISTED
         numbers[some] = found[spans.numbers]
 
-    def _find_plain(self, text: "FoldedText", starts: Places, ends: Places) -> Numbers:
+    def _find_plain(self, text: "FoldedText", starts: Places, ends: Places) -> WordNumbers:
         """As if all characters were folded in place."""
         lengths = ends - starts
         numbers = self._short.find([_short_keys(text.chunks, starts, lengths)])
@@ -118,14 +113,14 @@ class Lexicon:
                 numbers[longer] = found
         return numbers
 
-    def _correct(self, text: "FoldedText", starts: Places, ends: Places, numbers: Numbers) -> None:
+    def _correct(self, text: "FoldedText", starts: Places, ends: Places, numbers: WordNumbers) -> None:
         """Look spans up again in which characters fold in unusual ways."""
         if len(some := _spans_with(text.apostrophes, starts, ends)):
             numbers[some] = self._find_plain(*_write_plain_apostrophes(text, starts[some], ends[some]))
         self._find_one_by_one(text, starts, ends, _spans_with(text.unusual, starts, ends), numbers)
 
     def _find_one_by_one(
-        self, text: "FoldedText", starts: Places, ends: Places, places: Places, numbers: Numbers
+        self, text: "FoldedText", starts: Places, ends: Places, places: Places, numbers: WordNumbers
     ) -> None:
         """Words that a key cannot tell, or that fold in unusual ways: rare."""
         for place in places.tolist():
@@ -146,12 +141,12 @@ def find_aliases(words: Sequence[str]) -> dict[str, int]:
 
 
 class _Table:
-    """Keys of one or more integers, none of them 0, and the number of each.
+    """Hashes of one or more integers, none of them 0, and the number of each.
 
     Two hash tables: a key lies at its place in the one or at its place in the other, so that no lookup goes further.
     """
 
-    def __init__(self, keys: Sequence[Keys], numbers: Places) -> None:
+    def __init__(self, keys: Sequence[Hashes], numbers: Places) -> None:
         mixed = _mix(keys)
         self._bits = max(4, int(1.5 * len(numbers)).bit_length())
         while (chosen := _place(self._slots(mixed, 0).tolist(), self._slots(mixed, 1).tolist())) is None:
@@ -160,8 +155,8 @@ class _Table:
         self._sides = [self._fill(mixed, keys, numbers, np.flatnonzero(sides == side), side) for side in range(2)]
 
     def _fill(
-        self, mixed: Keys, keys: Sequence[Keys], numbers: Places, these: Places, side: int
-    ) -> tuple[Numbers, list[Keys]]:
+        self, mixed: Hashes, keys: Sequence[Hashes], numbers: Places, these: Places, side: int
+    ) -> tuple[WordNumbers, list[Hashes]]:
         slots = self._slots(mixed[these], side)
         number_table = np.full(1 << self._bits, -1, dtype=np.int32)
         number_table[slots] = numbers[these]
@@ -170,7 +165,7 @@ class _Table:
             table[slots] = key[these]
         return number_table, key_tables
 
-    def find(self, keys: Sequence[Keys]) -> Numbers:
+    def find(self, keys: Sequence[Hashes]) -> WordNumbers:
         """The number of each key, -1 where there is none."""
         mixed = _mix(keys)
         numbers, differ = self._look(mixed, keys, 0)
@@ -180,7 +175,7 @@ class _Table:
         numbers[rest] = found
         return numbers
 
-    def _look(self, mixed: Keys, keys: Sequence[Keys], side: int) -> tuple[Numbers, Flags]:
+    def _look(self, mixed: Hashes, keys: Sequence[Hashes], side: int) -> tuple[WordNumbers, Flags]:
         """The number at each key's place on that side, and whether another key lies there, or none."""
         slots = self._slots(mixed, side)
         number_table, key_tables = self._sides[side]
@@ -189,7 +184,7 @@ class _Table:
             differ |= table.take(slots) != key
         return number_table.take(slots), differ
 
-    def _slots(self, mixed: Keys, side: int) -> Places:
+    def _slots(self, mixed: Hashes, side: int) -> Places:
         slots: Places = ((mixed * _FACTORS[side]) >> np.uint64(64 - self._bits)).view(np.int64)
         return slots
 
@@ -213,7 +208,7 @@ def _place(first: Sequence[int], second: Sequence[int]) -> list[int] | None:
     return sides
 
 
-def _mix(keys: Sequence[Keys]) -> Keys:
+def _mix(keys: Sequence[Hashes]) -> Hashes:
     """One integer for each key."""
     mixed = keys[0]
     for key in keys[1:]:
@@ -221,17 +216,17 @@ def _mix(keys: Sequence[Keys]) -> Keys:
     return mixed
 
 
-def _overlapping_chunks(padded: Bytes) -> Keys:
+def _overlapping_chunks(padded: Bytes) -> Hashes:
     """The eight bytes from each place on, as an integer."""
     return np.ascontiguousarray(np.ndarray((len(padded) - 7,), dtype="<u8", buffer=padded, strides=(1,)))
 
 
-def _short_keys(chunks: Keys, starts: Places, lengths: Places) -> Keys:
+def _short_keys(chunks: Hashes, starts: Places, lengths: Places) -> Hashes:
     """The first 8 bytes of each span as an integer, with zeros behind its end."""
     return chunks.take(starts) & FIRST_BYTES.take(np.minimum(lengths, 8))
 
 
-def _long_keys(chunks: Keys, starts: Places, lengths: Places) -> list[Keys]:
+def _long_keys(chunks: Hashes, starts: Places, lengths: Places) -> list[Hashes]:
     """The first 24 bytes of each span, which has more than 8, as three integers with zeros behind its end."""
     second = chunks.take(starts + 8) & FIRST_BYTES.take(np.minimum(lengths - 8, 8))
     third = chunks.take(starts + 16, mode="clip") & FIRST_BYTES.take(np.clip(lengths - 16, 0, 8))
@@ -247,7 +242,7 @@ class FoldedText:
     """
 
     original: Bytes
-    chunks: Keys
+    chunks: Hashes
     unusual: Places = field(default_factory=lambda: _NOWHERE)
     apostrophes: Places = field(default_factory=lambda: _NOWHERE)
 

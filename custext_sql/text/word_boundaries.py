@@ -10,20 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from custext_sql.arrays import Bytes, Flags, Numbers, Places
 from custext_sql.text.characters import LOWER, MARK, OTHER, SYMBOL, TITLE, UPPER, WORD, decimal_digits, letter_cases
-from custext_sql.text.encoded_text import (
-    Bytes,
-    EncodedText,
-    Flags,
-    Places,
-    WideCharacters,
-    begin_rows,
-    drop_invisible,
-    find_rows,
-    join_texts,
-)
+from custext_sql.text.encoded_text import EncodedText, WideCharacters, begin_rows, drop_invisible, find_rows, join_texts
 
 # Keys say by which rules words are found with them, since other words would draw released records anew. By the first,
 # marks that stand alone are words, and a word is looked up only as it is written.
@@ -68,9 +58,9 @@ def find_parts(text: EncodedText, offsets: Places, rules: int = RULES) -> Parts:
     return Parts(starts, ends, ends.searchsorted(_find_inner_apostrophes(text, is_word, offsets)))
 
 
-def are_words(tokens: Sequence[str]) -> Flags:
-    """For each token whether a text that consists of it alone is one word."""
-    content, offsets = join_texts(tokens)
+def are_words(entries: Sequence[str]) -> Flags:
+    """Return for each entry of an embedding whether it is one word."""
+    content, offsets = join_texts(entries)
     return find_single_words(EncodedText(content), offsets)
 
 
@@ -143,7 +133,7 @@ def find_symbols(text: EncodedText, starts: Places, ends: Places) -> Places:
     return np.sort(np.concatenate([controls, found]))
 
 
-def find_cases(text: EncodedText, starts: Places, ends: Places) -> npt.NDArray[np.int64]:
+def find_cases(text: EncodedText, starts: Places, ends: Places) -> Numbers:
     """How each span is written: UPPER with two capitals or more and no small letter, TITLE with a capital first."""
     written = letter_cases.find(np.arange(256) % 128).take(text.content)
     if text.wide is not None:

@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from custext_sql.arrays import Points
 from custext_sql.errors import SourceError, tell_arrow_type
 from custext_sql.vectors.source import Batch, label_of, one_line, row_error
 
@@ -106,7 +107,7 @@ def _word_rows(label: str, column: pa.Array, name: str, first: int) -> list[str]
     return words
 
 
-def _list_rows(label: str, column: pa.Array, name: str, first: int, dimension: int) -> npt.NDArray[np.float32]:
+def _list_rows(label: str, column: pa.Array, name: str, first: int, dimension: int) -> Points:
     _refuse_null(label, column, f"a list in column {name!r}", first)
     lengths = column.value_lengths().to_numpy(zero_copy_only=False)
     expected = dimension or int(lengths[0])
@@ -120,7 +121,7 @@ def _list_rows(label: str, column: pa.Array, name: str, first: int, dimension: i
     return _to_float32(values.to_numpy(zero_copy_only=False).reshape(len(column), expected))
 
 
-def _number_rows(label: str, records: pa.RecordBatch, names: list[str], first: int) -> npt.NDArray[np.float32]:
+def _number_rows(label: str, records: pa.RecordBatch, names: list[str], first: int) -> Points:
     rows = np.empty((len(names), len(records)), dtype=np.float32)
     for index, name in enumerate(names):
         column = records.column(name)
@@ -135,7 +136,7 @@ def _refuse_null(label: str, column: pa.Array, expected: str, first: int) -> Non
         raise row_error(label, "row", row, f"expected {expected}, found NULL")
 
 
-def _to_float32(values: npt.NDArray[np.generic]) -> npt.NDArray[np.float32]:
+def _to_float32(values: npt.NDArray[np.generic]) -> Points:
     with np.errstate(over="ignore"):  # too large becomes infinite, which is refused later
         return np.ascontiguousarray(values, dtype=np.float32)
 

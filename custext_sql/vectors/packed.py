@@ -9,6 +9,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from custext_sql.arrays import Points
+
 STEP = 5 / 128  # exact in binary; keeps 0.975 of each word's 20 nearest neighbours
 _FILTERS = [{"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "lc": 0, "lp": 0, "pb": 0}]
 
@@ -22,7 +24,7 @@ def pack(words: Sequence[str], vectors: npt.NDArray[np.floating]) -> bytes:
     return lzma.compress(content, format=lzma.FORMAT_XZ, filters=_FILTERS)
 
 
-def unpack(packed: bytes) -> tuple[list[str], npt.NDArray[np.float32]]:
+def unpack(packed: bytes) -> tuple[list[str], Points]:
     content = lzma.decompress(packed)
     header, _, rest = content.partition(b"\n")
     count, dimension = map(int, header.split())

@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
-import numpy as np
-import numpy.typing as npt
-
+from custext_sql.arrays import Points
 from custext_sql.errors import SourceError
 
 _KNOWN = (  # words of zipfile, zlib, NumPy and Arrow on files that are damaged, or not what they are taken for
@@ -34,7 +32,7 @@ class Batch:
     """Consecutive rows of a source; `first` is the number of the first, counted as the source counts."""
 
     words: Sequence[str]
-    vectors: npt.NDArray[np.float32]
+    vectors: Points
     first: int
 
 

@@ -7,10 +7,10 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 from pyarrow import csv
 
+from custext_sql.arrays import Points
 from custext_sql.errors import SourceError
 from custext_sql.vectors.source import Batch, row_error
 from custext_sql.vectors.streams import Stream
@@ -159,7 +159,7 @@ class _Parser:
             raise self._explain(block, number) from None
         return Batch(words, vectors, number)
 
-    def _parse(self, block: bytes) -> tuple[list[str], npt.NDArray[np.float32]]:
+    def _parse(self, block: bytes) -> tuple[list[str], Points]:
         if block.startswith(BYTE_ORDER_MARK):  # Arrow drops one at the front of what it reads; this one is a word's
             block = BYTE_ORDER_MARK + block
         read_options = csv.ReadOptions(column_names=self._names, use_threads=False, block_size=len(block) + 1)

@@ -9,8 +9,8 @@ import tempfile
 from pathlib import Path
 
 from custext_sql import Sanitizer, make_key
+from custext_sql.replacing.kinds import Kind
 from custext_sql.replacing.replacer import Piece
-from custext_sql.replacing.vocabulary import SAMPLED
 from custext_sql.starter import load_starter
 from tests.benchmarks.sanitizing import STOPWORDS, read_corpora
 
@@ -28,7 +28,7 @@ def main() -> None:
         records = [f"body:{number}" for number in range(TEXTS)]
         left: list[int] = []
         for record, pieces in zip(records, sanitizer.compare(texts, records=records), strict=True):
-            left += attack(sanitizer, record, [piece for piece in pieces if piece.kind == SAMPLED])
+            left += attack(sanitizer, record, [piece for piece in pieces if piece.kind == Kind.SAMPLED])
     single = left.count(1)
     print(f"  {single:,} of {len(left):,} drawn words identified ({single / len(left):.0%})")
     print(f"  {sum(left) / len(left):.1f} candidates left for a word on average")

@@ -3,10 +3,8 @@
 import numpy as np
 import pytest
 
+from custext_sql.arrays import Draws, Numbers, Points
 from custext_sql.experiments.baselines.fbdd import Fbdd
-from custext_sql.experiments.baselines.word_space import Points
-from custext_sql.mechanism.draw_table import Numbers
-from custext_sql.mechanism.randomness import Draws
 from tests.experiments.test_word_space import make_space
 
 

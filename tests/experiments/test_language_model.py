@@ -15,8 +15,8 @@ from custext_sql.experiments.attacks import language_model
 from custext_sql.experiments.attacks.language_model import join_pieces, open_language_model
 from custext_sql.experiments.attacks.masking import attack_masks
 from custext_sql.experiments.pretrained import import_library
+from custext_sql.replacing.kinds import Kind
 from custext_sql.replacing.replacer import Piece
-from custext_sql.replacing.vocabulary import SAMPLED, STOPWORD
 from tests.tiny_bert import WORDS, save_model, torch, train_bert, train_roberta, transformers, write_sentences
 
 Folders = dict[str, Path]
@@ -47,8 +47,8 @@ def to_pieces(text: str, *, apart: bool = False) -> list[Piece]:
     return [Piece(match[0], match[0], find_kind(match[0]) if match["word"] else None) for match in found]
 
 
-def find_kind(word: str) -> int:
-    return STOPWORD if word.lower() in ("the", "in") else SAMPLED
+def find_kind(word: str) -> Kind:
+    return Kind.STOPWORD if word.lower() in ("the", "in") else Kind.SAMPLED
 
 
 def guess_one_by_one(folder: Path, pieces: Sequence[Piece], length: int) -> list[tuple[list[int], str]]:
@@ -121,7 +121,13 @@ def test_a_text_that_says_mask_has_one_mask(folders: Folders) -> None:
 
 
 def test_white_space_is_one_space() -> None:
-    pieces = [Piece(" \n", " \n"), Piece("a", "one", 0), Piece("\t ", "\t "), Piece(" , ", " , "), Piece("b", "two", 0)]
+    pieces = [
+        Piece(" \n", " \n"),
+        Piece("a", "one", Kind.SAMPLED),
+        Piece("\t ", "\t "),
+        Piece(" , ", " , "),
+        Piece("b", "two", Kind.SAMPLED),
+    ]
     assert join_pieces([*pieces, Piece("  ", "  ")]) == ("one , two", [(0, 3), (6, 9)])
 
 

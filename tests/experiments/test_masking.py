@@ -8,8 +8,8 @@ import pytest
 
 from custext_sql.errors import SettingError
 from custext_sql.experiments.attacks.masking import MaskResult, attack_masks
+from custext_sql.replacing.kinds import Kind
 from custext_sql.replacing.replacer import Piece
-from custext_sql.replacing.vocabulary import SAMPLED, STOPWORD
 from custext_sql.sanitizer import Sanitizer
 from tests.small_mapping import small_mapping
 
@@ -29,14 +29,14 @@ class Parrot:
 
 
 def test_guesses_are_compared_with_the_original_words() -> None:
-    texts = [[Piece("alice", "bob", SAMPLED), SPACE, Piece("carol", "dave", SAMPLED)]]
+    texts = [[Piece("alice", "bob", Kind.SAMPLED), SPACE, Piece("carol", "dave", Kind.SAMPLED)]]
     assert attack_masks(texts, Parrot([["alice", "dave"]])) == MaskResult(2, 1, 2, 1)
 
 
 def test_drawn_words_are_counted_apart_from_kept_ones() -> None:
     texts = [
-        [Piece("the", "the", STOPWORD), SPACE, Piece("alice", "bob", SAMPLED)],
-        [Piece("the", "the", STOPWORD), SPACE, Piece("erin", "erin", SAMPLED)],
+        [Piece("the", "the", Kind.STOPWORD), SPACE, Piece("alice", "bob", Kind.SAMPLED)],
+        [Piece("the", "the", Kind.STOPWORD), SPACE, Piece("erin", "erin", Kind.SAMPLED)],
     ]
     result = attack_masks(texts, Parrot())
     assert result == MaskResult(words=4, guessed=3, sampled=2, sampled_guessed=1)
@@ -45,17 +45,17 @@ def test_drawn_words_are_counted_apart_from_kept_ones() -> None:
 
 
 def test_original_words_are_folded() -> None:
-    texts = [[Piece("Don’t", "x", SAMPLED), SPACE, Piece("ALICE", "x", SAMPLED)]]
+    texts = [[Piece("Don’t", "x", Kind.SAMPLED), SPACE, Piece("ALICE", "x", Kind.SAMPLED)]]
     assert attack_masks(texts, Parrot([["don't", "alice"]])).guessed == 2
 
 
 def test_texts_without_words_do_no_harm() -> None:
-    texts = [[], [Piece("?!", "?!")], [Piece("alice", "alice", SAMPLED)]]
+    texts = [[], [Piece("?!", "?!")], [Piece("alice", "alice", Kind.SAMPLED)]]
     assert attack_masks(texts, Parrot()).words == 1
 
 
 def test_no_drawn_word_leaves_their_share_unknown() -> None:
-    assert attack_masks([[Piece("the", "the", STOPWORD)]], Parrot()).r_mask_sampled is None
+    assert attack_masks([[Piece("the", "the", Kind.STOPWORD)]], Parrot()).r_mask_sampled is None
 
 
 @pytest.mark.parametrize("texts", [[], [[]], [[Piece("...", "...")]]])
@@ -66,14 +66,14 @@ def test_nothing_to_attack_is_an_error(texts: list[list[Piece]]) -> None:
 
 def test_an_attacker_with_too_few_guesses_is_caught() -> None:
     with pytest.raises(ValueError, match="shorter"):
-        attack_masks([[Piece("alice", "bob", SAMPLED)]], Parrot([[]]))
+        attack_masks([[Piece("alice", "bob", Kind.SAMPLED)]], Parrot([[]]))
     with pytest.raises(ValueError, match="shorter"):
-        attack_masks([[Piece("alice", "bob", SAMPLED)]], Parrot([]))
+        attack_masks([[Piece("alice", "bob", Kind.SAMPLED)]], Parrot([]))
 
 
 def test_progress_goes_up_to_one() -> None:
     told: list[float] = []
-    attack_masks([[Piece("alice", "bob", SAMPLED)]] * 4, Parrot(), progress=told.append)
+    attack_masks([[Piece("alice", "bob", Kind.SAMPLED)]] * 4, Parrot(), progress=told.append)
     assert told == [0.25, 0.5, 0.75, 1.0]
 
 
@@ -81,7 +81,7 @@ def test_who_repeats_sanitized_words_is_right_where_a_word_drew_itself(words: Se
     sanitizer = Sanitizer(small_mapping(words, k=4), frozenset(), policy="paper")
     texts = sanitizer.compare(["Alice, Bob and Carol met Dave."] * 50, eps=1.0)
     result = attack_masks(texts, Parrot())
-    drawn = [piece for pieces in texts for piece in pieces if piece.kind == SAMPLED]
+    drawn = [piece for pieces in texts for piece in pieces if piece.kind == Kind.SAMPLED]
     assert result.words == 50 * 6  # `and` and `met` are unknown to the mapping, and kept
     assert (result.sampled, result.guessed) == (200, 100 + result.sampled_guessed)
     assert result.sampled_guessed == sum(piece.before.lower() == piece.after for piece in drawn)

@@ -12,8 +12,9 @@ from custext_sql.errors import SettingError
 from custext_sql.experiments.attacks import ngrams
 from custext_sql.experiments.attacks.masking import attack_masks
 from custext_sql.experiments.attacks.ngrams import NgramAttacker, learn_ngrams
+from custext_sql.replacing.kinds import Kind
 from custext_sql.replacing.replacer import Piece
-from custext_sql.replacing.vocabulary import SAMPLED, Vocabulary
+from custext_sql.replacing.vocabulary import Vocabulary
 from tests.small_mapping import small_mapping
 
 SPACE = Piece(" ", " ")
@@ -22,7 +23,7 @@ word_lists = st.lists(st.sampled_from("abcdef"), max_size=7)
 
 def to_pieces(words: Sequence[str]) -> list[Piece]:
     """A text of these words."""
-    return [piece for word in words for piece in (SPACE, Piece("?", word, SAMPLED))]
+    return [piece for word in words for piece in (SPACE, Piece("?", word, Kind.SAMPLED))]
 
 
 def guess(attacker: NgramAttacker, text: str) -> list[str]:
@@ -117,8 +118,8 @@ def test_unusual_letters_fold_like_any_word() -> None:
 def test_public_texts_help_against_texts_that_are_like_them() -> None:
     sentences = [f"the {who} sees the {what}" for who, what in (("cat", "rat"), ("dog", "bone"), ("cow", "hay"))]
     attacker = learn_ngrams(sentences)
-    plain = [[Piece(word, word, SAMPLED) for word in re.findall(r"\w+", text)] for text in sentences]
-    noise = [[Piece(piece.before, "nothing", SAMPLED) for piece in pieces] for pieces in plain]
+    plain = [[Piece(word, word, Kind.SAMPLED) for word in re.findall(r"\w+", text)] for text in sentences]
+    noise = [[Piece(piece.before, "nothing", Kind.SAMPLED) for piece in pieces] for pieces in plain]
     assert attack_masks(plain, attacker).r_mask > 0.7
     assert attack_masks(noise, attacker).r_mask < 0.5  # two words in five are `the`
 

@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from custext_sql.arrays import Floats
 from custext_sql.errors import SettingError
 from custext_sql.mapping import grouping
 from custext_sql.mapping.grouping import Partition, partition_words
-from custext_sql.mapping.similarity import MEASURES, Floats, Similarity, Supplied
+from custext_sql.mapping.similarity import MEASURES, Similarity, Supplied
 from custext_sql.starter import open_starter
 from tests import oracle
 

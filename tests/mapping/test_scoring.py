@@ -9,10 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from custext_sql.arrays import Floats
 from custext_sql.errors import MappingError, SettingError
 from custext_sql.mapping.grouping import partition_words
 from custext_sql.mapping.scoring import UNIT, scale_scores, score_groups
-from custext_sql.mapping.similarity import MEASURES, Floats, Supplied
+from custext_sql.mapping.similarity import MEASURES, Supplied
 
 closeness = hnp.arrays(
     np.float64, hnp.array_shapes(min_dims=2, max_dims=2, min_side=2, max_side=8), elements=st.floats(-1e6, 1e6)

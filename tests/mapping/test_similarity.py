@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from custext_sql.arrays import Floats
 from custext_sql.errors import MappingError, SettingError
-from custext_sql.mapping.similarity import MEASURES, Floats, choose_similarity, zero_rows
+from custext_sql.mapping.similarity import MEASURES, choose_similarity, zero_rows
 
 
 def test_measures_equal_their_formulas() -> None:

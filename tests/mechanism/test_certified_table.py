@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from custext_sql.arrays import Floats, Units
 from custext_sql.errors import CertificateError, SettingError
-from custext_sql.mapping.scoring import UNIT, Units
-from custext_sql.mapping.similarity import Floats
+from custext_sql.mapping.scoring import UNIT
 from custext_sql.mechanism import certified_table
 from custext_sql.mechanism.certified_table import certify
 from custext_sql.mechanism.verifier import exp_floor

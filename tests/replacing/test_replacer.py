@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 from custext_sql.mapping.mapping import Mapping
 from custext_sql.mechanism.randomness import SecureRandomness
 from custext_sql.mechanism.sampler import Sampler
+from custext_sql.replacing.kinds import Kind
 from custext_sql.replacing.policy import POLICIES, Policy
 from custext_sql.replacing.replacer import Replacer
 from custext_sql.replacing.row_settings import RowSettings
-from custext_sql.replacing.vocabulary import ENDING, KINDS, NUMBER, SAMPLED, STOPWORD, UNKNOWN, Vocabulary
-from custext_sql.replacing.words import find_tokens
+from custext_sql.replacing.vocabulary import Vocabulary
+from custext_sql.replacing.words import find_words
 from custext_sql.text.encoded_text import EncodedText, join_texts
 from custext_sql.text.word_boundaries import are_words, fold_word, normalize_words
 from tests.small_mapping import small_mapping
@@ -105,22 +106,22 @@ def read_kinds(text: str, plus: bool) -> list[tuple[str, int]]:
 
     def decide(word: str) -> int:
         if plus and find_listed(word, STOPWORDS) is not None:
-            return STOPWORD
+            return Kind.STOPWORD
         if find_listed(word, WORDS) is not None:
-            return SAMPLED
-        return NUMBER if word.isdecimal() or normalize_words(word).isdecimal() else UNKNOWN
+            return Kind.SAMPLED
+        return Kind.NUMBER if word.isdecimal() or normalize_words(word).isdecimal() else Kind.UNKNOWN
 
     position = 0
     for parts in read_words(text):
         joined = re.compile("['\u2019]".join(map(re.escape, parts))).search(text, position)
         assert joined is not None
         position = joined.end()
-        if len(parts) == 1 or decide(joined[0]) in (STOPWORD, SAMPLED):
+        if len(parts) == 1 or decide(joined[0]) in (Kind.STOPWORD, Kind.SAMPLED):
             found.append((joined[0], decide(joined[0])))
             continue
         for place, part in enumerate(parts):
             is_ending = place == len(parts) - 1 and find_listed(part, ENDINGS) is not None
-            found.append((part, ENDING if is_ending else decide(part)))
+            found.append((part, Kind.ENDING if is_ending else decide(part)))
     return found
 
 
@@ -137,9 +138,9 @@ def replaced(rows: Sequence[str], mapping: Mapping, vocabulary: Vocabulary, poli
 @example(rows=["don", "'t", "Alice", "'s"], plus=True)
 def test_words_are_decided_on_as_they_read(vocabulary: Vocabulary, rows: list[str], plus: bool) -> None:
     text, offsets = join_texts(rows)
-    tokens = find_tokens(EncodedText(text), offsets, vocabulary, plus=plus)
+    decided = find_words(EncodedText(text), offsets, vocabulary, plus=plus)
     found: list[list[tuple[str, int]]] = [[] for _ in rows]
-    for start, end, row, kind in zip(tokens.starts, tokens.ends, tokens.rows, tokens.kinds, strict=True):
+    for start, end, row, kind in zip(decided.starts, decided.ends, decided.rows, decided.kinds, strict=True):
         found[row].append((text[start:end].tobytes().decode(), int(kind)))
     assert found == [read_kinds(row, plus) for row in rows]
 
@@ -148,9 +149,9 @@ def test_words_are_decided_on_as_they_read(vocabulary: Vocabulary, rows: list[st
 @given(rows=st.lists(st.tuples(texts, st.booleans()), max_size=6))
 def test_stopwords_stay_in_the_rows_that_say_so(vocabulary: Vocabulary, rows: list[tuple[str, bool]]) -> None:
     text, offsets = join_texts([row for row, _ in rows])
-    tokens = find_tokens(EncodedText(text), offsets, vocabulary, plus=np.array([plus for _, plus in rows], dtype=bool))
+    decided = find_words(EncodedText(text), offsets, vocabulary, plus=np.array([plus for _, plus in rows], dtype=bool))
     found: list[list[int]] = [[] for _ in rows]
-    for row, kind in zip(tokens.rows, tokens.kinds, strict=True):
+    for row, kind in zip(decided.rows, decided.kinds, strict=True):
         found[row].append(int(kind))
     assert found == [[kind for _, kind in read_kinds(row, plus)] for row, plus in rows]
 
@@ -180,11 +181,11 @@ def test_only_words_change_and_as_the_policy_says(
 
 def _allowed(word: str, kind: int, mapping: Mapping, unknown: str, numbers: str) -> str:
     anything = "|".join(map(re.escape, mapping.words))
-    if kind == SAMPLED:
+    if kind == Kind.SAMPLED:
         return f"(?:{'|'.join(map(re.escape, mapping.find_row(find_listed(word, WORDS) or '')[0]))})"
-    if kind == UNKNOWN:
+    if kind == Kind.UNKNOWN:
         return {"keep": re.escape(word), "mask": "<unk>", "random": f"(?:{anything})"}[unknown]
-    if kind == NUMBER:
+    if kind == Kind.NUMBER:
         return {"keep": re.escape(word), "mask": "<num>", "shape": f"[0-9]{{{len(word)}}}"}[numbers]
     return re.escape(word)
 
@@ -204,8 +205,8 @@ def test_counts_are_those_of_a_plain_count(mapping: Mapping, vocabulary: Vocabul
     replacer = Replacer(vocabulary, sampler, PAPER)
     result = replacer.replace_words(*join_texts(rows), SecureRandomness(), settings).count()
     kinds = [kind for row in rows for _, kind in read_kinds(row, True)]
-    assert result.by_kind.sum(axis=0).tolist() == [kinds.count(kind) for kind in range(KINDS)]
-    assert result.by_kind[:, SAMPLED].tolist() == result.spent.tolist() == [2, 0, 0, 0]
+    assert result.by_kind.sum(axis=0).tolist() == [kinds.count(kind) for kind in Kind]
+    assert result.by_kind[:, Kind.SAMPLED].tolist() == result.spent.tolist() == [2, 0, 0, 0]
     assert result.characters_in_clear.tolist() == [len("sthe"), 0, len("zoéShe’s"), len("thethe")]
 
 

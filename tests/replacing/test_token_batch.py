@@ -12,9 +12,9 @@ from custext_sql import Sanitizer
 from custext_sql import sanitizer as sanitizer_module
 from custext_sql.mapping.mapping import Mapping
 from custext_sql.mechanism.keyed_randomness import SecretKey
+from custext_sql.replacing.kinds import Kind
 from custext_sql.replacing.policy import Policy
 from custext_sql.replacing.token_batch import SanitizedTokens, TokenBatch
-from custext_sql.replacing.vocabulary import ENDING, KEPT, NUMBER, SAMPLED, STOPWORD, UNKNOWN
 from custext_sql.store.key_files import KeyFile, KeySettings, digest_stopwords
 from custext_sql.text.encoded_text import join_texts
 from tests.small_mapping import small_mapping
@@ -71,22 +71,42 @@ def test_each_token_is_looked_at_alone(sanitizer: Sanitizer) -> None:
     ]
     result = sanitizer.sanitize_tokens(make_batch(documents), 1.0, True)
     assert result.kinds.tolist() == [
-        *(SAMPLED, ENDING, STOPWORD, SAMPLED, KEPT, NUMBER, UNKNOWN, STOPWORD, ENDING, SAMPLED, UNKNOWN),
-        *(SAMPLED, SAMPLED, SAMPLED, SAMPLED, ENDING, SAMPLED, ENDING),  # behind a space it is a word
+        *(
+            Kind.SAMPLED,
+            Kind.ENDING,
+            Kind.STOPWORD,
+            Kind.SAMPLED,
+            Kind.KEPT,
+            Kind.NUMBER,
+            Kind.UNKNOWN,
+            Kind.STOPWORD,
+            Kind.ENDING,
+            Kind.SAMPLED,
+            Kind.UNKNOWN,
+        ),
+        *(
+            Kind.SAMPLED,
+            Kind.SAMPLED,
+            Kind.SAMPLED,
+            Kind.SAMPLED,
+            Kind.ENDING,
+            Kind.SAMPLED,
+            Kind.ENDING,
+        ),  # behind a space it is a word
     ]
     tokens = read(result)
     for before, after in zip([token for document in documents for token in document], tokens, strict=True):
         assert after[-1:].isspace() == before[-1:].isspace()
     assert (tokens[1], tokens[8], tokens[15]) == ("'s ", "n't ", "’S")
     assert tokens[3].split("@")[0] in WORDS
-    assert result.counts.by_kind[:, SAMPLED].tolist() == [4, 0, 5]
+    assert result.counts.by_kind[:, Kind.SAMPLED].tolist() == [4, 0, 5]
     assert result.counts.spent.tolist() == [4.0, 0.0, 5.0]
 
 
 def test_an_ending_belongs_to_its_own_document(sanitizer: Sanitizer) -> None:
     result = sanitizer.sanitize_tokens(make_batch([["alice"], ["'s"], ["do"], ["n't"], ["bob", "n's-n"]]), 1.0, False)
-    assert result.kinds.tolist() == [SAMPLED] * 6  # n's-n is more than an ending
-    assert result.counts.by_kind[4, SAMPLED] == 3
+    assert result.kinds.tolist() == [Kind.SAMPLED] * 6  # n's-n is more than an ending
+    assert result.counts.by_kind[4, Kind.SAMPLED] == 3
 
 
 def test_what_is_not_sensitive_stays_and_is_counted(sanitizer: Sanitizer) -> None:
@@ -94,7 +114,7 @@ def test_what_is_not_sensitive_stays_and_is_counted(sanitizer: Sanitizer) -> Non
     sensitive = np.array([True, False, False, False, False, False])
     result = sanitizer.sanitize_tokens(batch, 1.0, False, sensitive=sensitive)
     assert read(result)[1:] == ["Bob ", "zzz ", "12345 ", "the", "CAROL"]
-    assert result.kinds.tolist() == [SAMPLED, KEPT, KEPT, KEPT, KEPT, KEPT]
+    assert result.kinds.tolist() == [Kind.SAMPLED, Kind.KEPT, Kind.KEPT, Kind.KEPT, Kind.KEPT, Kind.KEPT]
     assert result.counts.by_kind.tolist() == [[1, 0, 0, 0, 0, 4, 0], [0, 0, 0, 0, 0, 1, 0]]
     assert result.counts.characters_in_clear.tolist() == [len("Bobzzz12345the"), len("CAROL")]
     assert result.counts.spent.tolist() == [1.0, 0.0]

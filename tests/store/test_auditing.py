@@ -9,11 +9,9 @@ import pytest
 from click.testing import CliRunner
 
 from custext_sql import CusTextError, audit
+from custext_sql.arrays import Floats, Sizes, Units, Weights
 from custext_sql.cli import main
-from custext_sql.mapping.mapping import Sizes
-from custext_sql.mapping.scoring import Units
-from custext_sql.mapping.similarity import Floats
-from custext_sql.mechanism.weights import Weights, build_weights
+from custext_sql.mechanism.weights import build_weights
 from tests.vectors.test_starter import FINGERPRINT, STARTER_FINGERPRINT
 
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from custext_sql import CusTextError, build_mapping, list_mappings, load_embeddings, load_mapping
+from custext_sql.arrays import Floats
 from custext_sql.mapping.scoring import UNIT
-from custext_sql.mapping.similarity import Floats
 from custext_sql.store.database import writing
 from tests import oracle
 from tests.vector_samples import stored_vectors, write_glove

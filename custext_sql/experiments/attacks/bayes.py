@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from custext_sql.mapping.mapping import Sizes
-from custext_sql.mapping.similarity import Floats
-from custext_sql.mechanism.weights import Weights, matrices_by_size
+from custext_sql.arrays import Floats, Sizes, Weights
+from custext_sql.mechanism.weights import matrices_by_size
 
 
 def measure_success(sizes: Sizes, weights: Weights, prior: Floats) -> float:

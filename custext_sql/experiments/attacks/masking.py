@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from custext_sql.errors import SettingError
+from custext_sql.replacing.kinds import Kind
 from custext_sql.replacing.replacer import Piece
-from custext_sql.replacing.vocabulary import SAMPLED
 from custext_sql.text.word_boundaries import fold_word
 
 
@@ -65,8 +65,8 @@ def attack_masks(
             right = guess == fold_word(piece.before)
             words += 1
             guessed += right
-            sampled += piece.kind == SAMPLED
-            sampled_guessed += right and piece.kind == SAMPLED
+            sampled += piece.kind == Kind.SAMPLED
+            sampled_guessed += right and piece.kind == Kind.SAMPLED
         if progress is not None:
             progress(done / len(texts))
     return MaskResult(words, guessed, sampled, sampled_guessed)

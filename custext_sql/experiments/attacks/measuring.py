@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from custext_sql.arrays import Floats
 from custext_sql.experiments.attacks.bayes import measure_floor, measure_success
 from custext_sql.experiments.attacks.priors import Prior
 from custext_sql.experiments.attacks.query import TRIALS, count_for_likeliest, count_for_mode
 from custext_sql.experiments.measurements import Measurement, ShareDone, Subject, obtain, write_settings
 from custext_sql.mapping.mapping import Mapping
-from custext_sql.mapping.similarity import Floats
 from custext_sql.mechanism.certified_table import CertifiedTable, certify
 from custext_sql.mechanism.weights import check_calibration, check_epsilon
 from custext_sql.store.database import Database

@@ -5,18 +5,16 @@ from dataclasses import dataclass
 from itertools import islice
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from custext_sql.arrays import Floats, Numbers, Places
 from custext_sql.errors import SettingError
 from custext_sql.replacing.replacer import Piece
 from custext_sql.replacing.vocabulary import Vocabulary
-from custext_sql.replacing.words import find_tokens
+from custext_sql.replacing.words import find_words
 from custext_sql.text.columns import TextColumn, open_column
-from custext_sql.text.encoded_text import EncodedText, Places, find_rows, spread_out
+from custext_sql.text.encoded_text import EncodedText, find_rows, spread_out
 from custext_sql.text.word_boundaries import find_parts, fold_word
-
-Numbers = npt.NDArray[np.int64]
 
 _TEXTS = 4096  # texts guessed at a time
 _CANDIDATES = 1 << 22  # words weighed at a time
@@ -185,8 +183,8 @@ def _spell_words(column: TextColumn, vocabulary: Vocabulary | None, *, plus: boo
     """All words as they are written, in order, and the text of each."""
     text = EncodedText(column.text)
     if vocabulary is not None:
-        tokens = find_tokens(text, column.offsets, vocabulary, plus=plus)
-        starts, ends = tokens.starts, tokens.ends
+        found = find_words(text, column.offsets, vocabulary, plus=plus)
+        starts, ends = found.starts, found.ends
     else:
         parts = find_parts(text, column.offsets)
         starts, ends = np.delete(parts.starts, parts.joined + 1), np.delete(parts.ends, parts.joined)
@@ -197,7 +195,7 @@ def _spell_words(column: TextColumn, vocabulary: Vocabulary | None, *, plus: boo
     return spelled, find_rows(starts, column.offsets)
 
 
-def _find_best(rows: Numbers, scores: npt.NDArray[np.float64]) -> Numbers:
+def _find_best(rows: Numbers, scores: Floats) -> Numbers:
     """The place of the largest score of each row; of equal ones the first."""
     order = np.lexsort((-scores, rows))
     ordered = rows[order]

@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
+from custext_sql.arrays import Flags, Floats
 from custext_sql.errors import SettingError, SourceError
 from custext_sql.mapping.mapping import Mapping
-from custext_sql.mapping.similarity import Floats
-from custext_sql.replacing.vocabulary import SAMPLED, Vocabulary
-from custext_sql.replacing.words import find_tokens
+from custext_sql.replacing.kinds import Kind
+from custext_sql.replacing.vocabulary import Vocabulary
+from custext_sql.replacing.words import find_words
 from custext_sql.store.digests import TextDigest
 from custext_sql.text.columns import TextColumn
 from custext_sql.text.encoded_text import EncodedText
@@ -40,7 +40,7 @@ class Prior:
         found.update(self.chances.astype("<f8").tobytes())
         return found.hexdigest()
 
-    def without(self, kept: npt.NDArray[np.bool_]) -> "Prior":
+    def without(self, kept: Flags) -> "Prior":
         """The same among words that are drawn, if some are kept."""
         rest = np.where(kept, 0.0, self.chances)
         return replace(self, chances=_normalize(rest, self.name), drawn=self.drawn * float(rest.sum()))
@@ -55,9 +55,9 @@ def count_words(texts: Iterable[TextColumn], vocabulary: Vocabulary, name: str) 
     """As frequent as in some texts."""
     counts, words = np.zeros(vocabulary.size), 0
     for column in texts:
-        tokens = find_tokens(EncodedText(column.text), column.offsets, vocabulary, plus=False)
-        counts += np.bincount(tokens.words[tokens.at(SAMPLED)], minlength=vocabulary.size)
-        words += len(tokens.words)
+        found = find_words(EncodedText(column.text), column.offsets, vocabulary, plus=False)
+        counts += np.bincount(found.numbers[found.at(Kind.SAMPLED)], minlength=vocabulary.size)
+        words += len(found.numbers)
     return _make_prior(name, counts, words)
 
 

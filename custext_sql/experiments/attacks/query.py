@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from custext_sql.mapping.similarity import Floats
+from custext_sql.arrays import Floats
 
 CONFIDENCE = 0.95
 TRIALS = 20_000  # for a word that somebody asks for

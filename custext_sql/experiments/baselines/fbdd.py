@@ -2,10 +2,8 @@
 
 import numpy as np
 
-from custext_sql.experiments.baselines.word_space import Points, WordSpace
-from custext_sql.mapping.similarity import Floats
-from custext_sql.mechanism.draw_table import Numbers
-from custext_sql.mechanism.randomness import Draws
+from custext_sql.arrays import Draws, Floats, Numbers, Points
+from custext_sql.experiments.baselines.word_space import WordSpace
 
 _CELLS = 1 << 26  # products at a time: 256 MB, whatever the vocabulary
 

@@ -2,9 +2,7 @@
 
 import numpy as np
 
-from custext_sql.mapping.similarity import Floats
-from custext_sql.mechanism.draw_table import Numbers
-from custext_sql.mechanism.randomness import Draws
+from custext_sql.arrays import Draws, Floats, Numbers
 
 
 class RandomWords:

@@ -3,10 +3,8 @@
 import numpy as np
 import numpy.typing as npt
 
-from custext_sql.experiments.baselines.word_space import Points, WordSpace, find_most_frequent, uniforms
-from custext_sql.mapping.similarity import Floats
-from custext_sql.mechanism.draw_table import Numbers
-from custext_sql.mechanism.randomness import Draws
+from custext_sql.arrays import Draws, Floats, Numbers, Points
+from custext_sql.experiments.baselines.word_space import WordSpace, find_most_frequent, uniforms
 
 _CELLS = 1 << 25  # probabilities at a time: 128 MB, whatever the vocabulary
 _SEGMENT = 256  # outputs whose probabilities are first summed up

@@ -4,14 +4,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
-from custext_sql.mapping.similarity import Floats
-from custext_sql.mechanism.draw_table import Numbers
+from custext_sql.arrays import Draws, Flags, Floats, Numbers, Points
 
 _BLOCK = 128  # words compared with others at a time
-
-Points = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,13 +53,13 @@ class WordSpace:
         return best
 
 
-def find_most_frequent(ranks: Numbers, share: float) -> npt.NDArray[np.bool_]:
+def find_most_frequent(ranks: Numbers, share: float) -> Flags:
     """Which words are that share of all which is most frequent."""
     is_frequent = np.zeros(len(ranks), dtype=bool)
     is_frequent[np.argsort(ranks, kind="stable")[: round(share * len(ranks))]] = True
     return is_frequent
 
 
-def uniforms(draws: npt.NDArray[np.uint64]) -> Floats:
+def uniforms(draws: Draws) -> Floats:
     """Numbers in [0, 1), from the highest 53 bits of draws."""
     return (draws >> np.uint64(11)).astype(np.float64) * 2.0**-53

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from custext_sql.arrays import Floats, Numbers
 from custext_sql.errors import SettingError
 from custext_sql.experiments.pretrained import Pretrained, choose_device, import_library, load_pretrained, pad_rows
 from custext_sql.parameters import check_whole
 
 Task = Literal["classification", "similarity"]
 Texts = Sequence[tuple[str, ...]]
-Values = npt.NDArray[np.int64] | npt.NDArray[np.float64]
+Values = Numbers | Floats
 
 _ADVICE = "give the path of a pretrained model, such as a copy of bert-base-uncased"
 _WARM_UP = 0.1  # share of the steps in which the learning rate grows
@@ -32,10 +32,10 @@ class _Encoded:
     fillers: dict[str, int]
 
     @property
-    def lengths(self) -> npt.NDArray[np.int64]:
+    def lengths(self) -> Numbers:
         return np.array([len(row) for row in self.columns["input_ids"]], dtype=np.int64)
 
-    def batch(self, rows: npt.NDArray[np.int64], device: Any) -> dict[str, Any]:
+    def batch(self, rows: Numbers, device: Any) -> dict[str, Any]:
         """Some of them as tensors, no longer than the longest."""
         chosen = rows.tolist()
         return {
@@ -99,7 +99,7 @@ def _train(
     network: Any,
     texts: _Encoded,
     labels: Any,
-    batches: Sequence[npt.NDArray[np.int64]],
+    batches: Sequence[Numbers],
     learning_rate: float,
     device: Any,
     progress: Callable[[float], None] | None,
@@ -151,9 +151,7 @@ def _scale_rate(step: int, steps: int) -> float:
     return step / warm_up if step < warm_up else (steps - step) / max(1, steps - warm_up)
 
 
-def _shuffle_batches(
-    lengths: npt.NDArray[np.int64], batch_size: int, epochs: int, random: np.random.Generator
-) -> Iterator[npt.NDArray[np.int64]]:
+def _shuffle_batches(lengths: Numbers, batch_size: int, epochs: int, random: np.random.Generator) -> Iterator[Numbers]:
     """Every text once an epoch, in random order, beside texts of about its length."""
     together = _BATCHES_TOGETHER * batch_size
     for _ in range(epochs):

@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from custext_sql.arrays import Floats, Points
 from custext_sql.errors import SettingError, SourceError
 from custext_sql.experiments.evaluation.datasets import LabelledTexts
 from custext_sql.experiments.trials import Rows
-from custext_sql.mapping.similarity import Floats
-from custext_sql.replacing.vocabulary import SAMPLED, Vocabulary
-from custext_sql.replacing.words import find_tokens
+from custext_sql.replacing.kinds import Kind
+from custext_sql.replacing.vocabulary import Vocabulary
+from custext_sql.replacing.words import find_words
 from custext_sql.text.columns import open_column
 from custext_sql.text.encoded_text import EncodedText
 
@@ -78,16 +79,16 @@ def predict_by_tfidf(trial: Trial, seed: int) -> Labels:
     return _predict(trial, vectorizer.transform, seed)
 
 
-def predict_by_vectors(trial: Trial, seed: int, vocabulary: Vocabulary, points: npt.NDArray[np.float32]) -> Labels:
+def predict_by_vectors(trial: Trial, seed: int, vocabulary: Vocabulary, points: Points) -> Labels:
     """The mean vector of a text's words; a linear model on it."""
 
     def average(texts: Sequence[str]) -> Floats:
         from scipy.sparse import csr_matrix
 
         column = open_column(list(texts))[0]
-        tokens = find_tokens(EncodedText(column.text), column.offsets, vocabulary, plus=False)
-        places = tokens.at(SAMPLED)
-        rows, words = tokens.rows[places], tokens.words[places]
+        found = find_words(EncodedText(column.text), column.offsets, vocabulary, plus=False)
+        places = found.at(Kind.SAMPLED)
+        rows, words = found.rows[places], found.numbers[places]
         counts = csr_matrix((np.ones(len(rows)), (rows, words)), shape=(len(column), len(points)))
         means: Floats = (counts @ points.astype(np.float64)) / np.maximum(np.asarray(counts.sum(axis=1)), 1.0)
         return means

@@ -7,6 +7,7 @@ from statistics import fmean, stdev
 
 import numpy as np
 
+from custext_sql.arrays import Floats
 from custext_sql.errors import SettingError
 from custext_sql.experiments.attacks.mask_measuring import MaskAttack, measure_masks
 from custext_sql.experiments.attacks.measuring import attack_all_words
@@ -14,9 +15,8 @@ from custext_sql.experiments.evaluation.utility import Experiment, measure_utili
 from custext_sql.experiments.measurements import Measurement, ShareDone, part_of, write_settings
 from custext_sql.experiments.mechanisms import CUSTEXT_PLUS, ORIGINAL
 from custext_sql.experiments.trials import Cell
-from custext_sql.mapping.similarity import Floats
-from custext_sql.replacing.vocabulary import ENDING, KINDS, NUMBER, SAMPLED, STOPWORD, UNKNOWN
-from custext_sql.replacing.words import find_tokens
+from custext_sql.replacing.kinds import Kind
+from custext_sql.replacing.words import find_words
 from custext_sql.store.database import Database
 from custext_sql.text.columns import TextColumn, open_column
 from custext_sql.text.encoded_text import EncodedText
@@ -138,10 +138,10 @@ def _share_out(column: TextColumn, cell: Cell) -> tuple[Floats, float]:
     """Of all words of some texts, the share of each that is drawn, and the share of those that stand in clear."""
     vocabulary, policy = cell.arena.vocabulary, cell.arena.policy
     plus = cell.mechanism == CUSTEXT_PLUS
-    tokens = find_tokens(EncodedText(column.text), column.offsets, vocabulary, plus=plus)
-    counts = np.bincount(tokens.kinds, minlength=KINDS)
-    drawn = np.bincount(tokens.words[tokens.at(SAMPLED)], minlength=vocabulary.size)
-    in_clear = int(counts[STOPWORD] + counts[ENDING])
-    in_clear += int(counts[UNKNOWN]) if policy.unknown == "keep" else 0
-    in_clear += int(counts[NUMBER]) if policy.numbers == "keep" else 0
-    return drawn / max(len(tokens.kinds), 1), in_clear / max(len(tokens.kinds), 1)
+    found = find_words(EncodedText(column.text), column.offsets, vocabulary, plus=plus)
+    counts = np.bincount(found.kinds, minlength=len(Kind))
+    drawn = np.bincount(found.numbers[found.at(Kind.SAMPLED)], minlength=vocabulary.size)
+    in_clear = int(counts[Kind.STOPWORD] + counts[Kind.ENDING])
+    in_clear += int(counts[Kind.UNKNOWN]) if policy.unknown == "keep" else 0
+    in_clear += int(counts[Kind.NUMBER]) if policy.numbers == "keep" else 0
+    return drawn / max(len(found.kinds), 1), in_clear / max(len(found.kinds), 1)
