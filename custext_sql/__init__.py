@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from custext_sql.errors import CusTextError
     from custext_sql.mapping.mapping import Mapping
-    from custext_sql.mechanism.inspection import inspect_word
+    from custext_sql.mechanism.distribution import Distribution, inspect_word
     from custext_sql.replacing.policy import Policy
     from custext_sql.replacing.receipt import Receipt
     from custext_sql.sanitizer import Sanitizer
@@ -24,6 +24,7 @@ __all__ = [
     "Certificate",
     "CusTextError",
     "Dataset",
+    "Distribution",
     "LoadReport",
     "Mapping",
     "MappingReport",
@@ -50,7 +51,7 @@ __all__ = [
 _HOMES = {
     "errors": ("CusTextError",),
     "mapping.mapping": ("Mapping",),
-    "mechanism.inspection": ("inspect_word",),
+    "mechanism.distribution": ("Distribution", "inspect_word"),
     "replacing.policy": ("Policy",),
     "replacing.receipt": ("Receipt",),
     "sanitizer": ("Sanitizer",),

@@ -4,7 +4,7 @@ import os
 import warnings
 from collections.abc import Collection, Iterator, Sequence
 from copy import copy
-from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -13,27 +13,29 @@ import numpy as np
 from custext_sql.arrays import Flags, Floats, Places
 from custext_sql.errors import KeyFileError, PrivacyWarning, SettingError
 from custext_sql.mapping.mapping import Mapping
+from custext_sql.mechanism.distribution import find_distribution
 from custext_sql.mechanism.keyed_randomness import KeyedRandomness
 from custext_sql.mechanism.randomness import Randomness, SecureRandomness, SeededRandomness
 from custext_sql.mechanism.sampler import Sampler
-from custext_sql.mechanism.weights import check_epsilon
-from custext_sql.replacing.policy import DEFAULT_POLICY, Policy, choose_policy
-from custext_sql.replacing.receipt import Counter, Guarantee, Receipt, Tally
+from custext_sql.replacing.guarantee import Guarantee, Guarantees
+from custext_sql.replacing.policy import Policy
+from custext_sql.replacing.receipt import Receipt
 from custext_sql.replacing.replacer import Piece, Replacer
-from custext_sql.replacing.row_settings import Epsilon, Plus, RowSettings, check_count, check_settings
+from custext_sql.replacing.row_settings import Epsilon, Plus, check_count
+from custext_sql.replacing.tally import Recorder, Tally
 from custext_sql.replacing.token_batch import SanitizedTokens, TokenBatch, find_words_as_texts, find_words_in_tokens
 from custext_sql.replacing.vocabulary import Vocabulary
+from custext_sql.settings import Settings
 from custext_sql.store.database import Database, locate, reading
-from custext_sql.store.key_files import KeyFile, digest_stopwords, read_key_file
+from custext_sql.store.key_files import KeyFile, digest_stopwords
 from custext_sql.store.ledger.dataset import Dataset, choose_dataset
 from custext_sql.store.ledger.entry import Entry
 from custext_sql.store.ledger.table import Terms, describe_policy
 from custext_sql.store.mappings import find_mapping, read_mapping
-from custext_sql.store.stopwords import SHIPPED_LANGUAGE, read_stopwords
+from custext_sql.store.stopwords import read_stopwords
 from custext_sql.text.columns import TextColumn, open_column
 from custext_sql.text.word_boundaries import RULES
 
-_GUARANTEES = 100  # remembered, each for some budgets
 _BLOCK = 1 << 20  # bytes handled at a time: enough that NumPy works long without the lock that threads share
 
 
@@ -46,26 +48,17 @@ class Sanitizer:
     """
 
     def __init__(
-        self,
-        mapping: Mapping,
-        stopwords: frozenset[str],
-        *,
-        policy: str | Policy = DEFAULT_POLICY,
-        calibration: str = "paper",
-        key: KeyFile | None = None,
-        seed: int | None = None,
+        self, mapping: Mapping, stopwords: frozenset[str], settings: Settings | None = None, *, seed: int | None = None
     ) -> None:
-        if key is not None and seed is not None:
-            raise SettingError("draws come from a key or from a seed, not from both")
         self.mapping = mapping
-        self.policy = choose_policy(policy)
-        self.key = key
+        self.settings = settings or Settings()
+        if self.key is not None and seed is not None:
+            raise SettingError("draws come from a key or from a seed, not from both")
         self._stopwords = stopwords
-        self._sampler = Sampler(mapping, calibration)
-        rules = RULES if key is None else key.rules
-        self._replacer = Replacer(Vocabulary(mapping, stopwords), self._sampler, self.policy, rules)
+        self._sampler = Sampler(mapping, self.settings.calibration)
+        self._vocabulary = Vocabulary(mapping, stopwords)
+        self._guarantees = Guarantees(mapping, self._vocabulary, self._sampler)
         self._randomness: Randomness = SecureRandomness() if seed is None else SeededRandomness(seed)
-        self._guarantees: dict[tuple[Any, ...], Guarantee] = {}
         self._database: Path | None = None  # whose ledger releases are entered in
         self._check_key()
 
@@ -75,27 +68,33 @@ class Sanitizer:
         database: Database = None,
         *,
         mapping: str | None = None,
+        eps: float | None = None,
+        plus: bool | None = None,
         policy: str | Policy | None = None,
         calibration: str | None = None,
         language: str | None = None,
         key_file: str | os.PathLike[str] | None = None,
         seed: int | None = None,
     ) -> "Sanitizer":
-        """A sanitizer for a stored mapping (default: the database's default one).
+        """Return a sanitizer for a stored mapping (default: the database's default one).
 
-        policy: "strict" unless given; calibration: "paper". language: of the stopwords that `plus` keeps. What is not
-        given comes from the key file, if there is one. A seed makes draws repeatable, for tests and demos only.
+        eps and plus: for calls that do not say. policy: "strict" unless given; calibration: "paper". language: of the
+        stopwords that `plus` keeps. What is not given comes from the key file, if there is one. A seed makes draws
+        repeatable, for tests and demos only.
         """
-        key = None if key_file is None else read_key_file(key_file)
-        if key is not None:
-            mapping, policy = mapping or key.settings.mapping, key.choose_policy(policy)
-            calibration, language = calibration or key.settings.calibration, language or key.settings.language
-            key.check_setting("language", language)
+        settings = Settings.settle(
+            mapping=mapping,
+            eps=eps,
+            plus=plus,
+            policy=policy,
+            calibration=calibration,
+            language=language,
+            key=key_file,
+        )
         with reading(database) as connection:
-            loaded = read_mapping(connection, find_mapping(connection, mapping))
-            stopwords = read_stopwords(connection, language or SHIPPED_LANGUAGE)
-        policy, calibration = policy or DEFAULT_POLICY, calibration or "paper"
-        sanitizer = cls(loaded, stopwords, policy=policy, calibration=calibration, key=key, seed=seed)
+            loaded = read_mapping(connection, find_mapping(connection, settings.mapping))
+            stopwords = read_stopwords(connection, settings.language)
+        sanitizer = cls(loaded, stopwords, settings, seed=seed)
         sanitizer._database = locate(database).absolute()
         return sanitizer
 
@@ -108,32 +107,41 @@ class Sanitizer:
 
     def with_fresh_draws(self) -> "Sanitizer":
         """Return this one without its key, and without what only keys of an older format still do."""
-        other = copy(self)
-        other.key, other._randomness = None, SecureRandomness()
-        if self.key is not None:
-            other._handle_words(self.key.newest_policy, RULES)
-        return other
+        return self._with(self.settings.without_key())
 
     def with_key(self, key: KeyFile) -> "Sanitizer":
         """Return this one with draws from a key that was made for its settings; the arrays are shared."""
+        return self._with(self.settings.with_key(key))
+
+    def _with(self, settings: Settings) -> "Sanitizer":
         other = copy(self)
-        other.key = key
-        other._handle_words(key.settings.policy, key.rules)
+        other.settings, other._randomness = settings, SecureRandomness()
+        other.__dict__.pop("_replacer", None)
         other._check_key()
         return other
 
-    def _handle_words(self, policy: Policy, rules: int) -> None:
-        self.policy, self._replacer = policy, replace(self._replacer, policy=policy, rules=rules)
+    @cached_property
+    def _replacer(self) -> Replacer:
+        rules = RULES if self.key is None else self.key.rules
+        return Replacer(self._vocabulary, self._sampler, self.policy, rules)
+
+    @property
+    def key(self) -> KeyFile | None:
+        return self.settings.key
+
+    @property
+    def policy(self) -> Policy:
+        return self.settings.policy
+
+    @property
+    def calibration(self) -> str:
+        return self.settings.calibration
 
     @property
     def identity(self) -> tuple[object, ...]:
         """Equal for sanitizers that do the same, whatever their key."""
         info = self.mapping.info
         return info.name, info.fingerprint, self._stopwords, self.policy, self.calibration, self._replacer.rules
-
-    @property
-    def calibration(self) -> str:
-        return self._sampler.calibration
 
     @property
     def terms(self) -> Terms:
@@ -194,7 +202,7 @@ class Sanitizer:
         texts that seem to be in another language, are told in a PrivacyWarning.
         """
         column, rebuild = open_column(texts)
-        settings = self._settings(eps, plus, 1)
+        settings = self.settings.settle_rows(eps, plus, 1)
         entry = None
         if dataset is not None:
             if self._database is None:
@@ -216,56 +224,27 @@ class Sanitizer:
     ) -> list[list[Piece]]:
         """A few texts, sanitized, as pieces before and after, for people to look at; missing texts have none."""
         column = open_column(texts)[0]
-        settings = self._settings(eps, plus, len(column))
+        settings = self.settings.settle_rows(eps, plus, len(column))
         known_by = self._records(records, len(column))
         randomness = self._randomness if self.key is None else KeyedRandomness(self.key.key, known_by)
         return self._replacer.replace_words(column.text, column.offsets, randomness, settings).compare()
 
     def distribution(self, word: str, eps: float | None = None) -> dict[str, float]:
         """What a word may become, and how probably, the likeliest first: the very table that is sampled from."""
-        outputs = self.mapping.find_row(word)[0]
-        weights = self._sampler.row(self.mapping.find(word), self._epsilon(eps))
-        chances = {output: weight / 2.0**64 for output, weight in zip(outputs, weights, strict=True)}
-        return dict(sorted(chances.items(), key=lambda item: -item[1]))
+        epsilon = float(self.settings.settle_rows(eps, None, 1).epsilon)
+        found = find_distribution(self._sampler, word, epsilon)
+        return {replacement.output: replacement.probability for replacement in found.group}
 
     def receipt(self, tally: Tally, eps: float | None = None, plus: bool | None = None) -> Receipt:
         """Return the receipt of what was tallied at that eps, with stopwords kept or not."""
-        settings = self._settings(eps, plus, 1)
+        settings = self.settings.settle_rows(eps, plus, 1)
         return tally.receipt(self.policy, self.guarantee({float(settings.epsilon)}, {bool(settings.plus)}))
 
     def guarantee(
         self, budgets: Collection[float], plus: Collection[bool], listed: frozenset[str] | None = None
     ) -> Guarantee:
-        """Return what is verified of the words that are drawn at these eps, at each alone and at all together.
-
-        plus: whether stopwords are kept; both values where rows differ, and then what holds in either case. listed: the
-        only words that are drawn, if a list says so; a word then hides among those of its group that are listed.
-        """
-        key = tuple(sorted(check_epsilon(epsilon) for epsilon in budgets)), frozenset(plus), listed
-        if key not in self._guarantees:
-            if len(self._guarantees) >= _GUARANTEES:
-                self._guarantees.clear()
-            self._guarantees[key] = self._find_guarantee(*key)
-        return self._guarantees[key]
-
-    def _find_guarantee(
-        self, budgets: tuple[float, ...], plus: frozenset[bool], listed: frozenset[str] | None
-    ) -> Guarantee:
-        vocabulary = self._replacer.vocabulary
-        drawn = None if False in plus else vocabulary.drawn_plus
-        worst = max(self._sampler.worst_log_ratio([epsilon], drawn) for epsilon in budgets)
-        union = worst if len(budgets) == 1 else max(worst, self._sampler.worst_log_ratio(budgets, drawn))
-        return Guarantee(
-            mapping=self.mapping.info.name,
-            fingerprint=self.mapping.info.fingerprint,
-            budgets=budgets,
-            worst_log_ratio=worst,
-            union_log_ratio=union,
-            hides_among=min(
-                vocabulary.hides_among(keep) if listed is None else vocabulary.hides_among_listed(keep, listed)
-                for keep in plus
-            ),
-        )
+        """Return what is verified of the words that are drawn at these eps; see `Guarantees.find`."""
+        return self._guarantees.find(budgets, plus, listed)
 
     def sanitize_column(
         self,
@@ -274,10 +253,10 @@ class Sanitizer:
         plus: Plus | None = None,
         *,
         records: Any = None,
-        tally: Counter | None = None,
+        tally: Recorder | None = None,
     ) -> TextColumn:
         """A column, sanitized, as a part of a run that `tally` counts."""
-        settings = self._settings(eps, plus, len(column))
+        settings = self.settings.settle_rows(eps, plus, len(column))
         known_by = self._records(records, len(column))
         texts, offsets = [np.zeros(0, dtype=np.uint8)], [np.zeros(1, dtype=np.int64)]
         size = 0
@@ -307,7 +286,7 @@ class Sanitizer:
         eps may be given for each token. sensitive: which tokens are replaced, the others staying as they are. records:
         one for each document, with a key; words that are words of the text as a whole then come out as they do there.
         """
-        settings = self._settings(eps, plus, len(batch.offsets) - 1)
+        settings = self.settings.settle_rows(eps, plus, len(batch.offsets) - 1)
         known_by = self._records(records, len(batch.documents) - 1)
         find = find_words_in_tokens if self.key is None else find_words_as_texts
         done = []
@@ -326,28 +305,12 @@ class Sanitizer:
 
     def spend(self, column: TextColumn, eps: Epsilon | None = None, plus: Plus | None = None) -> Floats:
         """What each text spends: the words that are sampled, times eps."""
-        settings = self._settings(eps, plus, len(column))
+        settings = self.settings.settle_rows(eps, plus, len(column))
         counts = [np.zeros(0, dtype=np.int64)]
         for rows, block in _blocks(column):
             counts.append(self._replacer.count_sampled(block.text, block.offsets, plus=settings.at(rows).plus))
         spent: Floats = np.concatenate(counts).astype(np.float64) * settings.epsilon
         return spent
-
-    def _settings(self, eps: Epsilon | None, plus: Plus | None, rows: int) -> RowSettings:
-        """What was given, if it agrees with the key; where nothing was, what the key says, else 1.0 and False."""
-        usual = RowSettings(1.0, False) if self.key is None else self.key.settings.of_rows
-        given = check_settings(usual.epsilon if eps is None else eps, usual.plus if plus is None else plus, rows)
-        if self.key is not None:
-            for epsilon in np.unique(given.epsilon).tolist():
-                self.key.check_setting("eps", epsilon)
-            for keep in np.unique(given.plus).tolist():
-                self.key.check_setting("plus", keep)
-        return given
-
-    def _epsilon(self, eps: float | None) -> float:
-        epsilon = self._settings(eps, None, 1).epsilon
-        assert isinstance(epsilon, float)
-        return epsilon
 
     def _records(self, records: Any, rows: int) -> Sequence[str]:
         if self.key is None:

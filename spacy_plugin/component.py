@@ -14,7 +14,8 @@ from spacy.util import minibatch, raise_error
 from custext_sql import Dataset, Receipt, Sanitizer
 from custext_sql.errors import CusTextError, DatabaseError, KeyFileError, MappingError, SettingError
 from custext_sql.mechanism.weights import check_epsilon
-from custext_sql.replacing.receipt import Guarantee, Tally
+from custext_sql.replacing.guarantee import Guarantee
+from custext_sql.replacing.tally import Tally
 from custext_sql.replacing.token_batch import SanitizedTokens
 from custext_sql.store.ledger.entry import Entry
 from spacy_plugin.attributes import Sanitized, check_attributes, is_sanitized

@@ -6,7 +6,7 @@ from typing import Any
 
 from custext_sql import Dataset, Receipt
 from custext_sql.errors import SettingError
-from custext_sql.replacing.receipt import Tally
+from custext_sql.replacing.tally import Tally
 from custext_sql.store.ledger.entry import Entry
 from custext_sql.store.ledger.running_entry import RunningRelease, check_running
 

@@ -13,6 +13,7 @@ from custext_sql import sanitizer as module
 from custext_sql.errors import PrivacyWarning
 from custext_sql.mapping.mapping import Mapping
 from custext_sql.mechanism.certified_table import certify
+from custext_sql.settings import Settings
 from tests.small_mapping import small_mapping
 from tests.statistics import fits
 
@@ -47,7 +48,7 @@ def test_a_stored_mapping_sanitizes(starter_db: Path) -> None:
 @pytest.mark.parametrize("calibration", ["paper", "tight"])
 def test_draws_follow_the_integer_table_and_the_test_would_notice_a_percent(mapping: Mapping, calibration: str) -> None:
     """A million draws for every word; the same test rejects a table with 1% moved between two outputs."""
-    drawing = Sanitizer(mapping, frozenset(), calibration=calibration)
+    drawing = Sanitizer(mapping, frozenset(), Settings.settle(calibration=calibration))
     table = certify(mapping.sizes, mapping.scores, 2.0, calibration)
     start = 0
     for word, size in zip(mapping.words, np.repeat(mapping.sizes, mapping.sizes).tolist(), strict=True):
@@ -101,7 +102,7 @@ def test_none_and_empty_texts_stay(sanitizer: Sanitizer) -> None:
 
 
 def test_blocks_change_nothing_but_the_draws(mapping: Mapping, monkeypatch: pytest.MonkeyPatch) -> None:
-    sanitizer = Sanitizer(mapping, frozenset(), policy="paper")
+    sanitizer = Sanitizer(mapping, frozenset(), Settings.settle(policy="paper"))
     rows = [None if number % 7 == 0 else "x " * number for number in range(50)]
     monkeypatch.setattr(module, "_BLOCK", 10)
     assert sanitizer.sanitize_batch(rows) == rows
@@ -111,7 +112,9 @@ def test_blocks_change_nothing_but_the_draws(mapping: Mapping, monkeypatch: pyte
 def test_the_receipt_adds_up(mapping: Mapping) -> None:
     rows = ["Alice met the 77 zoes", "she's bob's"]
     for unknown, field in (("keep", "unknown_kept"), ("mask", "unknown_masked"), ("random", "unknown_random")):
-        _, receipt = Sanitizer(mapping, frozenset({"the", "she"}), policy=Policy(unknown)).release(rows, 0.5, plus=True)
+        _, receipt = Sanitizer(mapping, frozenset({"the", "she"}), Settings.settle(policy=Policy(unknown))).release(
+            rows, 0.5, plus=True
+        )
         assert getattr(receipt, field) == 2
         parts = (receipt.sampled, receipt.stopwords, receipt.numbers, receipt.endings)
         assert parts == (2, 2, 1, 2)
@@ -128,7 +131,7 @@ def test_words_that_drew_themselves_are_counted(sanitizer: Sanitizer) -> None:
 
 
 def test_rows_without_words_may_have_any_eps(mapping: Mapping) -> None:
-    sanitizer = Sanitizer(mapping, frozenset(), policy="paper")
+    sanitizer = Sanitizer(mapping, frozenset(), Settings.settle(policy="paper"))
     assert sanitizer.sanitize_batch(["zq", "zz", ""], [1.0, 2.0, 3.0]) == ["zq", "zz", ""]
 
 
@@ -155,8 +158,8 @@ def test_bad_parameters_are_named(mapping: Mapping, sanitizer: Sanitizer) -> Non
     with pytest.raises(CusTextError, match="strings or None; found int"):
         sanitizer.sanitize_batch([3])
     with pytest.raises(CusTextError, match="strict, paper or a Policy; found 'loose'"):
-        Sanitizer(mapping, frozenset(), policy="loose")
+        Sanitizer(mapping, frozenset(), Settings.settle(policy="loose"))
     with pytest.raises(CusTextError, match="policy: unknown must be one of keep, mask, random; found 'drop'"):
         Policy(unknown="drop")
     with pytest.raises(CusTextError, match="paper, tight; found 'loose'"):
-        Sanitizer(mapping, frozenset(), calibration="loose")
+        Sanitizer(mapping, frozenset(), Settings.settle(calibration="loose"))

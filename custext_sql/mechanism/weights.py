@@ -38,11 +38,6 @@ def check_calibration(calibration: str) -> str:
     return calibration
 
 
-def probabilities(scores: Units, epsilon: float) -> Floats:
-    """Pr[output | input], proportional to exp(epsilon / 2 * score), along the last axis."""
-    return _normalized(scores, np.array(check_epsilon(epsilon) / 2.0))
-
-
 def choose_temperatures(sizes: Sizes, scores: Units, epsilons: Floats, calibration: str = "paper") -> Floats:
     """For each group, at its epsilon, the factor t in exp(t * score).
 
@@ -77,7 +72,7 @@ def build_weights(sizes: Sizes, scores: Units, temperatures: Floats) -> Weights:
 
 
 def _cells(matrices: Units, temperatures: Floats) -> Weights:
-    chances = _normalized(matrices, temperatures[:, None, None])
+    chances = find_probabilities(matrices, temperatures[:, None, None])
     largest = chances.argmax(axis=2)[:, :, None]
     np.put_along_axis(chances, largest, 0.0, axis=2)
     cells = np.maximum(np.ceil(chances * 2.0**64), 1.0).astype(np.uint64)
@@ -87,7 +82,7 @@ def _cells(matrices: Units, temperatures: Floats) -> Weights:
     return cells
 
 
-def _normalized(scores: Units, temperatures: Floats) -> Floats:
+def find_probabilities(scores: Units, temperatures: Floats) -> Floats:
     weights = scores * (temperatures / UNIT)
     weights -= weights.max(axis=-1, keepdims=True)
     np.exp(weights, out=weights)

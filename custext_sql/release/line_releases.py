@@ -8,7 +8,7 @@ from typing import BinaryIO
 from custext_sql.errors import SettingError
 from custext_sql.release.lines import find_spending, open_lines, open_text, sanitize_lines
 from custext_sql.release.release_settings import Outcome, Progress, Settings, refuse_over
-from custext_sql.replacing.receipt import Tally
+from custext_sql.replacing.tally import Tally
 from custext_sql.store.database import Database
 from custext_sql.store.files.atomic_outputs import draft_of
 from custext_sql.store.ledger.entry import Entry, receipt_beside

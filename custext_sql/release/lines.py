@@ -13,7 +13,7 @@ import numpy as np
 
 from custext_sql.arrays import Bytes, Floats
 from custext_sql.errors import SourceError
-from custext_sql.replacing.receipt import Tally
+from custext_sql.replacing.tally import Tally
 from custext_sql.sanitizer import Sanitizer
 from custext_sql.text.columns import TextColumn
 

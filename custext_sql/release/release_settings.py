@@ -7,7 +7,8 @@ from pathlib import Path
 
 from custext_sql.errors import BudgetError, SettingError
 from custext_sql.mechanism.weights import check_epsilon
-from custext_sql.replacing.receipt import Receipt, Tally
+from custext_sql.replacing.receipt import Receipt
+from custext_sql.replacing.tally import Tally
 from custext_sql.sanitizer import Sanitizer
 from custext_sql.store.database import Database
 from custext_sql.store.ledger.dataset import Dataset

@@ -23,7 +23,7 @@ from custext_sql.release.lines import open_text, read_lines
 from custext_sql.release.new_tables import find_new_table
 from custext_sql.release.release_functions import RELEASE, SPEND, RowFunctions
 from custext_sql.release.release_settings import Outcome, Progress, Settings, refuse_over
-from custext_sql.replacing.receipt import Tally
+from custext_sql.replacing.tally import Tally
 from custext_sql.sql.queries import close_in_time, fetch
 from custext_sql.sql.query_errors import safe_errors
 from custext_sql.store.database import Database

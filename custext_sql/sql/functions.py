@@ -20,7 +20,8 @@ from duckdb.func import FunctionNullHandling, PythonUDFType
 
 from custext_sql.errors import DatabaseError, KeyFileError, SettingError
 from custext_sql.replacing.policy import Policy
-from custext_sql.replacing.receipt import Receipt, Tally
+from custext_sql.replacing.receipt import Receipt
+from custext_sql.replacing.tally import Tally
 from custext_sql.sanitizer import Sanitizer
 from custext_sql.sql.query_errors import remembering
 from custext_sql.store.database import Database, attach, locate

@@ -14,7 +14,7 @@ from custext_sql.mapping.scoring import UNIT
 from custext_sql.mechanism import certified_table
 from custext_sql.mechanism.certified_table import certify
 from custext_sql.mechanism.verifier import exp_floor
-from custext_sql.mechanism.weights import probabilities
+from custext_sql.mechanism.weights import find_probabilities
 
 ONE = 1 << 64
 calibrations = pytest.mark.parametrize("calibration", ["paper", "tight"])
@@ -72,7 +72,7 @@ def test_groups_of_up_to_a_thousand_words(size: int, epsilon: float) -> None:
 def test_weights_are_the_probabilities_of_the_paper(epsilon: float) -> None:
     scores = random_scores(20, "symmetric", 1)
     table = certify(np.array([20]), scores.reshape(-1), epsilon)
-    expected = probabilities(scores, epsilon)
+    expected = find_probabilities(scores, np.array(epsilon / 2))
     assert np.abs(table.weights.reshape(20, 20) / 2.0**64 - expected).max() < 1e-15
     assert table.temperatures.tolist() == [epsilon / 2]
 
@@ -81,7 +81,7 @@ def test_weights_are_the_probabilities_of_the_paper(epsilon: float) -> None:
 def test_every_weight_but_the_largest_of_a_row_is_rounded_up(epsilon: float) -> None:
     scores = random_scores(20, "symmetric", 2)
     weights = certify(np.array([20]), scores.reshape(-1), epsilon).weights.reshape(20, 20).tolist()
-    for row, chances in zip(weights, probabilities(scores, epsilon).tolist(), strict=True):
+    for row, chances in zip(weights, find_probabilities(scores, np.array(epsilon / 2)).tolist(), strict=True):
         others = [place for place in range(20) if place != row.index(max(row))]
         assert all(row[place] == max(1, math.ceil(Fraction(chances[place]) * ONE)) for place in others)
 

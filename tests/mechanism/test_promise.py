@@ -16,6 +16,7 @@ from custext_sql.cli import main
 from custext_sql.mapping.mapping import Mapping
 from custext_sql.mechanism.sampler import Sampler
 from custext_sql.release.query_releases import QueryRelease
+from custext_sql.settings import Settings
 from custext_sql.store.ledger.table import list_releases
 from custext_sql.store.stopwords import shipped_stopwords
 from tests.small_mapping import small_mapping
@@ -51,7 +52,7 @@ def find_hiding(mapping: Mapping, kept: frozenset[str]) -> int:
 def test_receipts_speak_of_the_drawn_words(plus: bool, calibration: str) -> None:
     mapping = small_mapping(WORDS, k=4, seed=3)
     kept = STOPWORDS if plus else frozenset()
-    sanitizer = Sanitizer(mapping, STOPWORDS, calibration=calibration)
+    sanitizer = Sanitizer(mapping, STOPWORDS, Settings.settle(calibration=calibration))
     _, receipt = sanitizer.release(["the cat and the dog"], 2.0, plus)
     assert receipt.worst_log_ratio == pytest.approx(find_worst(mapping, 2.0, kept, calibration))
     assert receipt.hides_among == find_hiding(mapping, kept)

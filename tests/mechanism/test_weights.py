@@ -7,19 +7,21 @@ import pytest
 
 from custext_sql.errors import SettingError
 from custext_sql.mapping.scoring import UNIT
-from custext_sql.mechanism.weights import probabilities
+from custext_sql.mechanism.weights import check_epsilon, find_probabilities
 
 
 def test_probabilities_follow_the_formula() -> None:
     scores = np.array([0, -UNIT // 2, -UNIT], dtype=np.int32)
     weights = [1.0, math.exp(-0.75), math.exp(-1.5)]
-    assert probabilities(scores, 3.0) == pytest.approx([weight / sum(weights) for weight in weights], rel=1e-14)
+    assert find_probabilities(scores, np.array(1.5)) == pytest.approx(
+        [weight / sum(weights) for weight in weights], rel=1e-14
+    )
 
 
 @pytest.mark.parametrize("epsilon", [0.001, 1.0, 100.0])
 def test_ratios_within_a_group_stay_below_e_to_the_epsilon(epsilon: float) -> None:
     scores = -np.random.default_rng(0).integers(0, UNIT + 1, size=(20, 20)).astype(np.int32)
-    chances = probabilities(scores, epsilon)
+    chances = find_probabilities(scores, np.array(epsilon / 2))
     assert (chances.max(axis=0) <= chances.min(axis=0) * math.exp(epsilon) * (1 + 1e-12)).all()
     assert chances.sum(axis=1) == pytest.approx(np.ones(20))
 
@@ -27,4 +29,4 @@ def test_ratios_within_a_group_stay_below_e_to_the_epsilon(epsilon: float) -> No
 @pytest.mark.parametrize("epsilon", [0.0, -1.0, 0.0009, 100.1, math.inf, math.nan])
 def test_epsilon_outside_its_range_is_an_error(epsilon: float) -> None:
     with pytest.raises(SettingError, match=r"between 0\.001 and 100; found"):
-        probabilities(np.zeros(2, dtype=np.int32), epsilon)
+        check_epsilon(epsilon)

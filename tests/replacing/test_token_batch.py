@@ -15,6 +15,7 @@ from custext_sql.mechanism.keyed_randomness import SecretKey
 from custext_sql.replacing.kinds import Kind
 from custext_sql.replacing.policy import Policy
 from custext_sql.replacing.token_batch import SanitizedTokens, TokenBatch
+from custext_sql.settings import Settings
 from custext_sql.store.key_files import KeyFile, KeySettings, digest_stopwords
 from custext_sql.text.encoded_text import join_texts
 from tests.small_mapping import small_mapping
@@ -46,7 +47,7 @@ def sanitizer(mapping: Mapping) -> Sanitizer:
 
 @pytest.fixture(scope="module")
 def keyed(mapping: Mapping) -> Sanitizer:
-    return Sanitizer(mapping, STOPWORDS, policy=Policy(unknown="random"), key=make_key_for(mapping))
+    return Sanitizer(mapping, STOPWORDS, Settings.settle(policy=Policy(unknown="random"), key=make_key_for(mapping)))
 
 
 def make_key_for(mapping: Mapping) -> KeyFile:

@@ -13,6 +13,7 @@ import pytest
 from custext_sql import CusTextError, Policy, Sanitizer, build_mapping, connect, make_key, register
 from custext_sql.errors import KeyFileError
 from custext_sql.mechanism.keyed_randomness import SecretKey
+from custext_sql.settings import Settings
 from custext_sql.store.key_files import KeyFile, read_key_file
 from custext_sql.store.mappings import load_mapping
 from custext_sql.store.stopwords import shipped_stopwords
@@ -267,6 +268,6 @@ def test_keyed_draws_are_pinned(mapped_db: Path, tmp_path: Path) -> None:
     made = make_key(tmp_path / "key", mapped_db, plus=True, policy=Policy(unknown="random", numbers="shape"))
     key = KeyFile(made.path, made.settings, SecretKey(bytes(range(32))))
     stopwords = frozenset(row["word"] for row in shipped_stopwords())
-    sanitizer = Sanitizer(load_mapping(mapped_db), stopwords, policy=made.settings.policy, key=key)
+    sanitizer = Sanitizer(load_mapping(mapped_db), stopwords, Settings.settle(policy=made.settings.policy, key=key))
     found = sanitizer.sanitize_batch([TEXT, TEXT, "zq zq 99"], records=["body:1", "body:2", "é"])
     assert found == PINNED

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 from custext_sql import CusTextError, Sanitizer
+from custext_sql.settings import Settings
 from custext_sql.text.columns import TextColumn, open_column
 from tests.small_mapping import small_mapping
 
@@ -17,7 +18,7 @@ TEXTS = ["zq alice", None, "", "zé ’ 中文 😀", "x" * 3000]
 
 @pytest.fixture(scope="module")
 def sanitizer() -> Sanitizer:
-    return Sanitizer(small_mapping(["alice", "bob"], k=2), frozenset(), policy="paper")
+    return Sanitizer(small_mapping(["alice", "bob"], k=2), frozenset(), Settings.settle(policy="paper"))
 
 
 def kind_of(texts: Any) -> type:
@@ -74,7 +75,7 @@ def test_a_column_comes_out_as_the_same_kind(sanitizer: Sanitizer, kind: str) ->
 
 
 def test_fixed_width_strings_may_grow(sanitizer: Sanitizer) -> None:
-    strict = Sanitizer(sanitizer.mapping, frozenset(), policy="strict")
+    strict = Sanitizer(sanitizer.mapping, frozenset(), Settings.settle(policy="strict"))
     assert strict.sanitize_batch(np.array(["zq", "a b"])).tolist() == ["<unk>", "<unk> <unk>"]
 
 

@@ -21,10 +21,11 @@ from custext_sql.cli.output import describe_receipt
 from custext_sql.mapping.mapping import Mapping
 from custext_sql.mechanism.keyed_randomness import KeyedRandomness, SecretKey
 from custext_sql.replacing.policy import POLICIES
-from custext_sql.replacing.receipt import Tally
 from custext_sql.replacing.replacer import Counts, join_counts
 from custext_sql.replacing.row_settings import RowSettings
+from custext_sql.replacing.tally import Tally
 from custext_sql.replacing.token_batch import TokenBatch
+from custext_sql.settings import Settings
 from custext_sql.text.columns import open_column
 from custext_sql.text.encoded_text import join_texts
 from custext_sql.text.word_boundaries import fold_word, normalize_words, split_words
@@ -103,7 +104,7 @@ def strict(mapping: Mapping) -> Sanitizer:
 
 @pytest.fixture(scope="module")
 def paper(mapping: Mapping) -> Sanitizer:
-    return Sanitizer(mapping, STOPWORDS, policy="paper")
+    return Sanitizer(mapping, STOPWORDS, Settings.settle(policy="paper"))
 
 
 def keyed(sanitizer: Sanitizer, rows: list[str], *, plus: bool = False) -> list[str]:
@@ -389,11 +390,11 @@ def old_texts() -> list[str]:
 def test_by_the_first_rules_keys_give_what_they_always_gave(policy: str, plus: bool, expected: str) -> None:
     """As it was when keys had their first format, whose outputs these are."""
     mapping = small_mapping([*WORDS, "ﬂat"], k=5)
-    sanitizer = Sanitizer(mapping, STOPWORDS, policy=replace(POLICIES[policy], invisible="keep"))
+    sanitizer = Sanitizer(mapping, STOPWORDS, Settings.settle(policy=replace(POLICIES[policy], invisible="keep")))
     sanitizer._replacer = replace(sanitizer._replacer, rules=1)
     outputs = keyed(sanitizer, old_texts(), plus=plus)
     assert sha256("\0".join(outputs).encode()).hexdigest()[:16] == expected
-    newest = Sanitizer(mapping, STOPWORDS, policy=sanitizer.policy)
+    newest = Sanitizer(mapping, STOPWORDS, Settings.settle(policy=sanitizer.policy))
     assert keyed(newest, old_texts(), plus=plus) != outputs
     assert newest.identity != sanitizer.identity
 
@@ -410,5 +411,5 @@ def test_a_list_of_words_finds_them_however_they_are_written() -> None:
 
 
 def test_a_policy_may_keep_what_nobody_sees(mapping: Mapping) -> None:
-    keeping = Sanitizer(mapping, STOPWORDS, policy=Policy(invisible="keep"))
+    keeping = Sanitizer(mapping, STOPWORDS, Settings.settle(policy=Policy(invisible="keep")))
     assert keeping.sanitize("dr\u200bug \ue000") == "<unk>\u200b<unk> \ue000"

@@ -1,0 +1,46 @@
+"""What may come out for a word, from the very table that is sampled from."""
+
+from dataclasses import dataclass
+
+from custext_sql.mapping.mapping import Mapping
+from custext_sql.mapping.scoring import UNIT
+from custext_sql.mechanism.sampler import Sampler
+from custext_sql.mechanism.weights import check_epsilon
+from custext_sql.text.word_boundaries import fold_word
+
+
+@dataclass(frozen=True)
+class Replacement:
+    """A word that may come out."""
+
+    output: str
+    score: float
+    probability: float
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """All words that may come out for a word, most probable first."""
+
+    word: str
+    mapping: str
+    eps: float
+    group: tuple[Replacement, ...]
+
+
+def inspect_word(mapping: Mapping, word: str, eps: float, *, calibration: str = "paper") -> Distribution:
+    """Return what a word of a mapping may become at that eps, and how probably."""
+    return find_distribution(Sampler(mapping, calibration), word, eps)
+
+
+def find_distribution(sampler: Sampler, word: str, epsilon: float) -> Distribution:
+    """Return what a sampler may draw for a word, from its verified weights."""
+    mapping, epsilon = sampler.mapping, check_epsilon(epsilon)
+    outputs, scores = mapping.find_row(word)
+    weights = sampler.row(mapping.find(word), epsilon)
+    group = [
+        Replacement(output, int(score) / UNIT, weight / 2.0**64)
+        for output, score, weight in zip(outputs, scores, weights, strict=True)
+    ]
+    group.sort(key=lambda replacement: -replacement.score)  # which decides the probability
+    return Distribution(fold_word(word), mapping.info.name, epsilon, tuple(group))

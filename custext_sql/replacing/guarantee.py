@@ -1,0 +1,70 @@
+"""What is verified of the tables that a run draws from."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from custext_sql.mapping.mapping import Mapping
+from custext_sql.mechanism.sampler import Sampler
+from custext_sql.mechanism.weights import check_epsilon
+from custext_sql.replacing.vocabulary import Vocabulary
+
+_REMEMBERED = 100
+
+_Case = tuple[tuple[float, ...], frozenset[bool], frozenset[str] | None]
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """What is verified of the tables that a run draws from, for the words of a group that are drawn.
+
+    budgets: every eps in use, in ascending order. worst_log_ratio: the largest of all groups, each table alone.
+    union_log_ratio: the same over all tables together, for two words of a group that may be drawn at different eps.
+    hides_among: how many words of a group are drawn at least, where any are.
+    """
+
+    mapping: str
+    fingerprint: str
+    budgets: tuple[float, ...]
+    worst_log_ratio: float
+    union_log_ratio: float
+    hides_among: int
+
+
+class Guarantees:
+    """The guarantees of one mapping under one calibration, each found once."""
+
+    def __init__(self, mapping: Mapping, vocabulary: Vocabulary, sampler: Sampler) -> None:
+        self._mapping, self._vocabulary, self._sampler = mapping, vocabulary, sampler
+        self._found: dict[_Case, Guarantee] = {}
+
+    def find(
+        self, budgets: Collection[float], plus: Collection[bool], listed: frozenset[str] | None = None
+    ) -> Guarantee:
+        """Return what is verified of the words that are drawn at these eps, at each alone and at all together.
+
+        plus: whether stopwords are kept; both values where rows differ, and then what holds in either case. listed: the
+        only words that are drawn, if a list says so; a word then hides among those of its group that are listed.
+        """
+        case = tuple(sorted(check_epsilon(epsilon) for epsilon in budgets)), frozenset(plus), listed
+        if case not in self._found:
+            if len(self._found) >= _REMEMBERED:
+                self._found.clear()
+            self._found[case] = self._verify(*case)
+        return self._found[case]
+
+    def _verify(self, budgets: tuple[float, ...], plus: frozenset[bool], listed: frozenset[str] | None) -> Guarantee:
+        vocabulary, sampler = self._vocabulary, self._sampler
+        drawn = None if False in plus else vocabulary.drawn_plus
+        worst = max(sampler.worst_log_ratio([epsilon], drawn) for epsilon in budgets)
+        union = worst if len(budgets) == 1 else max(worst, sampler.worst_log_ratio(budgets, drawn))
+        return Guarantee(
+            mapping=self._mapping.info.name,
+            fingerprint=self._mapping.info.fingerprint,
+            budgets=budgets,
+            worst_log_ratio=worst,
+            union_log_ratio=union,
+            hides_among=min(
+                vocabulary.hides_among(keep) if listed is None else vocabulary.hides_among_listed(keep, listed)
+                for keep in plus
+            ),
+        )

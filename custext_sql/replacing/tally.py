@@ -1,0 +1,136 @@
+"""Adds up what blocks of texts report, into a receipt."""
+
+import math
+import threading
+from decimal import Decimal
+from typing import Protocol
+
+import numpy as np
+
+from custext_sql.arrays import Flags, Hashes
+from custext_sql.replacing.guarantee import Guarantee
+from custext_sql.replacing.kinds import Kind
+from custext_sql.replacing.policy import Policy
+from custext_sql.replacing.receipt import Receipt
+from custext_sql.replacing.replacer import Counts
+
+_SUMS = 1 << 256
+_PENDING = 1 << 16  # hashes at least, before they are sorted
+
+
+class Recorder(Protocol):
+    """Takes what blocks report, in their order."""
+
+    def add(self, counts: Counts, *, missing: Flags | None = None) -> None:
+        """Count some texts. missing: those that are none."""
+
+    def add_sum(self, keyed_sum: int) -> None:
+        """Add what a key makes of some records and texts."""
+
+
+class _Distinct:
+    """Counts different numbers, 8 bytes each; what is new is sorted in when it is as much as all before."""
+
+    def __init__(self) -> None:
+        self._known = np.zeros(0, dtype=np.uint64)
+        self._new: list[Hashes] = []
+        self._pending = 0
+
+    def add(self, numbers: Hashes) -> None:
+        if len(numbers):
+            self._new.append(numbers)
+            self._pending += len(numbers)
+            if self._pending > max(_PENDING, len(self._known)):
+                self._merge()
+
+    def __len__(self) -> int:
+        self._merge()
+        return len(self._known)
+
+    def _merge(self) -> None:
+        if self._new:
+            self._known = np.unique(np.concatenate([self._known, *self._new]))
+            self._new, self._pending = [], 0
+
+
+class Tally:
+    """Adds up what blocks report; threads may share it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._kinds = np.zeros(len(Kind), dtype=np.int64)
+        self._rows = self._unchanged = self._clear = self._symbols = 0
+        self._unknown = _Distinct()
+        self._largest = self._spent = 0.0
+        self._largest_sampled = 0
+        self._keyed_sum: int | None = None
+
+    def add(self, counts: Counts, *, missing: Flags | None = None) -> None:
+        """Count some texts. missing: those that are none."""
+        with self._lock:
+            self._kinds += counts.by_kind.sum(axis=0)
+            self._rows += len(counts.spent) - (0 if missing is None else int(missing.sum()))
+            self._unchanged += int(counts.unchanged.sum())
+            self._clear += int(counts.characters_in_clear.sum())
+            self._symbols += int(counts.symbols.sum())
+            self._unknown.add(counts.unknown_hashes)
+            self._largest = max(self._largest, float(counts.spent.max(initial=0.0)))
+            self._spent += float(counts.spent.sum())
+            self._largest_sampled = max(self._largest_sampled, int(counts.by_kind[:, Kind.SAMPLED].max(initial=0)))
+
+    def add_sum(self, keyed_sum: int) -> None:
+        """Add what a key makes of some records and texts."""
+        with self._lock:
+            self._keyed_sum = ((self._keyed_sum or 0) + keyed_sum) % _SUMS
+
+    @property
+    def keyed_sum(self) -> str | None:
+        """Return what tells equal keyed releases, if a key was used: the same records with the same texts."""
+        return None if self._keyed_sum is None else f"{self._keyed_sum:064x}"
+
+    @property
+    def rows(self) -> int:
+        """So far."""
+        return self._rows
+
+    @property
+    def words(self) -> int:
+        """So far."""
+        return int(self._kinds.sum())
+
+    def receipt(self, policy: Policy, guarantee: Guarantee) -> Receipt:
+        kinds = [int(count) for count in self._kinds]
+        unknown = {
+            choice: kinds[Kind.UNKNOWN] if policy.unknown == choice else 0 for choice in ("keep", "mask", "random")
+        }
+        return Receipt(
+            rows=self._rows,
+            words=sum(kinds),
+            sampled=kinds[Kind.SAMPLED],
+            stopwords=kinds[Kind.STOPWORD],
+            numbers=kinds[Kind.NUMBER],
+            unknown_kept=unknown["keep"],
+            unknown_masked=unknown["mask"],
+            unknown_random=unknown["random"],
+            endings=kinds[Kind.ENDING],
+            kept=kinds[Kind.KEPT],
+            alone_masked=kinds[Kind.ALONE],
+            sampled_unchanged=self._unchanged,
+            characters_in_clear=self._clear,
+            eps=guarantee.budgets[-1],
+            budgets=guarantee.budgets,
+            largest_row_eps=self._find_largest(guarantee.budgets),
+            mean_row_eps=self._spent / self._rows if self._rows else 0.0,
+            mapping=guarantee.mapping,
+            fingerprint=guarantee.fingerprint,
+            worst_log_ratio=guarantee.worst_log_ratio,
+            union_log_ratio=guarantee.union_log_ratio,
+            hides_among=guarantee.hides_among,
+            symbols=self._symbols,
+            unknown_distinct=len(self._unknown),
+        )
+
+    def _find_largest(self, budgets: tuple[float, ...]) -> float:
+        """Return what the row spent that spent most, as near to the exact decimal as a float can be."""
+        exact = float(Decimal(repr(budgets[-1])) * self._largest_sampled)
+        return exact if math.isclose(exact, self._largest, rel_tol=1e-9) else float(f"{self._largest:.15g}")

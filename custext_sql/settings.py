@@ -1,0 +1,99 @@
+"""How words are drawn: the one place where settings are settled, for Python, SQL, files, spaCy and the command line."""
+
+import os
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from custext_sql.mechanism.weights import check_calibration, check_epsilon
+from custext_sql.replacing.policy import DEFAULT_POLICY, POLICIES, Policy, choose_policy
+from custext_sql.replacing.row_settings import Epsilon, Plus, RowSettings, check_settings
+from custext_sql.store.key_files import KeyFile, read_key_file
+from custext_sql.store.stopwords import SHIPPED_LANGUAGE
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a run needs to know before it draws. Made by `settle`; without arguments, the defaults.
+
+    mapping: a name, or None for the database's default. eps: the privacy budget of a word, 0.001 to 100. plus: keep
+    stopwords (CusText+). language: of the stopwords. key: where draws come from, if not from the system's randomness.
+    """
+
+    mapping: str | None = None
+    eps: float = 1.0
+    plus: bool = False
+    policy: Policy = POLICIES[DEFAULT_POLICY]
+    calibration: str = "paper"
+    language: str = SHIPPED_LANGUAGE
+    key: KeyFile | None = None
+
+    @classmethod
+    def settle(
+        cls,
+        *,
+        mapping: str | None = None,
+        eps: float | None = None,
+        plus: bool | None = None,
+        policy: str | Policy | None = None,
+        calibration: str | None = None,
+        language: str | None = None,
+        key: KeyFile | str | os.PathLike[str] | None = None,
+    ) -> "Settings":
+        """Return what was given, else what the key was made for, else the default.
+
+        key: a key, or the path of its file. A KeyFileError says so if what was given differs from what the key was
+        made for; whether the mapping is the key's can be told only by its fingerprint, when it is loaded.
+        """
+        key = key if key is None or isinstance(key, KeyFile) else read_key_file(key)
+        usual = cls() if key is None else cls._of_key(key)
+        settled = cls(
+            mapping=mapping or usual.mapping,
+            eps=usual.eps if eps is None else check_epsilon(eps),
+            plus=usual.plus if plus is None else bool(plus),
+            policy=_settle_policy(policy, usual),
+            calibration=check_calibration(calibration or usual.calibration),
+            language=language or usual.language,
+            key=key,
+        )
+        if key is not None:
+            for name in ("language", "calibration", "eps", "plus"):
+                key.check_setting(name, getattr(settled, name))
+        return settled
+
+    @classmethod
+    def _of_key(cls, key: KeyFile) -> "Settings":
+        made_for = key.settings
+        return cls(
+            mapping=made_for.mapping,
+            eps=made_for.eps,
+            plus=made_for.plus,
+            policy=made_for.policy,
+            calibration=made_for.calibration,
+            language=made_for.language,
+            key=key,
+        )
+
+    def with_key(self, key: KeyFile) -> "Settings":
+        """Return these settings with draws from a key, as far as the key leaves a choice."""
+        return replace(self._of_key(key), mapping=self.mapping, calibration=self.calibration, language=self.language)
+
+    def without_key(self) -> "Settings":
+        """Return these settings with fresh draws, without what only keys of an older format still do."""
+        return self if self.key is None else replace(self, key=None, policy=self.key.newest_policy)
+
+    def settle_rows(self, eps: Epsilon | None, plus: Plus | None, rows: int) -> RowSettings:
+        """Return eps and plus of so many rows: what was given, for all or for each, else what was settled."""
+        given = check_settings(self.eps if eps is None else eps, self.plus if plus is None else plus, rows)
+        if self.key is not None:
+            for epsilon in np.unique(given.epsilon).tolist():
+                self.key.check_setting("eps", epsilon)
+            for keep in np.unique(given.plus).tolist():
+                self.key.check_setting("plus", keep)
+        return given
+
+
+def _settle_policy(policy: str | Policy | None, usual: Settings) -> Policy:
+    if usual.key is not None:
+        return usual.key.choose_policy(policy)
+    return usual.policy if policy is None else choose_policy(policy)
