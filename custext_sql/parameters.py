@@ -28,10 +28,15 @@ def check_whole(number: int, what: str) -> int:
         raise SettingError(f"{what} must be a whole number; found {number!r}") from None
 
 
+def find_closest(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str | None:
+    """Return the known name most like one that was not found; None if none is alike, by difflib's ratio."""
+    return next(iter(difflib.get_close_matches(name, list(known), n=1, cutoff=cutoff)), None)
+
+
 def suggest(name: str, known: Iterable[str]) -> str:
     """A hint for a name that was not found: the closest one, or all of them."""
     names = sorted(known)
     if not names:
         return "there are none yet"
-    close = difflib.get_close_matches(name, names, n=1)
-    return f"did you mean {close[0]!r}?" if close else f"there is {', '.join(names[:40])}"
+    close = find_closest(name, names)
+    return f"did you mean {close!r}?" if close else f"there is {', '.join(names[:40])}"
