@@ -5,38 +5,69 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from custext_sql.errors import CusTextError
+    from custext_sql.experiments.attacks.bayes_attack import BayesAttack, BayesResult, attack_bayes
+    from custext_sql.experiments.attacks.mask_attack import MaskAttack, MaskResult, attack_mask
+    from custext_sql.experiments.attacks.query_attack import QueryAttack, QueryResult, attack_query
+    from custext_sql.experiments.choice import Candidate, Choice, choose
+    from custext_sql.experiments.evaluation.datasets import LabeledTexts
+    from custext_sql.experiments.evaluation.tradeoff import TradeOff, TradeOffEvaluation, evaluate_tradeoff
+    from custext_sql.experiments.evaluation.utility import UtilityEvaluation, UtilityResult, evaluate_utility
+    from custext_sql.experiments.report.contents import Report
+    from custext_sql.experiments.report.report import write_report, write_tradeoff
     from custext_sql.mapping.mapping import Mapping
     from custext_sql.mechanism.distribution import Distribution, inspect_word
     from custext_sql.replacing.policy import Policy
     from custext_sql.replacing.receipt import Receipt
     from custext_sql.sanitizer import Sanitizer
+    from custext_sql.settings import Settings, make_key
     from custext_sql.sql.functions import connect, register
     from custext_sql.sql.query_errors import safe_errors
     from custext_sql.store.auditing import Certificate, audit
-    from custext_sql.store.embeddings import LoadReport, drop_embedding, list_embeddings, load_embeddings
-    from custext_sql.store.key_files import make_key
+    from custext_sql.store.building import MappingReport
+    from custext_sql.store.embeddings import drop_embedding, list_embeddings, load_embeddings
     from custext_sql.store.ledger.dataset import Dataset
-    from custext_sql.store.mapping_builder import MappingReport, build_mapping
-    from custext_sql.store.mappings import drop_mapping, list_mappings, load_mapping, use_mapping
+    from custext_sql.store.loading import LoadReport
+    from custext_sql.store.mappings import build_mapping, drop_mapping, list_mappings, load_mapping, use_mapping
     from custext_sql.store.stopwords import add_stopwords
 
 __all__ = [
+    "BayesAttack",
+    "BayesResult",
+    "Candidate",
     "Certificate",
+    "Choice",
     "CusTextError",
     "Dataset",
     "Distribution",
+    "LabeledTexts",
     "LoadReport",
     "Mapping",
     "MappingReport",
+    "MaskAttack",
+    "MaskResult",
     "Policy",
+    "QueryAttack",
+    "QueryResult",
     "Receipt",
+    "Report",
     "Sanitizer",
+    "Settings",
+    "TradeOff",
+    "TradeOffEvaluation",
+    "UtilityEvaluation",
+    "UtilityResult",
     "add_stopwords",
+    "attack_bayes",
+    "attack_mask",
+    "attack_query",
     "audit",
     "build_mapping",
+    "choose",
     "connect",
     "drop_embedding",
     "drop_mapping",
+    "evaluate_tradeoff",
+    "evaluate_utility",
     "inspect_word",
     "list_embeddings",
     "list_mappings",
@@ -46,23 +77,35 @@ __all__ = [
     "register",
     "safe_errors",
     "use_mapping",
+    "write_report",
+    "write_tradeoff",
 ]
 
 _HOMES = {
     "errors": ("CusTextError",),
+    "experiments.attacks.bayes_attack": ("BayesAttack", "BayesResult", "attack_bayes"),
+    "experiments.attacks.mask_attack": ("MaskAttack", "MaskResult", "attack_mask"),
+    "experiments.attacks.query_attack": ("QueryAttack", "QueryResult", "attack_query"),
+    "experiments.choice": ("Candidate", "Choice", "choose"),
+    "experiments.evaluation.datasets": ("LabeledTexts",),
+    "experiments.evaluation.tradeoff": ("TradeOff", "TradeOffEvaluation", "evaluate_tradeoff"),
+    "experiments.evaluation.utility": ("UtilityEvaluation", "UtilityResult", "evaluate_utility"),
+    "experiments.report.contents": ("Report",),
+    "experiments.report.report": ("write_report", "write_tradeoff"),
     "mapping.mapping": ("Mapping",),
     "mechanism.distribution": ("Distribution", "inspect_word"),
     "replacing.policy": ("Policy",),
     "replacing.receipt": ("Receipt",),
     "sanitizer": ("Sanitizer",),
+    "settings": ("Settings", "make_key"),
     "sql.functions": ("connect", "register"),
     "sql.query_errors": ("safe_errors",),
     "store.auditing": ("Certificate", "audit"),
-    "store.embeddings": ("LoadReport", "drop_embedding", "list_embeddings", "load_embeddings"),
-    "store.key_files": ("make_key",),
+    "store.building": ("MappingReport",),
+    "store.embeddings": ("drop_embedding", "list_embeddings", "load_embeddings"),
     "store.ledger.dataset": ("Dataset",),
-    "store.mapping_builder": ("MappingReport", "build_mapping"),
-    "store.mappings": ("drop_mapping", "list_mappings", "load_mapping", "use_mapping"),
+    "store.loading": ("LoadReport",),
+    "store.mappings": ("build_mapping", "drop_mapping", "list_mappings", "load_mapping", "use_mapping"),
     "store.stopwords": ("add_stopwords",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}

@@ -31,8 +31,8 @@ from custext_sql.store.key_files import KeyFile, digest_stopwords
 from custext_sql.store.ledger.dataset import Dataset, choose_dataset
 from custext_sql.store.ledger.entry import Entry
 from custext_sql.store.ledger.table import Terms, describe_policy
-from custext_sql.store.mappings import find_mapping, read_mapping
-from custext_sql.store.stopwords import read_stopwords
+from custext_sql.store.rows.mappings import find_mapping, read_mapping
+from custext_sql.store.rows.stopwords import read_stopwords
 from custext_sql.text.columns import TextColumn, open_column
 from custext_sql.text.word_boundaries import RULES
 

@@ -8,8 +8,10 @@ import numpy as np
 from custext_sql.mechanism.weights import check_calibration, check_epsilon
 from custext_sql.replacing.policy import DEFAULT_POLICY, POLICIES, Policy, choose_policy
 from custext_sql.replacing.row_settings import Epsilon, Plus, RowSettings, check_settings
-from custext_sql.store.key_files import KeyFile, read_key_file
-from custext_sql.store.stopwords import SHIPPED_LANGUAGE
+from custext_sql.store.database import Database, reading
+from custext_sql.store.key_files import KeyFile, KeySettings, digest_stopwords, read_key_file, write_key_file
+from custext_sql.store.rows.mappings import find_mapping
+from custext_sql.store.rows.stopwords import SHIPPED_LANGUAGE, read_stopwords
 
 
 @dataclass(frozen=True)
@@ -97,3 +99,35 @@ def _settle_policy(policy: str | Policy | None, usual: Settings) -> Policy:
     if usual.key is not None:
         return usual.key.choose_policy(policy)
     return usual.policy if policy is None else choose_policy(policy)
+
+
+def make_key(
+    path: str | os.PathLike[str],
+    database: Database = None,
+    *,
+    mapping: str | None = None,
+    eps: float | None = None,
+    plus: bool | None = None,
+    policy: str | Policy | None = None,
+    calibration: str | None = None,
+    language: str | None = None,
+) -> KeyFile:
+    """Make a key for a stored mapping (default: the database's default one) and these settings, in a new file."""
+    settled = Settings.settle(
+        mapping=mapping, eps=eps, plus=plus, policy=policy, calibration=calibration, language=language
+    )
+    with reading(database) as connection:
+        info = find_mapping(connection, settled.mapping)
+        stopwords = read_stopwords(connection, settled.language)
+    made_for = KeySettings(
+        mapping=info.name,
+        fingerprint=info.fingerprint,
+        eps=settled.eps,
+        plus=settled.plus,
+        policy=settled.policy,
+        calibration=settled.calibration,
+        language=settled.language,
+        stopwords=digest_stopwords(stopwords),
+    )
+    write_key_file(path, made_for)
+    return read_key_file(path)

@@ -13,7 +13,7 @@ from hypothesis import settings
 from tests.vector_samples import write_glove
 
 if TYPE_CHECKING:
-    from custext_sql.experiments.evaluation.utility import Experiment
+    from custext_sql.experiments.evaluation.experiment import Experiment
 
 settings.register_profile("tests", deadline=None)  # the first example builds tables, the machine may be busy
 settings.load_profile("tests")
@@ -100,7 +100,7 @@ def shared_data() -> Path:
 @pytest.fixture(scope="session")
 def starter_db(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One database with the starter vectors and their mapping, for tests that only read it."""
-    from custext_sql.starter import load_starter
+    from custext_sql.store.default_database import load_starter
 
     path = tmp_path_factory.mktemp("starter") / "starter.duckdb"
     load_starter(path)
@@ -147,12 +147,12 @@ def own_db(starter_db: Path, tmp_path: Path) -> Path:
 @pytest.fixture
 def experiment() -> "Experiment":
     """Sentences on films, and whether they praise them."""
-    from custext_sql.experiments.evaluation.datasets import LabelledTexts
-    from custext_sql.experiments.evaluation.utility import Experiment
-    from tests.experiments.test_models import make_sentences
+    from custext_sql.experiments.evaluation.datasets import LabeledTexts
+    from custext_sql.experiments.evaluation.experiment import Experiment
+    from tests.experiments.test_linear_models import make_sentences
 
-    def make(name: str, count: int, seed: int) -> LabelledTexts:
+    def make(name: str, count: int, seed: int) -> LabeledTexts:
         rows, labels = make_sentences(count, seed)
-        return LabelledTexts(name, rows, list(map(str, labels)))
+        return LabeledTexts(name, rows, list(map(str, labels)))
 
     return Experiment(make("train", 200, 0), make("test", 100, 1))

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from custext_sql.experiments.evaluation.datasets import read_sentence_polarity
-from custext_sql.starter import open_starter
+from custext_sql.vectors.starter import open_starter
 from tests.vector_samples import write_glove
 
 README = Path(__file__).parents[1] / "README.md"

@@ -29,7 +29,7 @@ def audit_command(
     """
     from custext_sql.store.auditing import audit
 
-    found = audit(db, mapping=mapping, epsilon=eps, plus=plus, calibration=calibration or "paper")
+    found = audit(db, mapping=mapping, eps=eps, plus=plus, calibration=calibration or "paper")
     if as_json:
         print_json(found)
         return

@@ -48,7 +48,7 @@ def keygen_command(
       custext keygen reviews.key --eps 1 --plus
       custext sql "SELECT custext_sanitize_keyed(body, 'body:' || id) FROM 'reviews.csv'" --key-file reviews.key
     """
-    from custext_sql.store.key_files import make_key
+    from custext_sql import make_key
 
     made = make_key(path, db, mapping=mapping, eps=eps, plus=plus, policy=policy, calibration=calibration)
     if as_json:

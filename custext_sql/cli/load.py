@@ -41,23 +41,24 @@ def load_command(
     Example:
       custext --db my.duckdb load glove.6B.zip --member glove.6B.300d.txt --name glove --limit 100000
     """
-    from custext_sql.starter import NAME, load_starter
+    from custext_sql.vectors.starter import STARTER
+    from custext_sql.store.default_database import load_starter
     from custext_sql.store.database import locate
     from custext_sql.store.embeddings import load_embeddings
 
-    if name is None and source != NAME:
+    if name is None and source != STARTER:
         raise click.UsageError("Missing option '--name': how shall the embedding be called?")
-    if source == NAME and (format or member):
+    if source == STARTER and (format or member):
         raise click.UsageError("--format and --member are for files; the starter vectors are none.")
     path = locate(db)  # builds the default database, if it is that and not there, before any bar is drawn
     with progress_bar(f"Loading {Path(source).name}") as progress:
-        if source == NAME and limit is None and vocab is None:
-            report = load_starter(path, name=name or NAME, replace=replace, progress=progress)
+        if source == STARTER and limit is None and vocab is None:
+            report = load_starter(path, name=name or STARTER, replace=replace, progress=progress)
         else:
             report = load_embeddings(
                 path,
                 source,
-                name=name or NAME,
+                name=name or STARTER,
                 format=format,
                 member=member,
                 limit=limit,
@@ -69,7 +70,7 @@ def load_command(
         print_json(report)
         return
     if report is None:
-        click.echo(f"{name or NAME}: already there, with its mappings")
+        click.echo(f"{name or STARTER}: already there, with its mappings")
         return
     embedding = report.embedding
     click.echo(
@@ -83,6 +84,6 @@ def load_command(
     if report.not_found:
         click.echo(f"  {report.not_found:,} words of the vocabulary not found")
     step = f"map --embedding {embedding.name} --k {min(20, embedding.size)}"
-    if source == NAME and limit is None and vocab is None:
+    if source == STARTER and limit is None and vocab is None:
         step = f"inspect she --mapping {embedding.name} --eps 1"
     click.echo(f"Next: {again(db, step)}")

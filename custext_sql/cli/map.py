@@ -59,8 +59,8 @@ def map_command(
     Example:
       custext --db my.duckdb map --embedding glove --k 20 --measure cosine
     """
-    from custext_sql.store.mapping_builder import build_mapping
-    from custext_sql.store.stopwords import SHIPPED_LANGUAGE
+    from custext_sql.store.mappings import build_mapping
+    from custext_sql.store.rows.stopwords import SHIPPED_LANGUAGE
 
     if language is not None and not separate_stopwords:
         raise click.UsageError("--language goes with --separate-stopwords")

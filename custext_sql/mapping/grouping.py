@@ -9,7 +9,7 @@ from custext_sql.arrays import Flags, Floats, Places, Points, Vectors
 from custext_sql.errors import SettingError
 from custext_sql.mapping.similarity import Geometric, Similarity, squared_distances
 
-Progress = Callable[[int, int], None]
+GroupingProgress = Callable[[int, int], None]  # words grouped, and words in all
 
 _BLOCK_BYTES = 64 << 20  # one block of pivots against the pool, float32
 _LARGEST_BLOCK = 256  # pivots; more would mostly be taken by earlier pivots of the same block
@@ -43,7 +43,7 @@ def partition_words(
     k: int,
     *,
     order: Places | None = None,
-    progress: Progress | None = None,
+    progress: GroupingProgress | None = None,
 ) -> Partition:
     """Split the rows of `vectors` into groups of k.
 

@@ -1,8 +1,7 @@
 """A mapping: which words share a group, how alike they are, and the fingerprint over both. Arrays only."""
 
-import difflib
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from functools import cached_property
 
@@ -10,7 +9,9 @@ import numpy as np
 
 from custext_sql.arrays import Sizes, Units
 from custext_sql.errors import MappingError
+from custext_sql.mapping.recipe import Recipe
 from custext_sql.mapping.scoring import UNIT
+from custext_sql.parameters import find_closest
 from custext_sql.text.word_boundaries import fold_word
 
 
@@ -33,6 +34,11 @@ class MappingInfo:
     left_out: int
     fingerprint: str
     created_at: datetime
+
+    @property
+    def recipe(self) -> Recipe:
+        """How it was made."""
+        return Recipe(**{field.name: getattr(self, field.name) for field in fields(Recipe)})
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,8 +73,8 @@ class Mapping:
         """Index in `words` of a word as it may be written."""
         folded = fold_word(word)
         if folded not in self.index:
-            close = difflib.get_close_matches(folded, self.words, n=1)
-            hint = f"; did you mean {close[0]!r}?" if close else ""
+            close = find_closest(folded, self.words)
+            hint = "" if close is None else f"; did you mean {close!r}?"
             raise MappingError(f"that word is not in mapping {self.info.name}{hint}")
         return self.index[folded]
 

@@ -84,8 +84,8 @@ class Cosine(Geometric):
 
 
 @dataclass(frozen=True)
-class Supplied:
-    """A user's function (rows, rows) -> matrix; it need be neither a metric nor symmetric."""
+class UserSuppliedMeasure:
+    """A function of the user's, (rows, rows) -> matrix; it need be neither a metric nor symmetric."""
 
     function: Compare
     larger_is_closer: bool
@@ -120,7 +120,7 @@ def choose_similarity(measure: str | Compare, larger_is_closer: bool | None = No
     if callable(measure):
         if not isinstance(larger_is_closer, bool):
             raise SettingError("a similarity function needs larger_is_closer=True or larger_is_closer=False")
-        return Supplied(measure, larger_is_closer)
+        return UserSuppliedMeasure(measure, larger_is_closer)
     if not isinstance(measure, str) or measure not in MEASURES:
         raise SettingError(f"measure must be one of {', '.join(MEASURES)} or a function; found {measure!r}")
     if larger_is_closer is not None:

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from custext_sql.arrays import Numbers, Points
-from custext_sql.starter import VECTORS
 from custext_sql.vectors import open_vectors
 from custext_sql.vectors.packed import pack, unpack
+from custext_sql.vectors.starter import FILE
 
 
 def read_whole(source: str) -> tuple[list[str], Points]:
@@ -40,7 +40,7 @@ def _nearest(table: Points, rows: Numbers, count: int) -> Numbers:
 def main(source: str) -> None:
     words, vectors = read_whole(source)
     packed = pack(words, vectors)
-    target = Path(__file__).with_name(VECTORS)
+    target = Path(__file__).with_name(FILE)
     target.write_bytes(packed)
     recall = neighbour_recall(vectors, unpack(packed)[1])
     print(f"{target.name}: {len(words)} words, {len(packed) / 1e6:.2f} MB, recall@20 {recall:.3f}")

@@ -11,8 +11,8 @@ from custext_sql.mechanism.verifier import verify_union
 from custext_sql.mechanism.weights import check_epsilon
 from custext_sql.replacing.vocabulary import Vocabulary
 from custext_sql.store.database import Database, reading
-from custext_sql.store.mappings import find_mapping, read_mapping
-from custext_sql.store.stopwords import SHIPPED_LANGUAGE, read_stopwords
+from custext_sql.store.rows.mappings import find_mapping, read_mapping
+from custext_sql.store.rows.stopwords import SHIPPED_LANGUAGE, read_stopwords
 
 
 @dataclass(frozen=True)
@@ -44,12 +44,12 @@ def audit(
     database: Database = None,
     *,
     mapping: str | None = None,
-    epsilon: float = 1.0,
+    eps: float = 1.0,
     plus: bool = False,
     calibration: str = "paper",
     language: str = SHIPPED_LANGUAGE,
 ) -> Certificate:
-    """Recompute a mapping's fingerprint, check that its groups are a partition, and verify every group at epsilon.
+    """Recompute a mapping's fingerprint, check that its groups are a partition, and verify every group at that eps.
 
     plus: with the stopwords of `language` kept. Raises MappingError where the tables are not those that were built,
     CertificateError where a group fails.
@@ -57,7 +57,7 @@ def audit(
     with reading(database) as connection:
         loaded = read_mapping(connection, find_mapping(connection, mapping))  # refuses what has another fingerprint
         stopwords = read_stopwords(connection, language) if plus else frozenset()
-    return certify_mapping(loaded, Vocabulary(loaded, stopwords), epsilon, plus=plus, calibration=calibration)
+    return certify_mapping(loaded, Vocabulary(loaded, stopwords), eps, plus=plus, calibration=calibration)
 
 
 def certify_mapping(

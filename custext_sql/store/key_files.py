@@ -19,11 +19,8 @@ from typing import Any
 from custext_sql.errors import KeyFileError, SettingError
 from custext_sql.mechanism.keyed_randomness import SecretKey
 from custext_sql.mechanism.weights import check_calibration, check_epsilon
-from custext_sql.replacing.policy import DEFAULT_POLICY, POLICIES, Policy, choose_policy
+from custext_sql.replacing.policy import POLICIES, Policy, choose_policy
 from custext_sql.replacing.row_settings import RowSettings
-from custext_sql.store.database import Database, reading
-from custext_sql.store.mappings import find_mapping
-from custext_sql.store.stopwords import SHIPPED_LANGUAGE, read_stopwords
 
 _BYTES = 32
 
@@ -144,35 +141,6 @@ class KeyFile:
                 f"{self.path}: this key was made for {name} = {_shown(expected)}; found {_shown(value)}; "
                 "other settings need another key: custext keygen"
             )
-
-
-def make_key(
-    path: str | os.PathLike[str],
-    database: Database = None,
-    *,
-    mapping: str | None = None,
-    eps: float = 1.0,
-    plus: bool = False,
-    policy: str | Policy | None = None,
-    calibration: str | None = None,
-    language: str = SHIPPED_LANGUAGE,
-) -> KeyFile:
-    """Make a key for a stored mapping (default: the database's default one) and these settings, in a new file."""
-    with reading(database) as connection:
-        info = find_mapping(connection, mapping)
-        stopwords = read_stopwords(connection, language)
-    settings = KeySettings(
-        mapping=info.name,
-        fingerprint=info.fingerprint,
-        eps=check_epsilon(eps),
-        plus=bool(plus),
-        policy=choose_policy(policy or DEFAULT_POLICY),
-        calibration=check_calibration(calibration or "paper"),
-        language=language,
-        stopwords=digest_stopwords(stopwords),
-    )
-    write_key_file(path, settings)
-    return read_key_file(path)
 
 
 def write_key_file(path: str | os.PathLike[str], settings: KeySettings) -> None:

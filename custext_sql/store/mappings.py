@@ -1,32 +1,69 @@
-"""Mappings in the database: save, load and verify, choose the default, drop."""
+"""Mappings: build, list, load, choose the default, drop."""
 
-from collections.abc import Iterator
+from custext_sql.mapping.grouping import GroupingProgress
+from custext_sql.mapping.mapping import Mapping, MappingInfo
+from custext_sql.mapping.recipe import Recipe
+from custext_sql.mapping.similarity import Compare, choose_similarity
+from custext_sql.parameters import check_name
+from custext_sql.store.building import MappingReport, build_in_file
+from custext_sql.store.database import Database, locate, reading, writing
+from custext_sql.store.rows.mappings import (
+    default_name,
+    delete_mapping,
+    find_mapping,
+    forget_default,
+    read_infos,
+    read_mapping,
+    set_default,
+)
+from custext_sql.store.rows.stopwords import SHIPPED_LANGUAGE
 
-import duckdb
-import numpy as np
-import pyarrow as pa
 
-from custext_sql.arrays import Sizes, Units
-from custext_sql.errors import MappingError
-from custext_sql.mapping.mapping import Mapping, MappingInfo, fingerprint
-from custext_sql.mapping.scoring import UNIT
-from custext_sql.mapping.similarity import MEASURES
-from custext_sql.parameters import check_name, suggest
-from custext_sql.store.database import Database, reading, writing
-from custext_sql.store.table_rows import insert_row, list_columns
+def build_mapping(
+    database: Database = None,
+    *,
+    embedding: str,
+    k: int = 20,
+    measure: str | Compare = "euclidean",
+    larger_is_closer: bool | None = None,
+    normalization: str = "group",
+    name: str | None = None,
+    order: str = "file",
+    seed: int | None = None,
+    separate_stopwords: bool = False,
+    language: str = SHIPPED_LANGUAGE,
+    replace: bool = False,
+    progress: GroupingProgress | None = None,
+) -> MappingReport:
+    """Group an embedding's words by Algorithm 1 of the paper, score every pair within a group, and store both.
 
-_CELLS = 1 << 21  # scores inserted at a time
-_DEFAULT = "default_mapping"
+    measure: "euclidean", "cosine", or a function (rows, rows) -> matrix together with larger_is_closer. order: pivots
+    in the order of the embedding's source, or "random" by a seed; never by the frequencies of a private text.
+    separate_stopwords: group the stopwords of `language` and the other words each on their own, so that CusText+ never
+    turns a content word into a stopword. progress: called with words grouped and words in all.
+    """
+    similarity = choose_similarity(measure, larger_is_closer)
+    recipe = Recipe(
+        embedding=embedding,
+        k=k,
+        measure=similarity.name,
+        larger_is_closer=similarity.larger_is_closer,
+        normalization=normalization,
+        pivot_order=order,
+        seed=seed,
+        stopword_language=language if separate_stopwords else None,
+    )
+    return build_in_file(locate(database), recipe, similarity, name=name, replace=replace, progress=progress)
 
 
 def list_mappings(database: Database = None) -> tuple[list[MappingInfo], str | None]:
-    """All mappings, oldest first, and the name of the default one."""
+    """Return all mappings, oldest first, and the name of the default one."""
     with reading(database) as connection:
         return read_infos(connection), default_name(connection)
 
 
 def load_mapping(database: Database = None, name: str | None = None) -> Mapping:
-    """A stored mapping, the default one if no name is given; refused unless its tables match its fingerprint."""
+    """Return a stored mapping, the default one if no name is given; refused unless its tables match its fingerprint."""
     with reading(database) as connection:
         return read_mapping(connection, find_mapping(connection, name))
 
@@ -36,7 +73,7 @@ def use_mapping(database: Database = None, *, name: str) -> None:
     check_name(name, "a mapping")
     with writing(database) as connection:
         find_mapping(connection, name)
-        _set_default(connection, name)
+        set_default(connection, name)
 
 
 def drop_mapping(database: Database = None, *, name: str) -> None:
@@ -45,159 +82,4 @@ def drop_mapping(database: Database = None, *, name: str) -> None:
     with writing(database) as connection:
         find_mapping(connection, name)
         delete_mapping(connection, name)
-        connection.execute("DELETE FROM settings WHERE key = ? AND value = ?", [_DEFAULT, name])
-
-
-def read_mapping(connection: duckdb.DuckDBPyConnection, info: MappingInfo) -> Mapping:
-    """The mapping of that row, verified against its fingerprint."""
-    words, sizes = _read_groups(connection, info)
-    scores = _read_scores(connection, info, sizes)
-    if fingerprint(words, sizes, scores) != info.fingerprint:
-        raise _changed(info, "their fingerprint is another")
-    return Mapping(info, words, sizes, scores)
-
-
-def save_mapping(connection: duckdb.DuckDBPyConnection, mapping: Mapping) -> None:
-    """Write a mapping within the caller's transaction; the first of a database becomes its default."""
-    insert_row(connection, "mappings", mapping.info)
-    name = mapping.info.name
-    group_of = np.repeat(np.arange(len(mapping.sizes)), mapping.sizes)
-    position = np.arange(len(mapping.words)) - mapping.word_starts[group_of]
-    groups = pa.table({"token": list(mapping.words), "group_id": group_of, "position": position})
-    _insert(connection, "groups", name, groups)
-    for batch in _score_batches(mapping, group_of):
-        _insert(connection, "scores", name, batch)
-    if default_name(connection) is None:
-        _set_default(connection, name)
-
-
-def delete_mapping(connection: duckdb.DuckDBPyConnection, name: str) -> None:
-    for table, column in (("mappings", "name"), ("groups", "mapping"), ("scores", "mapping")):
-        connection.execute(f"DELETE FROM {table} WHERE {column} = ?", [name])
-
-
-def read_infos(connection: duckdb.DuckDBPyConnection) -> list[MappingInfo]:
-    columns = list_columns(MappingInfo)
-    rows = connection.execute(f"SELECT {columns} FROM mappings ORDER BY created_at, name").fetchall()
-    return [MappingInfo(*row) for row in rows]
-
-
-def default_name(connection: duckdb.DuckDBPyConnection) -> str | None:
-    rows = connection.execute("SELECT value FROM settings WHERE key = ?", [_DEFAULT]).fetchall()
-    return str(rows[0][0]) if rows else None
-
-
-def find_mapping(connection: duckdb.DuckDBPyConnection, name: str | None) -> MappingInfo:
-    """The mapping of that name, or the default one; an error that names the command if there is none."""
-    known = {info.name: info for info in read_infos(connection)}
-    if not known:
-        raise MappingError("there is no mapping yet; build one with: custext map --embedding NAME --k 20")
-    name = default_name(connection) if name is None else name
-    if name is None:
-        raise MappingError(f"no mapping is the default; choose one with: custext use NAME ({', '.join(known)})")
-    if name not in known:
-        raise MappingError(f"there is no mapping {name!r}; {suggest(name, known)}")
-    return known[name]
-
-
-def _set_default(connection: duckdb.DuckDBPyConnection, name: str) -> None:
-    connection.execute("INSERT OR REPLACE INTO settings (key, value) VALUES (?, ?)", [_DEFAULT, name])
-
-
-def _insert(connection: duckdb.DuckDBPyConnection, table: str, name: str, batch: pa.Table) -> None:
-    """Insert rows of a mapping, whose columns are named as the table's."""
-    connection.register("custext_batch", batch)
-    connection.execute(f"INSERT INTO {table} BY NAME SELECT ? AS mapping, * FROM custext_batch", [name])
-    connection.unregister("custext_batch")
-
-
-def _score_batches(mapping: Mapping, group_of: Sizes) -> Iterator[pa.Table]:
-    """The scores with their words, a few million at a time, in the order in which the mapping holds them."""
-    words = pa.array(mapping.words)
-    row_sizes = mapping.sizes[group_of]
-    row_ends = np.cumsum(row_sizes)
-    first = 0
-    while first < len(row_sizes):
-        start = int(row_ends[first] - row_sizes[first])
-        last = max(first + 1, int(np.searchsorted(row_ends, start + _CELLS, side="right")))
-        sizes = row_sizes[first:last]
-        rows = np.repeat(np.arange(first, last), sizes)
-        columns = np.arange(len(rows)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        outputs = mapping.word_starts[group_of[rows]] + columns
-        yield pa.table(
-            {
-                "group_id": group_of[rows],
-                "input": pa.DictionaryArray.from_arrays(rows.astype(np.int32), words),
-                "output": pa.DictionaryArray.from_arrays(outputs.astype(np.int32), words),
-                "score": mapping.scores[start : start + len(rows)] / UNIT,
-            }
-        )
-        first = last
-
-
-def _read_groups(connection: duckdb.DuckDBPyConnection, info: MappingInfo) -> tuple[tuple[str, ...], Sizes]:
-    table = connection.sql(
-        "SELECT token, group_id, position FROM groups WHERE mapping = ? ORDER BY group_id, position",
-        params=[info.name],
-    ).to_arrow_table()
-    words = tuple(table.column("token").to_pylist())
-    group_of = table.column("group_id").to_numpy().astype(np.int64)
-    if len(words) != info.words or not len(words):
-        raise _changed(info, "words are missing or added")
-    if group_of.min() != 0 or group_of.max() != info.group_count - 1:
-        raise _changed(info, "groups are missing or added")
-    sizes = np.bincount(group_of)
-    starts = np.cumsum(sizes) - sizes
-    if (sizes < 2).any():
-        raise _changed(info, "a word is alone in a group")
-    if len(set(words)) != len(words):
-        raise _changed(info, "a word stands in two groups")
-    if (table.column("position").to_numpy() != np.arange(len(words)) - starts[group_of]).any():
-        raise _changed(info, "positions within a group are not 0, 1, 2, ...")
-    return words, sizes.astype(np.int64)
-
-
-def _read_scores(connection: duckdb.DuckDBPyConnection, info: MappingInfo, sizes: Sizes) -> Units:
-    table = connection.sql(
-        """
-        SELECT scores.group_id, inputs.position AS input, outputs.position AS output, scores.score
-        FROM scores
-        LEFT JOIN groups AS inputs
-          ON inputs.mapping = $name AND inputs.group_id = scores.group_id AND inputs.token = scores.input
-        LEFT JOIN groups AS outputs
-          ON outputs.mapping = $name AND outputs.group_id = scores.group_id AND outputs.token = scores.output
-        WHERE scores.mapping = $name
-        """,
-        params={"name": info.name},
-    ).to_arrow_table()
-    if table.num_rows != (sizes**2).sum() or table.column("input").null_count or table.column("output").null_count:
-        raise _changed(info, "scores are missing, added, or of words outside their group")
-    group, row, column = (table.column(name).to_numpy().astype(np.int64) for name in ("group_id", "input", "output"))
-    cells = (np.cumsum(sizes**2) - sizes**2)[group] + row * sizes[group] + column
-    units = table.column("score").to_numpy() * UNIT
-    if (np.bincount(cells, minlength=len(cells)) != 1).any():
-        raise _changed(info, "a pair of words has two scores")
-    if not (np.abs(units) <= UNIT).all() or (units != np.rint(units)).any():
-        raise _changed(info, "a score is not a multiple of 2**-20 between -1 and 1")
-    scores = np.empty(len(cells), dtype=np.int32)
-    scores[cells] = units
-    return scores
-
-
-def _changed(info: MappingInfo, how: str) -> MappingError:
-    return MappingError(
-        f"mapping {info.name}: the tables groups and scores are not those that were built ({how}); nothing may be "
-        f"sampled from them; {_rebuilding(info)}"
-    )
-
-
-def _rebuilding(info: MappingInfo) -> str:
-    """How to make the same mapping again."""
-    if info.measure not in MEASURES:
-        return "build it again from Python, with its similarity function and replace=True"
-    options = f"--embedding {info.embedding} --k {info.k} --measure {info.measure} --normalization {info.normalization}"
-    if info.seed is not None:
-        options += f" --order {info.pivot_order} --seed {info.seed}"
-    if info.stopword_language is not None:
-        options += f" --separate-stopwords --language {info.stopword_language}"
-    return f"rebuild it with: custext map {options} --name {info.name} --replace"
+        forget_default(connection, name)

@@ -5,10 +5,11 @@ import re
 from importlib.metadata import entry_points
 from pathlib import Path
 
-from custext_sql.errors import SourceError
+from custext_sql.errors import SettingError, SourceError
 from custext_sql.vectors.array_files import read_npz, read_parquet
 from custext_sql.vectors.binary_files import read_binary
 from custext_sql.vectors.source import FileDigest, VectorSource, label_of
+from custext_sql.vectors.starter import STARTER, open_starter
 from custext_sql.vectors.streams import Stream, open_stream, zip_members
 from custext_sql.vectors.text_files import find_header, read_text, skip_byte_order_mark
 
@@ -20,7 +21,11 @@ _NUMERIC = re.compile(rb"[0-9eE+\-. \n]")
 
 
 def open_vectors(source: str, format: str | None = None, member: str | None = None) -> VectorSource:
-    """Open a file, or `scheme:name` where an installed plugin serves that scheme (`spacy:en_core_web_md`)."""
+    """Open a file, the shipped vectors ("starter"), or what an installed plugin serves as `spacy:en_core_web_md`."""
+    if source == STARTER:
+        if format is not None or member is not None:
+            raise SettingError("--format and --member are for files; the starter vectors are none")
+        return open_starter()
     if format is not None and format not in FORMATS:
         raise SourceError(f"format must be one of {', '.join(FORMATS)}; found {format!r}")
     path = Path(source)

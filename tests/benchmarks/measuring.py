@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from custext_sql.starter import open_starter
 from custext_sql.starter.make import read_whole
+from custext_sql.vectors.starter import open_starter
 from tests.vector_samples import Matrix
 
 

@@ -12,8 +12,8 @@ from custext_sql.arrays import Floats
 from custext_sql.errors import SettingError
 from custext_sql.mapping import grouping
 from custext_sql.mapping.grouping import Partition, partition_words
-from custext_sql.mapping.similarity import MEASURES, Similarity, Supplied
-from custext_sql.starter import open_starter
+from custext_sql.mapping.similarity import MEASURES, Similarity, UserSuppliedMeasure
+from custext_sql.vectors.starter import open_starter
 from tests import oracle
 
 DISTANCES: dict[str, Callable[[Floats, Floats], Floats]] = {"euclidean": oracle.euclidean, "cosine": oracle.cosine}
@@ -132,11 +132,11 @@ def test_any_function_serves_as_similarity(larger_is_closer: bool, count: int, k
     def distance(pivot: Floats, others: Floats) -> Floats:
         return np.asarray(sign * one_sided(pivot[None], others)[0])
 
-    found = partition_words(vectors, Supplied(one_sided, larger_is_closer), k)
+    found = partition_words(vectors, UserSuppliedMeasure(one_sided, larger_is_closer), k)
     assert as_lists(found) == oracle.greedy_groups(vectors, k, distance)
 
 
-@pytest.mark.parametrize("similarity", [MEASURES["euclidean"], Supplied(one_sided, True)])
+@pytest.mark.parametrize("similarity", [MEASURES["euclidean"], UserSuppliedMeasure(one_sided, True)])
 @pytest.mark.parametrize("k", [-1, 0, 1, 11])
 def test_k_outside_its_range_is_an_error(similarity: Similarity, k: int) -> None:
     with pytest.raises(SettingError, match=f"k must .*found {k}"):

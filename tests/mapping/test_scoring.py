@@ -13,7 +13,7 @@ from custext_sql.arrays import Floats
 from custext_sql.errors import MappingError, SettingError
 from custext_sql.mapping.grouping import partition_words
 from custext_sql.mapping.scoring import UNIT, scale_scores, score_groups
-from custext_sql.mapping.similarity import MEASURES, Supplied
+from custext_sql.mapping.similarity import MEASURES, UserSuppliedMeasure
 
 closeness = hnp.arrays(
     np.float64, hnp.array_shapes(min_dims=2, max_dims=2, min_side=2, max_side=8), elements=st.floats(-1e6, 1e6)
@@ -76,7 +76,7 @@ def test_cosine_scores_are_highest_for_the_word_itself() -> None:
 
 
 def test_rows_are_inputs_and_columns_outputs_for_asymmetric_measures() -> None:
-    similarity = Supplied(lambda rows, columns: rows[:, :1] + 3 * columns[:, 0], larger_is_closer=True)
+    similarity = UserSuppliedMeasure(lambda rows, columns: rows[:, :1] + 3 * columns[:, 0], larger_is_closer=True)
     vectors = np.array([[0.0], [1.0]], dtype=np.float32)
     [scores] = score_groups(vectors, partition_words(vectors, similarity, 2), similarity)
     assert scores.tolist() == [[0, 3 * UNIT // 4], [UNIT // 4, UNIT]]

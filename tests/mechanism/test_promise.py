@@ -18,7 +18,7 @@ from custext_sql.mechanism.sampler import Sampler
 from custext_sql.release.query_releases import QueryRelease
 from custext_sql.settings import Settings
 from custext_sql.store.ledger.table import list_releases
-from custext_sql.store.stopwords import shipped_stopwords
+from custext_sql.store.rows.stopwords import shipped_stopwords
 from tests.small_mapping import small_mapping
 from tests.vector_samples import write_glove
 from tests.vectors.test_starter import FINGERPRINT, STARTER_FINGERPRINT

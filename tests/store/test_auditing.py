@@ -16,10 +16,10 @@ from tests.vectors.test_starter import FINGERPRINT, STARTER_FINGERPRINT
 
 
 def test_the_starter_mapping_keeps_its_promise_with_room_to_spare(starter_db: Path) -> None:
-    found = audit(starter_db, epsilon=1.0)
+    found = audit(starter_db, eps=1.0)
     assert (found.mapping, found.fingerprint) == ("starter", STARTER_FINGERPRINT)
     assert (found.words, found.groups, found.smallest_group, found.largest_group) == (33849, 1693, 10, 20)
-    older = audit(starter_db, epsilon=1.0, mapping="starter-euclidean-k20")
+    older = audit(starter_db, eps=1.0, mapping="starter-euclidean-k20")
     assert (older.fingerprint, older.smallest_group) == (FINGERPRINT, 9)
     assert older.worst_log_ratio == pytest.approx(0.8136, abs=1e-4)
     assert older.median_log_ratio == pytest.approx(0.5302, abs=1e-4)
@@ -28,7 +28,7 @@ def test_the_starter_mapping_keeps_its_promise_with_room_to_spare(starter_db: Pa
 
 @pytest.mark.parametrize("epsilon", [0.001, 1.0, 100.0])
 def test_tight_calibration_uses_the_whole_budget(starter_db: Path, epsilon: float) -> None:
-    found = audit(starter_db, epsilon=epsilon, calibration="tight")
+    found = audit(starter_db, eps=epsilon, calibration="tight")
     assert found.worst_log_ratio <= epsilon
     if epsilon <= 1.0:
         assert found.median_log_ratio > epsilon * (1 - 1e-6)

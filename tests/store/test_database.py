@@ -10,7 +10,8 @@ import duckdb
 import pytest
 
 from custext_sql.errors import DatabaseError
-from custext_sql.store.database import default_path, locate, new_database, reading, upgrade_database, writing
+from custext_sql.store.connections import new_database
+from custext_sql.store.database import default_path, locate, reading, upgrade_database, writing
 from custext_sql.store.files import duckdb_files
 from tests.processes import hold_open, start
 

@@ -16,7 +16,7 @@ from custext_sql.mechanism.keyed_randomness import SecretKey
 from custext_sql.settings import Settings
 from custext_sql.store.key_files import KeyFile, read_key_file
 from custext_sql.store.mappings import load_mapping
-from custext_sql.store.stopwords import shipped_stopwords
+from custext_sql.store.rows.stopwords import shipped_stopwords
 from tests.cli.test_commands import run
 
 PINNED = [

@@ -217,7 +217,7 @@ def test_an_embedding_that_was_changed_is_refused(loaded_db: Path, change: str) 
 
 def test_an_embedding_with_no_words_is_an_error(db_path: Path, tmp_path: Path) -> None:
     load_embeddings(db_path, write_glove(tmp_path / "v.txt", [".", ","], np.eye(2, dtype=np.float32)), name="v")
-    with pytest.raises(CusTextError, match="no token that is one word"):
+    with pytest.raises(CusTextError, match="no entry that is one word"):
         build_mapping(db_path, embedding="v")
 
 

@@ -20,7 +20,7 @@ from custext_sql import (
 from custext_sql.cli import main
 from custext_sql.mapping.mapping import fingerprint
 from custext_sql.mapping.scoring import UNIT
-from custext_sql.store import mappings as mapping_store
+from custext_sql.store.rows import mappings as mapping_rows
 
 CHANGES = {
     "the least change of a score": f"UPDATE scores SET score = -{1 / UNIT} WHERE input = 'bob' AND output = 'bob'",
@@ -103,7 +103,7 @@ def test_rows_may_lie_in_any_order(mapped_db: Path) -> None:
 
 def test_scores_are_stored_in_many_batches_alike(loaded_db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     one = build_mapping(loaded_db, embedding="small", k=5, name="one").info.fingerprint
-    monkeypatch.setattr(mapping_store, "_CELLS", 7)
+    monkeypatch.setattr(mapping_rows, "_CELLS", 7)
     assert build_mapping(loaded_db, embedding="small", k=5, name="many").info.fingerprint == one
     assert load_mapping(loaded_db, "many").scores.tolist() == load_mapping(loaded_db, "one").scores.tolist()
 

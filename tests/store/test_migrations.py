@@ -13,12 +13,12 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import create_engine
 
 from custext_sql.errors import DatabaseError
-from custext_sql.store import database
+from custext_sql.store import connections
 from custext_sql.store.database import reading, upgrade_database, writing
+from custext_sql.store.rows.stopwords import shipped_stopwords
 from custext_sql.store.schema import migrate, tables
 from custext_sql.store.schema.distribution_macro import write_distribution_macro
 from custext_sql.store.schema.revisions import REVISIONS
-from custext_sql.store.stopwords import shipped_stopwords
 
 NEXT = """
 from alembic import op
@@ -77,7 +77,7 @@ def next_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     shutil.copytree(str(files("custext_sql.migrations")), scripts)
     script = scripts / "versions" / "9999_later.py"
     script.write_text(NEXT.format(head=REVISIONS[-1], last="pass"))
-    for module in (database, migrate):
+    for module in (connections, migrate):
         monkeypatch.setattr(module, "REVISIONS", (*REVISIONS, "9999"))
     monkeypatch.setattr(migrate, "files", lambda package: scripts)
     return script

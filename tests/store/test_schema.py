@@ -9,8 +9,8 @@ from sqlalchemy import Table
 
 from custext_sql.experiments.measurements import Measurement, Subject
 from custext_sql.mapping.mapping import MappingInfo
-from custext_sql.store.embeddings import Embedding
 from custext_sql.store.ledger.table import Release
+from custext_sql.store.rows.embeddings import Embedding
 from custext_sql.store.schema import tables
 
 Shape = list[tuple[str, type, bool]]

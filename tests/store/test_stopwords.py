@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from custext_sql.store.database import reading, writing
-from custext_sql.store.stopwords import list_stopwords, read_stopwords, shipped_stopwords
+from custext_sql.store.rows.stopwords import read_stopwords, shipped_stopwords
+from custext_sql.store.stopwords import list_stopwords
 
 
 def add_language(database: Path, nltk_data: Path, language: str) -> subprocess.CompletedProcess[str]:

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from custext_sql.starter import open_starter
 from custext_sql.text.encoded_text import EncodedText, join_texts
 from custext_sql.text.lexicon import DIGITS, Lexicon, find_aliases, fold_text
 from custext_sql.text.word_boundaries import are_words, fold_word, normalize_words
+from custext_sql.vectors.starter import open_starter
 
 LISTED = ["the", "don't", "a", "naïve", "οδος", "οδοσ", "i̇stanbul", "straße", "ångström", "привет", "ⱥ", "k", "中文"]
 LISTED += ["𐐨", "abcdefgh", "abcdefghi", "abcdefghijklmnop", "abcdefghijklmnopq", "x" * 24, "x" * 25, "y" * 60]

@@ -9,17 +9,18 @@ import numpy as np
 import pytest
 
 from custext_sql import build_mapping, drop_embedding, list_mappings, load_embeddings, load_mapping
-from custext_sql.starter import VECTORS, build_default, load_starter
 from custext_sql.starter.make import neighbour_recall, read_whole
 from custext_sql.store.database import default_path
+from custext_sql.store.default_database import build_default, load_starter
 from custext_sql.vectors.packed import STEP, pack, unpack
+from custext_sql.vectors.starter import FILE
 
 FINGERPRINT = "e8b82676e4c2bb84215115e93ce52451c71c75fa361105f29c147b861c617e3a"  # of starter-euclidean-k20
 STARTER_FINGERPRINT = "758de895f7c351d321194318589a5e5d3da81a1ecc76d4df7b357a81ec4e8adb"
 
 
 def shipped() -> bytes:
-    return files("custext_sql.starter").joinpath(VECTORS).read_bytes()
+    return files("custext_sql.starter").joinpath(FILE).read_bytes()
 
 
 def test_packing_keeps_words_and_multiples_of_the_step() -> None:
@@ -94,7 +95,7 @@ def test_a_default_database_that_fails_to_build_leaves_nothing(monkeypatch: pyte
     def fail(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("custext_sql.starter.build_mapping", fail)
+    monkeypatch.setattr("custext_sql.store.default_database.build_in_file", fail)
     with pytest.raises(KeyboardInterrupt):
         build_default(default_path())
     assert not default_path().parent.exists()

@@ -21,6 +21,7 @@ from weakref import ref
 import duckdb
 
 from custext_sql.errors import DatabaseError, ForeignFileError, tell_failure
+from custext_sql.store.files.quoting import quote_text
 
 PATIENCE = 5.0  # seconds to wait while another process has a file open
 
@@ -158,7 +159,7 @@ def when_free(path: Path, attempt: Callable[[], _Result], patience: float | None
 
 def quote_path(path: Path) -> str:
     """Return a path as a string of SQL."""
-    return "'" + str(path).replace("'", "''") + "'"
+    return quote_text(str(path))
 
 
 def is_open_here(path: Path) -> bool:

@@ -8,7 +8,7 @@ from custext_sql.errors import BudgetError, KeyFileError
 from custext_sql.store.ledger.dataset import Dataset, is_nameless
 from custext_sql.store.ledger.spending import check_budget, find_related
 from custext_sql.store.ledger.table import RAW, Release
-from custext_sql.store.mappings import read_infos
+from custext_sql.store.rows.mappings import read_infos
 
 
 def check_release(

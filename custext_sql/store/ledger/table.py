@@ -15,7 +15,7 @@ from custext_sql.replacing.policy import Policy
 from custext_sql.replacing.receipt import Receipt
 from custext_sql.store.database import Database, reading, writing
 from custext_sql.store.ledger.dataset import resolve_name
-from custext_sql.store.table_rows import insert_row, list_columns
+from custext_sql.store.rows.columns import insert_row, list_columns
 
 PENDING, COMPLETE = "pending", "complete"
 RAW = "raw"  # instead of draws: what was released was not protected at all

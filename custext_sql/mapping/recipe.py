@@ -1,0 +1,49 @@
+"""How a mapping is made, settled before anything is read."""
+
+from dataclasses import dataclass
+
+from custext_sql.errors import SettingError
+from custext_sql.mapping.scoring import check_normalization
+from custext_sql.parameters import check_name, check_whole
+
+ORDERS = ("file", "random")
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What a mapping is made from and how. The same recipe makes the same mapping of the same vectors.
+
+    embedding: its name. k: words per group. measure, larger_is_closer: what makes words similar. pivot_order: that of
+    the embedding's source, or "random" by a seed. stopword_language: whose stopwords are grouped on their own, if any.
+    """
+
+    embedding: str
+    k: int = 20
+    measure: str = "euclidean"
+    larger_is_closer: bool = False
+    normalization: str = "group"
+    pivot_order: str = "file"
+    seed: int | None = None
+    stopword_language: str | None = None
+
+    def __post_init__(self) -> None:
+        check_normalization(self.normalization)
+        object.__setattr__(self, "k", check_whole(self.k, "k"))
+        if self.seed is not None:
+            object.__setattr__(self, "seed", check_whole(self.seed, "seed"))
+        _check_order(self.pivot_order, self.seed)
+
+    def name_mapping(self, name: str | None) -> str:
+        """Return the name of the mapping: the one given, else EMBEDDING-MEASURE-kK."""
+        return check_name(name or f"{self.embedding}-{self.measure}-k{self.k}", "a mapping")
+
+
+def _check_order(order: str, seed: int | None) -> None:
+    if order not in ORDERS:
+        raise SettingError(f"order must be one of {', '.join(ORDERS)}; found {order!r}")
+    if order == "random" and seed is None:
+        raise SettingError("order 'random' needs a seed, which is recorded with the mapping")
+    if order == "file" and seed is not None:
+        raise SettingError("a seed is for order 'random'; order 'file' takes none")
+    if seed is not None and not 0 <= seed < 2**63:
+        raise SettingError(f"seed must be a whole number from 0 to 2**63 - 1; found {seed}")

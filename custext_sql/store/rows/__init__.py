@@ -1,0 +1,1 @@
+"""Rows of the tables in and out, on an open connection."""

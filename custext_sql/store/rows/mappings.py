@@ -1,0 +1,182 @@
+"""The tables mappings, groups and scores, and which mapping is the default."""
+
+from collections.abc import Iterator
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+
+from custext_sql.arrays import Sizes, Units
+from custext_sql.errors import MappingError
+from custext_sql.mapping.mapping import Mapping, MappingInfo, fingerprint
+from custext_sql.mapping.scoring import UNIT
+from custext_sql.mapping.similarity import MEASURES
+from custext_sql.parameters import suggest
+from custext_sql.store.rows.columns import insert_row, list_columns
+
+_CELLS = 1 << 21  # scores inserted at a time
+_DEFAULT = "default_mapping"
+
+
+def read_mapping(connection: duckdb.DuckDBPyConnection, info: MappingInfo) -> Mapping:
+    """The mapping of that row, verified against its fingerprint."""
+    words, sizes = _read_groups(connection, info)
+    scores = _read_scores(connection, info, sizes)
+    if fingerprint(words, sizes, scores) != info.fingerprint:
+        raise _changed(info, "their fingerprint is another")
+    return Mapping(info, words, sizes, scores)
+
+
+def save_mapping(connection: duckdb.DuckDBPyConnection, mapping: Mapping) -> None:
+    """Write a mapping within the caller's transaction; the first of a database becomes its default."""
+    insert_row(connection, "mappings", mapping.info)
+    name = mapping.info.name
+    group_of = np.repeat(np.arange(len(mapping.sizes)), mapping.sizes)
+    position = np.arange(len(mapping.words)) - mapping.word_starts[group_of]
+    groups = pa.table({"token": list(mapping.words), "group_id": group_of, "position": position})
+    _insert(connection, "groups", name, groups)
+    for batch in _score_batches(mapping, group_of):
+        _insert(connection, "scores", name, batch)
+    if default_name(connection) is None:
+        set_default(connection, name)
+
+
+def delete_mapping(connection: duckdb.DuckDBPyConnection, name: str) -> None:
+    """Delete a mapping with its groups and scores; the default stays as it is."""
+    for table, column in (("mappings", "name"), ("groups", "mapping"), ("scores", "mapping")):
+        connection.execute(f"DELETE FROM {table} WHERE {column} = ?", [name])
+
+
+def read_infos(connection: duckdb.DuckDBPyConnection) -> list[MappingInfo]:
+    """Return how each mapping was made, oldest first."""
+    columns = list_columns(MappingInfo)
+    rows = connection.execute(f"SELECT {columns} FROM mappings ORDER BY created_at, name").fetchall()
+    return [MappingInfo(*row) for row in rows]
+
+
+def default_name(connection: duckdb.DuckDBPyConnection) -> str | None:
+    """Return the name of the default mapping, if there is one."""
+    rows = connection.execute("SELECT value FROM settings WHERE key = ?", [_DEFAULT]).fetchall()
+    return str(rows[0][0]) if rows else None
+
+
+def find_mapping(connection: duckdb.DuckDBPyConnection, name: str | None) -> MappingInfo:
+    """The mapping of that name, or the default one; an error that names the command if there is none."""
+    known = {info.name: info for info in read_infos(connection)}
+    if not known:
+        raise MappingError("there is no mapping yet; build one with: custext map --embedding NAME --k 20")
+    name = default_name(connection) if name is None else name
+    if name is None:
+        raise MappingError(f"no mapping is the default; choose one with: custext use NAME ({', '.join(known)})")
+    if name not in known:
+        raise MappingError(f"there is no mapping {name!r}; {suggest(name, known)}")
+    return known[name]
+
+
+def forget_default(connection: duckdb.DuckDBPyConnection, name: str) -> None:
+    """Let no mapping be the default, if this one is."""
+    connection.execute("DELETE FROM settings WHERE key = ? AND value = ?", [_DEFAULT, name])
+
+
+def set_default(connection: duckdb.DuckDBPyConnection, name: str) -> None:
+    """Make a mapping the default one."""
+    connection.execute("INSERT OR REPLACE INTO settings (key, value) VALUES (?, ?)", [_DEFAULT, name])
+
+
+def _insert(connection: duckdb.DuckDBPyConnection, table: str, name: str, batch: pa.Table) -> None:
+    """Insert rows of a mapping, whose columns are named as the table's."""
+    connection.register("custext_batch", batch)
+    connection.execute(f"INSERT INTO {table} BY NAME SELECT ? AS mapping, * FROM custext_batch", [name])
+    connection.unregister("custext_batch")
+
+
+def _score_batches(mapping: Mapping, group_of: Sizes) -> Iterator[pa.Table]:
+    """The scores with their words, a few million at a time, in the order in which the mapping holds them."""
+    words = pa.array(mapping.words)
+    row_sizes = mapping.sizes[group_of]
+    row_ends = np.cumsum(row_sizes)
+    first = 0
+    while first < len(row_sizes):
+        start = int(row_ends[first] - row_sizes[first])
+        last = max(first + 1, int(np.searchsorted(row_ends, start + _CELLS, side="right")))
+        sizes = row_sizes[first:last]
+        rows = np.repeat(np.arange(first, last), sizes)
+        columns = np.arange(len(rows)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        outputs = mapping.word_starts[group_of[rows]] + columns
+        yield pa.table(
+            {
+                "group_id": group_of[rows],
+                "input": pa.DictionaryArray.from_arrays(rows.astype(np.int32), words),
+                "output": pa.DictionaryArray.from_arrays(outputs.astype(np.int32), words),
+                "score": mapping.scores[start : start + len(rows)] / UNIT,
+            }
+        )
+        first = last
+
+
+def _read_groups(connection: duckdb.DuckDBPyConnection, info: MappingInfo) -> tuple[tuple[str, ...], Sizes]:
+    table = connection.sql(
+        "SELECT token, group_id, position FROM groups WHERE mapping = ? ORDER BY group_id, position",
+        params=[info.name],
+    ).to_arrow_table()
+    words = tuple(table.column("token").to_pylist())
+    group_of = table.column("group_id").to_numpy().astype(np.int64)
+    if len(words) != info.words or not len(words):
+        raise _changed(info, "words are missing or added")
+    if group_of.min() != 0 or group_of.max() != info.group_count - 1:
+        raise _changed(info, "groups are missing or added")
+    sizes = np.bincount(group_of)
+    starts = np.cumsum(sizes) - sizes
+    if (sizes < 2).any():
+        raise _changed(info, "a word is alone in a group")
+    if len(set(words)) != len(words):
+        raise _changed(info, "a word stands in two groups")
+    if (table.column("position").to_numpy() != np.arange(len(words)) - starts[group_of]).any():
+        raise _changed(info, "positions within a group are not 0, 1, 2, ...")
+    return words, sizes.astype(np.int64)
+
+
+def _read_scores(connection: duckdb.DuckDBPyConnection, info: MappingInfo, sizes: Sizes) -> Units:
+    table = connection.sql(
+        """
+        SELECT scores.group_id, inputs.position AS input, outputs.position AS output, scores.score
+        FROM scores
+        LEFT JOIN groups AS inputs
+          ON inputs.mapping = $name AND inputs.group_id = scores.group_id AND inputs.token = scores.input
+        LEFT JOIN groups AS outputs
+          ON outputs.mapping = $name AND outputs.group_id = scores.group_id AND outputs.token = scores.output
+        WHERE scores.mapping = $name
+        """,
+        params={"name": info.name},
+    ).to_arrow_table()
+    if table.num_rows != (sizes**2).sum() or table.column("input").null_count or table.column("output").null_count:
+        raise _changed(info, "scores are missing, added, or of words outside their group")
+    group, row, column = (table.column(name).to_numpy().astype(np.int64) for name in ("group_id", "input", "output"))
+    cells = (np.cumsum(sizes**2) - sizes**2)[group] + row * sizes[group] + column
+    units = table.column("score").to_numpy() * UNIT
+    if (np.bincount(cells, minlength=len(cells)) != 1).any():
+        raise _changed(info, "a pair of words has two scores")
+    if not (np.abs(units) <= UNIT).all() or (units != np.rint(units)).any():
+        raise _changed(info, "a score is not a multiple of 2**-20 between -1 and 1")
+    scores = np.empty(len(cells), dtype=np.int32)
+    scores[cells] = units
+    return scores
+
+
+def _changed(info: MappingInfo, how: str) -> MappingError:
+    return MappingError(
+        f"mapping {info.name}: the tables groups and scores are not those that were built ({how}); nothing may be "
+        f"sampled from them; {_rebuilding(info)}"
+    )
+
+
+def _rebuilding(info: MappingInfo) -> str:
+    """How to make the same mapping again."""
+    if info.measure not in MEASURES:
+        return "build it again from Python, with its similarity function and replace=True"
+    options = f"--embedding {info.embedding} --k {info.k} --measure {info.measure} --normalization {info.normalization}"
+    if info.seed is not None:
+        options += f" --order {info.pivot_order} --seed {info.seed}"
+    if info.stopword_language is not None:
+        options += f" --separate-stopwords --language {info.stopword_language}"
+    return f"rebuild it with: custext map {options} --name {info.name} --replace"

@@ -1,0 +1,102 @@
+"""Which rows of a vector source are kept: words of a vocabulary, the first of those that fold to one, up to a limit."""
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+
+from custext_sql.arrays import Points
+from custext_sql.errors import SourceError
+from custext_sql.text.word_boundaries import fold_word
+from custext_sql.vectors.source import Batch, VectorSource
+from custext_sql.vectors.streams import open_stream
+from custext_sql.vectors.text_files import find_header
+
+
+def read_vocabulary(vocabulary: str | os.PathLike[str] | Iterable[str]) -> frozenset[str]:
+    """Return words in lower case; of a file, the first field of each line."""
+    if not isinstance(vocabulary, str | os.PathLike):
+        return frozenset(map(fold_word, vocabulary))
+    stream = open_stream(Path(vocabulary))
+    try:
+        text = bytearray()
+        while chunk := stream.read(1 << 24):
+            text += chunk
+    finally:
+        stream.close()
+    try:
+        lines = text.decode("utf-8-sig").split("\n")
+    except UnicodeDecodeError as error:
+        line = text.count(b"\n", 0, error.start) + 1
+        raise SourceError(f"{stream.label}, line {line}: expected UTF-8, found other bytes") from None
+    if find_header(lines[0].encode()) and any(len(line.split()) > 2 for line in lines[1:2]):
+        del lines[0]  # of a word2vec or fastText file
+    words = frozenset(fold_word(line.rstrip("\r").partition(" ")[0].partition("\t")[0]) for line in lines) - {""}
+    if not words:
+        raise SourceError(f"{stream.label}: expected one word a line, found none")
+    return words
+
+
+class Intake:
+    """Decides row by row what is kept, and counts what is not."""
+
+    def __init__(self, source: VectorSource, wanted: frozenset[str] | None, limit: int | None) -> None:
+        self._source, self._wanted, self._limit = source, wanted, limit
+        self._seen: set[str] = set()
+        self.dimension = 0
+        self.rows = self.folded = self.outside = self.kept = 0
+
+    @property
+    def is_full(self) -> bool:
+        return self._limit is not None and self.kept >= self._limit
+
+    def why_empty(self) -> str:
+        return f" ({self.outside} rows are outside the vocabulary)" if self.outside else ""
+
+    def accept(self, batch: Batch) -> tuple[int, list[str], Points] | None:
+        """The position of the first kept word, the kept words and their vectors, or None."""
+        self._check(batch)
+        words: list[str] = []
+        rows: list[int] = []
+        for row, raw in enumerate(batch.words):
+            if self.kept + len(words) == self._limit:
+                break
+            self.rows += 1
+            word = fold_word(raw)
+            if not word:
+                raise self._source.error(batch.first + row, "expected a word, found an empty one")
+            if self._wanted is not None and word not in self._wanted:
+                self.outside += 1
+            elif word in self._seen:
+                self.folded += 1
+            else:
+                self._seen.add(word)
+                words.append(word)
+                rows.append(row)
+        self._check_unicode(batch, rows)
+        start = self.kept
+        self.kept += len(words)
+        if not words:
+            return None
+        return start, words, batch.vectors if len(rows) == len(batch.vectors) else batch.vectors[rows]
+
+    def _check_unicode(self, batch: Batch, rows: list[int]) -> None:
+        for row in rows:
+            try:
+                batch.words[row].encode()
+            except UnicodeEncodeError:
+                raise self._source.error(batch.first + row, "expected valid Unicode, found a lone surrogate") from None
+
+    def _check(self, batch: Batch) -> None:
+        found = batch.vectors.shape[1]
+        self.dimension = self.dimension or found
+        if found == 0 or found != self.dimension:
+            raise self._source.error(batch.first, f"expected {self.dimension or 'some'} numbers, found {found}")
+        finite = np.isfinite(batch.vectors)
+        if not finite.all():
+            row, column = (int(index[0]) for index in np.nonzero(~finite))
+            value = batch.vectors[row, column]
+            raise self._source.error(
+                batch.first + row, f"expected finite numbers within float32, found {value} as number {column + 1}"
+            )

@@ -1,0 +1,41 @@
+"""Words with an array that has a row of numbers for each, as a source."""
+
+import hashlib
+from collections.abc import Generator, Sequence
+from typing import Any
+
+import numpy as np
+
+from custext_sql.errors import SourceError
+from custext_sql.vectors.source import Batch, VectorSource
+
+_LABEL = "the array"
+_ROWS = 8192
+
+
+def open_array(words: Sequence[str], vectors: Any) -> VectorSource:
+    """Open words and their vectors: anything that NumPy takes for a matrix of numbers."""
+    words = list(words)
+    if wrong := [type(word).__name__ for word in words if not isinstance(word, str)]:
+        raise SourceError(f"expected words as strings; found {wrong[0]}")
+    try:
+        with np.errstate(over="ignore"):  # what float32 cannot hold becomes infinite, and is refused with its row
+            matrix = np.asarray(vectors, dtype=np.float32)
+    except (TypeError, ValueError):
+        raise SourceError("expected an array of numbers with a row for each word; found something else") from None
+    if matrix.ndim != 2 or len(matrix) != len(words):
+        found = " x ".join(map(str, matrix.shape)) or "a single number"
+        raise SourceError(f"expected an array with a row for each of {len(words):,} words; found {found}")
+    share = [0.0]
+
+    def batches() -> Generator[Batch, None, None]:
+        for start in range(0, len(words), _ROWS):
+            yield Batch(words[start : start + _ROWS], matrix[start : start + _ROWS], start + 1)
+            share[0] = min(1.0, (start + _ROWS) / len(words))
+
+    def digest() -> str:
+        content = hashlib.sha256("\n".join(words).encode(errors="surrogatepass") + b"\n")
+        content.update(np.ascontiguousarray(matrix).astype("<f4", copy=False).tobytes())
+        return content.hexdigest()
+
+    return VectorSource(_LABEL, "array", "row", batches(), lambda: share[0], digest)
