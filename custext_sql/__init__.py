@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from custext_sql.errors import CusTextError
+    from custext_sql.errors import CusTextError, PrivacyWarning, ReleaseWarning
     from custext_sql.experiments.attacks.bayes_attack import BayesAttack, BayesResult, attack_bayes
     from custext_sql.experiments.attacks.mask_attack import MaskAttack, MaskResult, attack_mask
     from custext_sql.experiments.attacks.query_attack import QueryAttack, QueryResult, attack_query
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from custext_sql.experiments.report.report import write_report, write_tradeoff
     from custext_sql.mapping.mapping import Mapping
     from custext_sql.mechanism.distribution import Distribution, inspect_word
+    from custext_sql.release.file_releases import sanitize_file
+    from custext_sql.release.release_report import ReleaseReport
+    from custext_sql.release.table_releases import sanitize_table
     from custext_sql.replacing.policy import Policy
     from custext_sql.replacing.receipt import Receipt
     from custext_sql.sanitizer import Sanitizer
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
     from custext_sql.store.building import MappingReport
     from custext_sql.store.embeddings import drop_embedding, list_embeddings, load_embeddings
     from custext_sql.store.ledger.dataset import Dataset
+    from custext_sql.store.ledger.overview import Ledger, read_ledger
     from custext_sql.store.loading import LoadReport
     from custext_sql.store.mappings import build_mapping, drop_mapping, list_mappings, load_mapping, use_mapping
     from custext_sql.store.stopwords import add_stopwords
@@ -40,15 +44,19 @@ __all__ = [
     "Dataset",
     "Distribution",
     "LabeledTexts",
+    "Ledger",
     "LoadReport",
     "Mapping",
     "MappingReport",
     "MaskAttack",
     "MaskResult",
     "Policy",
+    "PrivacyWarning",
     "QueryAttack",
     "QueryResult",
     "Receipt",
+    "ReleaseReport",
+    "ReleaseWarning",
     "Report",
     "Sanitizer",
     "Settings",
@@ -74,15 +82,18 @@ __all__ = [
     "load_embeddings",
     "load_mapping",
     "make_key",
+    "read_ledger",
     "register",
     "safe_errors",
+    "sanitize_file",
+    "sanitize_table",
     "use_mapping",
     "write_report",
     "write_tradeoff",
 ]
 
 _HOMES = {
-    "errors": ("CusTextError",),
+    "errors": ("CusTextError", "PrivacyWarning", "ReleaseWarning"),
     "experiments.attacks.bayes_attack": ("BayesAttack", "BayesResult", "attack_bayes"),
     "experiments.attacks.mask_attack": ("MaskAttack", "MaskResult", "attack_mask"),
     "experiments.attacks.query_attack": ("QueryAttack", "QueryResult", "attack_query"),
@@ -94,6 +105,9 @@ _HOMES = {
     "experiments.report.report": ("write_report", "write_tradeoff"),
     "mapping.mapping": ("Mapping",),
     "mechanism.distribution": ("Distribution", "inspect_word"),
+    "release.file_releases": ("sanitize_file",),
+    "release.release_report": ("ReleaseReport",),
+    "release.table_releases": ("sanitize_table",),
     "replacing.policy": ("Policy",),
     "replacing.receipt": ("Receipt",),
     "sanitizer": ("Sanitizer",),
@@ -104,6 +118,7 @@ _HOMES = {
     "store.building": ("MappingReport",),
     "store.embeddings": ("drop_embedding", "list_embeddings", "load_embeddings"),
     "store.ledger.dataset": ("Dataset",),
+    "store.ledger.overview": ("Ledger", "read_ledger"),
     "store.loading": ("LoadReport",),
     "store.mappings": ("build_mapping", "drop_mapping", "list_mappings", "load_mapping", "use_mapping"),
     "store.stopwords": ("add_stopwords",),

@@ -60,6 +60,10 @@ class PrivacyWarning(UserWarning):
     """What was asked for is allowed, but weakens the protection."""
 
 
+class ReleaseWarning(PrivacyWarning):
+    """A release that was made let words through, or could not be entered in the ledger."""
+
+
 # A type can quote data, as an ENUM quotes its values: what is told of it quotes none.
 _WORDS = (
     r"TIMESTAMP(?:TZ)?(?:_S|_MS|_US|_NS)?",

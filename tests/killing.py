@@ -16,13 +16,10 @@ SCRIPT = """
 import json, os, sys, traceback
 import alembic.command, duckdb, pyarrow.compute, sqlalchemy
 import custext_sql
-from custext_sql import Sanitizer, build_mapping, ledger, load_embeddings
-from custext_sql import migrate, queries, releases
-from custext_sql.store.ledger.dataset import Dataset
-from custext_sql.release.release_settings import Settings
+from custext_sql import build_mapping, load_embeddings, sanitize_file
+from custext_sql.store.ledger import table as ledger
+from custext_sql.store.schema import migrate
 from tests.ledger_entries import enter_release
-from custext_sql.release.data_files import list_files, open_files
-from pathlib import Path
 
 def load(database, source, name):
     load_embeddings(database, source, name=name)
@@ -31,12 +28,7 @@ def map(database, k):
     build_mapping(database, embedding="big", k=k)
 
 def sanitize(database, source, target):
-    dataset = Dataset().or_files(source, list_files(source))
-    settings = Settings(Sanitizer.load(database), 1.0, True, ["body"], dataset=dataset)
-    releases.release_to_file(
-        lambda connection: open_files(connection, source, list_files(source)),
-        Path(target), "parquet", settings, database, force=True,
-    )
+    sanitize_file(source, target, columns="body", eps=1.0, plus=True, force=True, database=database)
 
 def write_ledger(database, count):
     for _ in range(count):

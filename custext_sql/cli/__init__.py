@@ -1,6 +1,5 @@
 """The command line. Commands import what they need when they run, so that help answers at once."""
 
-import difflib
 import errno
 import io
 import logging
@@ -33,6 +32,7 @@ from custext_sql.cli import (
 from custext_sql.cli.ending import Ending
 from custext_sql.cli.output import name_database
 from custext_sql.errors import CusTextError
+from custext_sql.parameters import find_closest
 from custext_sql.store.files.private_folders import remove_private_folders
 
 _NAME = re.compile(r"[a-z][a-z-]{0,30}")  # of a command; anything else may be a text
@@ -74,11 +74,11 @@ class _Commands(click.Group):
     def resolve_command(
         self, context: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        close = difflib.get_close_matches(args[0], self.list_commands(context), n=1)
+        close = find_closest(args[0], self.list_commands(context))
         if self.get_command(context, args[0]) is None:
             if not _NAME.fullmatch(args[0]):
                 context.fail("No such command. For a text: custext sanitize TEXT")
-            hint = f"Did you mean {close[0]!r}?" if close else "For a text: custext sanitize TEXT"
+            hint = f"Did you mean {close!r}?" if close else "For a text: custext sanitize TEXT"
             context.fail(f"No such command {args[0]!r}. {hint}")
         return super().resolve_command(context, args)
 

@@ -27,9 +27,10 @@ def audit_command(
       custext audit --eps 1 --plus
       custext audit --eps 1 --calibration tight
     """
-    from custext_sql.store.auditing import audit
+    from custext_sql import Settings, audit
 
-    found = audit(db, mapping=mapping, eps=eps, plus=plus, calibration=calibration or "paper")
+    settings = Settings.settle(eps=eps, plus=plus, calibration=calibration)
+    found = audit(db, mapping=mapping, eps=settings.eps, plus=settings.plus, calibration=settings.calibration)
     if as_json:
         print_json(found)
         return

@@ -57,11 +57,19 @@ def diff_command(
       custext diff reviews.csv --column body --rows 5 --eps 1 --plus
       custext diff reviews.csv --column body --html reviews.html
     """
-    from custext_sql.release.releases import read_texts
-    from custext_sql.sanitizer import Sanitizer
+    from custext_sql.release.comparison import compare_file
 
-    sanitizer = Sanitizer.load(db, mapping=mapping, policy=policy, calibration=calibration)
-    compared = sanitizer.compare(read_texts(input_, column, rows), eps, plus)
+    compared = compare_file(
+        input_,
+        column=column,
+        rows=rows,
+        database=db,
+        mapping=mapping,
+        eps=eps,
+        plus=plus,
+        policy=policy,
+        calibration=calibration,
+    )
     if html is not None:
         _write_page(Path(html), compared, f"{input_}, eps = {eps:g}", force=force)
         click.echo(f"{html}: {len(compared):,} rows")

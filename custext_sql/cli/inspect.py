@@ -24,9 +24,10 @@ def inspect_command(
     Example:
       custext inspect she --eps 1
     """
-    from custext_sql import inspect_word, load_mapping
+    from custext_sql import Settings, inspect_word, load_mapping
 
-    found = inspect_word(load_mapping(db, mapping), word, eps, calibration=calibration or "paper")
+    settings = Settings.settle(eps=eps, calibration=calibration)
+    found = inspect_word(load_mapping(db, mapping), word, settings.eps, calibration=settings.calibration)
     if as_json:
         print_json(found)
         return

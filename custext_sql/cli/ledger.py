@@ -1,8 +1,5 @@
 """custext ledger"""
 
-import csv
-import io
-from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,24 +29,17 @@ def ledger_command(db: str | None, dataset: str | None, export: str | None, forc
       custext ledger
       custext ledger --dataset /data/reviews.csv --export ledger.csv
     """
-    from custext_sql.store.ledger.spending import add_up
-    from custext_sql.store.ledger.table import list_releases
+    from custext_sql import read_ledger
 
-    releases = list_releases(db, dataset=dataset)
-    totals = add_up(releases)
+    found = read_ledger(db, dataset=dataset)
     if export is not None:
-        _export(Path(export), [release.to_dict() for release in releases], force=force)
-        click.echo(f"{export}: {count(len(releases), 'release')}")
+        found.write(Path(export), force=force)
+        click.echo(f"{export}: {count(len(found.releases), 'release')}")
         return
     if as_json:
-        print_json(
-            {
-                "releases": [release.to_dict() for release in releases],
-                "totals": [total.to_dict() for total in totals],
-            }
-        )
+        print_json(found.to_dict())
         return
-    if not releases:
+    if not found.releases:
         click.echo("No releases yet." if dataset is None else f"No releases of {dataset}; see all with: custext ledger")
         return
     print_table(
@@ -67,14 +57,14 @@ def ledger_command(db: str | None, dataset: str | None, export: str | None, forc
                 _shown(release.characters_in_clear),
                 _shown_row(release),
             ]
-            for release in releases
+            for release in found.releases
         ],
         right=[4, 6, 7, 8, 9],
     )
     click.echo()
     print_table(
         ["dataset", "releases", "pending", "total eps"],
-        [[total.dataset, str(total.releases), str(total.pending), _shown_total(total)] for total in totals],
+        [[total.dataset, str(total.releases), str(total.pending), _shown_total(total)] for total in found.totals],
         right=[1, 2, 3],
     )
 
@@ -96,21 +86,3 @@ def _shown_row(release: "Release") -> str:
 
 def _shown(value: float | None) -> str:
     return "" if value is None else f"{value:,}" if isinstance(value, int) else f"{value:g}"
-
-
-def _export(path: Path, rows: list[dict[str, object]], *, force: bool) -> None:
-    from custext_sql.cli.output import to_json
-    from custext_sql.errors import OutputError
-    from custext_sql.store.files.atomic_outputs import publish_text
-    from custext_sql.store.ledger.table import Release
-
-    if path.suffix.lower() not in (".csv", ".json"):
-        raise OutputError(f"cannot tell the format of {path}; its name must end in .csv or .json")
-    text = io.StringIO(newline="")
-    if path.suffix.lower() == ".csv":
-        writer = csv.DictWriter(text, [field.name for field in fields(Release)])
-        writer.writeheader()
-        writer.writerows(rows)
-    else:
-        text.write(to_json(rows) + "\n")
-    publish_text(path, text.getvalue(), force=force, private=True)

@@ -5,6 +5,7 @@ import re
 import shlex
 import sys
 import time
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
@@ -95,9 +96,18 @@ def _bar(label: str) -> Iterator[Callable[[float, str], None] | None]:
         TextColumn("{task.fields[remark]}", markup=False),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(label, total=1.0, remark="")
-        yield lambda share, remark: progress.update(task, completed=share, remark=remark)
+    progress = Progress(*columns, console=Console(stderr=True), transient=True)
+    task = progress.add_task(label, total=1.0, remark="")
+
+    def update(share: float, remark: str) -> None:
+        progress.start()  # only now: what goes from stream to stream has no share to show
+        progress.update(task, completed=share, remark=remark)
+
+    try:
+        yield update
+    finally:
+        if progress.live.is_started:
+            progress.stop()
 
 
 def draw_bar(share: float, width: int) -> str:
@@ -150,6 +160,18 @@ def tell_receipt(receipt: "Receipt", *, with_receipt: bool = True) -> None:
         click.echo(describe_receipt(receipt), err=True)
     for warning in receipt.warnings:
         warn(warning)
+
+
+@contextmanager
+def printed_warnings() -> Iterator[None]:
+    """Print warnings as they come, but for those on a release that was made: these go with its receipt."""
+    from custext_sql.errors import ReleaseWarning
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        warnings.simplefilter("ignore", ReleaseWarning)
+        warnings.showwarning = lambda message, *_, **__: warn(str(message))
+        yield
 
 
 def warn(message: str) -> None:

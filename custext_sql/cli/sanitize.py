@@ -1,13 +1,7 @@
 """custext sanitize"""
 
-import shutil
-import sys
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -19,13 +13,19 @@ from custext_sql.cli.options import (
     reuse_key_option,
     second_mapping_option,
 )
-from custext_sql.cli.output import count, counting_bar, print_json, show_control, tell_receipt, to_json, warn
+from custext_sql.cli.output import (
+    count,
+    counting_bar,
+    print_json,
+    printed_warnings,
+    show_control,
+    tell_receipt,
+    to_json,
+    warn,
+)
 
 if TYPE_CHECKING:
-    from custext_sql.release.release_settings import Outcome, Settings
-    from custext_sql.sanitizer import Sanitizer
-
-_STREAM = "-"
+    from custext_sql.release.release_report import ReleaseReport
 
 
 @click.command("sanitize", short_help="Sanitize a text, a file, a folder or a table.")
@@ -85,14 +85,16 @@ def sanitize_command(
       custext sanitize --data shop.duckdb --table reviews sanitized.parquet --column body
       custext sanitize - - < reviews.txt > sanitized.txt
     """
-    from custext_sql.release.release_settings import Settings
-    from custext_sql.store.ledger.dataset import Dataset
+    from custext_sql import sanitize_file, sanitize_table
+    from custext_sql.release.streams import STANDARD
+    from custext_sql.release.text_releases import sanitize_text
+    from custext_sql.sql.queries import let_threads_alternate
 
     if (data is None) != (table is None):
         raise click.UsageError("--data and --table belong together: a DuckDB file and a table of it.")
     wanted = 1 if data else 2
-    if arguments == (_STREAM,) and not data:
-        arguments = (_STREAM, _STREAM)
+    if arguments == (STANDARD,) and not data:
+        arguments = (STANDARD, STANDARD)
     if not arguments or len(arguments) > 2 or (data and len(arguments) > 1):
         raise click.UsageError(
             "Expected OUTPUT, a new table or a file."
@@ -103,26 +105,34 @@ def sanitize_command(
         raise click.UsageError(
             f"The text is the name of a file. For its content: custext sanitize {arguments[0]} OUTPUT --column NAME"
         )
-    sanitizer = _load(db, mapping, policy, calibration, key_file, seed)
-    usual = sanitizer.key.settings.of_rows if sanitizer.key else None
-    settings = Settings(
-        sanitizer=sanitizer,
-        eps=float(usual.epsilon) if eps is None and usual else 1.0 if eps is None else eps,
-        plus=bool(usual.plus) if plus is None and usual else bool(plus),
-        columns=columns,
-        record_column=record_column,
-        max_row_eps=max_row_eps,
-        dataset=Dataset(dataset, budget_total, second_mapping, reuse_key),
-    )
-    settings.check()
-    if len(arguments) < wanted:
-        _sanitize_text(db, arguments[0], settings, as_json=as_json)
-        return
-    if data is not None and table is not None:
-        outcome = _sanitize_table(db, Path(data), table, arguments[0], settings, force=force)
-    else:
-        outcome = _sanitize_files(db, arguments[0], arguments[1], settings, format_, force=force)
-    _report(outcome, arguments[-1], to_stream=arguments[-1] == _STREAM, as_json=as_json)
+    options: dict[str, Any] = {
+        "database": db,
+        "columns": columns,
+        "eps": eps,
+        "plus": plus,
+        "policy": policy,
+        "calibration": calibration,
+        "mapping": mapping,
+        "key_file": key_file,
+        "record_column": record_column,
+        "max_row_eps": max_row_eps,
+        "budget_total": budget_total,
+        "dataset": dataset,
+        "second_mapping": second_mapping,
+        "reuse_key": reuse_key,
+        "seed": seed,
+    }
+    let_threads_alternate()
+    with printed_warnings():
+        if len(arguments) < wanted:
+            _print_text(*sanitize_text(arguments[0], **options), as_json=as_json)
+            return
+        with counting_bar("sanitizing") as progress:
+            if data is not None and table is not None:
+                report = sanitize_table(data, table, arguments[0], force=force, progress=progress, **options)
+            else:
+                report = sanitize_file(*arguments, format=format_, force=force, progress=progress, **options)
+    _print_report(report, arguments[-1], to_stream=arguments[-1] == STANDARD, as_json=as_json)
 
 
 def _names_a_file(text: str) -> bool:
@@ -133,168 +143,28 @@ def _names_a_file(text: str) -> bool:
         return False
 
 
-def _load(
-    db: str | None,
-    mapping: str | None,
-    policy: str | None,
-    calibration: str | None,
-    key_file: str | None,
-    seed: int | None,
-) -> "Sanitizer":
-    from custext_sql.sanitizer import Sanitizer
-
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        sanitizer = Sanitizer.load(
-            db, mapping=mapping, policy=policy, calibration=calibration, key_file=key_file, seed=seed
-        )
-    for warning in caught:
-        warn(str(warning.message))
-    return sanitizer
-
-
-def _sanitize_text(db: str | None, text: str, settings: "Settings", *, as_json: bool) -> None:
-    from custext_sql.release.line_releases import release_text
-    from custext_sql.store.ledger.dataset import ARGUMENT
-
-    result, outcome = release_text(text, replace(settings, dataset=settings.dataset.or_called(ARGUMENT)), db)
+def _print_text(result: str, report: "ReleaseReport", *, as_json: bool) -> None:
     if as_json:
-        print_json({"text": result, "receipt": outcome.receipt.to_dict()})
+        print_json({"text": result, "receipt": report.receipt.to_dict()})
     else:
         click.echo(result.encode())  # in UTF-8, whatever the terminal is said to show
-    _tell(outcome, with_receipt=not as_json)
+    _tell(report, with_receipt=not as_json)
 
 
-def _sanitize_table(
-    db: str | None, data: Path, table: str, output: str, settings: "Settings", *, force: bool
-) -> "Outcome":
-    from custext_sql.errors import ForeignFileError, SourceError
-    from custext_sql.release.data_files import open_table, tell_format
-    from custext_sql.release.releases import release_to_file, release_to_table
-
-    if not data.exists():
-        raise SourceError(f"{data}: there is no DuckDB file of that name")
-    target_format = tell_format(output)
-    try:
-        with counting_bar("sanitizing") as progress:
-            if target_format is None:
-                return release_to_table(
-                    data,
-                    lambda connection: open_table(connection, str(data), table),
-                    output,
-                    settings,
-                    db,
-                    force=force,
-                    progress=progress,
-                )
-            _check_format("a table", target_format, output)
-            return release_to_file(
-                lambda connection: open_table(connection, str(data), table),
-                Path(output),
-                target_format,
-                settings,
-                db,
-                data=data,
-                force=force,
-                progress=progress,
-            )
-    except ForeignFileError:
-        raise SourceError(f"{data}: there is no DuckDB file of that name") from None
-
-
-def _sanitize_files(
-    db: str | None, given: str, output: str, settings: "Settings", format_: str | None, *, force: bool
-) -> "Outcome":
-    from custext_sql.release.data_files import check_target, list_files, open_files, tell_format
-    from custext_sql.release.line_releases import release_lines, release_stream
-    from custext_sql.release.releases import release_to_file
-    from custext_sql.sql.queries import let_threads_alternate
-    from custext_sql.store.ledger.dataset import STREAM
-
-    let_threads_alternate()
-    to_stream, from_stream = output == _STREAM, given == _STREAM
-    source_format = format_ or ("text" if from_stream else tell_format(list_files(given)[0]))
-    if from_stream:
-        settings = replace(settings, dataset=settings.dataset.or_called(STREAM))
-    if from_stream and to_stream and source_format == "text" and not settings.limits_rows:
-        return release_stream(sys.stdin.buffer, sys.stdout.buffer, settings, db)
-    with _as_files(given, source_format) as files, _as_target(output) as target, counting_bar("sanitizing") as progress:
-        if not from_stream and not to_stream:
-            check_target(files, given, target)
-        settings = replace(settings, dataset=settings.dataset.or_files(given, files))
-        target_format = source_format if to_stream else tell_format(target)
-        _check_format(source_format, target_format, output)
-        label = "standard input" if from_stream else given
-        if source_format == "text":
-            return release_lines(files, target, settings, db, name=label, force=force, progress=progress)
-        return release_to_file(
-            lambda connection: open_files(connection, label, files, format=format_),
-            target,
-            str(target_format),
-            settings,
-            db,
-            force=force,
-            progress=progress,
-        )
-
-
-def _check_format(source_format: str | None, target_format: str | None, output: str) -> None:
-    """Refuse an output that cannot hold the input: lines of text go to lines of text, rows to rows."""
-    from custext_sql.errors import OutputError
-
-    if target_format is None or (target_format == "text") != (source_format == "text"):
-        raise OutputError(
-            f"cannot write {source_format or 'this'} to {output}; its name must end in "
-            + (".txt or .txt.gz" if source_format == "text" else ".csv, .tsv, .json, .jsonl or .parquet")
-        )
-
-
-@contextmanager
-def _as_files(given: str, source_format: str | None) -> Iterator[list[Path]]:
-    """The files of an input; standard input is first written to one."""
-    from custext_sql.release.data_files import list_files
-    from custext_sql.store.files.private_folders import scratch_folder
-
-    if given != _STREAM:
-        yield list_files(given)
-        return
-    with scratch_folder() as folder:
-        spooled = folder / ("input.jsonl" if source_format == "json" else f"input.{source_format}")
-        with spooled.open("wb") as file:
-            shutil.copyfileobj(sys.stdin.buffer, file)
-        yield [spooled]
-
-
-@contextmanager
-def _as_target(output: str) -> Iterator[Path]:
-    """The file of an output; for standard output, one whose content goes there in the end."""
-    from custext_sql.store.files.private_folders import scratch_folder
-
-    if output != _STREAM:
-        yield Path(output)
-        return
-    with scratch_folder() as folder:
-        target = folder / "output"
-        yield target
-        with target.open("rb") as file:
-            shutil.copyfileobj(file, sys.stdout.buffer)
-        sys.stdout.buffer.flush()
-
-
-def _report(outcome: "Outcome", output: str, *, to_stream: bool, as_json: bool) -> None:
+def _print_report(report: "ReleaseReport", output: str, *, to_stream: bool, as_json: bool) -> None:
     if as_json:
-        copied = list(outcome.copied)
-        made = {"output": output, "rows": outcome.rows, "copied": copied, "receipt": outcome.receipt.to_dict()}
+        copied = list(report.copied)
+        made = {"output": output, "rows": report.rows, "copied": copied, "receipt": report.receipt.to_dict()}
         click.echo(to_json(made), err=to_stream)
     else:
         if not to_stream:
-            click.echo(f"{outcome.made}: {count(outcome.rows, 'row')}")
-        if outcome.copied:
-            click.echo(f"columns copied unchanged: {', '.join(map(show_control, outcome.copied))}", err=True)
-    _tell(outcome, with_receipt=not as_json)
+            click.echo(f"{report.output}: {count(report.rows, 'row')}")
+        if report.copied:
+            click.echo(f"columns copied unchanged: {', '.join(map(show_control, report.copied))}", err=True)
+    _tell(report, with_receipt=not as_json)
 
 
-def _tell(outcome: "Outcome", *, with_receipt: bool) -> None:
-    tell_receipt(outcome.receipt, with_receipt=with_receipt)
-    if outcome.note:
-        warn(outcome.note)
+def _tell(report: "ReleaseReport", *, with_receipt: bool) -> None:
+    tell_receipt(report.receipt, with_receipt=with_receipt)
+    if report.note:
+        warn(report.note)

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import duckdb
 
 from custext_sql.errors import OutputError
-from custext_sql.release.data_files import Source, identifier
+from custext_sql.release.inputs.source import Source
+from custext_sql.store.files.quoting import quote_name
 
 _PART = re.compile(r'"((?:[^"]|"")+)"|([^".]+)')  # of a name
 
@@ -24,7 +25,7 @@ class NewTable:
     @property
     def quoted(self) -> str:
         """The name for SQL."""
-        return f"{identifier(self.schema)}.{identifier(self.name)}"
+        return f"{quote_name(self.schema)}.{quote_name(self.name)}"
 
     def check(self, connection: duckdb.DuckDBPyConnection, source: Source, *, force: bool) -> None:
         """Refuse to write over the input, or over something else unless `force` says so; views are never replaced."""

@@ -13,7 +13,7 @@ from custext_sql.errors import QueryError
 from custext_sql.replacing.receipt import Receipt
 from custext_sql.sanitizer import Sanitizer
 from custext_sql.sql.functions import Usage, watch
-from custext_sql.sql.queries import Done, Shown, choose_options, fetch_objects, open_data, show, write_result
+from custext_sql.sql.queries import Done, Shown, choose_result_format, fetch_objects, open_data, show, write_result
 from custext_sql.sql.single_draws import draws_each_row_once
 from custext_sql.sql.statements import read_statements
 from custext_sql.store.database import Database, locate
@@ -72,11 +72,11 @@ class QueryRelease:
         self, target: Path, *, force: bool = False, progress: Callable[[float], None] | None = None
     ) -> Answer[int]:
         """Write what the query gives to a new file, and return the number of rows."""
-        options = choose_options(target)
+        format = choose_result_format(target)
         with draft_of(target, force=force) as draft:
 
             def write(connection: duckdb.DuckDBPyConnection, done: Done) -> int:
-                return write_result(connection, self._query, draft.path, options, done, progress=progress)
+                return write_result(connection, self._query, draft.path, format, done, progress=progress)
 
             return self._run(write, publish=draft.publish, spill=draft.spill, beside=receipt_beside(target))
 

@@ -20,16 +20,20 @@ from custext_sql.text.columns import TextColumn
 RELEASE, SPEND = "custext_release", "custext_spend"
 
 
-class RowFunctions:
-    """RELEASE gives the columns of a row sanitized, SPEND what that spends. A row is a struct: c0, c1, ..., record."""
+class ReleaseFunctions:
+    """RELEASE gives the columns of a row sanitized, SPEND what that spends. A row is a struct: c0, c1, ..., record.
 
-    def __init__(self, sanitizer: Sanitizer, eps: float, plus: bool, columns: Sequence[str], *, keyed: bool) -> None:
+    keyed: whether rows have records, for draws from a key. `tally` counts what RELEASE gave.
+    """
+
+    def __init__(self, sanitizer: Sanitizer, columns: Sequence[str], *, keyed: bool) -> None:
         self.tally = Tally()
-        self._sanitizer, self._eps, self._plus = sanitizer, eps, plus
+        self._sanitizer = sanitizer
         self._columns = list(columns)
         self._keyed = keyed
 
     def register(self, connection: duckdb.DuckDBPyConnection) -> None:
+        """Make the functions on a connection; they last as long as this object."""
         texts = [f"c{number} VARCHAR" for number in range(len(self._columns))]
         row = f"STRUCT({', '.join([*texts, *(['record VARCHAR'] if self._keyed else [])])})"
         self._functions = {RELEASE: remembering(self._release), SPEND: remembering(self._spend)}  # kept while in use
@@ -55,7 +59,7 @@ class RowFunctions:
             column = TextColumn.from_arrow(pc.struct_field(whole, number))
             known_by = None if records is None or key is None else key.name_records(name, records)
             collected = _Collected(self.tally)
-            new = self._sanitizer.sanitize_column(column, self._eps, self._plus, records=known_by, tally=collected)
+            new = self._sanitizer.sanitize_column(column, records=known_by, tally=collected)
             counts.append(collected.join())
             missing &= False if column.missing is None else column.missing
             done.append(new.to_arrow())
@@ -67,7 +71,7 @@ class RowFunctions:
         spent = np.zeros(len(whole))
         for number in range(len(self._columns)):
             column = TextColumn.from_arrow(pc.struct_field(whole, number))
-            spent += self._sanitizer.spend(column, self._eps, self._plus)
+            spent += self._sanitizer.spend(column)
         return pa.array(spent)
 
 

@@ -16,19 +16,17 @@ import duckdb
 
 from custext_sql.errors import ForeignFileError, QueryError
 from custext_sql.sanitizer import Sanitizer
+from custext_sql.sql.copy_options import choose_copy_options
 from custext_sql.sql.functions import register_sanitizer
 from custext_sql.sql.query_errors import safe_errors
 from custext_sql.store.database import Database, attach, locate
 from custext_sql.store.files.duckdb_files import connect_file, when_free
 from custext_sql.store.files.private_folders import scratch_folder
+from custext_sql.store.files.quoting import quote_text
 
-FORMATS = {".parquet": "FORMAT parquet", ".csv": "FORMAT csv, HEADER", ".json": "FORMAT json", ".jsonl": "FORMAT json"}
+RESULT_FORMATS = {".parquet": "parquet", ".csv": "csv", ".json": "json", ".jsonl": "json"}
 
-_READERS = {
-    "FORMAT parquet": "read_parquet('{}')",
-    "FORMAT csv, HEADER": "read_csv('{}', header = true)",
-    "FORMAT json": "read_json('{}')",
-}
+_READERS = {"parquet": "read_parquet({})", "csv": "read_csv({}, header = true)", "json": "read_json({})"}
 Done = Callable[[], None]
 
 _CONFIG: dict[str, Any] = {
@@ -141,32 +139,32 @@ def write_result(
     connection: duckdb.DuckDBPyConnection,
     query: str,
     path: Path,
-    options: str,
+    format: str,
     done: Done | None = None,
     *,
     progress: Callable[[float], None] | None = None,
 ) -> int:
-    """Write what a query gives to a file, in the format that COPY's options name, and return the number of rows.
+    """Write what a query gives to a file of a format, and return the number of rows.
 
     done: as for `show`.
     """
-    quoted = str(path).replace("'", "''")
+    quoted, options = quote_text(str(path)), choose_copy_options(format)
     with safe_errors(query):
         last, is_query = _run_up_to_the_last(connection, query, done)
         if not is_query:
             raise QueryError("--output needs a query that gives rows at its end")
-        told = fetch(connection, f"COPY (\n{last}\n) TO '{quoted}' ({options})", progress=progress)
+        told = fetch(connection, f"COPY (\n{last}\n) TO {quoted} ({options})", progress=progress)
         # of a PIVOT, DuckDB does not tell the number
-        [(rows,)] = told or fetch(connection, f"SELECT count(*) FROM {_READERS[options].format(quoted)}")
+        [(rows,)] = told or fetch(connection, f"SELECT count(*) FROM {_READERS[format].format(quoted)}")
     return int(rows)
 
 
-def choose_options(target: Path) -> str:
-    """COPY's options for a file; the name's ending tells the format."""
-    options = FORMATS.get(target.suffix.lower())
-    if options is None:
-        raise QueryError(f"cannot tell the format of {target}; its name must end in {', '.join(FORMATS)}")
-    return options
+def choose_result_format(target: Path) -> str:
+    """Return the format in which a result is written to a file, by the ending of its name."""
+    format = RESULT_FORMATS.get(target.suffix.lower())
+    if format is None:
+        raise QueryError(f"cannot tell the format of {target}; its name must end in {', '.join(RESULT_FORMATS)}")
+    return format
 
 
 def _run_up_to_the_last(connection: duckdb.DuckDBPyConnection, query: str, done: Done | None) -> tuple[str, bool]:

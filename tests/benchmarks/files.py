@@ -6,11 +6,8 @@ import tempfile
 from pathlib import Path
 
 import duckdb
-from custext_sql.release.data_files import list_files, open_files
-from custext_sql.release.release_settings import Settings
-from custext_sql.release.releases import release_to_file
 
-from custext_sql import Sanitizer, connect
+from custext_sql import connect, sanitize_file
 from custext_sql.sql.queries import let_threads_alternate
 from custext_sql.store.default_database import load_starter
 from tests.benchmarks.measuring import best_time, best_times
@@ -60,15 +57,7 @@ def write_texts(path: Path, texts: list[str], rows: int) -> None:
 
 
 def sanitize(database: Path, source: Path, target: Path) -> int:
-    settings = Settings(Sanitizer.load(database), 1.0, True, ["text"])
-    return release_to_file(
-        lambda connection: open_files(connection, str(source), list_files(str(source))),
-        target,
-        "parquet",
-        settings,
-        database,
-        force=True,
-    ).rows
+    return sanitize_file(source, target, columns="text", eps=1.0, plus=True, force=True, database=database).rows
 
 
 def measure_memory(database: Path, source: Path, target: Path) -> None:

@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 from custext_sql import Sanitizer
 from custext_sql.cli import main
 from custext_sql.errors import SourceError
-from custext_sql.release.data_files import Source
+from custext_sql.release.inputs.source import Source
 from custext_sql.store.ledger.table import list_releases
 from tests.processes import hold_open
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from custext_sql import Dataset, Sanitizer, build_mapping
 from custext_sql.errors import BudgetError, SettingError
-from custext_sql.release import line_releases, releases
+from custext_sql.release import line_releases, row_queries
 from custext_sql.store.ledger.spending import add_up, check_budget, show, sum_spent
 from custext_sql.store.ledger.table import list_releases
 from tests.ledger_entries import make_release
@@ -131,7 +131,7 @@ def test_what_a_row_spends_is_checked_again_on_what_was_drawn(
     (folder / "in.txt").write_text("alice bob carol\n")
     with duckdb.connect("shop.duckdb") as connection:
         connection.execute("CREATE TABLE reviews AS SELECT 'alice bob carol' AS body")
-    monkeypatch.setattr(releases, "_check_spending", lambda *arguments: 0.0)
+    monkeypatch.setattr(row_queries, "_check_spending", lambda *arguments: 0.0)
     monkeypatch.setattr(line_releases, "find_spending", lambda *arguments, **options: iter(()))
     arguments = {
         "csv": ["in.csv", "out.csv", "--column", "body"],

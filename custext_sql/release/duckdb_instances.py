@@ -1,0 +1,38 @@
+"""Instances of DuckDB for reading data and writing releases, within bounded memory."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from custext_sql.sql.queries import close_in_time
+from custext_sql.sql.query_errors import safe_errors
+from custext_sql.store.files.duckdb_files import connect_file, when_free
+from custext_sql.store.files.private_folders import scratch_folder
+
+MEMORY = "400MB"  # that DuckDB may use; what does not fit is spilled into a private folder
+
+
+@contextmanager
+def open_instance(
+    data: Path | None = None, *, read_only: bool = False, spill: Path | None = None
+) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Open DuckDB within bounded memory, alone or on a DuckDB file. spill: a private folder, if there is one."""
+    with scratch_folder() if spill is None else nullcontext(spill) as folder:
+        config: dict[str, Any] = {
+            "memory_limit": MEMORY,
+            "autoinstall_known_extensions": False,
+            "temp_directory": str(folder),
+            **({"access_mode": "READ_ONLY"} if read_only else {}),
+        }
+        with safe_errors():
+            if data is None:
+                connection = duckdb.connect(config=config)
+            else:
+                connection = when_free(data, lambda: connect_file(data, config))
+        try:
+            yield connection
+        finally:
+            close_in_time(connection)

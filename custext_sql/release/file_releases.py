@@ -1,0 +1,173 @@
+"""Releases of files, folders, patterns and streams: `sanitize_file`."""
+
+import os
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+
+from custext_sql.errors import OutputError, SettingError
+from custext_sql.release.inputs.data_files import open_files
+from custext_sql.release.inputs.file_formats import DATA_FORMATS, tell_format
+from custext_sql.release.inputs.input_files import list_files
+from custext_sql.release.line_releases import release_lines, release_stream
+from custext_sql.release.release_plan import ReleasePlan, RowProgress
+from custext_sql.release.release_report import ReleaseReport
+from custext_sql.release.row_releases import release_to_file
+from custext_sql.release.streams import (
+    STANDARD,
+    FileOrStream,
+    find_input_stream,
+    find_output_stream,
+    spool_input,
+    spool_output,
+)
+from custext_sql.replacing.policy import Policy
+from custext_sql.store.database import Database
+from custext_sql.store.ledger.dataset import STREAM
+
+
+def sanitize_file(
+    input: FileOrStream,
+    output: FileOrStream,
+    *,
+    columns: str | Sequence[str] = (),
+    eps: float | None = None,
+    plus: bool | None = None,
+    policy: str | Policy | None = None,
+    calibration: str | None = None,
+    mapping: str | None = None,
+    language: str | None = None,
+    format: str | None = None,
+    key_file: str | os.PathLike[str] | None = None,
+    record_column: str | None = None,
+    max_row_eps: float | None = None,
+    budget_total: float | None = None,
+    dataset: str | None = None,
+    second_mapping: bool = False,
+    reuse_key: bool = False,
+    force: bool = False,
+    seed: int | None = None,
+    progress: RowProgress | None = None,
+    database: Database = None,
+) -> ReleaseReport:
+    """Sanitize files into a new file, enter the release in the ledger, and return a report with its `receipt`.
+
+    input: a file, a folder or a pattern of files (CSV, TSV, JSON, Parquet, lines of text), "-" for standard input, or
+    a stream of bytes. output: a file, "-" for standard output, or a stream of bytes; a file appears when it is
+    complete. columns: which to sanitize; the others are copied. Lines of text have none.
+
+    eps (0.001 to 100), plus, policy, calibration, mapping, language, key_file and seed are those of `Sanitizer.load`:
+    what is not given is the key's, else the default (1.0, False, "strict", "paper"). format: of the input, if its name
+    does not tell: csv, tsv, json, parquet or text, which a stream is by default. record_column: with a key, the column
+    of ids; the record of a text is COLUMN:ID.
+
+    max_row_eps: what a row may spend in this release. budget_total: what all releases of the dataset may spend on a row
+    together. dataset: what the ledger calls the data; by default its files. second_mapping: allow another mapping than
+    that of earlier releases. reuse_key: allow a key that the ledger knows from other data. force: replace an existing
+    output. progress: called with the share done, and the rows and words so far. database: where mapping and ledger are.
+
+    Raises a CusTextError, and leaves no output, if anything is wrong or a limit would be exceeded. What passes in the
+    clear is told in a ReleaseWarning.
+    """
+    plan = ReleasePlan.make(
+        database,
+        mapping=mapping,
+        eps=eps,
+        plus=plus,
+        policy=policy,
+        calibration=calibration,
+        language=language,
+        key_file=key_file,
+        seed=seed,
+        columns=columns,
+        record_column=record_column,
+        max_row_eps=max_row_eps,
+        budget_total=budget_total,
+        dataset=dataset,
+        second_mapping=second_mapping,
+        reuse_key=reuse_key,
+    )
+    report = _release_files(plan, input, output, format, force=force, progress=progress)
+    report.warn()
+    return report
+
+
+def check_formats(source_format: str | None, target_format: str | None, output: str) -> None:
+    """Refuse an output that cannot hold the input: lines of text go to lines of text, rows to rows."""
+    if target_format is None or (target_format == "text") != (source_format == "text"):
+        raise OutputError(
+            f"cannot write {source_format or 'this'} to {output}; its name must end in "
+            + (".txt or .txt.gz" if source_format == "text" else ".csv, .tsv, .json, .jsonl or .parquet")
+        )
+
+
+def _release_files(
+    plan: ReleasePlan,
+    given: FileOrStream,
+    output: FileOrStream,
+    format: str | None,
+    *,
+    force: bool,
+    progress: RowProgress | None,
+) -> ReleaseReport:
+    source, sink = find_input_stream(given), find_output_stream(output)
+    name = _name_input(given)
+    source_format = _choose_format(given, format, is_stream=source is not None)
+    if source is not None:
+        plan = replace(plan, dataset=plan.dataset.or_called(STREAM))
+        if sink is not None and source_format == "text" and not plan.limits_rows:
+            return release_stream(source, sink, plan, name=name)
+    with ExitStack() as stack:
+        spooled = None if source is None else stack.enter_context(spool_input(source, str(source_format)))
+        files = list_files(name) if spooled is None else [spooled]
+        if sink is None:
+            assert isinstance(output, str | os.PathLike)
+            target, target_format = Path(output), tell_format(Path(output))
+        else:
+            target, target_format = stack.enter_context(spool_output(sink)), source_format
+        if source is None and sink is None:
+            _check_target(files, name, target)
+        plan = replace(plan, dataset=plan.dataset.or_files(name, files))
+        check_formats(source_format, target_format, _name_output(output))
+        if source_format == "text":
+            report = release_lines(files, target, plan, name=name, force=force, progress=progress)
+        else:
+            report = release_to_file(
+                lambda connection: open_files(connection, name, files, format=format),
+                target,
+                str(target_format),
+                plan,
+                force=force,
+                progress=progress,
+            )
+    return report if sink is None else replace(report, output=None)
+
+
+def _name_input(given: FileOrStream) -> str:
+    """Return how messages call an input; files by the name that was given."""
+    if isinstance(given, str | os.PathLike):
+        return "standard input" if given == STANDARD else os.fspath(given)
+    return "the stream"
+
+
+def _name_output(output: FileOrStream) -> str:
+    return os.fspath(output) if isinstance(output, str | os.PathLike) else "the stream"
+
+
+def _choose_format(given: FileOrStream, format: str | None, *, is_stream: bool) -> str | None:
+    """Return the format of an input: the given one, else what a file's name tells, else lines for a stream."""
+    known = sorted(set(DATA_FORMATS.values()))
+    if format is not None and format not in known:
+        raise SettingError(f"format must be one of {', '.join(known)}; found {format!r}")
+    return format or ("text" if is_stream else tell_format(list_files(_name_input(given))[0]))
+
+
+def _check_target(files: Sequence[Path], given: str, target: Path) -> None:
+    """Refuse to write over the input, or into a folder that is read."""
+    for file in files:
+        if file.resolve() == target.resolve() or (target.exists() and file.samefile(target)):
+            raise OutputError(f"{target} is the input; name another output")
+    folder = Path(given)
+    if folder.is_dir() and folder.resolve() in target.resolve().parents:
+        raise OutputError(f"{target} lies in the input folder {given}, where the next run would read it; name another")

@@ -1,0 +1,1 @@
+"""What is released: files, folders, patterns, tables and streams; found, checked and opened."""

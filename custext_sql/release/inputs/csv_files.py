@@ -1,0 +1,57 @@
+"""CSV and TSV files: the first line names the columns, no line is skipped, and other columns stay as written."""
+
+import csv
+import gzip
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from custext_sql.errors import SourceError
+from custext_sql.release.inputs.file_formats import is_zipped
+from custext_sql.release.inputs.source import Source, check_names, describe_columns
+from custext_sql.store.files.quoting import quote_text
+
+
+def open_csv(
+    connection: duckdb.DuckDBPyConnection, name: str, files: Sequence[Path], format: str, listed: str
+) -> Source:
+    """Return CSV or TSV files with the same first line as a source. listed: the files as SQL lists them."""
+    delimiters = ("\t",) if format == "tsv" else (",", ";", "\t", "|")
+    delimiter, header = _read_header(files[0], delimiters)
+    if not all(header):
+        raise SourceError(f"{name}: the first line must name the columns; one of them has no name")
+    check_names(name, header)
+    for file in files[1:]:
+        if _read_header(file, delimiters) != (delimiter, header):
+            raise SourceError(f"{name}: the first line of {file.name} is not that of {files[0].name}")
+    options = (
+        f"header = true, delim = {quote_text(delimiter)}, quote = '\"', escape = '\"', comment = '', skip = 0, "
+        "allow_quoted_nulls = false, null_padding = false, hive_partitioning = false"
+    )
+    kinds = ", ".join(f"{quote_text(column)}: 'VARCHAR'" for column in header)
+    names = ", ".join(map(quote_text, header))
+    exact = f"read_csv({listed}, {options}, auto_detect = false, columns = {{{kinds}}})"
+    typed = f"read_csv({listed}, {options}, names = [{names}])"
+    try:
+        columns = describe_columns(connection, typed)
+    except duckdb.Error:
+        connection.execute(f"SELECT count(*) FROM {exact}").fetchall()  # its error names the line
+        raise
+    return Source(name, format, typed, columns, exact, delimiter)
+
+
+def _read_header(file: Path, delimiters: Sequence[str]) -> tuple[str, list[str]]:
+    """Return the delimiter that cuts the first line into most fields, and these."""
+    opener: Any = gzip.open if is_zipped(file) else open
+    found = {}
+    try:
+        for delimiter in delimiters:
+            with opener(file, "rt", encoding="utf-8-sig", errors="replace", newline="") as lines:
+                found[delimiter] = [field.strip() for field in next(csv.reader(lines, delimiter=delimiter), [])]
+    except (OSError, EOFError, zlib.error, csv.Error):
+        raise SourceError(f"{file}: the first line cannot be read") from None
+    best = max(found, key=lambda delimiter: len(found[delimiter]))
+    return best, found[best]

@@ -1,0 +1,36 @@
+"""Parquet files: their columns have names and types."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+
+from custext_sql.errors import SourceError
+from custext_sql.release.inputs.source import Source, check_names, describe_columns
+
+
+def open_parquet(
+    connection: duckdb.DuckDBPyConnection, name: str, files: Sequence[Path], format: str, listed: str
+) -> Source:
+    """Return Parquet files with the same columns as a source. listed: the files as SQL lists them."""
+    reader = f"read_parquet({listed}, hive_partitioning = false)"
+    columns = describe_columns(connection, reader)
+    first = None
+    for file in files:
+        names = _read_names(file)
+        check_names(name, names)
+        if first is None:
+            first = set(names)
+        elif set(names) != first:
+            raise SourceError(f"{name}: the columns of {file.name} are not those of {files[0].name}")
+    return Source(name, format, reader, columns)
+
+
+def _read_names(file: Path) -> list[str]:
+    import pyarrow.parquet as pq
+
+    try:
+        return list(pq.read_schema(file).names)
+    except (OSError, UnicodeDecodeError, pa.ArrowException):
+        raise SourceError(f"{file}: expected a whole Parquet file") from None

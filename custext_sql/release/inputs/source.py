@@ -1,0 +1,73 @@
+"""Rows that DuckDB can read, wherever they lie: how to select them, and which columns they have."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import duckdb
+
+from custext_sql.errors import SourceError, tell_type
+from custext_sql.parameters import find_closest
+
+# Kinds of values that JSON writes as strings, so that they are texts there.
+_STRINGS = ("VARCHAR", "DATE", "TIME", "TIMESTAMP", "UUID", '"NULL"')
+_WITHOUT_NAMES = {"csv": "named in its first line", "tsv": "named in its first line", "json": "the keys of its objects"}
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where texts come from. `reader` is SQL to select from; `exact_reader` reads columns other than those that are
+    sanitized as they are written, for output in the same format.
+    """
+
+    name: str
+    format: str
+    reader: str
+    columns: dict[str, str]  # names and types
+    exact_reader: str | None = None
+    delimiter: str = ","
+    table: tuple[str, str] | None = None  # schema and name, as the catalog has them
+
+    def find_column(self, name: str, typed: Collection[str] = ()) -> str:
+        """Return the column of that name, in whatever case. typed: other names that the user gave for columns."""
+        alike = [column for column in self.columns if column.lower() == name.lower()]
+        if name in self.columns or len(alike) == 1:
+            return name if name in self.columns else alike[0]
+        nearest = find_closest(name, self.list_names(typed))
+        hint = f"did you mean {nearest}?" if nearest else self.tell_columns(typed)
+        raise SourceError(f"{self.name}: there is no column {name}; {hint}")
+
+    def list_names(self, typed: Collection[str] = ()) -> list[str]:
+        """Return the names of columns that a message may show.
+
+        The first line of a CSV file is data if there is no header, and keys of JSON objects may be data too. They are
+        taken for names only if a name that the user typed is among them.
+        """
+        known = {column.lower() for column in self.columns}
+        is_named = self.format not in _WITHOUT_NAMES or any(name.lower() in known for name in typed)
+        return list(self.columns) if is_named else []
+
+    def tell_columns(self, typed: Collection[str] = ()) -> str:
+        """Say which columns there are, or else how many and where their names are expected."""
+        names = self.list_names(typed)
+        if names or self.format not in _WITHOUT_NAMES:
+            return f"columns: {', '.join(names)}"
+        return f"it has {len(self.columns)}, {_WITHOUT_NAMES[self.format]}"
+
+    def find_text_column(self, name: str, typed: Collection[str] = ()) -> str:
+        """Return the column of that name if it holds texts."""
+        column = self.find_column(name, typed)
+        kind = self.columns[column]
+        if not kind.startswith(_STRINGS if self.format == "json" else ("VARCHAR", "ENUM")) or kind.endswith("]"):
+            raise SourceError(f"{self.name}: column {column} holds {tell_type(kind)}, not text")
+        return column
+
+
+def describe_columns(connection: duckdb.DuckDBPyConnection, reader: str) -> dict[str, str]:
+    """Return the names and types of the columns that a reader gives."""
+    return {row[0]: row[1] for row in connection.execute(f"DESCRIBE SELECT * FROM {reader}").fetchall()}
+
+
+def check_names(name: str, columns: Sequence[str]) -> None:
+    """Refuse names that DuckDB, which ignores case, would change: a column could then pass for another."""
+    if len({column.lower() for column in columns}) < len(columns):
+        raise SourceError(f"{name}: two columns have the same name, but for its case; rename one of them")

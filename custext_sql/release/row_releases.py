@@ -1,0 +1,88 @@
+"""Releases of rows, end to end: checked beforehand, counted, written whole, entered in the ledger."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import duckdb
+
+from custext_sql.release.duckdb_instances import open_instance
+from custext_sql.release.inputs.file_formats import is_zipped
+from custext_sql.release.inputs.source import Source
+from custext_sql.release.new_tables import find_new_table
+from custext_sql.release.release_plan import ReleasePlan, RowProgress
+from custext_sql.release.release_report import ReleaseReport
+from custext_sql.release.row_queries import prepare_query
+from custext_sql.replacing.tally import Tally
+from custext_sql.sql.copy_options import choose_copy_options
+from custext_sql.sql.queries import fetch
+from custext_sql.sql.query_errors import safe_errors
+from custext_sql.store.files.atomic_outputs import draft_of
+from custext_sql.store.files.private_folders import private_folder
+from custext_sql.store.files.quoting import quote_text
+from custext_sql.store.ledger.entry import receipt_beside
+
+OpenSource = Callable[[duckdb.DuckDBPyConnection], Source]
+
+
+def release_to_file(
+    open_source: OpenSource,
+    target: Path,
+    target_format: str,
+    plan: ReleasePlan,
+    *,
+    data: Path | None = None,
+    force: bool = False,
+    progress: RowProgress | None = None,
+) -> ReleaseReport:
+    """Sanitize columns of files, or of a table of the DuckDB file `data`, into a new file."""
+    with draft_of(target, force=force) as draft:
+        with open_instance(data, read_only=data is not None, spill=draft.spill) as connection:
+            source = open_source(connection)
+            plan = plan if data is None else _name_dataset(plan, data, source)
+            entry = plan.open_entry(beside=receipt_beside(target))
+            query, tally, copied = prepare_query(connection, source, target_format, plan, entry)
+            delimiter = source.delimiter if source.format == target_format else ","
+            options = choose_copy_options(target_format, delimiter=delimiter, zipped=is_zipped(target))
+            rows = _run(connection, f"COPY ({query}) TO {quote_text(str(draft.path))} ({options})", tally, progress)
+        receipt = plan.publish(entry, draft.publish, tally, source.name)
+    return ReleaseReport(rows, receipt, str(target), copied, entry.note)
+
+
+def release_to_table(
+    data: Path,
+    open_source: OpenSource,
+    table: str,
+    plan: ReleasePlan,
+    *,
+    force: bool = False,
+    progress: RowProgress | None = None,
+) -> ReleaseReport:
+    """Sanitize columns of a table, into a new table of the same DuckDB file, within one transaction."""
+    with private_folder(data.parent, data.name) as spill, open_instance(data, spill=spill) as connection:
+        source = open_source(connection)
+        new = find_new_table(connection, table)
+        beside = data.with_name(f"{data.name}.{new}.receipt.json")
+        plan = _name_dataset(plan, data, source)
+        entry = plan.open_entry(beside=beside)
+        new.check(connection, source, force=force)
+        query, tally, copied = prepare_query(connection, source, "table", plan, entry)
+        connection.execute("BEGIN")
+        create = "CREATE OR REPLACE TABLE" if force else "CREATE TABLE"
+        rows = _run(connection, f"{create} {new.quoted} AS {query}", tally, progress)
+        with safe_errors():
+            receipt = plan.publish(entry, lambda: connection.execute("COMMIT"), tally, source.name)
+    return ReleaseReport(rows, receipt, f"{data}, table {new}", copied, entry.note)
+
+
+def _name_dataset(plan: ReleasePlan, data: Path, source: Source) -> ReleasePlan:
+    """Return the plan with a dataset that, if it has no name, is called after the table that is read."""
+    assert source.table is not None
+    return replace(plan, dataset=plan.dataset.or_table(data, *source.table))
+
+
+def _run(connection: duckdb.DuckDBPyConnection, statement: str, tally: Tally, progress: RowProgress | None) -> int:
+    told = None if progress is None else lambda share: progress(share, tally.rows, tally.words)
+    with safe_errors():
+        [(rows,)] = fetch(connection, statement, progress=told)
+    return int(rows)

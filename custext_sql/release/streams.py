@@ -1,0 +1,56 @@
+"""Streams in place of files: standard input and output, or those that a caller has open."""
+
+import io
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from custext_sql.errors import SettingError
+from custext_sql.store.files.private_folders import scratch_folder
+
+FileOrStream = str | os.PathLike[str] | BinaryIO  # "-" is standard input or output
+
+STANDARD = "-"
+
+
+def find_input_stream(given: FileOrStream) -> BinaryIO | None:
+    """Return the stream that is to be read, None for files."""
+    return sys.stdin.buffer if given == STANDARD else _find_stream(given)
+
+
+def find_output_stream(given: FileOrStream) -> BinaryIO | None:
+    """Return the stream that is to be written, None for a file."""
+    return sys.stdout.buffer if given == STANDARD else _find_stream(given)
+
+
+def _find_stream(given: FileOrStream) -> BinaryIO | None:
+    if isinstance(given, str | os.PathLike):
+        return None
+    if isinstance(given, io.TextIOBase):
+        raise SettingError('a stream must be of bytes, such as open(path, "rb") or sys.stdin.buffer; found one of text')
+    return given
+
+
+@contextmanager
+def spool_input(stream: BinaryIO, format: str) -> Iterator[Path]:
+    """Write a stream to a private file, whose name tells its format."""
+    with scratch_folder() as folder:
+        spooled = folder / ("input.jsonl" if format == "json" else f"input.{format}")
+        with spooled.open("wb") as file:
+            shutil.copyfileobj(stream, file)
+        yield spooled
+
+
+@contextmanager
+def spool_output(stream: BinaryIO) -> Iterator[Path]:
+    """Yield a place for a private file whose content goes to a stream in the end."""
+    with scratch_folder() as folder:
+        target = folder / "output"
+        yield target
+        with target.open("rb") as file:
+            shutil.copyfileobj(file, stream)
+        stream.flush()
