@@ -12,7 +12,8 @@ import pyarrow as pa
 
 from custext_sql import Sanitizer, connect, load_embeddings, safe_errors
 from custext_sql.experiments.attacks.priors import read_frequencies
-from custext_sql.experiments.evaluation.datasets import read_labelled, read_sentence_polarity, stream_texts
+from custext_sql.experiments.evaluation.datasets import read_labeled, read_sentence_polarity
+from custext_sql.experiments.text_files import stream_texts
 from custext_sql.store.key_files import read_key_file
 from custext_sql.store.mappings import load_mapping
 
@@ -378,8 +379,8 @@ CALLS: dict[str, Callable[[Path, str], object]] = {
     "rows that Arrow reads": lambda folder, text: list(stream_texts("late.jsonl", "body")),
     "rows that Arrow reads from a query": _read_by_arrow,
     "lines in another encoding": lambda folder, text: list(stream_texts("latin.txt", None)),
-    "a file without a header": lambda folder, text: read_labelled("headless.csv", ["sentence"], "label"),
-    "keys": lambda folder, text: read_labelled("keys.jsonl", ["sentence"], "label"),
+    "a file without a header": lambda folder, text: read_labeled("headless.csv", ["sentence"], "label"),
+    "keys": lambda folder, text: read_labeled("keys.jsonl", ["sentence"], "label"),
     "a corpus": lambda folder, text: read_sentence_polarity("cut.zip"),
     "a corpus that is none": lambda folder, text: read_sentence_polarity("empty.zip"),
     "frequencies": lambda folder, text: read_frequencies("prior.txt", load_mapping(folder / "custext.duckdb")),

@@ -8,7 +8,7 @@ from custext_sql.cli.options import epsilons_option, json_option, mapping_option
 from custext_sql.cli.output import WIDE, print_json, print_table, progress_bar
 
 if TYPE_CHECKING:
-    from custext_sql.experiments.attacks.measuring import BayesResult
+    from custext_sql.experiments.attacks.bayes_attack import BayesResult
 
 
 @click.command("bayes", short_help="How often the best single guess is right.")
@@ -47,35 +47,28 @@ def bayes_command(
       custext attack bayes --eps 1,2,3
       custext attack bayes --public news.csv --column body --plus
     """
-    from custext_sql.experiments.attacks.measuring import attack_tables
-    from custext_sql.experiments.attacks.priors import uniform_prior
-    from custext_sql.experiments.evaluation.frequencies import find_prior
-    from custext_sql.experiments.mechanisms import Arena
+    from custext_sql import attack_bayes
 
-    arena = Arena(db, mapping=mapping)
-    priors = [uniform_prior(len(arena.mapping.words))]
-    given = find_prior(arena, prior, public, column)
-    priors += [given] if given is not None else []
-    if plus:
-        priors = [one.without(arena.is_stopword) for one in priors]
-    calibrations = ("paper", "tight") if calibration == "both" else (calibration,)
-    results: list[list[BayesResult]] = []
     with progress_bar("attacking") as progress:
-        for known in priors:
-            results.append([])
-            for one in calibrations:
-                results[-1] += attack_tables(
-                    db, arena.mapping, [known], eps, calibration=one, plus=plus, progress=progress
-                )
+        attack = attack_bayes(
+            db,
+            eps=eps,
+            prior=prior,
+            public=public,
+            column=column,
+            plus=plus,
+            calibration=calibration,
+            mapping=mapping,
+            progress=progress,
+        )
     if as_json:
-        print_json([result for found in results for result in found])
+        print_json(attack.results)
         return
-    info = arena.mapping.info
-    click.echo(f"{info.name}, K = {info.k}: probability that the best single guess is right\n")
-    for known, found in zip(priors, results, strict=True):
-        counted = "" if known is priors[0] else f", {known.words:,} words, of which {known.drawn:.1%} are drawn"
+    click.echo(f"{attack.mapping}, K = {attack.k}: probability that the best single guess is right\n")
+    for known in attack.priors:
+        counted = "" if known is attack.priors[0] else f", {known.words:,} words, of which {known.drawn:.1%} are drawn"
         click.echo(f"prior: {known.name}{counted}{', stopwords being kept' if plus else ''}")
-        _print_success(found, eps)
+        _print_success([result for result in attack.results if result.prior == known.name], eps)
         click.echo()
 
 

@@ -1,7 +1,5 @@
 """custext attack mask"""
 
-from pathlib import Path
-
 import click
 
 from custext_sql.cli.options import (
@@ -66,50 +64,37 @@ def mask_command(
       custext attack mask --model bert-base-uncased --data reviews.csv --column body
       custext attack mask --model ngram --public news.txt --data reviews.csv --column body
     """
-    from custext_sql.experiments.attacks.mask_measuring import measure_masks, open_attack
-    from custext_sql.experiments.evaluation.datasets import read_texts
-    from custext_sql.experiments.mechanisms import CUSTEXT, CUSTEXT_PLUS, Arena
-    from custext_sql.experiments.trials import Cell
+    from custext_sql import attack_mask
 
-    arena = Arena(db, mapping=mapping, policy=policy, calibration=calibration or "paper")
-    texts = [text for text in read_texts(data, column, rows) if text]
-    learned = None if public is None else read_texts(public, public_column or _if_columns(public, column))
-    attack = open_attack(model, public=learned, batch_size=batch_size)
-    cells = [Cell(arena, CUSTEXT_PLUS if plus else CUSTEXT, epsilon, seed) for epsilon in eps]
     with progress_bar("attacking") as progress:
-        measured = measure_masks(db, cells, texts, attack, dataset=Path(data).name, progress=progress)
-    results = [
-        {
-            "eps": found.subject.eps,
-            "r_mask": found.value,
-            "standard_error": found.standard_error,
-            "privacy": 1.0 - (found.value or 0.0),
-            "r_mask_sampled": sampled.value,
-            "mechanism": found.subject.mechanism,
-            "mapping": found.subject.mapping,
-            "model": attack.name,
-            "rows": len(texts),
-            "measurement_ids": [found.measurement_id, sampled.measurement_id],
-        }
-        for found, sampled in measured
-    ]
+        attack = attack_mask(
+            db,
+            model=model,
+            data=data,
+            column=column,
+            public=public,
+            public_column=public_column,
+            rows=rows,
+            eps=eps,
+            plus=plus,
+            policy=policy,
+            calibration=calibration or "paper",
+            mapping=mapping,
+            seed=seed,
+            batch_size=batch_size,
+            progress=progress,
+        )
     if as_json:
-        print_json(results)
+        print_json(attack.results)
         return
-    click.echo(f"{arena.mapping.info.name}, {cells[0].mechanism}, {len(texts):,} texts, guessed by {attack.name}\n")
+    click.echo(f"{attack.mapping}, {attack.mechanism}, {attack.rows:,} texts, guessed by {attack.model}\n")
     table = [
         [
-            f"{result['eps']:g}",
-            f"{result['r_mask']:.4f} ± {result['standard_error']:.4f}",
-            f"{result['privacy']:.4f}",
-            "" if result["r_mask_sampled"] is None else f"{result['r_mask_sampled']:.4f}",
+            f"{result.eps:g}",
+            f"{result.r_mask:.4f} ± {result.standard_error:.4f}",
+            f"{result.privacy:.4f}",
+            "" if result.r_mask_sampled is None else f"{result.r_mask_sampled:.4f}",
         ]
-        for result in results
+        for result in attack.results
     ]
     print_table(["eps", "r_mask", "1 - r_mask", "r_mask of drawn words"], table, right=range(4))
-
-
-def _if_columns(path: str, column: str | None) -> str | None:
-    from custext_sql.release.data_files import tell_format
-
-    return None if tell_format(path) == "text" else column

@@ -1,6 +1,6 @@
 """custext attack query"""
 
-from functools import partial
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -9,10 +9,9 @@ from custext_sql.cli.options import SEED, calibration_option, epsilons_option, j
 from custext_sql.cli.output import WIDE, print_json, print_table, progress_bar, show_draws
 
 if TYPE_CHECKING:
-    from custext_sql.experiments.attacks.measuring import QueryResult
+    from custext_sql.experiments.attacks.query_attack import QueryResult
 
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
-_SAMPLE = 100  # words of the vocabulary, where none is named
 
 
 @click.command("query", short_help="How many draws of a word tell it.")
@@ -55,46 +54,41 @@ def query_command(
       custext attack query car she --eps 1,2,3,8
       custext attack query --sample 200 --eps 1
     """
-    import numpy as np
+    from custext_sql import attack_query
 
-    from custext_sql.errors import SettingError
-    from custext_sql.experiments.attacks.measuring import SAMPLE_TRIALS, attack_words
-    from custext_sql.experiments.attacks.query import TRIALS
-    from custext_sql.store.mappings import load_mapping
-
-    loaded = load_mapping(db, mapping)
-    chosen = _SAMPLE if sample is None and not words else sample or 0
-    if not words and not chosen:
-        raise SettingError("name a word, or how many to choose: --sample 100")
-    drawn = np.random.default_rng(seed).choice(len(loaded.words), min(chosen, len(loaded.words)), replace=False)
-    attack = partial(attack_words, db, loaded, calibration=calibration or "paper", seed=seed)
     with progress_bar("attacking") as progress:
-        named = attack(words, eps, trials=trials or TRIALS, progress=progress)
-        others = [loaded.words[number] for number in drawn]
-        sampled = attack(others, eps, trials=trials or SAMPLE_TRIALS, progress=progress)
+        attack = attack_query(
+            db,
+            words,
+            eps=eps,
+            sample=sample,
+            trials=trials,
+            seed=seed,
+            calibration=calibration or "paper",
+            mapping=mapping,
+            progress=progress,
+        )
     if as_json:
-        print_json([*named, *sampled])
+        print_json(attack.results)
         return
-    click.echo(
-        f"{loaded.info.name}, calibration {calibration or 'paper'}: draws that tell a word with probability 0.95\n"
-    )
-    if named:
-        _print_words(named, eps)
-    if named and sampled:
+    click.echo(f"{attack.mapping}, calibration {attack.calibration}: draws that tell a word with probability 0.95\n")
+    if attack.words:
+        _print_words(attack.words, eps)
+    if attack.words and attack.sample:
         click.echo()
-    if sampled:
-        _print_quantiles(sampled, eps, len(others))
+    if attack.sample:
+        _print_quantiles(attack.sample, eps)
 
 
-def _print_words(results: "list[QueryResult]", epsilons: list[float]) -> None:
+def _print_words(results: "Sequence[QueryResult]", epsilons: list[float]) -> None:
     by_word: dict[str, dict[float, QueryResult]] = {}
     for result in results:
         by_word.setdefault(result.word, {})[result.eps] = result
     rows = []
     for word, found in by_word.items():
         for label, value in (("mode", "n_mode"), ("likelihood", "n_ml")):
-            cells = [show_draws(getattr(found[one], value), getattr(found[one], f"{value}_error")) for one in epsilons]
-            rows.append([word, label, *cells])
+            shown = [show_draws(getattr(found[one], value), getattr(found[one], f"{value}_error")) for one in epsilons]
+            rows.append([word, label, *shown])
     print_table(
         ["word", "attacker", *(f"eps = {one:g}" for one in epsilons)],
         rows,
@@ -103,17 +97,18 @@ def _print_words(results: "list[QueryResult]", epsilons: list[float]) -> None:
     )
 
 
-def _print_quantiles(results: "list[QueryResult]", epsilons: list[float], count: int) -> None:
-    from custext_sql.experiments.attacks.measuring import find_quantile
+def _print_quantiles(results: "Sequence[QueryResult]", epsilons: list[float]) -> None:
+    from custext_sql.experiments.attacks.query_attack import find_quantile
 
+    count = len({result.word for result in results})
     rows = []
     for label, value in (("mode", "n_mode"), ("likelihood", "n_ml")):
         for share in _QUANTILES:
-            cells = [
+            shown = [
                 show_draws(find_quantile([getattr(one, value) for one in results if one.eps == epsilon], share), None)
                 for epsilon in epsilons
             ]
-            rows.append([f"{share:.0%}", label, *cells])
+            rows.append([f"{share:.0%}", label, *shown])
     click.echo(f"{count:,} words of the vocabulary, chosen at random: that share of them needs no more draws")
     print_table(
         ["share", "attacker", *(f"eps = {one:g}" for one in epsilons)],

@@ -11,7 +11,7 @@ from custext_sql.cli.options import calibration_option, json_option, plus_option
 from custext_sql.cli.output import again, draw_bar, print_json, print_table, progress_bar
 
 if TYPE_CHECKING:
-    from custext_sql.experiments.choosing import Candidate, Choice
+    from custext_sql.experiments.choice import Candidate, Choice
 
 
 @click.command("choose", short_help="Suggest eps and K for a bound on an attack.")
@@ -47,24 +47,19 @@ def choose_command(
     Example:
       custext choose --data reviews.csv --column body --max-attack 0.4
     """
-    from custext_sql.errors import SettingError
-    from custext_sql.experiments.choosing import check_bound, choose_setting
-    from custext_sql.experiments.evaluation.frequencies import find_prior
-    from custext_sql.experiments.mechanisms import Arena
-    from custext_sql.store.mappings import list_mappings
+    from custext_sql import choose
 
-    check_bound(max_attack)
-    names = mappings or tuple(info.name for info in list_mappings(db)[0]) or (None,)
-    candidates = []
-    for name in dict.fromkeys(names):
-        arena = Arena(db, mapping=name)
-        known = find_prior(arena, None, data, column) if prior is None else find_prior(arena, prior, None, None)
-        if known is None:
-            raise SettingError("say how frequent words are: --data FILE, or --prior FILE")
-        candidates.append((arena, known))
     with progress_bar("choosing") as progress:
-        choice = choose_setting(
-            db, candidates, max_attack, calibration=calibration or "paper", plus=plus, progress=progress
+        choice = choose(
+            db,
+            max_attack=max_attack,
+            data=data,
+            column=column,
+            prior=prior,
+            plus=plus,
+            calibration=calibration or "paper",
+            mappings=mappings,
+            progress=progress,
         )
     if as_json:
         print_json(choice)

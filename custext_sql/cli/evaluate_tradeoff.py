@@ -9,19 +9,18 @@ import click
 from custext_sql.cli.experiment_options import (
     data_options,
     describe,
+    evaluation_settings,
     mechanisms_option,
     need_names,
-    open_arenas,
-    open_experiment,
     show_figure,
     split_names,
+    tell_left_out,
 )
 from custext_sql.cli.options import epsilons_option, json_option
 from custext_sql.cli.output import WIDE, print_json, print_table, progress_bar
 
 if TYPE_CHECKING:
     from custext_sql.experiments.evaluation.tradeoff import TradeOff
-    from custext_sql.experiments.evaluation.utility import Experiment
 
 
 @click.command("tradeoff", short_help="Privacy against utility, over eps and mappings.")
@@ -65,30 +64,33 @@ def tradeoff_command(
       custext evaluate tradeoff --corpus sentence_polarity --eps 1,3,5,8,12 --html tradeoff.html
       custext evaluate tradeoff --corpus sentence_polarity --mapping glove-k10 --mapping glove-k50 --attack bayes
     """
-    from custext_sql.experiments.attacks.mask_measuring import open_attack
-    from custext_sql.experiments.evaluation.datasets import read_texts
-    from custext_sql.experiments.evaluation.tradeoff import measure_tradeoff
-    from custext_sql.experiments.trials import list_cells
+    from custext_sql import evaluate_tradeoff
+    from custext_sql.experiments.report.report import write_tradeoff
     from custext_sql.store.files.atomic_outputs import check_place
 
     if html is not None:
         check_place(Path(html), force=force)
-    arenas, experiment = open_arenas(db, given), open_experiment(given)
-    cells = list_cells(arenas, split_names(mechanisms), eps, given["seeds"])
-    attacker = None
-    if attack == "mask":
-        clear: list[str | None] = [text for row in experiment.train.texts for text in row]
-        learned = clear if public is None else read_texts(public, public_column)
-        attacker = open_attack(attack_model, public=learned)
     with progress_bar("evaluating") as progress:
-        points = measure_tradeoff(db, experiment, cells, attacker, progress=progress)
+        evaluation = evaluate_tradeoff(
+            db,
+            mechanisms=split_names(mechanisms),
+            eps=eps,
+            attack=attack,
+            attack_model=attack_model,
+            public=public,
+            public_column=public_column,
+            progress=progress,
+            **evaluation_settings(given),
+        )
+    tell_left_out(evaluation.setup)
     if html is not None:
-        _write_page(html, experiment, points, force=force)
+        write_tradeoff(evaluation, html, force=force)
+        click.echo(f"{html}: {len(evaluation.points)} points", err=True)
     if as_json:
-        print_json(points)
+        print_json(evaluation.points)
         return
-    click.echo(describe(experiment, arenas) + f"; attack: {points[0].attack}\n")
-    _print_tradeoff(points)
+    click.echo(describe(evaluation.setup) + f"; attack: {evaluation.attack}\n")
+    _print_tradeoff(evaluation.points)
 
 
 def _print_tradeoff(points: "Sequence[TradeOff]") -> None:
@@ -107,13 +109,3 @@ def _print_tradeoff(points: "Sequence[TradeOff]") -> None:
     ]
     columns = ["mechanism", *(["words"] if several else []), "K", "eps", points[0].metric, "attack", "1 - attack"]
     print_table(columns, table, right=range(len(columns) - 5, len(columns)), width=WIDE)
-
-
-def _write_page(path: str, experiment: "Experiment", points: "Sequence[TradeOff]", *, force: bool) -> None:
-    from custext_sql.experiments.report.page import write_tradeoff
-    from custext_sql.experiments.report.results import TradeOffCurves
-    from custext_sql.store.files.atomic_outputs import publish_text
-
-    curves = TradeOffCurves(experiment.dataset, experiment.model, points[0].metric, points[0].attack, tuple(points))
-    publish_text(Path(path), write_tradeoff(curves), force=force)
-    click.echo(f"{path}: {len(points)} points", err=True)

@@ -8,18 +8,18 @@ import click
 from custext_sql.cli.experiment_options import (
     data_options,
     describe,
+    evaluation_settings,
     mechanisms_option,
     need_names,
-    open_arenas,
-    open_experiment,
     show_figure,
     split_names,
+    tell_left_out,
 )
 from custext_sql.cli.options import epsilons_option, json_option
 from custext_sql.cli.output import WIDE, print_json, print_table, progress_bar
 
 if TYPE_CHECKING:
-    from custext_sql.experiments.measurements import Measurement
+    from custext_sql.experiments.evaluation.utility import UtilityResult
 
 
 @click.command("utility", short_help="Train and test on sanitized texts.")
@@ -42,48 +42,37 @@ def utility_command(db: str | None, /, mechanisms: str, eps: list[float], as_jso
       custext evaluate utility --train STS-B/train.tsv --test STS-B/dev.tsv --text sentence1 --text sentence2 \\
           --label score --task similarity
     """
-    from custext_sql.experiments.evaluation.utility import measure_utility
-    from custext_sql.experiments.trials import list_cells
+    from custext_sql import evaluate_utility
 
-    arenas, experiment = open_arenas(db, given), open_experiment(given)
-    cells = list_cells(arenas, split_names(mechanisms), eps, given["seeds"])
     with progress_bar("evaluating") as progress:
-        measured = measure_utility(db, experiment, cells, progress=progress)
+        evaluation = evaluate_utility(
+            db, mechanisms=split_names(mechanisms), eps=eps, progress=progress, **evaluation_settings(given)
+        )
+    tell_left_out(evaluation.setup)
     if as_json:
-        print_json([_as_object(one) for one in measured])
+        print_json(evaluation.results)
         return
-    click.echo(describe(experiment, arenas) + "\n")
-    _print_utility(measured, eps)
+    click.echo(describe(evaluation.setup) + "\n")
+    _print_utility(evaluation.results, eps)
 
 
-def _as_object(measurement: "Measurement") -> dict[str, Any]:
-    subject = measurement.subject
-    return {
-        "mechanism": subject.mechanism,
-        "eps": subject.eps,
-        "k": subject.k,
-        "seed": subject.seed,
-        "metric": subject.metric,
-        "value": measurement.value,
-        "embedding": subject.embedding,
-        "mapping": subject.mapping,
-        "measurement_id": measurement.measurement_id,
-    }
+def _print_utility(results: "Sequence[UtilityResult]", epsilons: list[float]) -> None:
+    from custext_sql.experiments.evaluation.tradeoff import summarize_values
 
-
-def _print_utility(measured: "Sequence[Measurement]", epsilons: list[float]) -> None:
-    from custext_sql.experiments.evaluation.tradeoff import summarize
-
-    rows: dict[tuple[str | None, str | None, str | None], dict[float | None, list[Measurement]]] = {}
-    for one in measured:
-        row = rows.setdefault((one.subject.mechanism, one.subject.embedding, one.subject.mapping), {})
-        row.setdefault(one.subject.eps, []).append(one)
+    rows: dict[tuple[str, str | None, str | None], dict[float | None, list[UtilityResult]]] = {}
+    for one in results:
+        row = rows.setdefault((one.mechanism, one.embedding, one.mapping), {})
+        row.setdefault(one.eps, []).append(one)
     several = need_names(rows)
+
+    def show(some: "Sequence[UtilityResult]") -> str:
+        return show_figure(summarize_values([one.value for one in some], [one.measurement_id for one in some]))
+
     table = [
         [
-            str(mechanism),
+            mechanism,
             *([mapping or embedding or ""] if several else []),
-            *(show_figure(summarize(found[None] if None in found else found[epsilon])) for epsilon in epsilons),
+            *(show(found[None] if None in found else found[epsilon]) for epsilon in epsilons),
         ]
         for (mechanism, embedding, mapping), found in rows.items()
     ]

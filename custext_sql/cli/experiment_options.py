@@ -1,6 +1,6 @@
 """What the commands of `custext evaluate` share: data, mechanisms, and how figures are shown."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -9,9 +9,8 @@ from custext_sql.cli.options import calibration_option, experiment_policy_option
 from custext_sql.cli.output import show_share
 
 if TYPE_CHECKING:
+    from custext_sql.experiments.evaluation.experiment import Setup
     from custext_sql.experiments.evaluation.tradeoff import Figure
-    from custext_sql.experiments.evaluation.utility import Experiment
-    from custext_sql.experiments.mechanisms import Arena
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -20,10 +19,10 @@ def data_options(command: _Command) -> _Command:
     """Data, task and model, and how texts are sanitized."""
     for option in reversed(
         (
-            click.option("--train", metavar="FILE", help="Labelled texts to learn from: GLUE's TSV, CSV, JSON, ..."),
-            click.option("--test", metavar="FILE", help="Labelled texts to be tested on."),
+            click.option("--train", metavar="FILE", help="Labeled texts to learn from: GLUE's TSV, CSV, JSON, ..."),
+            click.option("--test", metavar="FILE", help="Labeled texts to be tested on."),
             click.option("--corpus", metavar="NAME", help="Instead: NLTK's sentence_polarity, or its zip file."),
-            click.option("--text", "texts", multiple=True, metavar="COLUMN", help="Of the texts; twice for pairs."),
+            click.option("--text", multiple=True, metavar="COLUMN", help="Of the texts; twice for pairs."),
             click.option("--label", default="label", show_default=True, metavar="COLUMN", help="Of the labels."),
             click.option(
                 "--task",
@@ -67,65 +66,32 @@ def mechanisms_option(default: str) -> Callable[[_Command], _Command]:
     )
 
 
-def open_arenas(db: str | None, given: dict[str, Any]) -> "list[Arena]":
-    from custext_sql.experiments.mechanisms import Arena
-
-    return [
-        Arena(
-            db,
-            mapping=mapping,
-            policy=given["policy"],
-            calibration=given["calibration"] or "paper",
-            converted=not given["no_conversion"],
-        )
-        for mapping in dict.fromkeys(given["mappings"] or (None,))
-    ]
+def evaluation_settings(given: dict[str, Any]) -> dict[str, Any]:
+    """Return what `data_options` were given as the settings that the public functions take."""
+    rest = {name: value for name, value in given.items() if name != "no_conversion"}
+    return rest | {"calibration": given["calibration"] or "paper", "convert_eps": not given["no_conversion"]}
 
 
-def open_experiment(given: dict[str, Any]) -> "Experiment":
-    from custext_sql.errors import SettingError
-    from custext_sql.experiments.evaluation.datasets import read_labelled, read_sentence_polarity
-    from custext_sql.experiments.evaluation.utility import Experiment
-
-    train, test, corpus = given["train"], given["test"], given["corpus"]
-    if (corpus is None) == (train is None and test is None) or (train is None) != (test is None):
-        raise SettingError("name the data: --train FILE and --test FILE, or --corpus sentence_polarity")
-    if corpus is not None:
-        parts = read_sentence_polarity(corpus)
-    else:
-        if not given["texts"]:
-            raise SettingError("name the column of the texts: --text NAME; twice for pairs")
-        parts = (
-            read_labelled(train, given["texts"], given["label"]),
-            read_labelled(test, given["texts"], given["label"]),
-        )
-    for part in parts:
-        if part.left_out:
-            click.echo(f"{part.name}: {part.left_out:,} lines without all columns left out", err=True)
-    names = ("length", "epochs", "batch_size", "learning_rate")
-    options = {name: given[name] for name in names if given[name] is not None}
-    return Experiment(*parts, task=given["task"], model=given["model"], options=options)
+def tell_left_out(setup: "Setup") -> None:
+    """Print which files have lines that were skipped."""
+    for name, count in setup.left_out.items():
+        click.echo(f"{name}: {count:,} lines without all columns left out", err=True)
 
 
 def split_names(mechanisms: str) -> list[str]:
     return [name.strip().lower() for name in mechanisms.split(",") if name.strip()]
 
 
-def describe(experiment: "Experiment", arenas: "Sequence[Arena]") -> str:
-    from custext_sql.experiments.evaluation.models import TASKS
-    from custext_sql.replacing.policy import POLICIES
-
-    first = arenas[0]
-    policy = next((name for name, policy in POLICIES.items() if policy == first.policy), "of its own")
+def describe(setup: "Setup") -> str:
+    """Return what an evaluation was made with, in two lines."""
     return (
-        f"{TASKS[experiment.task]}, {experiment.model}; {len(experiment.train.texts):,} rows to learn from, "
-        f"{len(experiment.test.texts):,} to be tested on\n"
-        f"{', '.join(arena.mapping.info.name for arena in arenas)}; calibration {first.calibration}, policy {policy}"
+        f"{setup.metric}, {setup.model}; {setup.train_rows:,} rows to learn from, {setup.test_rows:,} to be tested on\n"
+        f"{', '.join(setup.mappings)}; calibration {setup.calibration}, policy {setup.policy}"
     )
 
 
 def need_names(places: Iterable[tuple[str | None, str | None, str | None]]) -> bool:
-    """Of rows by mechanism, embedding and mapping, whether it takes more than the mechanism to tell them apart."""
+    """Return whether rows by mechanism, embedding and mapping need more than the mechanism's name to be told apart."""
     found = set(places)
     return len({embedding for _, embedding, _ in found} - {None}) > 1 or len({name for *_, name in found} - {None}) > 1
 

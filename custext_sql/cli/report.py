@@ -1,7 +1,5 @@
 """custext report"""
 
-from pathlib import Path
-
 import click
 
 from custext_sql.cli.options import (
@@ -54,27 +52,27 @@ def report_command(
     Example:
       custext report --html report.html --eps 1 --data reviews.csv --column body
     """
+    from custext_sql import write_report
     from custext_sql.errors import SettingError
-    from custext_sql.experiments.evaluation.frequencies import find_prior
-    from custext_sql.experiments.mechanisms import Arena
-    from custext_sql.experiments.report.contents import Chosen, collect
-    from custext_sql.experiments.report.page import write_report
-    from custext_sql.replacing.policy import DEFAULT_POLICY
-    from custext_sql.store.files.atomic_outputs import check_place, publish_text
 
     if html is None and not as_json:
         raise SettingError("say where to: --html FILE for a page, --json for the same as JSON")
-    if html is not None:
-        check_place(Path(html), force=force)
-    arena = Arena(db, mapping=mapping)
-    chosen = Chosen(
-        eps, calibration or "paper", plus, policy or DEFAULT_POLICY, words, None if data is None else (data, column)
-    )
-    known = find_prior(arena, None, data, column) if prior is None else find_prior(arena, prior, None, None)
     with progress_bar("measuring") as progress:
-        report = collect(db, arena, chosen, known, progress=progress)
-    if html is not None:
-        publish_text(Path(html), write_report(report), force=force)
+        report = write_report(
+            db,
+            html=html,
+            data=data,
+            column=column,
+            prior=prior,
+            words=words,
+            eps=eps,
+            plus=plus,
+            policy=policy or "strict",
+            calibration=calibration or "paper",
+            mapping=mapping,
+            force=force,
+            progress=progress,
+        )
     if as_json:
         print_json(report)
     else:

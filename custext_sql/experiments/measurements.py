@@ -1,5 +1,5 @@
-"""The table `measurements`: every figure that an experiment found, kept so that none is computed twice and each number
-of a report can be traced to its row.
+"""The table `measurements`: every figure that an experiment found, saved so that none is computed twice and each
+number of a report can be traced to its row.
 """
 
 import hashlib
@@ -12,23 +12,25 @@ from functools import cached_property
 from typing import Any
 
 from custext_sql.errors import DatabaseError
+from custext_sql.mapping.mapping import Mapping
+from custext_sql.mechanism.weights import check_calibration, check_epsilon
 from custext_sql.store.database import Database, reading, writing
 from custext_sql.store.digests import TextDigest
 
 ShareDone = Callable[[float], None]
 
 _log = logging.getLogger(__name__)
-_PATIENCE = 600.0  # seconds to wait with what took long, while another process has the database open
+_PATIENCE = 600.0  # seconds to wait before losing what took long, while another process has the database open
 _NAMES = ("embedding", "mapping", "dataset")  # for people; values do not depend on them
 _VERSION = 1  # goes up when the same subject would come out otherwise, so that older figures are measured anew
 
 
 @dataclass(frozen=True)
 class Subject:
-    """What is measured: whatever the value depends on.
+    """What is measured: everything that the value depends on.
 
-    settings: JSON of what only this kind of experiment has. embedding, mapping and dataset are names for people; what a
-    value depends on are fingerprint and digest.
+    settings: JSON of what only this kind of experiment has. embedding, mapping and dataset are names for people; a
+    value depends on fingerprint and digest instead.
     """
 
     kind: str  # utility, query, bayes, mask, policy or certificate
@@ -48,15 +50,15 @@ class Subject:
 
     @cached_property
     def measurement_id(self) -> str:
-        """Equal for equal subjects, whatever they are called."""
+        """Return an id that is equal for equal subjects, whatever they are called."""
         known = {name: value for name, value in asdict(self).items() if name not in _NAMES}
         return hashlib.sha256(json.dumps([_VERSION, known], sort_keys=True).encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """A row of the table: a subject, and what was found. No value: there is none, such as a number of draws that is
-    never enough.
+    """A row of the table: a subject and what was found. value: None where there is none, such as the number of draws
+    that identify a word which no number of draws identifies.
     """
 
     subject: Subject
@@ -74,8 +76,24 @@ _FOUND = [field.name for field in fields(Measurement) if field.name != "subject"
 _COLUMNS = ["measurement_id", *_SUBJECT, *_FOUND]
 
 
+def describe_mapping(
+    mapping: Mapping, kind: str, metric: str, epsilon: float | None, calibration: str | None
+) -> Subject:
+    """Return what is measured of a mapping's tables."""
+    return Subject(
+        kind,
+        metric,
+        embedding=mapping.info.embedding,
+        mapping=mapping.info.name,
+        fingerprint=mapping.info.fingerprint,
+        k=mapping.info.k,
+        eps=None if epsilon is None else check_epsilon(epsilon),
+        calibration=None if calibration is None else check_calibration(calibration),
+    )
+
+
 def write_settings(**settings: Any) -> str:
-    """Settings of a subject, in one way of writing."""
+    """Return settings of a subject as JSON, always written the same way."""
     return json.dumps(settings, sort_keys=True)
 
 
@@ -88,7 +106,7 @@ def digest_texts(texts: Iterable[str]) -> str:
 
 
 def save_measurements(database: Database, measurements: Iterable[Measurement], *, patience: float = 5.0) -> None:
-    """Keep these, in place of earlier ones of the same subjects. patience: seconds to wait for others to be done."""
+    """Save these in place of earlier ones of the same subjects. patience: seconds to wait for other processes."""
     now = datetime.now(UTC).replace(tzinfo=None, microsecond=0)
     rows = [
         [one.measurement_id, *astuple(one.subject), one.value, one.standard_error, one.measured_at or now]
@@ -102,7 +120,7 @@ def save_measurements(database: Database, measurements: Iterable[Measurement], *
 
 
 def read_measurements(database: Database = None, *, kind: str | None = None) -> list[Measurement]:
-    """All of a kind, oldest first."""
+    """Return all measurements, or those of a kind, oldest first."""
     condition = "" if kind is None else "WHERE kind = $kind"
     with reading(database) as connection:
         rows = connection.execute(
@@ -113,8 +131,8 @@ def read_measurements(database: Database = None, *, kind: str | None = None) -> 
     return [Measurement(Subject(*row[1:end]), *row[end:]) for row in rows]
 
 
-def recall(database: Database, subjects: Sequence[Subject]) -> dict[Subject, Measurement]:
-    """Those of these subjects that were measured before."""
+def find_saved(database: Database, subjects: Sequence[Subject]) -> dict[Subject, Measurement]:
+    """Return the saved measurements of those subjects that were measured before."""
     known = {
         one.measurement_id: one
         for kind in sorted({subject.kind for subject in subjects})
@@ -127,7 +145,7 @@ def recall(database: Database, subjects: Sequence[Subject]) -> dict[Subject, Mea
     }
 
 
-def obtain(
+def measure_or_reuse(
     database: Database,
     subjects: Sequence[Subject],
     measure: Callable[[Subject, ShareDone], tuple[float | None, float | None]],
@@ -135,17 +153,17 @@ def obtain(
     progress: ShareDone | None = None,
     one_by_one: bool = False,
 ) -> list[Measurement]:
-    """Measurements of these subjects: those kept from before, and the others as they are measured now, and kept.
+    """Return a measurement for each subject: a saved one, or one that is measured now and saved.
 
-    measure: gives a value and its standard error, and may tell which share of it is done. one_by_one: keep each as soon
-    as it is there, because it takes long; otherwise they are kept together, and if the database cannot be written, that
-    is told and no error.
+    measure: returns a value and its standard error, and may report the share of its work that is done. one_by_one: save
+    each as soon as it is there, because it takes long. Otherwise they are saved together; if the database cannot be
+    written then, a warning says so, and it is no error.
     """
-    known = recall(database, subjects)
+    known = find_saved(database, subjects)
     missing = [subject for subject in dict.fromkeys(subjects) if subject not in known]
     fresh: list[Measurement] = []
     if missing and one_by_one:
-        with writing(database, patience=_PATIENCE):  # before work of hours, whether it can be kept at all
+        with writing(database, patience=_PATIENCE):  # before work of hours: can it be saved at all?
             pass
     try:
         for number, subject in enumerate(missing):
@@ -168,5 +186,5 @@ def obtain(
 
 
 def part_of(progress: ShareDone | None, number: int, count: int) -> ShareDone:
-    """Tells of one part of some work, given who is to be told of the whole, if anybody."""
+    """Return a function that reports progress within one of several equal parts of some work."""
     return lambda share: None if progress is None else progress((number + share) / count)

@@ -1,4 +1,4 @@
-"""Every mechanism as the experiments run it: texts in, texts out."""
+"""Mechanisms under test: every mechanism as experiments run it, texts in and texts out, on the words of a mapping."""
 
 import hashlib
 import warnings
@@ -26,21 +26,22 @@ from custext_sql.replacing.replacer import Mechanism, Piece, Replaced, Replacer
 from custext_sql.replacing.row_settings import RowSettings
 from custext_sql.replacing.vocabulary import Vocabulary
 from custext_sql.store.database import Database, reading
-from custext_sql.store.embeddings import Embedding, list_embeddings, read_tokens, read_vectors
-from custext_sql.store.mappings import find_mapping, read_mapping
-from custext_sql.store.stopwords import SHIPPED_LANGUAGE, read_stopwords
+from custext_sql.store.embeddings import list_embeddings
+from custext_sql.store.rows.embeddings import Embedding, read_entries, read_vectors
+from custext_sql.store.rows.mappings import find_mapping, read_mapping
+from custext_sql.store.rows.stopwords import SHIPPED_LANGUAGE, read_stopwords
 from custext_sql.text.columns import open_column
 
 CUSTEXT, CUSTEXT_PLUS, ORIGINAL, RANDOM = "custext", "custext+", "original", "random"
-NAMES = (CUSTEXT, CUSTEXT_PLUS, "santext", "santext+", "fbdd", RANDOM, ORIGINAL)
-WITHOUT_EPSILON = (RANDOM, ORIGINAL)  # what they do depends neither on eps nor on the groups
-METRIC = ("santext", "santext+", "fbdd")  # whose promise grows with the distance of words
+MECHANISMS = (CUSTEXT, CUSTEXT_PLUS, "santext", "santext+", "fbdd", RANDOM, ORIGINAL)
+NEED_NO_EPSILON = (RANDOM, ORIGINAL)  # what they do depends neither on eps nor on the groups
+DISTANCE_BASED = ("santext", "santext+", "fbdd")  # their protection weakens as words are further apart
 
 
 @dataclass(frozen=True)
-class Contender:
-    """A mechanism with all that it needs. Its draws come from a seed, so that an experiment can be repeated: what it
-    makes is for measuring, not for releasing.
+class MechanismUnderTest:
+    """A mechanism with all that it needs. Its draws come from a seed, so that an experiment can be repeated: its texts
+    are for measuring, never for release.
     """
 
     name: str
@@ -48,7 +49,7 @@ class Contender:
     plus: bool
 
     def sanitize(self, texts: Sequence[str], epsilon: float, seed: int) -> list[str]:
-        """New texts."""
+        """Return the texts as the mechanism rewrites them."""
         if self.replacer is None:
             return list(texts)
         replaced = self._replace(self.replacer, texts, epsilon, seed)
@@ -56,7 +57,7 @@ class Contender:
         return [written[start:end].decode() for start, end in pairwise(cuts)]
 
     def compare(self, texts: Sequence[str], epsilon: float, seed: int) -> list[list[Piece]]:
-        """Texts before and after, piece by piece."""
+        """Return texts before and after, piece by piece. SettingError for `original`, which changes nothing."""
         if self.replacer is None:
             raise SettingError(f"{self.name}: there is no before and after")
         return self._replace(self.replacer, texts, epsilon, seed).compare()
@@ -70,11 +71,11 @@ class Contender:
         return replacer.replace_words(column.text, column.offsets, randomness, settings)
 
 
-class Arena:
-    """All mechanisms on the words of one mapping; vectors are read when a mechanism first needs them.
+class MappingUnderTest:
+    """A stored mapping with all that mechanisms on its words need; vectors are read when one first needs them.
 
-    converted: whether eps is divided by the largest distance of two words for the mechanisms whose promise grows with
-    the distance, as the paper does to compare them with CusText.
+    converted: whether eps is divided by the largest distance between two words for the mechanisms whose protection
+    depends on the distance, as the paper does to compare them with CusText.
     """
 
     def __init__(
@@ -98,17 +99,17 @@ class Arena:
 
     @cached_property
     def is_stopword(self) -> Flags:
-        """Of each word of the mapping."""
+        """Return for each word of the mapping whether it is a stopword."""
         return np.array([word in self.stopwords for word in self.mapping.words])
 
     @cached_property
     def words_digest(self) -> str:
-        """sha256 over the words, whatever their groups."""
+        """Return a sha256 over the words, whatever their groups."""
         return hashlib.sha256("\n".join(sorted(self.mapping.words)).encode()).hexdigest()
 
     @cached_property
     def space_digest(self) -> str:
-        """sha256 over the words and their vectors, in the order of the vector file, whatever their groups."""
+        """Return a sha256 over the words and their vectors, in the order of the vector file, whatever their groups."""
         order = np.argsort(self.space.ranks)
         found = hashlib.sha256("\n".join(self.mapping.words[place] for place in order.tolist()).encode())
         found.update(self.space.points[order].astype("<f4").tobytes())
@@ -116,24 +117,24 @@ class Arena:
 
     @property
     def space(self) -> WordSpace:
-        """The vectors of the mapping's words."""
+        """Return the vectors of the mapping's words. MappingError if they are no longer stored."""
         if self._space is None:
             self._space = read_space(self._database, self.mapping)
         return self._space
 
     def find_space(self) -> WordSpace | None:
-        """The vectors, if they are still there."""
+        """Return the vectors, or None if they are no longer stored."""
         try:
             return self.space
         except MappingError:
             return None
 
-    def open(self, name: str) -> Contender:
-        """The mechanism of that name."""
-        check_contender(name)
+    def open(self, name: str) -> MechanismUnderTest:
+        """Return the mechanism of that name, ready to run. SettingError if there is none."""
+        check_mechanism(name)
         if name == ORIGINAL:
-            return Contender(name, None, False)
-        return Contender(name, Replacer(self.vocabulary, self._make(name), self.policy), name == CUSTEXT_PLUS)
+            return MechanismUnderTest(name, None, False)
+        return MechanismUnderTest(name, Replacer(self.vocabulary, self._make(name), self.policy), name == CUSTEXT_PLUS)
 
     def _make(self, name: str) -> Mechanism:
         if name in (CUSTEXT, CUSTEXT_PLUS):
@@ -153,15 +154,15 @@ class Arena:
         return kinds[name](self.space, unit)
 
 
-def check_contender(name: str) -> str:
-    """The name, if there is such a mechanism."""
-    if name not in NAMES:
-        raise SettingError(f"there is no mechanism {name!r}; {suggest(name, NAMES)}")
+def check_mechanism(name: str) -> str:
+    """Return the name if there is such a mechanism; SettingError if not."""
+    if name not in MECHANISMS:
+        raise SettingError(f"there is no mechanism {name!r}; {suggest(name, MECHANISMS)}")
     return name
 
 
 def read_space(database: Database, mapping: Mapping) -> WordSpace:
-    """The vectors that a mapping was built from, if they are still there."""
+    """Return the vectors that a mapping was built from. MappingError if they are no longer stored."""
     info = mapping.info
     known = {embedding.name: embedding for embedding in list_embeddings(database)}
     embedding = known.get(info.embedding)
@@ -175,7 +176,7 @@ def read_space(database: Database, mapping: Mapping) -> WordSpace:
 
 
 def _read_points(connection: duckdb.DuckDBPyConnection, mapping: Mapping, embedding: Embedding) -> WordSpace:
-    place = {token: position for position, token in enumerate(read_tokens(connection, embedding))}
+    place = {entry: position for position, entry in enumerate(read_entries(connection, embedding))}
     missing = [word for word in mapping.words if word not in place]
     if missing:
         raise MappingError(f"{len(missing):,} words of mapping {mapping.info.name} have no vector in {embedding.name}")

@@ -1,4 +1,4 @@
-"""The cells of an experiment: which mechanism, on which words, at which eps, with which seed."""
+"""Trials of an experiment: which mechanism, on the words of which mapping, at which eps, with which seed."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
@@ -9,12 +9,12 @@ from custext_sql.experiments.measurements import Subject
 from custext_sql.experiments.mechanisms import (
     CUSTEXT,
     CUSTEXT_PLUS,
-    METRIC,
+    DISTANCE_BASED,
+    NEED_NO_EPSILON,
     ORIGINAL,
     RANDOM,
-    WITHOUT_EPSILON,
-    Arena,
-    check_contender,
+    MappingUnderTest,
+    check_mechanism,
 )
 from custext_sql.mechanism.weights import check_epsilon
 from custext_sql.store.key_files import digest_stopwords
@@ -24,69 +24,86 @@ Rows = Sequence[tuple[str, ...]]  # of one text each, or of two
 
 
 @dataclass(frozen=True)
-class Cell:
-    """One training: which mechanism, on the words of which arena, at which eps, with which seed."""
+class Trial:
+    """One mechanism, run once: on the words of a mapping, at an eps (None: it needs none), with a seed."""
 
-    arena: Arena
+    under_test: MappingUnderTest
     mechanism: str
     epsilon: float | None
     seed: int
 
     @property
     def uses_groups(self) -> bool:
+        """Return whether the mechanism draws within the groups of the mapping."""
         return self.mechanism in (CUSTEXT, CUSTEXT_PLUS)
 
     def sanitize(self, parts: Sequence[Rows]) -> list[Rows]:
-        """All texts of some parts of the data, in one go: some mechanisms prepare much for each distinct word."""
-        contender = self.arena.open(self.mechanism)
+        """Return some parts of the data rewritten, all at once: some mechanisms prepare much for each distinct word."""
+        opened = self.under_test.open(self.mechanism)
         flat = [text for part in parts for row in part for text in row]
-        new = iter(contender.sanitize(flat, 1.0 if self.epsilon is None else self.epsilon, self.seed))
+        new = iter(opened.sanitize(flat, 1.0 if self.epsilon is None else self.epsilon, self.seed))
         return [[tuple(next(new) for _ in row) for row in part] for part in parts]
 
     def describe(self, kind: str, metric: str) -> Subject:
-        """What is measured in it. Only CusText's mechanisms depend on groups, the others on vectors alone."""
-        info = self.arena.mapping.info
+        """Return what is measured in it. Only CusText's mechanisms depend on groups, the others on vectors alone."""
+        info = self.under_test.mapping.info
         subject = Subject(kind, metric, mechanism=self.mechanism, eps=self.epsilon, seed=self.seed)
         if self.mechanism == ORIGINAL:
             return subject
         subject = replace(subject, embedding=info.embedding)
         if not self.uses_groups:
-            digest = self.arena.words_digest if self.mechanism == RANDOM else self.arena.space_digest
+            digest = self.under_test.words_digest if self.mechanism == RANDOM else self.under_test.space_digest
             return replace(subject, fingerprint=digest)
         return replace(
             subject,
             mapping=info.name,
             fingerprint=info.fingerprint,
             k=info.k,
-            calibration=self.arena.calibration,
+            calibration=self.under_test.calibration,
         )
 
     @property
     def handling(self) -> dict[str, Any]:
-        """How it treats words, as far as it is not said by `describe`."""
+        """Return how it treats words, as far as `describe` does not say so."""
         if self.mechanism == ORIGINAL:
             return {}
-        policy = self.arena.policy
+        policy = self.under_test.policy
         handling: dict[str, Any] = asdict(policy) | {"rules": RULES}
-        if self.mechanism in METRIC:
-            handling["converted"] = self.arena.converted
+        if self.mechanism in DISTANCE_BASED:
+            handling["converted"] = self.under_test.converted
         if self.mechanism == CUSTEXT_PLUS:
-            handling["stopwords"] = digest_stopwords(self.arena.stopwords)
+            handling["stopwords"] = digest_stopwords(self.under_test.stopwords)
         return handling
 
 
-def list_cells(arenas: Sequence[Arena], mechanisms: Sequence[str], epsilons: Sequence[float], seeds: int) -> list[Cell]:
-    """All cells of a table; those that would be the same for several eps or mappings only once."""
+def list_trials(
+    mappings: Sequence[MappingUnderTest], mechanisms: Sequence[str], epsilons: Sequence[float], seeds: int
+) -> list[Trial]:
+    """Return all trials of a table; those that would be the same for several eps or mappings only once."""
     if not mechanisms:
         raise SettingError("name at least one mechanism, such as custext")
     if seeds < 1:
         raise SettingError(f"seeds must be at least 1; found {seeds}")
-    cells: dict[Subject, Cell] = {}
-    for mechanism in map(check_contender, mechanisms):
-        grid = [None] if mechanism in WITHOUT_EPSILON else list(map(check_epsilon, epsilons))
-        for arena in arenas:
+    trials: dict[Subject, Trial] = {}
+    for mechanism in map(check_mechanism, mechanisms):
+        grid = [None] if mechanism in NEED_NO_EPSILON else list(map(check_epsilon, epsilons))
+        for under_test in mappings:
             for epsilon in grid:
                 for seed in range(1 if mechanism == ORIGINAL else seeds):
-                    cell = Cell(arena, mechanism, epsilon, seed)
-                    cells.setdefault(cell.describe("", ""), cell)
-    return list(cells.values())
+                    trial = Trial(under_test, mechanism, epsilon, seed)
+                    trials.setdefault(trial.describe("", ""), trial)
+    return list(trials.values())
+
+
+def list_epsilons(eps: float | Sequence[float]) -> list[float]:
+    """Return one eps or several as a list, each once. SettingError if there is none, or one out of range."""
+    given = [eps] if isinstance(eps, (int, float)) else eps
+    found = list(dict.fromkeys(map(check_epsilon, given)))
+    if not found:
+        raise SettingError("name at least one eps, such as 1.0")
+    return found
+
+
+def list_names(names: str | Sequence[str]) -> list[str]:
+    """Return one name or several as a list, each once."""
+    return list(dict.fromkeys([names] if isinstance(names, str) else names))

@@ -7,12 +7,12 @@ import pytest
 
 from custext_sql import build_mapping, drop_embedding, load_mapping
 from tests.cli.test_commands import run
-from tests.experiments.test_models import make_pairs, make_sentences
+from tests.experiments.test_linear_models import make_pairs, make_sentences
 
 
 @pytest.fixture
 def glue(tmp_path: Path) -> list[str]:
-    """Options that name labelled sentences."""
+    """Options that name labeled sentences."""
     for name, count, seed in (("train", 120, 0), ("test", 60, 1)):
         rows, labels = make_sentences(count, seed)
         lines = (f"{text}\t{label}\n" for (text,), label in zip(rows, labels, strict=True))
@@ -201,11 +201,17 @@ def test_choose_ends_with_1_below_the_floor(few_db: Path, texts: str) -> None:
         (["attack", "query", "car", "--eps", "0"], "eps must lie between 0.001 and 100"),
         (["attack", "bayes", "--prior", "nothing.csv"], "nothing.csv"),
         (["attack", "bayes", "--prior", "a.csv", "--public", "b.csv"], "not from both"),
-        (["attack", "mask", "--model", "ngram", "--data", "TEXTS"], "learns from public texts: --public FILE"),
-        (["attack", "mask", "--model", "ngram", "--data", "TEXTS", "--column", "x"], "leave --column out"),
-        (["evaluate", "utility"], "name the data: --train FILE and --test FILE, or --corpus"),
+        (
+            ["attack", "mask", "--model", "ngram", "--data", "TEXTS"],
+            "learns from public texts: give some with public (--public FILE)",
+        ),
+        (["attack", "mask", "--model", "ngram", "--data", "TEXTS", "--column", "x"], "leave column (--column) out"),
+        (["evaluate", "utility"], "(--train FILE and --test FILE, or --corpus"),
         (["evaluate", "utility", "--train", "TEXTS"], "name the data"),
-        (["evaluate", "utility", "--train", "TEXTS", "--test", "TEXTS"], "name the column of the texts: --text NAME"),
+        (
+            ["evaluate", "utility", "--train", "TEXTS", "--test", "TEXTS"],
+            "name the column of the texts with text (--text NAME)",
+        ),
         (["evaluate", "utility", "--corpus", "nothing.zip"], "there is no such file"),
         (["evaluate", "utility", "GLUE", "--mechanisms", "custex"], "no mechanism 'custex'; did you mean 'custext'"),
         (["evaluate", "utility", "GLUE", "--mechanisms", ","], "name at least one mechanism"),

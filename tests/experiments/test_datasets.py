@@ -1,4 +1,4 @@
-"""Labelled texts, as others keep them."""
+"""Labeled texts, as others keep them."""
 
 import gzip
 import zipfile
@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from custext_sql.errors import CusTextError
-from custext_sql.experiments.evaluation.datasets import read_labelled, read_sentence_polarity, read_texts
+from custext_sql.experiments.evaluation.datasets import read_labeled, read_sentence_polarity
+from custext_sql.experiments.text_files import list_texts
 
 SST2 = "sentence\tlabel\nhide new secretions from the parental units \t0\nan \"odd quote , isn't it \t1\n"
 QNLI = 'index\tquestion\tsentence\tlabel\n0\tWhat came?\tAs of that day, "it" came.\tentailment\n'
@@ -25,19 +26,19 @@ def write(folder: Path, name: str, text: str) -> str:
 
 
 def test_the_files_of_glue_are_read_as_they_are(tmp_path: Path) -> None:
-    single = read_labelled(write(tmp_path, "sst2.tsv", SST2), ["sentence"], "label")
+    single = read_labeled(write(tmp_path, "sst2.tsv", SST2), ["sentence"], "label")
     assert single.texts == [("hide new secretions from the parental units ",), ("an \"odd quote , isn't it ",)]
     assert single.labels == ["0", "1"]
-    pair = read_labelled(write(tmp_path, "qnli.tsv", QNLI), ["question", "sentence"], "label")
+    pair = read_labeled(write(tmp_path, "qnli.tsv", QNLI), ["question", "sentence"], "label")
     assert pair.texts == [("What came?", 'As of that day, "it" came.')]
     assert pair.labels == ["entailment"]
-    degrees = read_labelled(write(tmp_path, "stsb.tsv.gz", STSB), ["sentence1", "sentence2"], "score")
+    degrees = read_labeled(write(tmp_path, "stsb.tsv.gz", STSB), ["sentence1", "sentence2"], "score")
     assert degrees.texts == [("A plane is taking off.", 'An air plane is "taking off.')]
     assert degrees.labels == ["5.000"]
 
 
 def test_lines_without_all_columns_are_counted(tmp_path: Path) -> None:
-    found = read_labelled(write(tmp_path, "x.tsv", SST2 + "no label here\n"), ["sentence"], "label")
+    found = read_labeled(write(tmp_path, "x.tsv", SST2 + "no label here\n"), ["sentence"], "label")
     assert (len(found.texts), found.left_out) == (2, 1)
 
 
@@ -45,14 +46,14 @@ def test_other_formats_are_read_too(tmp_path: Path) -> None:
     comma = write(tmp_path, "x.csv", 'id,body,label\n1,"a, b",3\n2,c,4\n')
     lines = write(tmp_path, "x.jsonl", '{"body": "a, b", "label": 3}\n{"body": "c", "label": 4}\n')
     for path in (comma, lines):
-        found = read_labelled(path, ["body"], "label")
+        found = read_labeled(path, ["body"], "label")
         assert (found.texts, found.labels) == ([("a, b",), ("c",)], ["3", "4"])
 
 
 def test_the_digest_tells_other_texts_and_other_labels(tmp_path: Path) -> None:
-    one = read_labelled(write(tmp_path, "a.tsv", SST2), ["sentence"], "label")
-    same = read_labelled(write(tmp_path, "b.tsv", SST2), ["sentence"], "label")
-    other = read_labelled(write(tmp_path, "c.tsv", SST2.replace("\t0", "\t1")), ["sentence"], "label")
+    one = read_labeled(write(tmp_path, "a.tsv", SST2), ["sentence"], "label")
+    same = read_labeled(write(tmp_path, "b.tsv", SST2), ["sentence"], "label")
+    other = read_labeled(write(tmp_path, "c.tsv", SST2.replace("\t0", "\t1")), ["sentence"], "label")
     assert one.digest == same.digest != other.digest
 
 
@@ -73,7 +74,7 @@ def test_the_digest_tells_other_texts_and_other_labels(tmp_path: Path) -> None:
 def test_bad_files_are_refused(tmp_path: Path, name: str, text: str | None, columns: list[str], message: str) -> None:
     path = str(tmp_path / name) if text is None else write(tmp_path, name, text)
     with pytest.raises(CusTextError) as caught:
-        read_labelled(path, columns, "label")
+        read_labeled(path, columns, "label")
     assert message in str(caught.value)
     assert "secret" not in str(caught.value)
 
@@ -81,22 +82,22 @@ def test_bad_files_are_refused(tmp_path: Path, name: str, text: str | None, colu
 def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
     (tmp_path / "x.tsv").write_bytes(b"sentence\tlabel\ncaf\xe9\t1\n")
     with pytest.raises(CusTextError, match="x.tsv, line 2: expected UTF-8"):
-        read_labelled(str(tmp_path / "x.tsv"), ["sentence"], "label")
+        read_labeled(str(tmp_path / "x.tsv"), ["sentence"], "label")
 
 
 def test_a_damaged_archive_is_refused(tmp_path: Path) -> None:
     whole = gzip.compress(SST2.encode())
     (tmp_path / "x.tsv.gz").write_bytes(whole[:20] + b"xxxx" + whole[24:])
     with pytest.raises(CusTextError, match="x.tsv.gz: the file cannot be read"):
-        read_labelled(str(tmp_path / "x.tsv.gz"), ["sentence"], "label")
+        read_labeled(str(tmp_path / "x.tsv.gz"), ["sentence"], "label")
 
 
 def test_several_files_are_read_as_one(tmp_path: Path) -> None:
     for name in ("a", "b"):
         write(tmp_path, f"{name}.tsv", SST2)
     for path in (str(tmp_path), str(tmp_path / "*.tsv")):
-        assert len(read_labelled(path, ["sentence"], "label").texts) == 4
-        assert len(read_texts(path, "sentence")) == 4
+        assert len(read_labeled(path, ["sentence"], "label").texts) == 4
+        assert len(list_texts(path, "sentence")) == 4
 
 
 def write_polarity(folder: Path, sentences: int = 25) -> Path:
@@ -134,15 +135,3 @@ def test_a_corpus_that_is_not_there_is_told(tmp_path: Path, monkeypatch: pytest.
         read_sentence_polarity(str(tmp_path / "other.zip"))
     with pytest.raises(CusTextError, match="there is no such file"):
         read_sentence_polarity("nothing.zip")
-
-
-def test_texts_are_streamed_from_columns_and_lines(tmp_path: Path) -> None:
-    comma = write(tmp_path, "x.csv", 'id,body\n1,"a ""b"""\n2,\n3,c\n')
-    assert read_texts(comma, "body") == ['a "b"', None, "c"]
-    assert read_texts(comma, "body", 1) == ['a "b"']
-    assert read_texts(write(tmp_path, "x.txt", "one\ntwo\nthree\n"), None, 2) == ["one\n", "two\n"]
-    assert read_texts(write(tmp_path, "x.tsv", SST2), "sentence", 1) == ["hide new secretions from the parental units "]
-    with pytest.raises(CusTextError, match="name the column of the texts: --column NAME"):
-        read_texts(comma, None)
-    with pytest.raises(CusTextError, match="leave --column out"):
-        read_texts(str(tmp_path / "x.txt"), "body")

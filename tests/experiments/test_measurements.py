@@ -10,9 +10,9 @@ import pytest
 from custext_sql.experiments.measurements import (
     Measurement,
     Subject,
-    obtain,
+    find_saved,
+    measure_or_reuse,
     read_measurements,
-    recall,
     save_measurements,
     write_settings,
 )
@@ -45,9 +45,9 @@ def test_what_is_saved_is_read_back(mapped_db: Path) -> None:
     }
     assert read_measurements(mapped_db, kind="query") == []
     renamed = replace(SUBJECT, mapping="other", dataset="called otherwise")
-    [again] = obtain(mapped_db, [renamed], lambda subject, tell: (9.0, None))
+    [again] = measure_or_reuse(mapped_db, [renamed], lambda subject, tell: (9.0, None))
     assert (again.subject, again.value) == (renamed, 0.5)  # what was found before, under the names of now
-    assert list(recall(mapped_db, [SUBJECT, replace(SUBJECT, eps=3.0)])) == [SUBJECT]
+    assert list(find_saved(mapped_db, [SUBJECT, replace(SUBJECT, eps=3.0)])) == [SUBJECT]
 
 
 def test_only_what_is_missing_is_measured(mapped_db: Path) -> None:
@@ -60,11 +60,11 @@ def test_only_what_is_missing_is_measured(mapped_db: Path) -> None:
         return 10.0 * (subject.eps or 0.0), None
 
     save_measurements(mapped_db, [Measurement(subjects[1], 7.0)])
-    found = obtain(mapped_db, subjects, measure, progress=shares.append)
+    found = measure_or_reuse(mapped_db, subjects, measure, progress=shares.append)
     assert [one.value for one in found] == [10.0, 7.0, 10.0, 30.0]
     assert asked == [1.0, 3.0]
     assert shares == [0.0, 0.5]
-    assert [one.value for one in obtain(mapped_db, subjects, measure)] == [10.0, 7.0, 10.0, 30.0]
+    assert [one.value for one in measure_or_reuse(mapped_db, subjects, measure)] == [10.0, 7.0, 10.0, 30.0]
     assert asked == [1.0, 3.0]
 
 
@@ -78,7 +78,7 @@ def test_an_interrupted_run_keeps_what_it_has(mapped_db: Path, one_by_one: bool)
         return 1.0, None
 
     with pytest.raises(KeyboardInterrupt):
-        obtain(mapped_db, subjects, measure, one_by_one=one_by_one)
+        measure_or_reuse(mapped_db, subjects, measure, one_by_one=one_by_one)
     assert {one.subject.eps for one in read_measurements(mapped_db)} == {1.0, 2.0}
 
 
@@ -89,7 +89,7 @@ def test_a_database_that_is_in_use_costs_no_result(mapped_db: Path, caplog: pyte
             held.enter_context(hold_open(mapped_db))
             return 0.75, None
 
-        [found] = obtain(mapped_db, [SUBJECT], measure)
+        [found] = measure_or_reuse(mapped_db, [SUBJECT], measure)
     assert found.value == 0.75
     assert "These figures were not kept" in caplog.text and "in use by another process" in caplog.text
     assert read_measurements(mapped_db) == []

@@ -12,10 +12,10 @@ import pytest
 
 from custext_sql import Sanitizer, load_mapping
 from custext_sql.experiments.measurements import Measurement, read_measurements
-from custext_sql.experiments.mechanisms import Arena
+from custext_sql.experiments.mechanisms import MappingUnderTest
 from custext_sql.experiments.report.results import find_tradeoffs
 from tests.cli.test_commands import run
-from tests.experiments.test_models import make_sentences
+from tests.experiments.test_linear_models import make_sentences
 
 TEXTS = [
     "The doctor said the car was fine, is it?",
@@ -101,8 +101,8 @@ def folder(few_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
 def simulating_less() -> Iterator[None]:
     """The query attack with fewer trials and words than people get, so that tests do not take minutes."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("custext_sql.experiments.report.contents.SAMPLE", 6)
-        patch.setattr("custext_sql.experiments.report.contents.TRIALS", 500)
+        patch.setattr("custext_sql.experiments.report.report.SAMPLE", 6)
+        patch.setattr("custext_sql.experiments.report.report.TRIALS", 500)
         yield
 
 
@@ -226,7 +226,7 @@ def _train_by_hand(database: Path, folder: Path) -> float:
         lines = (folder / f"{name}.tsv").read_text().splitlines()[1:]
         texts += [line.partition("\t")[0] for line in lines]
         labels += [line.partition("\t")[2] for line in lines]
-    new = Arena(database).open("custext").sanitize(texts, 4.0, 1)
+    new = MappingUnderTest(database).open("custext").sanitize(texts, 4.0, 1)
     model = make_pipeline(
         TfidfVectorizer(sublinear_tf=True, token_pattern=r"(?u)\b\w+\b"), LogisticRegression(max_iter=1000)
     )

@@ -84,11 +84,11 @@ def test_all_34_thousand_words_fit_into_a_gigabyte(starter_db: Path) -> None:
     """A row for each word of the vocabulary, as a matrix, would be 4.6 GB."""
     script = """
 import pathlib, sys
-from custext_sql.experiments.mechanisms import Arena
-arena = Arena(sys.argv[1])
-arena.open("santext").sanitize([" ".join(arena.mapping.words)], 1.0, 0)
+from custext_sql.experiments.mechanisms import MappingUnderTest
+under_test = MappingUnderTest(sys.argv[1])
+under_test.open("santext").sanitize([" ".join(under_test.mapping.words)], 1.0, 0)
 status = pathlib.Path("/proc/self/status").read_text()  # of this program alone, not of the one that started it
-print(len(arena.mapping.words), status.split("VmHWM:")[1].split()[0])
+print(len(under_test.mapping.words), status.split("VmHWM:")[1].split()[0])
 """
     result = subprocess.run([sys.executable, "-c", script, str(starter_db)], capture_output=True, text=True, check=True)
     words, kilobytes = map(int, result.stdout.split())

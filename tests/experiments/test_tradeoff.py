@@ -7,25 +7,26 @@ import pytest
 
 from custext_sql import build_mapping, load_embeddings
 from custext_sql.errors import CusTextError
-from custext_sql.experiments.attacks.bayes import measure_success
-from custext_sql.experiments.attacks.mask_measuring import MaskAttack, measure_masks, open_attack
+from custext_sql.experiments.attacks.best_guess import measure_success
+from custext_sql.experiments.attacks.mask_attack import ChosenGuesser, choose_guesser, measure_masks
+from custext_sql.experiments.evaluation.experiment import Experiment
 from custext_sql.experiments.evaluation.tradeoff import measure_tradeoff, summarize
-from custext_sql.experiments.evaluation.utility import Experiment, measure_utility
+from custext_sql.experiments.evaluation.utility import measure_utility
 from custext_sql.experiments.measurements import Measurement, Subject, read_measurements
-from custext_sql.experiments.mechanisms import Arena
-from custext_sql.experiments.trials import list_cells
+from custext_sql.experiments.mechanisms import MappingUnderTest
+from custext_sql.experiments.trials import list_trials
 from custext_sql.mechanism.certified_table import certify
 
 
 @pytest.fixture
-def attack(experiment: Experiment) -> MaskAttack:
+def attack(experiment: Experiment) -> ChosenGuesser:
     clear = [text for row in experiment.train.texts for text in row]
-    return open_attack("ngram", public=clear)
+    return choose_guesser("ngram", public=clear)
 
 
-def test_more_eps_is_more_useful_and_less_private(few_db: Path, experiment: Experiment, attack: MaskAttack) -> None:
-    cells = list_cells([Arena(few_db)], ["custext", "random"], [0.5, 20.0], 2)
-    points = {(one.mechanism, one.eps): one for one in measure_tradeoff(few_db, experiment, cells, attack)}
+def test_more_eps_is_more_useful_and_less_private(few_db: Path, experiment: Experiment, attack: ChosenGuesser) -> None:
+    trials = list_trials([MappingUnderTest(few_db)], ["custext", "random"], [0.5, 20.0], 2)
+    points = {(one.mechanism, one.eps): one for one in measure_tradeoff(few_db, experiment, trials, attack)}
     little, much = points["custext", 0.5], points["custext", 20.0]
     assert little.utility.mean < much.utility.mean
     assert little.success.mean < much.success.mean
@@ -34,58 +35,58 @@ def test_more_eps_is_more_useful_and_less_private(few_db: Path, experiment: Expe
     assert len(much.utility.measurement_ids) == len(much.success.measurement_ids) == 2
 
 
-def test_points_are_means_of_rows(few_db: Path, experiment: Experiment, attack: MaskAttack) -> None:
-    cells = list_cells([Arena(few_db)], ["custext"], [3.0], 3)
-    [point] = measure_tradeoff(few_db, experiment, cells, attack)
+def test_points_are_means_of_rows(few_db: Path, experiment: Experiment, attack: ChosenGuesser) -> None:
+    trials = list_trials([MappingUnderTest(few_db)], ["custext"], [3.0], 3)
+    [point] = measure_tradeoff(few_db, experiment, trials, attack)
     rows = {one.measurement_id: one.value or 0.0 for one in read_measurements(few_db)}
     for figure in (point.utility, point.success):
         assert figure.mean == pytest.approx(sum(rows[one] for one in figure.measurement_ids) / 3)
-    alone = measure_utility(few_db, experiment, cells)
+    alone = measure_utility(few_db, experiment, trials)
     assert [one.measurement_id for one in alone] == list(point.utility.measurement_ids)
 
 
 def test_bayes_goes_by_groups_and_frequencies(few_db: Path, experiment: Experiment) -> None:
     build_mapping(few_db, embedding="starter", k=50)
-    arenas = [Arena(few_db), Arena(few_db, mapping="starter-euclidean-k50")]
-    cells = list_cells(arenas, ["custext", "custext+"], [2.0], 1)
-    points = {(one.mechanism, one.k): one for one in measure_tradeoff(few_db, experiment, cells, None)}
+    mappings = [MappingUnderTest(few_db), MappingUnderTest(few_db, mapping="starter-euclidean-k50")]
+    trials = list_trials(mappings, ["custext", "custext+"], [2.0], 1)
+    points = {(one.mechanism, one.k): one for one in measure_tradeoff(few_db, experiment, trials, None)}
     assert len(points) == 4
     words = [word for (text,) in experiment.test.texts for word in text.split()]
-    for arena in arenas:
-        weights = certify(arena.mapping.sizes, arena.mapping.scores, 2.0).weights
-        for name, kept in (("custext", frozenset()), ("custext+", arena.stopwords)):
-            drawn = np.zeros(len(arena.mapping.words))
+    for under_test in mappings:
+        weights = certify(under_test.mapping.sizes, under_test.mapping.scores, 2.0).weights
+        for name, kept in (("custext", frozenset()), ("custext+", under_test.stopwords)):
+            drawn = np.zeros(len(under_test.mapping.words))
             in_clear = 0
             for word in words:
-                if word in arena.mapping.index and word not in kept:
-                    drawn[arena.mapping.index[word]] += 1.0
+                if word in under_test.mapping.index and word not in kept:
+                    drawn[under_test.mapping.index[word]] += 1.0
                 elif not word.isdigit():
                     in_clear += 1
-            expected = (in_clear + measure_success(arena.mapping.sizes, weights, drawn)) / len(words)
-            assert points[name, arena.mapping.info.k].success.mean == pytest.approx(expected)
+            expected = (in_clear + measure_success(under_test.mapping.sizes, weights, drawn)) / len(words)
+            assert points[name, under_test.mapping.info.k].success.mean == pytest.approx(expected)
     with pytest.raises(CusTextError, match="--attack mask"):
-        measure_tradeoff(few_db, experiment, list_cells(arenas, ["santext"], [2.0], 1), None)
+        measure_tradeoff(few_db, experiment, list_trials(mappings, ["santext"], [2.0], 1), None)
     with pytest.raises(CusTextError, match="original is no mechanism to attack"):
-        measure_tradeoff(few_db, experiment, list_cells(arenas, ["original"], [2.0], 1), None)
+        measure_tradeoff(few_db, experiment, list_trials(mappings, ["original"], [2.0], 1), None)
 
 
-def test_vectors_of_two_embeddings_are_two_rows(few_db: Path, experiment: Experiment, attack: MaskAttack) -> None:
+def test_vectors_of_two_embeddings_are_two_rows(few_db: Path, experiment: Experiment, attack: ChosenGuesser) -> None:
     """Also where they come from one file, of which more was loaded the second time."""
     load_embeddings(few_db, "starter", name="less", limit=1000)
     build_mapping(few_db, embedding="less", k=20)
-    arenas = [Arena(few_db), Arena(few_db, mapping="less-euclidean-k20")]
-    cells = list_cells(arenas, ["random", "santext"], [5.0], 1)
-    assert len(cells) == 4
-    points = measure_tradeoff(few_db, experiment, cells, attack)
+    mappings = [MappingUnderTest(few_db), MappingUnderTest(few_db, mapping="less-euclidean-k20")]
+    trials = list_trials(mappings, ["random", "santext"], [5.0], 1)
+    assert len(trials) == 4
+    points = measure_tradeoff(few_db, experiment, trials, attack)
     assert {(one.mechanism, one.embedding) for one in points} == {
         (mechanism, embedding) for mechanism in ("random", "santext") for embedding in ("starter", "less")
     }
 
 
-def test_masks_are_guessed_once_for_both_figures(few_db: Path, experiment: Experiment, attack: MaskAttack) -> None:
-    cells = list_cells([Arena(few_db)], ["custext+"], [5.0], 1)
+def test_masks_are_guessed_once_for_both_figures(few_db: Path, experiment: Experiment, attack: ChosenGuesser) -> None:
+    trials = list_trials([MappingUnderTest(few_db)], ["custext+"], [5.0], 1)
     texts = [text for row in experiment.test.texts for text in row]
-    [(of_all, of_drawn)] = measure_masks(few_db, cells, texts, attack, dataset="test")
+    [(of_all, of_drawn)] = measure_masks(few_db, trials, texts, attack, dataset="test")
     assert of_all.subject.metric == "r_mask" and of_drawn.subject.metric == "r_mask_sampled"
     assert of_all.value is not None and of_drawn.value is not None
     assert of_all.value > of_drawn.value  # stopwords are kept, and easy
@@ -93,8 +94,8 @@ def test_masks_are_guessed_once_for_both_figures(few_db: Path, experiment: Exper
 
 
 def test_the_built_in_attacker_needs_public_texts() -> None:
-    with pytest.raises(CusTextError, match="learns from public texts: --public FILE"):
-        open_attack("ngram", public=None)
+    with pytest.raises(CusTextError, match=r"learns from public texts: give some with public \(--public FILE\)"):
+        choose_guesser("ngram", public=None)
 
 
 def test_a_figure_is_a_mean_and_a_spread() -> None:

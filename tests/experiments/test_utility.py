@@ -1,4 +1,4 @@
-"""Cells of the table of utility: each measured once, and traceable."""
+"""Trials of the table of utility: each measured once, and traceable."""
 
 import subprocess
 import sys
@@ -10,74 +10,77 @@ import pytest
 from custext_sql import build_mapping
 from custext_sql.errors import CusTextError
 from custext_sql.experiments.evaluation.datasets import read_sentence_polarity
-from custext_sql.experiments.evaluation.utility import Experiment, describe_cell, measure_utility
+from custext_sql.experiments.evaluation.experiment import Experiment
+from custext_sql.experiments.evaluation.utility import describe_trial, measure_utility
 from custext_sql.experiments.measurements import read_measurements
-from custext_sql.experiments.mechanisms import Arena
-from custext_sql.experiments.trials import Cell, Rows, list_cells
+from custext_sql.experiments.mechanisms import MappingUnderTest
+from custext_sql.experiments.trials import Rows, Trial, list_trials
 from custext_sql.store.database import writing
-from tests.experiments.test_models import make_sentences
+from tests.experiments.test_linear_models import make_sentences
 from tests.processes import start, wait_for
 
 
-def test_a_table_has_a_cell_for_each_eps_and_seed_but_no_more(own_db: Path) -> None:
+def test_a_table_has_a_trial_for_each_eps_and_seed_but_no_more(own_db: Path) -> None:
     build_mapping(own_db, embedding="starter", k=10)
-    arenas = [Arena(own_db), Arena(own_db, mapping="starter-euclidean-k10")]
-    cells = list_cells(arenas, ["original", "random", "custext", "santext"], [1.0, 2.0], 3)
+    mappings = [MappingUnderTest(own_db), MappingUnderTest(own_db, mapping="starter-euclidean-k10")]
+    trials = list_trials(mappings, ["original", "random", "custext", "santext"], [1.0, 2.0], 3)
     count = {
-        name: sum(cell.mechanism == name for cell in cells) for name in ("original", "random", "custext", "santext")
+        name: sum(trial.mechanism == name for trial in trials) for name in ("original", "random", "custext", "santext")
     }
     assert count == {"original": 1, "random": 3, "custext": 12, "santext": 6}  # SANTEXT does not depend on groups
 
 
 def test_what_words_keep_is_what_a_model_can_use(own_db: Path, experiment: Experiment) -> None:
-    arena = Arena(own_db)
-    cells = list_cells([arena], ["original", "custext", "random"], [20.0], 1)
-    found = {one.subject.mechanism: one.value or 0.0 for one in measure_utility(own_db, experiment, cells)}
+    under_test = MappingUnderTest(own_db)
+    trials = list_trials([under_test], ["original", "custext", "random"], [20.0], 1)
+    found = {one.subject.mechanism: one.value or 0.0 for one in measure_utility(own_db, experiment, trials)}
     assert found["original"] > 0.95
     assert found["custext"] > 0.9  # at eps = 20, words hardly change
     assert found["random"] < 0.7
 
 
-def test_a_cell_is_measured_once(own_db: Path, experiment: Experiment, monkeypatch: pytest.MonkeyPatch) -> None:
-    cells = list_cells([Arena(own_db)], ["custext"], [1.0, 2.0], 2)
-    first = measure_utility(own_db, experiment, cells[:3])
-    asked: list[Cell] = []
-    sanitize = Cell.sanitize
+def test_a_trial_is_measured_once(own_db: Path, experiment: Experiment, monkeypatch: pytest.MonkeyPatch) -> None:
+    trials = list_trials([MappingUnderTest(own_db)], ["custext"], [1.0, 2.0], 2)
+    first = measure_utility(own_db, experiment, trials[:3])
+    asked: list[Trial] = []
+    sanitize = Trial.sanitize
 
-    def watch(cell: Cell, parts: Sequence[Rows]) -> list[Rows]:
-        asked.append(cell)
-        return sanitize(cell, parts)
+    def watch(trial: Trial, parts: Sequence[Rows]) -> list[Rows]:
+        asked.append(trial)
+        return sanitize(trial, parts)
 
-    monkeypatch.setattr(Cell, "sanitize", watch)
-    again = measure_utility(own_db, experiment, cells)
+    monkeypatch.setattr(Trial, "sanitize", watch)
+    again = measure_utility(own_db, experiment, trials)
     assert [one.value for one in again[:3]] == [one.value for one in first]
-    assert asked == cells[3:]
+    assert asked == trials[3:]
 
 
-def test_a_cell_is_measured_anew_when_what_it_depends_on_changes(own_db: Path, experiment: Experiment) -> None:
-    cell = Cell(Arena(own_db), "custext", 1.0, 0)
+def test_a_trial_is_measured_anew_when_what_it_depends_on_changes(own_db: Path, experiment: Experiment) -> None:
+    trial = Trial(MappingUnderTest(own_db), "custext", 1.0, 0)
     other_data = Experiment(experiment.train, experiment.train)
     other_model = Experiment(experiment.train, experiment.test, model="embedding")
     subjects = [
-        describe_cell(experiment, cell),
-        describe_cell(other_data, cell),
-        describe_cell(other_model, cell),
-        describe_cell(experiment, Cell(Arena(own_db, policy="strict"), "custext", 1.0, 0)),
-        describe_cell(experiment, Cell(Arena(own_db, calibration="tight"), "custext", 1.0, 0)),
-        describe_cell(experiment, Cell(cell.arena, "custext+", 1.0, 0)),
-        describe_cell(experiment, Cell(cell.arena, "custext", 1.5, 0)),
-        describe_cell(experiment, Cell(cell.arena, "custext", 1.0, 1)),
+        describe_trial(experiment, trial),
+        describe_trial(other_data, trial),
+        describe_trial(other_model, trial),
+        describe_trial(experiment, Trial(MappingUnderTest(own_db, policy="strict"), "custext", 1.0, 0)),
+        describe_trial(experiment, Trial(MappingUnderTest(own_db, calibration="tight"), "custext", 1.0, 0)),
+        describe_trial(experiment, Trial(trial.under_test, "custext+", 1.0, 0)),
+        describe_trial(experiment, Trial(trial.under_test, "custext", 1.5, 0)),
+        describe_trial(experiment, Trial(trial.under_test, "custext", 1.0, 1)),
     ]
     assert len({subject.measurement_id for subject in subjects}) == len(subjects)
 
 
 def test_other_stopwords_are_another_experiment_where_they_are_kept(own_db: Path, experiment: Experiment) -> None:
-    before = Arena(own_db)
+    before = MappingUnderTest(own_db)
     with writing(own_db) as connection:
         connection.execute("DELETE FROM stopwords WHERE word = 'the'")
-    after = Arena(own_db)
+    after = MappingUnderTest(own_db)
     for name, same in (("custext+", False), ("custext", True)):
-        ids = {describe_cell(experiment, Cell(arena, name, 1.0, 0)).measurement_id for arena in (before, after)}
+        ids = {
+            describe_trial(experiment, Trial(under_test, name, 1.0, 0)).measurement_id for under_test in (before, after)
+        }
         assert (len(ids) == 1) == same
 
 
@@ -86,16 +89,16 @@ def test_another_model_in_the_same_folder_is_another_experiment(
 ) -> None:
     folder = tmp_path / "model"
     folder.mkdir()
-    cell, found = Cell(Arena(own_db), "custext", 1.0, 0), set()
+    trial, found = Trial(MappingUnderTest(own_db), "custext", 1.0, 0), set()
     for weights in (b"one", b"other"):
         (folder / "model.safetensors").write_bytes(weights)
-        trial = Experiment(experiment.train, experiment.test, model=str(folder))
-        found.add(describe_cell(trial, cell).measurement_id)
+        other = Experiment(experiment.train, experiment.test, model=str(folder))
+        found.add(describe_trial(other, trial).measurement_id)
     assert len(found) == 2
 
 
 def test_no_text_is_kept(own_db: Path, experiment: Experiment) -> None:
-    measure_utility(own_db, experiment, list_cells([Arena(own_db)], ["custext", "original"], [1.0], 1))
+    measure_utility(own_db, experiment, list_trials([MappingUnderTest(own_db)], ["custext", "original"], [1.0], 1))
     [first, _] = read_measurements(own_db, kind="utility")
     assert "wonderful" not in repr(first)
     assert b"film number 17" not in own_db.read_bytes()
@@ -135,7 +138,7 @@ def test_a_run_that_is_killed_goes_on_where_it_was(own_db: Path, tmp_path: Path)
 def test_on_sentence_polarity_mechanisms_rank_as_in_the_paper(shared_data: Path, own_db: Path) -> None:
     """One seed; the benchmark `evaluation` measures the whole table."""
     experiment = Experiment(*read_sentence_polarity(str(shared_data / "sentence_polarity.zip")))
-    cells = list_cells([Arena(own_db)], ["original", "custext+", "custext", "santext", "random"], [1.0], 1)
-    found = {one.subject.mechanism: one.value or 0.0 for one in measure_utility(own_db, experiment, cells)}
+    trials = list_trials([MappingUnderTest(own_db)], ["original", "custext+", "custext", "santext", "random"], [1.0], 1)
+    found = {one.subject.mechanism: one.value or 0.0 for one in measure_utility(own_db, experiment, trials)}
     assert found["original"] > found["custext+"] > found["custext"] > found["santext"] + 0.07
     assert abs(found["random"] - 0.5) < 0.06

@@ -1,4 +1,4 @@
-"""How frequent an attacker takes words to be."""
+"""How frequent an attacker takes words to be: all equally, as a file says, or as counted in texts."""
 
 import os
 from collections.abc import Iterable, Sequence
@@ -9,6 +9,8 @@ import numpy as np
 
 from custext_sql.arrays import Flags, Floats
 from custext_sql.errors import SettingError, SourceError
+from custext_sql.experiments.mechanisms import MappingUnderTest
+from custext_sql.experiments.text_files import Texts, name_texts, stream_texts
 from custext_sql.mapping.mapping import Mapping
 from custext_sql.replacing.kinds import Kind
 from custext_sql.replacing.vocabulary import Vocabulary
@@ -24,8 +26,9 @@ _UNIFORM = "uniform"
 
 @dataclass(frozen=True, eq=False)
 class Prior:
-    """The probability of each word of a mapping, in its order. words: how many words it was counted from. drawn: the
-    share of these that are drawn; of the others it says nothing.
+    """The probability of each word of a mapping, in its order.
+
+    words: how many words it was counted from. drawn: the share of these that are drawn; of the others it says nothing.
     """
 
     name: str
@@ -41,18 +44,36 @@ class Prior:
         return found.hexdigest()
 
     def without(self, kept: Flags) -> "Prior":
-        """The same among words that are drawn, if some are kept."""
+        """Return the prior among the words that are drawn, if some are kept."""
         rest = np.where(kept, 0.0, self.chances)
         return replace(self, chances=_normalize(rest, self.name), drawn=self.drawn * float(rest.sum()))
 
 
+def find_prior(
+    under_test: MappingUnderTest, frequencies: str | os.PathLike[str] | None, texts: Texts | None, column: str | None
+) -> Prior | None:
+    """Return the prior of a file of frequencies, or that counted in texts; None if neither is given.
+
+    column: that of a file of texts. SettingError if both are given, or a column without a file.
+    """
+    if column is not None and texts is None:
+        raise SettingError("column (--column) is that of a file of texts: name it too")
+    if frequencies is not None and texts is not None:
+        raise SettingError("word frequencies come from prior (--prior) or from public (--public), not from both")
+    if frequencies is not None:
+        return read_frequencies(frequencies, under_test.mapping)
+    if texts is not None:
+        return count_words(stream_texts(texts, column), under_test.vocabulary, name_texts(texts))
+    return None
+
+
 def uniform_prior(size: int) -> Prior:
-    """All words are equally frequent."""
+    """Return the prior of words that are all equally frequent."""
     return Prior(_UNIFORM, np.full(size, 1.0 / size), size)
 
 
 def count_words(texts: Iterable[TextColumn], vocabulary: Vocabulary, name: str) -> Prior:
-    """As frequent as in some texts."""
+    """Return how frequent the words of a vocabulary are in some texts."""
     counts, words = np.zeros(vocabulary.size), 0
     for column in texts:
         found = find_words(EncodedText(column.text), column.offsets, vocabulary, plus=False)
@@ -62,7 +83,7 @@ def count_words(texts: Iterable[TextColumn], vocabulary: Vocabulary, name: str) 
 
 
 def read_frequencies(path: str | os.PathLike[str], mapping: Mapping) -> Prior:
-    """As frequent as a file says: a word and a number on each line, between them a tab, a comma or spaces."""
+    """Return what a file says: a word and a number on each line, between them a tab, a comma or spaces."""
     name = Path(path).name
     counts, words = np.zeros(len(mapping.words)), 0.0
     for number, line in enumerate(_read_lines(Path(path)), start=1):

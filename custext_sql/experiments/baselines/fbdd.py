@@ -5,7 +5,7 @@ import numpy as np
 from custext_sql.arrays import Draws, Floats, Numbers, Points
 from custext_sql.experiments.baselines.word_space import WordSpace
 
-_CELLS = 1 << 26  # products at a time: 256 MB, whatever the vocabulary
+_PRODUCTS = 1 << 26  # products at a time: 256 MB, whatever the vocabulary
 
 
 class Fbdd:
@@ -22,7 +22,7 @@ class Fbdd:
         assert isinstance(epsilon, float)
         generator = np.random.Generator(np.random.Philox(key=_fold(draws)))
         chosen = np.empty_like(words)
-        step = max(1, min(len(words), _CELLS // len(self._space.points)))
+        step = max(1, min(len(words), _PRODUCTS // len(self._space.points)))
         closeness = np.empty((step, len(self._space.points)), dtype=np.float32)  # new memory each time costs a third
         for start in range(0, len(words), step):
             some = slice(start, start + step)

@@ -6,7 +6,7 @@ import numpy.typing as npt
 from custext_sql.arrays import Draws, Floats, Numbers, Points
 from custext_sql.experiments.baselines.word_space import WordSpace, find_most_frequent, uniforms
 
-_CELLS = 1 << 25  # probabilities at a time: 128 MB, whatever the vocabulary
+_PROBABILITIES = 1 << 25  # probabilities at a time: 128 MB, whatever the vocabulary
 _SEGMENT = 256  # outputs whose probabilities are first summed up
 _DRAWS = 1 << 14  # placed at a time
 
@@ -50,7 +50,7 @@ class SanText:
         order = np.argsort(row_of, kind="stable")
         bounds = np.searchsorted(row_of[order], np.arange(len(distinct) + 1))
         chosen = np.empty_like(words)
-        step = max(1, min(len(distinct), _CELLS // len(self._outputs)))
+        step = max(1, min(len(distinct), _PROBABILITIES // len(self._outputs)))
         memory = np.empty((step, len(self._outputs)), dtype=np.float32)  # asked for once, since that takes long
         for first in range(0, len(distinct), step):
             block = distinct[first : first + step]

@@ -10,7 +10,13 @@ import numpy as np
 
 from custext_sql.arrays import Floats, Numbers
 from custext_sql.errors import SettingError
-from custext_sql.experiments.pretrained import Pretrained, choose_device, import_library, load_pretrained, pad_rows
+from custext_sql.experiments.pretrained_models import (
+    Pretrained,
+    choose_device,
+    import_library,
+    load_pretrained,
+    pad_rows,
+)
 from custext_sql.parameters import check_whole
 
 Task = Literal["classification", "similarity"]

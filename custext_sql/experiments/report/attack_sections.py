@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from custext_sql.experiments.attacks.measuring import BayesResult, QueryResult
+from custext_sql.experiments.attacks.bayes_attack import BayesResult
+from custext_sql.experiments.attacks.query_attack import QueryResult
 from custext_sql.experiments.report.charts import Mark, Point, Series, draw_chart
 from custext_sql.experiments.report.contents import Number, Quantile, Report
 from custext_sql.experiments.report.elements import shorten, trace, trace_draws, write_eps, write_table

@@ -7,7 +7,7 @@ from typing import Any
 
 from custext_sql.experiments.evaluation.tradeoff import Figure, TradeOff, summarize
 from custext_sql.experiments.measurements import Measurement
-from custext_sql.experiments.mechanisms import NAMES
+from custext_sql.experiments.mechanisms import MECHANISMS
 from custext_sql.text.word_boundaries import RULES
 
 _USUAL = {"unknown": "keep", "numbers": "shape", "case": "lower", "invisible": "keep", "converted": True}
@@ -140,7 +140,7 @@ def _group_attacks(
 
 
 def _place(measurement: Measurement) -> tuple[Any, ...]:
-    """What the cells of all seeds have in common."""
+    """What the trials of all seeds have in common."""
     about, settings = measurement.subject, _settings(measurement)
     handling = tuple(settings.get(name) for name in (*_USUAL, "stopwords", "rules"))
     return about.mechanism, about.fingerprint, about.eps, about.calibration, handling
@@ -166,5 +166,5 @@ def _settings(measurement: Measurement) -> dict[str, Any]:
 
 def _order(mechanism: str) -> int:
     """Original first, then as they are listed."""
-    order = ("original", *NAMES)
+    order = ("original", *MECHANISMS)
     return order.index(mechanism) if mechanism in order else len(order)

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 import pytest
 
 from custext_sql.errors import SettingError
-from custext_sql.experiments.attacks.masking import MaskResult, attack_masks
+from custext_sql.experiments.attacks.mask_guesses import GuessCounts, count_guesses
 from custext_sql.replacing.kinds import Kind
 from custext_sql.replacing.replacer import Piece
 from custext_sql.sanitizer import Sanitizer
+from custext_sql.settings import Settings
 from tests.small_mapping import small_mapping
 
 SPACE = Piece(" ", " ")
@@ -30,7 +31,7 @@ class Parrot:
 
 def test_guesses_are_compared_with_the_original_words() -> None:
     texts = [[Piece("alice", "bob", Kind.SAMPLED), SPACE, Piece("carol", "dave", Kind.SAMPLED)]]
-    assert attack_masks(texts, Parrot([["alice", "dave"]])) == MaskResult(2, 1, 2, 1)
+    assert count_guesses(texts, Parrot([["alice", "dave"]])) == GuessCounts(2, 1, 2, 1)
 
 
 def test_drawn_words_are_counted_apart_from_kept_ones() -> None:
@@ -38,49 +39,49 @@ def test_drawn_words_are_counted_apart_from_kept_ones() -> None:
         [Piece("the", "the", Kind.STOPWORD), SPACE, Piece("alice", "bob", Kind.SAMPLED)],
         [Piece("the", "the", Kind.STOPWORD), SPACE, Piece("erin", "erin", Kind.SAMPLED)],
     ]
-    result = attack_masks(texts, Parrot())
-    assert result == MaskResult(words=4, guessed=3, sampled=2, sampled_guessed=1)
-    assert (result.r_mask, result.privacy, result.r_mask_sampled) == (0.75, 0.25, 0.5)
+    result = count_guesses(texts, Parrot())
+    assert result == GuessCounts(words=4, guessed=3, sampled=2, sampled_guessed=1)
+    assert (result.r_mask, result.r_mask_sampled) == (0.75, 0.5)
     assert result.standard_error == pytest.approx(math.sqrt(0.75 * 0.25 / 4))
 
 
 def test_original_words_are_folded() -> None:
     texts = [[Piece("Don’t", "x", Kind.SAMPLED), SPACE, Piece("ALICE", "x", Kind.SAMPLED)]]
-    assert attack_masks(texts, Parrot([["don't", "alice"]])).guessed == 2
+    assert count_guesses(texts, Parrot([["don't", "alice"]])).guessed == 2
 
 
 def test_texts_without_words_do_no_harm() -> None:
     texts = [[], [Piece("?!", "?!")], [Piece("alice", "alice", Kind.SAMPLED)]]
-    assert attack_masks(texts, Parrot()).words == 1
+    assert count_guesses(texts, Parrot()).words == 1
 
 
 def test_no_drawn_word_leaves_their_share_unknown() -> None:
-    assert attack_masks([[Piece("the", "the", Kind.STOPWORD)]], Parrot()).r_mask_sampled is None
+    assert count_guesses([[Piece("the", "the", Kind.STOPWORD)]], Parrot()).r_mask_sampled is None
 
 
 @pytest.mark.parametrize("texts", [[], [[]], [[Piece("...", "...")]]])
 def test_nothing_to_attack_is_an_error(texts: list[list[Piece]]) -> None:
     with pytest.raises(SettingError, match=f"there are no words to attack in {len(texts)} texts"):
-        attack_masks(texts, Parrot())
+        count_guesses(texts, Parrot())
 
 
 def test_an_attacker_with_too_few_guesses_is_caught() -> None:
     with pytest.raises(ValueError, match="shorter"):
-        attack_masks([[Piece("alice", "bob", Kind.SAMPLED)]], Parrot([[]]))
+        count_guesses([[Piece("alice", "bob", Kind.SAMPLED)]], Parrot([[]]))
     with pytest.raises(ValueError, match="shorter"):
-        attack_masks([[Piece("alice", "bob", Kind.SAMPLED)]], Parrot([]))
+        count_guesses([[Piece("alice", "bob", Kind.SAMPLED)]], Parrot([]))
 
 
 def test_progress_goes_up_to_one() -> None:
     told: list[float] = []
-    attack_masks([[Piece("alice", "bob", Kind.SAMPLED)]] * 4, Parrot(), progress=told.append)
+    count_guesses([[Piece("alice", "bob", Kind.SAMPLED)]] * 4, Parrot(), progress=told.append)
     assert told == [0.25, 0.5, 0.75, 1.0]
 
 
 def test_who_repeats_sanitized_words_is_right_where_a_word_drew_itself(words: Sequence[str]) -> None:
-    sanitizer = Sanitizer(small_mapping(words, k=4), frozenset(), policy="paper")
+    sanitizer = Sanitizer(small_mapping(words, k=4), frozenset(), Settings.settle(policy="paper"))
     texts = sanitizer.compare(["Alice, Bob and Carol met Dave."] * 50, eps=1.0)
-    result = attack_masks(texts, Parrot())
+    result = count_guesses(texts, Parrot())
     drawn = [piece for pieces in texts for piece in pieces if piece.kind == Kind.SAMPLED]
     assert result.words == 50 * 6  # `and` and `met` are unknown to the mapping, and kept
     assert (result.sampled, result.guessed) == (200, 100 + result.sampled_guessed)

@@ -1,4 +1,4 @@
-"""The paper's query attack: how many draws of one word tell which word it is."""
+"""The query attack, simulated: how many draws from a row of probabilities identify the word that was asked for."""
 
 import math
 from collections.abc import Callable
@@ -9,7 +9,6 @@ import numpy as np
 from custext_sql.arrays import Floats
 
 CONFIDENCE = 0.95
-TRIALS = 20_000  # for a word that somebody asks for
 MOST_DRAWS = 1 << 40  # beyond which no number is looked for
 
 _SURELY = 1.645**2  # by how far a normal variable exceeds 0 with that confidence, squared

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from custext_sql.errors import SettingError
-from custext_sql.experiments.attacks import language_model
-from custext_sql.experiments.attacks.language_model import join_pieces, open_language_model
-from custext_sql.experiments.attacks.masking import attack_masks
-from custext_sql.experiments.pretrained import import_library
+from custext_sql.experiments.attacks import language_model_guesser
+from custext_sql.experiments.attacks.language_model_guesser import join_pieces, open_language_model
+from custext_sql.experiments.attacks.mask_guesses import count_guesses
+from custext_sql.experiments.pretrained_models import import_library
 from custext_sql.replacing.kinds import Kind
 from custext_sql.replacing.replacer import Piece
 from tests.tiny_bert import WORDS, save_model, torch, train_bert, train_roberta, transformers, write_sentences
@@ -80,7 +80,7 @@ def test_plain_text_is_guessed_and_noise_is_not(folders: Folders, name: str) -> 
         [piece if piece.kind is None else replace(piece, after=str(random.choice(WORDS))) for piece in text]
         for text in plain
     ]
-    known, unknown = attack_masks(plain, attacker).r_mask_sampled, attack_masks(noise, attacker).r_mask_sampled
+    known, unknown = count_guesses(plain, attacker).r_mask_sampled, count_guesses(noise, attacker).r_mask_sampled
     assert known is not None and known > 0.7  # four of the five words follow from the others
     assert unknown is not None and unknown < 0.3  # the place tells of which eight or five words it is
 
@@ -91,8 +91,8 @@ def test_plain_text_is_guessed_and_noise_is_not(folders: Folders, name: str) -> 
 def test_batches_give_what_single_texts_give(folders: Folders, name: str, length: int, apart: bool) -> None:
     texts = [to_pieces(text, apart=apart) for text in TEXTS]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(language_model, "_BLOCK", 40)
-        patch.setattr(language_model, "_TEXTS", 3)
+        patch.setattr(language_model_guesser, "_BLOCK", 40)
+        patch.setattr(language_model_guesser, "_TEXTS", 3)
         attacker = open_language_model(folders[name], batch_size=7, length=length)
         found = list(attacker.guess(texts))
         seen = [context.tokens for context in attacker._find_contexts(texts)]

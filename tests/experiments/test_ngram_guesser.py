@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from custext_sql.errors import SettingError
-from custext_sql.experiments.attacks import ngrams
-from custext_sql.experiments.attacks.masking import attack_masks
-from custext_sql.experiments.attacks.ngrams import NgramAttacker, learn_ngrams
+from custext_sql.experiments.attacks import ngram_guesser
+from custext_sql.experiments.attacks.mask_guesses import count_guesses
+from custext_sql.experiments.attacks.ngram_guesser import NgramGuesser, learn_ngrams
 from custext_sql.replacing.kinds import Kind
 from custext_sql.replacing.replacer import Piece
 from custext_sql.replacing.vocabulary import Vocabulary
@@ -26,7 +26,7 @@ def to_pieces(words: Sequence[str]) -> list[Piece]:
     return [piece for word in words for piece in (SPACE, Piece("?", word, Kind.SAMPLED))]
 
 
-def guess(attacker: NgramAttacker, text: str) -> list[str]:
+def guess(attacker: NgramGuesser, text: str) -> list[str]:
     [guesses] = attacker.guess([to_pieces(text.split())])
     return guesses
 
@@ -65,7 +65,7 @@ def guess_naively(public: Sequence[Sequence[str]], text: Sequence[str]) -> list[
 )
 def test_guesses_follow_the_rules(public: list[list[str]], texts: list[list[str]], candidates: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ngrams, "_CANDIDATES", candidates)
+        patch.setattr(ngram_guesser, "_CANDIDATES", candidates)
         attacker = learn_ngrams([" ".join(words) for words in public])
         found = list(attacker.guess([to_pieces(text) for text in texts]))
     assert found == [guess_naively(public, text) for text in texts]
@@ -76,8 +76,8 @@ def test_blocks_make_no_difference(public: list[list[str]], texts: list[list[str
     joined, pieces = [" ".join(words) for words in public], [to_pieces(text) for text in texts]
     expected = list(learn_ngrams(joined).guess(pieces))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ngrams, "_TEXTS", 2)
-        patch.setattr(ngrams, "_BYTES", 5)
+        patch.setattr(ngram_guesser, "_TEXTS", 2)
+        patch.setattr(ngram_guesser, "_BYTES", 5)
         assert list(learn_ngrams(joined).guess(pieces)) == expected
 
 
@@ -120,8 +120,8 @@ def test_public_texts_help_against_texts_that_are_like_them() -> None:
     attacker = learn_ngrams(sentences)
     plain = [[Piece(word, word, Kind.SAMPLED) for word in re.findall(r"\w+", text)] for text in sentences]
     noise = [[Piece(piece.before, "nothing", Kind.SAMPLED) for piece in pieces] for pieces in plain]
-    assert attack_masks(plain, attacker).r_mask > 0.7
-    assert attack_masks(noise, attacker).r_mask < 0.5  # two words in five are `the`
+    assert count_guesses(plain, attacker).r_mask > 0.7
+    assert count_guesses(noise, attacker).r_mask < 0.5  # two words in five are `the`
 
 
 @pytest.mark.parametrize("texts", [[], [None, ""], ["... ?!", " "]])

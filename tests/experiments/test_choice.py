@@ -6,44 +6,44 @@ import pytest
 
 from custext_sql import build_mapping, drop_embedding
 from custext_sql.errors import CusTextError
-from custext_sql.experiments.attacks.measuring import attack_tables
+from custext_sql.experiments.attacks.bayes_attack import measure_bayes
 from custext_sql.experiments.attacks.priors import Prior, count_words, uniform_prior
-from custext_sql.experiments.choosing import choose_setting
-from custext_sql.experiments.mechanisms import Arena
+from custext_sql.experiments.choice import choose_setting
+from custext_sql.experiments.mechanisms import MappingUnderTest
 from custext_sql.text.columns import open_column
 
 TEXTS = ["the doctor said that the nurse was kind and the doctor was late", "I love this camera and the music"]
 
 
-def count(arena: Arena) -> Prior:
-    return count_words([open_column(TEXTS)[0]], arena.vocabulary, "texts")
+def count(under_test: MappingUnderTest) -> Prior:
+    return count_words([open_column(TEXTS)[0]], under_test.vocabulary, "texts")
 
 
 def test_the_largest_eps_within_the_bound_is_chosen(few_db: Path) -> None:
-    arena = Arena(few_db)
-    prior = uniform_prior(len(arena.mapping.words))
-    choice = choose_setting(few_db, [(arena, prior)], 0.2)
+    under_test = MappingUnderTest(few_db)
+    prior = uniform_prior(len(under_test.mapping.words))
+    choice = choose_setting(few_db, [(under_test, prior)], 0.2)
     assert choice.chosen is not None and choice.chosen.eps is not None
     eps = choice.chosen.eps
-    [here, above] = attack_tables(few_db, arena.mapping, [prior], [eps, eps * 1.04])
+    [here, above] = measure_bayes(few_db, under_test.mapping, [prior], [eps, eps * 1.04])
     assert choice.chosen.success == here.success <= 0.2 < above.success
     assert float(f"{eps:.2g}") == eps
 
 
 @pytest.mark.parametrize("calibration", ["paper", "tight"])
 def test_the_promise_holds_whatever_the_calibration(few_db: Path, calibration: str) -> None:
-    arena = Arena(few_db)
-    prior = count(arena)
-    choice = choose_setting(few_db, [(arena, prior)], 0.97, calibration=calibration)
+    under_test = MappingUnderTest(few_db)
+    prior = count(under_test)
+    choice = choose_setting(few_db, [(under_test, prior)], 0.97, calibration=calibration)
     assert choice.chosen is not None and choice.chosen.eps is not None
-    [found] = attack_tables(few_db, arena.mapping, [prior], [choice.chosen.eps], calibration=calibration)
+    [found] = measure_bayes(few_db, under_test.mapping, [prior], [choice.chosen.eps], calibration=calibration)
     assert found.success <= 0.97
 
 
 def test_among_mappings_the_closest_replacements_win(few_db: Path) -> None:
     build_mapping(few_db, embedding="starter", k=5)
-    arenas = [Arena(few_db), Arena(few_db, mapping="starter-euclidean-k5")]
-    choice = choose_setting(few_db, [(arena, count(arena)) for arena in arenas], 0.95)
+    mappings = [MappingUnderTest(few_db), MappingUnderTest(few_db, mapping="starter-euclidean-k5")]
+    choice = choose_setting(few_db, [(under_test, count(under_test)) for under_test in mappings], 0.95)
     distances = {candidate.mapping: candidate.distance for candidate in choice.candidates}
     assert None not in distances.values()
     assert choice.chosen is not None
@@ -53,15 +53,15 @@ def test_among_mappings_the_closest_replacements_win(few_db: Path) -> None:
 def test_without_vectors_the_largest_eps_wins(few_db: Path) -> None:
     build_mapping(few_db, embedding="starter", k=40)
     drop_embedding(few_db, name="starter")
-    arenas = [Arena(few_db), Arena(few_db, mapping="starter-euclidean-k40")]
-    choice = choose_setting(few_db, [(arena, count(arena)) for arena in arenas], 0.9)
+    mappings = [MappingUnderTest(few_db), MappingUnderTest(few_db, mapping="starter-euclidean-k40")]
+    choice = choose_setting(few_db, [(under_test, count(under_test)) for under_test in mappings], 0.9)
     assert choice.chosen is not None
     assert choice.chosen.eps == max(candidate.eps or 0.0 for candidate in choice.candidates)
 
 
 def test_a_bound_below_the_floor_is_out_of_reach(few_db: Path) -> None:
-    arena = Arena(few_db)
-    choice = choose_setting(few_db, [(arena, count(arena))], 0.3)
+    under_test = MappingUnderTest(few_db)
+    choice = choose_setting(few_db, [(under_test, count(under_test))], 0.3)
     assert choice.chosen is None
     [candidate] = choice.candidates
     assert candidate.eps is None and candidate.floor > 0.3
@@ -69,13 +69,16 @@ def test_a_bound_below_the_floor_is_out_of_reach(few_db: Path) -> None:
 
 
 def test_stopwords_are_left_out_where_they_are_kept(few_db: Path) -> None:
-    arena = Arena(few_db)
-    both = [choose_setting(few_db, [(arena, count(arena))], 0.99, plus=plus).candidates[0] for plus in (False, True)]
+    under_test = MappingUnderTest(few_db)
+    both = [
+        choose_setting(few_db, [(under_test, count(under_test))], 0.99, plus=plus).candidates[0]
+        for plus in (False, True)
+    ]
     assert both[0].floor != both[1].floor
 
 
 @pytest.mark.parametrize("bound", [0.0, 1.0, -1.0, float("nan")])
 def test_a_bound_is_a_probability(few_db: Path, bound: float) -> None:
-    arena = Arena(few_db)
+    under_test = MappingUnderTest(few_db)
     with pytest.raises(CusTextError, match="must lie between 0 and 1"):
-        choose_setting(few_db, [(arena, count(arena))], bound)
+        choose_setting(few_db, [(under_test, count(under_test))], bound)

@@ -6,17 +6,16 @@ import numpy as np
 import pytest
 
 from custext_sql.errors import CusTextError
-from custext_sql.experiments.evaluation.datasets import LabelledTexts
-from custext_sql.experiments.evaluation.models import (
+from custext_sql.experiments.evaluation.datasets import LabeledTexts
+from custext_sql.experiments.evaluation.linear_models import predict_by_tfidf, predict_by_vectors
+from custext_sql.experiments.evaluation.tasks import (
     Labels,
-    Trial,
+    TrainTestSplit,
     check_task,
     number_labels,
-    predict_by_tfidf,
-    predict_by_vectors,
     score_predictions,
 )
-from custext_sql.experiments.mechanisms import Arena
+from custext_sql.experiments.mechanisms import MappingUnderTest
 from custext_sql.experiments.trials import Rows
 
 GOOD, BAD = ["great", "wonderful", "lovely", "excellent"], ["awful", "terrible", "horrible", "dreadful"]
@@ -46,41 +45,41 @@ def make_pairs(count: int, seed: int) -> tuple[Rows, Labels]:
 
 
 def test_tfidf_tells_classes() -> None:
-    trial = Trial(*make_sentences(200, 0), *make_sentences(100, 1), "classification")
-    assert score_predictions(trial, predict_by_tfidf(trial, 0)) > 0.95
+    split = TrainTestSplit(*make_sentences(200, 0), *make_sentences(100, 1), "classification")
+    assert score_predictions(split, predict_by_tfidf(split, 0)) > 0.95
 
 
 def test_tfidf_tells_how_alike_texts_are() -> None:
-    trial = Trial(*make_pairs(400, 0), *make_pairs(200, 1), "similarity")
-    assert score_predictions(trial, predict_by_tfidf(trial, 0)) > 0.9
+    split = TrainTestSplit(*make_pairs(400, 0), *make_pairs(200, 1), "similarity")
+    assert score_predictions(split, predict_by_tfidf(split, 0)) > 0.9
 
 
 def test_tfidf_tells_whether_a_pair_belongs_together() -> None:
     train, degrees = make_pairs(600, 0)
     test, others = make_pairs(200, 1)
-    trial = Trial(train, (degrees > 1.5).astype(int), test, (others > 1.5).astype(int), "classification")
-    assert score_predictions(trial, predict_by_tfidf(trial, 0)) > 0.9
+    split = TrainTestSplit(train, (degrees > 1.5).astype(int), test, (others > 1.5).astype(int), "classification")
+    assert score_predictions(split, predict_by_tfidf(split, 0)) > 0.9
 
 
 def test_vectors_tell_classes_and_likeness(starter_db: Path) -> None:
-    arena = Arena(starter_db)
-    trial = Trial(*make_sentences(200, 0), *make_sentences(100, 1), "classification")
-    assert score_predictions(trial, predict_by_vectors(trial, 0, arena.vocabulary, arena.space.points)) > 0.95
-    pairs = Trial(*make_pairs(400, 0), *make_pairs(200, 1), "similarity")
-    assert score_predictions(pairs, predict_by_vectors(pairs, 0, arena.vocabulary, arena.space.points)) > 0.7
+    under_test = MappingUnderTest(starter_db)
+    split = TrainTestSplit(*make_sentences(200, 0), *make_sentences(100, 1), "classification")
+    assert score_predictions(split, predict_by_vectors(split, 0, under_test.vocabulary, under_test.space.points)) > 0.95
+    pairs = TrainTestSplit(*make_pairs(400, 0), *make_pairs(200, 1), "similarity")
+    assert score_predictions(pairs, predict_by_vectors(pairs, 0, under_test.vocabulary, under_test.space.points)) > 0.7
 
 
 def test_vectors_generalize_to_words_that_were_not_seen(starter_db: Path) -> None:
     """What TF-IDF cannot: words of the test do not occur in training."""
-    arena = Arena(starter_db)
+    under_test = MappingUnderTest(starter_db)
     train = [(word,) for word in (*GOOD[:3], *BAD[:3])] * 5
     test = [(GOOD[3],), (BAD[3],)]
-    trial = Trial(train, np.array([1, 1, 1, 0, 0, 0] * 5), test, np.array([1, 0]), "classification")
-    assert predict_by_vectors(trial, 0, arena.vocabulary, arena.space.points).tolist() == [1, 0]
+    split = TrainTestSplit(train, np.array([1, 1, 1, 0, 0, 0] * 5), test, np.array([1, 0]), "classification")
+    assert predict_by_vectors(split, 0, under_test.vocabulary, under_test.space.points).tolist() == [1, 0]
 
 
-def label(*labels: str) -> LabelledTexts:
-    return LabelledTexts("some.tsv", [("text",)] * len(labels), labels)
+def label(*labels: str) -> LabeledTexts:
+    return LabeledTexts("some.tsv", [("text",)] * len(labels), labels)
 
 
 def test_labels_become_numbers() -> None:
@@ -91,9 +90,9 @@ def test_labels_become_numbers() -> None:
 
 
 def test_scores_are_accuracy_and_correlation() -> None:
-    some = Trial([], np.array([]), [], np.array([0, 1, 1, 0]), "classification")
+    some = TrainTestSplit([], np.array([]), [], np.array([0, 1, 1, 0]), "classification")
     assert score_predictions(some, np.array([0, 1, 0, 0])) == 0.75
-    degrees = Trial([], np.array([]), [], np.array([1.0, 2.0, 3.0]), "similarity")
+    degrees = TrainTestSplit([], np.array([]), [], np.array([1.0, 2.0, 3.0]), "similarity")
     assert score_predictions(degrees, np.array([2.0, 4.0, 6.0])) == pytest.approx(1.0)
     assert score_predictions(degrees, np.array([3.0, 2.0, 1.0])) == pytest.approx(-1.0)
     assert score_predictions(degrees, np.array([2.0, 2.0, 2.0])) == 0.0
@@ -104,7 +103,7 @@ def test_scores_are_accuracy_and_correlation() -> None:
     [
         ("classification", ["a", "a"], ["a"], "some.tsv: expected at least two classes"),
         ("classification", ["a", "b"], ["secret"], "some.tsv: 1 of its labels do not occur in some.tsv"),
-        ("classification", [f"{number}.500" for number in range(11)], ["1.500"], "use: --task similarity"),
+        ("classification", [f"{number}.500" for number in range(11)], ["1.500"], "set the task to similarity"),
         ("similarity", ["1", "secret"], ["2"], "needs finite numbers as labels, found another in row 2; is the task"),
         ("similarity", ["1", "nan"], ["2"], "finite numbers"),
     ],
@@ -120,6 +119,6 @@ def test_tasks_are_checked() -> None:
         check_task("x", 1)
     with pytest.raises(CusTextError, match="--text A --text B"):
         check_task("similarity", 1)
-    empty = Trial([("",), ("",)], np.array([0, 1]), [("",)], np.array([0]), "classification")
+    empty = TrainTestSplit([("",), ("",)], np.array([0, 1]), [("",)], np.array([0]), "classification")
     with pytest.raises(CusTextError, match="no words in the training data"):
         predict_by_tfidf(empty, 0)

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from custext_sql import Sanitizer, load_mapping
-from custext_sql.experiments.attacks.bayes import measure_floor, measure_success
-from custext_sql.experiments.attacks.measuring import attack_tables
+from custext_sql.experiments.attacks.bayes_attack import measure_bayes
+from custext_sql.experiments.attacks.best_guess import measure_floor, measure_success
 from custext_sql.experiments.attacks.priors import Prior, uniform_prior
 from custext_sql.mechanism.certified_table import certify
 
@@ -39,14 +39,14 @@ def test_success_is_that_of_the_best_guess_for_each_output(
     groups = [list(part) for part in np.split(np.array(mapping.words), mapping.word_starts[1:])]
     for prior in (skewed, uniform_prior(len(mapping.words))):
         chances = dict(zip(mapping.words, prior.chances.tolist(), strict=True))
-        [found] = attack_tables(mapped_db, mapping, [prior], [epsilon], calibration=calibration)
+        [found] = measure_bayes(mapped_db, mapping, [prior], [epsilon], calibration=calibration)
         assert found.success == pytest.approx(naive_success(groups, rows, chances), rel=1e-12)
         assert found.floor == pytest.approx(sum(max(chances[word] for word in group) for group in groups))
 
 
 def test_success_grows_from_the_floor_to_certainty(mapped_db: Path, skewed: Prior) -> None:
     mapping = load_mapping(mapped_db)
-    found = [one.success for one in attack_tables(mapped_db, mapping, [skewed], [0.001, 0.5, 2.0, 8.0, 30.0, 100.0])]
+    found = [one.success for one in measure_bayes(mapped_db, mapping, [skewed], [0.001, 0.5, 2.0, 8.0, 30.0, 100.0])]
     floor = measure_floor(mapping.sizes, skewed.chances)
     assert found == sorted(found)
     assert found[0] == pytest.approx(floor, rel=1e-3) and floor <= found[0]
@@ -77,12 +77,12 @@ def test_a_measured_value_is_not_measured_again(
     mapped_db: Path, skewed: Prior, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mapping = load_mapping(mapped_db)
-    first = attack_tables(mapped_db, mapping, [skewed], [1.0, 2.0])
+    first = measure_bayes(mapped_db, mapping, [skewed], [1.0, 2.0])
 
     def refuse(*_: object) -> None:
         raise AssertionError("measured again")
 
-    monkeypatch.setattr("custext_sql.experiments.attacks.measuring.measure_success", refuse)
-    assert attack_tables(mapped_db, mapping, [skewed], [2.0, 1.0]) == first[::-1]
+    monkeypatch.setattr("custext_sql.experiments.attacks.bayes_attack.measure_success", refuse)
+    assert measure_bayes(mapped_db, mapping, [skewed], [2.0, 1.0]) == first[::-1]
     with pytest.raises(AssertionError, match="measured again"):
-        attack_tables(mapped_db, mapping, [skewed], [1.5])
+        measure_bayes(mapped_db, mapping, [skewed], [1.5])

@@ -1,4 +1,4 @@
-"""Mask token inference: how many original words are guessed from the sanitized words around them."""
+"""Guesses of masked words: who makes them, and how many equal the original word."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -11,17 +11,17 @@ from custext_sql.replacing.replacer import Piece
 from custext_sql.text.word_boundaries import fold_word
 
 
-class Attacker(Protocol):
-    """Whoever guesses words."""
+class Guesser(Protocol):
+    """Guesses words from the words around them."""
 
     def guess(self, texts: Sequence[Sequence[Piece]]) -> Iterator[list[str]]:
-        """For each text a guess for each of its words, folded, from the new words around it and nothing else."""
+        """Yield for each text a guess for each of its words, folded, from the new words around it and nothing else."""
         ...
 
 
 @dataclass(frozen=True)
-class MaskResult:
-    """How many words were attacked and guessed, and how many of those that were drawn anew."""
+class GuessCounts:
+    """How many words were attacked and guessed, and how many of those that were drawn (sampled)."""
 
     words: int
     guessed: int
@@ -30,28 +30,23 @@ class MaskResult:
 
     @property
     def r_mask(self) -> float:
-        """The share of words guessed, 0 to 1."""
+        """Return the share of words guessed, 0 to 1."""
         return self.guessed / self.words
 
     @property
-    def privacy(self) -> float:
-        """The share of words not guessed, 0 to 1."""
-        return 1 - self.r_mask
-
-    @property
     def standard_error(self) -> float:
-        """Of r_mask, as if the words were guessed independently of each other."""
+        """Return the standard error of r_mask, as if words were guessed independently of each other."""
         return math.sqrt(self.r_mask * (1 - self.r_mask) / self.words)
 
     @property
     def r_mask_sampled(self) -> float | None:
-        """The share guessed of the words that were drawn anew; None if none was."""
+        """Return the share guessed among the words that were drawn; None if none was."""
         return self.sampled_guessed / self.sampled if self.sampled else None
 
 
-def attack_masks(
-    texts: Sequence[Sequence[Piece]], attacker: Attacker, *, progress: Callable[[float], None] | None = None
-) -> MaskResult:
+def count_guesses(
+    texts: Sequence[Sequence[Piece]], guesser: Guesser, *, progress: Callable[[float], None] | None = None
+) -> GuessCounts:
     """Mask each word of each sanitized text in turn, and count the guesses that equal the original word.
 
     texts: from `Sanitizer.compare`. progress: called with the share of texts done. SettingError if there is no word.
@@ -59,7 +54,7 @@ def attack_masks(
     if not any(piece.kind is not None for pieces in texts for piece in pieces):
         raise SettingError(f"there are no words to attack in {len(texts)} texts; give texts that have some")
     words = guessed = sampled = sampled_guessed = 0
-    for done, (pieces, guesses) in enumerate(zip(texts, attacker.guess(texts), strict=True), start=1):
+    for done, (pieces, guesses) in enumerate(zip(texts, guesser.guess(texts), strict=True), start=1):
         attacked = [piece for piece in pieces if piece.kind is not None]
         for piece, guess in zip(attacked, guesses, strict=True):
             right = guess == fold_word(piece.before)
@@ -69,4 +64,4 @@ def attack_masks(
             sampled_guessed += right and piece.kind == Kind.SAMPLED
         if progress is not None:
             progress(done / len(texts))
-    return MaskResult(words, guessed, sampled, sampled_guessed)
+    return GuessCounts(words, guessed, sampled, sampled_guessed)

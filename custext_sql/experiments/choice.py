@@ -1,6 +1,7 @@
-"""The largest eps at which the best single guess stays below a bound, and the mapping to use it with."""
+"""The choice of eps and mapping: the largest eps at which the best single guess stays below a bound."""
 
 import math
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -8,14 +9,17 @@ from functools import partial
 import numpy as np
 
 from custext_sql.errors import SettingError
-from custext_sql.experiments.attacks.bayes import measure_success
-from custext_sql.experiments.attacks.measuring import BayesResult, attack_tables
-from custext_sql.experiments.attacks.priors import Prior
+from custext_sql.experiments.attacks.bayes_attack import BayesResult, measure_bayes
+from custext_sql.experiments.attacks.best_guess import measure_success
+from custext_sql.experiments.attacks.priors import Prior, find_prior
 from custext_sql.experiments.measurements import ShareDone
-from custext_sql.experiments.mechanisms import Arena
+from custext_sql.experiments.mechanisms import MappingUnderTest
+from custext_sql.experiments.text_files import Texts
+from custext_sql.experiments.trials import list_names
 from custext_sql.mechanism.certified_table import certify
-from custext_sql.mechanism.weights import LARGEST_EPSILON, SMALLEST_EPSILON, matrices_by_size
+from custext_sql.mechanism.weights import LARGEST_EPSILON, SMALLEST_EPSILON, check_calibration, matrices_by_size
 from custext_sql.store.database import Database
+from custext_sql.store.mappings import list_mappings
 
 CURVE = (0.1, 0.2, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 12.0, 16.0, 20.0)
 _FEWER = 0.01  # share of words by which a mapping may draw fewer than another
@@ -24,10 +28,12 @@ _STEPS = 8  # of bisection: to half a percent, as eps is given with two digits
 
 @dataclass(frozen=True)
 class Candidate:
-    """A mapping, and the largest eps at which the attack stays within the bound; None: at none.
+    """A mapping, and the largest eps at which the attack stays within the bound; None: there is no such eps.
 
+    floor: the success of a guess from the group alone, at any eps. success: of the best single guess, at that eps.
     distance: how far a word is from its replacement on average, at that eps, as a share of how far apart words are
-    (smaller is closer to the text). drawn: the share of all words that are drawn; the bound is on these.
+    (smaller is closer to the text). drawn: the share of all words that are drawn; the bound is on these. curve: the
+    success at several eps.
     """
 
     mapping: str
@@ -43,7 +49,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Choice:
-    """What was looked at, and what is suggested; None: nothing keeps within the bound."""
+    """What was looked at, and what is suggested. chosen: None if no mapping keeps within the bound at any eps."""
 
     bound: float
     prior: str
@@ -54,8 +60,45 @@ class Choice:
     chosen: Candidate | None
 
 
+def choose(
+    database: Database = None,
+    *,
+    max_attack: float,
+    data: Texts | None = None,
+    column: str | None = None,
+    prior: str | os.PathLike[str] | None = None,
+    plus: bool = False,
+    calibration: str = "paper",
+    mappings: str | Sequence[str] = (),
+    progress: ShareDone | None = None,
+) -> Choice:
+    """Suggest the mapping and the largest eps at which the best single guess stays below a bound.
+
+    The attack is that of `attack_bayes`: exact, from the tables, by an attacker who knows how frequent words are. Among
+    mappings that will do, the suggested one has the replacements closest to the words, unless it draws fewer words.
+
+    max_attack: how probably the best guess may be right, between 0 and 1. data: your texts, whose words are counted: a
+    path, whose column is read, or texts. prior: a file of word frequencies to use instead. plus: stopwords are kept.
+    calibration: "paper" or "tight". mappings: names to look at; all unless given. progress: called with the share done.
+
+    What comes back, and is saved in the table `measurements`, is computed from your texts and is not protected.
+    SettingError if a setting is out of range or neither data nor prior is given.
+    """
+    check_bound(max_attack)
+    check_calibration(calibration)
+    names: Sequence[str | None] = list_names(mappings) or [info.name for info in list_mappings(database)[0]] or [None]
+    candidates = []
+    for name in names:
+        under_test = MappingUnderTest(database, mapping=name)
+        known = find_prior(under_test, prior, *((data, column) if prior is None else (None, None)))
+        if known is None:
+            raise SettingError("say how frequent words are with data or prior (--data FILE, or --prior FILE)")
+        candidates.append((under_test, known))
+    return choose_setting(database, candidates, max_attack, calibration=calibration, plus=plus, progress=progress)
+
+
 def check_bound(bound: float) -> float:
-    """A probability that an attack may succeed with."""
+    """Return the bound if it is a probability that an attack may succeed with; SettingError if not."""
     if not 0.0 < bound < 1.0:
         raise SettingError(f"the bound on an attack must lie between 0 and 1; found {bound!r}")
     return bound
@@ -63,21 +106,21 @@ def check_bound(bound: float) -> float:
 
 def choose_setting(
     database: Database,
-    candidates: Sequence[tuple[Arena, Prior]],
+    candidates: Sequence[tuple[MappingUnderTest, Prior]],
     bound: float,
     *,
     calibration: str = "paper",
     plus: bool = False,
     progress: ShareDone | None = None,
 ) -> Choice:
-    """Of these mappings, each with how frequent its words are, the one whose replacements are closest to the words, at
-    the largest eps that keeps within the bound. One that draws fewer words than another is not chosen.
+    """Return which of these mappings, each with how frequent its words are, has the replacements closest to the words
+    at the largest eps that keeps within the bound. One that draws fewer words than another is not chosen.
     """
     check_bound(bound)
     found = []
-    for number, (arena, prior) in enumerate(candidates):
-        known = prior.without(arena.is_stopword) if plus else prior
-        found.append(_look_at(database, arena, known, bound, calibration, plus))
+    for number, (under_test, prior) in enumerate(candidates):
+        known = prior.without(under_test.is_stopword) if plus else prior
+        found.append(_look_at(database, under_test, known, bound, calibration, plus))
         if progress is not None:
             progress((number + 1) / len(candidates))
     most = max(candidate.drawn for candidate in found)
@@ -94,9 +137,11 @@ def _rank(candidate: Candidate) -> tuple[float, float]:
     return (math.inf if candidate.distance is None else candidate.distance, -candidate.eps)
 
 
-def _look_at(database: Database, arena: Arena, prior: Prior, bound: float, calibration: str, plus: bool) -> Candidate:
-    mapping = arena.mapping
-    attack = partial(attack_tables, database, mapping, [prior], calibration=calibration, plus=plus)
+def _look_at(
+    database: Database, under_test: MappingUnderTest, prior: Prior, bound: float, calibration: str, plus: bool
+) -> Candidate:
+    mapping = under_test.mapping
+    attack = partial(measure_bayes, database, mapping, [prior], calibration=calibration, plus=plus)
 
     def exceeds(epsilon: float) -> bool:
         weights = certify(mapping.sizes, mapping.scores, epsilon, calibration).weights
@@ -117,7 +162,7 @@ def _look_at(database: Database, arena: Arena, prior: Prior, bound: float, calib
         floor=curve[0].floor,
         eps=best.eps if fits else None,
         success=best.success if fits else None,
-        distance=_measure_distance(arena, prior, best.eps, calibration) if fits else None,
+        distance=_measure_distance(under_test, prior, best.eps, calibration) if fits else None,
         drawn=prior.drawn,
         curve=tuple(curve),
     )
@@ -129,14 +174,14 @@ def _round_down(epsilon: float) -> float:
     return float(f"{math.floor(epsilon / unit * (1.0 + 1e-12)) * unit:.6g}")
 
 
-def _measure_distance(arena: Arena, prior: Prior, epsilon: float, calibration: str) -> float | None:
+def _measure_distance(under_test: MappingUnderTest, prior: Prior, epsilon: float, calibration: str) -> float | None:
     """The expected distance between a word and its replacement, as a share of that between any two words (the root of
     the mean of squares), so that it does not depend on how long vectors are; None if the vectors are no longer there.
     """
-    space = arena.find_space()
+    space = under_test.find_space()
     if space is None:
         return None
-    mapping, points = arena.mapping, space.centred
+    mapping, points = under_test.mapping, space.centred
     usual = math.sqrt(4.0 * float(space.half_squares.mean(dtype=np.float64))) or 1.0
     weights = certify(mapping.sizes, mapping.scores, epsilon, calibration).weights
     total = 0.0

@@ -1,4 +1,4 @@
-"""Word counts of public texts as the attacker: which word stands most often between two others."""
+"""Guesses words by counts of public texts: which word stands most often between two others."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -74,7 +74,7 @@ class _Triples:
         return np.where(self.codes[places] == codes, self.favourites[places], -1)
 
 
-class NgramAttacker:
+class NgramGuesser:
     """Guesses a word from its two neighbours, as they stood in public texts. Made by `learn_ngrams`.
 
     The guess is the most frequent word between them; else, of the words seen both behind the left and before the right
@@ -152,7 +152,7 @@ class NgramAttacker:
 
 def learn_ngrams(
     texts: Sequence[str | None], vocabulary: Vocabulary | None = None, *, plus: bool = False
-) -> NgramAttacker:
+) -> NgramGuesser:
     """Count the words of public texts, and which stand beside which.
 
     vocabulary, plus: cut words with apostrophes as a sanitizer does that has this vocabulary; without one they are
@@ -176,7 +176,7 @@ def learn_ngrams(
             f"the public texts have no words: expected some to learn from, found none in {len(column)} texts; "
             "give other texts"
         )
-    return NgramAttacker(list(index), np.concatenate(numbers), np.concatenate(rows))
+    return NgramGuesser(list(index), np.concatenate(numbers), np.concatenate(rows))
 
 
 def _spell_words(column: TextColumn, vocabulary: Vocabulary | None, *, plus: bool) -> tuple[pa.Array, Numbers]:

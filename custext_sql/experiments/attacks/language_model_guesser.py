@@ -1,4 +1,4 @@
-"""A masked language model as the attacker: what it puts in the place of each word."""
+"""Guesses words by a masked language model: what it puts in the place of each word."""
 
 import os
 import re
@@ -9,12 +9,20 @@ from itertools import islice
 from typing import Any
 
 from custext_sql.errors import SettingError
-from custext_sql.experiments.pretrained import Pretrained, choose_device, import_library, load_pretrained, pad_rows
+from custext_sql.experiments.pretrained_models import (
+    Pretrained,
+    choose_device,
+    import_library,
+    load_pretrained,
+    pad_rows,
+)
 from custext_sql.parameters import check_whole
 from custext_sql.replacing.replacer import Piece
 from custext_sql.text.word_boundaries import fold_word
 
-_ADVICE = "give the path of a masked language model, or use --model ngram --public FILE"
+_ADVICE = (
+    "give the path of a masked language model, or use the model ngram with public texts (--model ngram --public FILE)"
+)
 _BLOCK = 2048  # contexts sorted by length at a time
 _TEXTS = 256  # texts tokenized at a time, by as many threads as there are
 _WHITE_SPACE = re.compile(r"\s+")
@@ -38,7 +46,7 @@ class _Tokenized:
     ends: list[int]
 
 
-class LanguageModelAttacker:
+class LanguageModelGuesser:
     """Guesses the word that the model finds likeliest at a mask. Made by `open_language_model`."""
 
     def __init__(self, pretrained: Pretrained, *, batch_size: int, length: int | None, device: str | None) -> None:
@@ -148,8 +156,8 @@ class LanguageModelAttacker:
 
 def open_language_model(
     name_or_path: str | os.PathLike[str], *, batch_size: int = 32, length: int | None = None, device: str | None = None
-) -> LanguageModelAttacker:
-    """The masked language model of that name or in that folder, as an attacker.
+) -> LanguageModelGuesser:
+    """Return the masked language model of that name or in that folder, ready to guess.
 
     batch_size: contexts given to the model at once. length: tokens that it sees of a text at most, those at its ends
     included. device: as PyTorch names it; the graphics card if there is one. SettingError if there is no such model, or
@@ -161,7 +169,7 @@ def open_language_model(
     found = _find_flaw(pretrained)
     if found is not None:
         raise SettingError(f"the model {pretrained.name} cannot guess masked words: {found}; {_ADVICE}")
-    return LanguageModelAttacker(pretrained, batch_size=batch_size, length=length, device=device)
+    return LanguageModelGuesser(pretrained, batch_size=batch_size, length=length, device=device)
 
 
 def join_pieces(pieces: Sequence[Piece]) -> tuple[str, list[tuple[int, int]]]:

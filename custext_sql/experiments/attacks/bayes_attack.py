@@ -1,0 +1,178 @@
+"""The Bayes attack: the best single guess from one output, exactly, on the tables of a stored mapping."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from custext_sql.arrays import Floats
+from custext_sql.experiments.attacks.best_guess import measure_floor, measure_success
+from custext_sql.experiments.attacks.priors import Prior, find_prior, uniform_prior
+from custext_sql.experiments.measurements import (
+    Measurement,
+    ShareDone,
+    Subject,
+    describe_mapping,
+    measure_or_reuse,
+    write_settings,
+)
+from custext_sql.experiments.mechanisms import MappingUnderTest
+from custext_sql.experiments.text_files import Texts
+from custext_sql.experiments.trials import list_epsilons
+from custext_sql.mapping.mapping import Mapping
+from custext_sql.mechanism.certified_table import CertifiedTable, certify
+from custext_sql.mechanism.weights import CALIBRATIONS, check_calibration, check_epsilon
+from custext_sql.store.database import Database
+
+
+@dataclass(frozen=True)
+class BayesResult:
+    """How probably the best guess from one output is right (success), and how probably if only the group were known
+    (floor).
+    """
+
+    mapping: str
+    k: int
+    eps: float
+    calibration: str
+    plus: bool
+    prior: str
+    success: float
+    floor: float
+    measurement_ids: tuple[str, str]
+
+
+@dataclass(frozen=True)
+class BayesAttack:
+    """What the best single guess achieves. results: under each prior, by calibration and eps; they name their prior."""
+
+    mapping: str
+    k: int
+    plus: bool
+    priors: tuple[Prior, ...]
+    results: tuple[BayesResult, ...]
+
+
+def attack_bayes(
+    database: Database = None,
+    *,
+    eps: float | Sequence[float] = (0.5, 1.0, 2.0, 3.0, 5.0, 8.0),
+    prior: str | os.PathLike[str] | None = None,
+    public: Texts | None = None,
+    column: str | None = None,
+    plus: bool = False,
+    calibration: str = "both",
+    mapping: str | None = None,
+    progress: ShareDone | None = None,
+) -> BayesAttack:
+    """Compute exactly how probably the best guess from a single output is right.
+
+    The attacker knows the tables and how frequent words are; no attacker who sees a word by itself does better. All
+    words being equally frequent is the first prior; the second, if given, is that of a file of frequencies (`prior`: a
+    word and a number on each line) or that of public texts (`public`: a path, whose `column` is counted, or texts).
+
+    eps: one or several, 0.001 to 100. plus: stopwords are kept, and the priors are those of all other words.
+    calibration: "paper", "tight" or "both". mapping: its name; the database's default unless given. progress: called
+    with the share done. Results are saved in the table `measurements`, and reused. SettingError if a setting is out of
+    range or both priors are given, SourceError if a file cannot be read.
+    """
+    epsilons = list_epsilons(eps)
+    calibrations = CALIBRATIONS if calibration == "both" else (check_calibration(calibration),)
+    under_test = MappingUnderTest(database, mapping=mapping)
+    given = find_prior(under_test, prior, public, column)
+    priors = [uniform_prior(len(under_test.mapping.words)), *([] if given is None else [given])]
+    if plus:
+        priors = [one.without(under_test.is_stopword) for one in priors]
+    results = [
+        result
+        for known in priors
+        for one in calibrations
+        for result in measure_bayes(
+            database, under_test.mapping, [known], epsilons, calibration=one, plus=plus, progress=progress
+        )
+    ]
+    info = under_test.mapping.info
+    return BayesAttack(info.name, info.k, plus, tuple(priors), tuple(results))
+
+
+def measure_bayes(
+    database: Database,
+    mapping: Mapping,
+    priors: Sequence[Prior],
+    epsilons: Sequence[float],
+    *,
+    calibration: str = "paper",
+    plus: bool = False,
+    progress: ShareDone | None = None,
+) -> list[BayesResult]:
+    """Return what the best guess achieves under each prior. plus: the priors are of words that are not stopwords."""
+    by_digest = {prior.digest: prior for prior in priors}
+    made: dict[float, CertifiedTable] = {}
+
+    def make_table(epsilon: float) -> CertifiedTable:
+        if epsilon not in made:
+            made.clear()  # one at a time is enough, since subjects are in the order of eps
+            made[epsilon] = certify(mapping.sizes, mapping.scores, epsilon, calibration)
+        return made[epsilon]
+
+    def measure(subject: Subject, tell: ShareDone) -> tuple[float | None, float | None]:
+        chances = by_digest[str(subject.digest)].chances
+        if subject.eps is None:
+            return measure_floor(mapping.sizes, chances), None
+        return measure_success(mapping.sizes, make_table(subject.eps).weights, chances), None
+
+    def describe(prior: Prior, metric: str, epsilon: float | None) -> Subject:
+        subject = describe_mapping(mapping, "bayes", metric, epsilon, None if epsilon is None else calibration)
+        return replace(subject, dataset=prior.name, digest=prior.digest, settings=write_settings(plus=plus))
+
+    pairs = [(epsilon, prior) for epsilon in map(check_epsilon, epsilons) for prior in priors]
+    floors = [describe(prior, "floor", None) for _, prior in pairs]
+    successes = [describe(prior, "success", epsilon) for epsilon, prior in pairs]
+    measured = measure_or_reuse(database, [*floors, *successes], measure, progress=progress)
+    return [
+        _as_bayes_result(floor, success, plus)
+        for floor, success in zip(measured[: len(pairs)], measured[len(pairs) :], strict=True)
+    ]
+
+
+def measure_bayes_in_texts(
+    database: Database,
+    mapping: Mapping,
+    drawn: Floats,
+    in_clear: float,
+    epsilon: float,
+    *,
+    about: Subject,
+    calibration: str = "paper",
+) -> Measurement:
+    """Return the success of the best guess over all words of some texts.
+
+    drawn: which share of all words each word of the mapping is, where it is drawn. in_clear: the share of words that
+    stay as they are, and need not be guessed. about: what the texts are.
+    """
+
+    def measure(subject: Subject, tell: ShareDone) -> tuple[float, None]:
+        weights = certify(mapping.sizes, mapping.scores, epsilon, calibration).weights
+        return in_clear + measure_success(mapping.sizes, weights, drawn), None
+
+    subject = describe_mapping(mapping, "bayes", "success_of_all", epsilon, calibration)
+    subject = replace(
+        subject, mechanism=about.mechanism, dataset=about.dataset, digest=about.digest, settings=about.settings
+    )
+    return measure_or_reuse(database, [subject], measure)[0]
+
+
+def _as_bayes_result(floor: Measurement, success: Measurement, plus: bool) -> BayesResult:
+    subject = success.subject
+    assert subject.eps is not None and subject.k is not None
+    assert floor.value is not None and success.value is not None
+    return BayesResult(
+        mapping=str(subject.mapping),
+        k=subject.k,
+        eps=subject.eps,
+        calibration=str(subject.calibration),
+        plus=plus,
+        prior=str(subject.dataset),
+        success=success.value,
+        floor=floor.value,
+        measurement_ids=(success.measurement_id, floor.measurement_id),
+    )

@@ -1,0 +1,193 @@
+"""The mask attack (mask token inference): how many words are guessed from the sanitized words around them."""
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from custext_sql.errors import SettingError
+from custext_sql.experiments.attacks.mask_guesses import GuessCounts, Guesser, count_guesses
+from custext_sql.experiments.attacks.ngram_guesser import learn_ngrams
+from custext_sql.experiments.measurements import (
+    Measurement,
+    ShareDone,
+    Subject,
+    digest_texts,
+    measure_or_reuse,
+    write_settings,
+)
+from custext_sql.experiments.mechanisms import CUSTEXT, CUSTEXT_PLUS, MappingUnderTest
+from custext_sql.experiments.pretrained_models import digest_model
+from custext_sql.experiments.text_files import Texts, list_texts, name_texts
+from custext_sql.experiments.trials import Trial, list_epsilons
+from custext_sql.parameters import check_whole
+from custext_sql.release.inputs.file_formats import tell_format
+from custext_sql.replacing.policy import Policy
+from custext_sql.replacing.vocabulary import Vocabulary
+from custext_sql.store.database import Database
+
+NGRAM = "ngram"
+
+
+@dataclass(frozen=True)
+class MaskResult:
+    """How many words are guessed at one eps.
+
+    r_mask: the share of all words guessed right, 0 to 1, and its standard_error; privacy: the share that is not.
+    r_mask_sampled: the share among words that were drawn; None if none was. model: who guesses. rows: texts attacked.
+    """
+
+    eps: float
+    r_mask: float
+    standard_error: float
+    privacy: float
+    r_mask_sampled: float | None
+    mechanism: str
+    mapping: str
+    model: str
+    rows: int
+    measurement_ids: tuple[str, str]
+
+
+@dataclass(frozen=True)
+class MaskAttack:
+    """What the mask attack achieves on some texts. results: one per eps."""
+
+    mapping: str
+    mechanism: str
+    model: str
+    rows: int
+    results: tuple[MaskResult, ...]
+
+
+@dataclass(frozen=True)
+class ChosenGuesser:
+    """Who guesses words. open: returns the guesser for a vocabulary, and for stopwords kept or not, which decide how
+    texts are cut into words. learned: a digest of what the n-gram guesser learned from, or of a model's files.
+    """
+
+    name: str
+    open: Callable[[Vocabulary, bool], Guesser]
+    learned: str | None = None
+
+
+def attack_mask(
+    database: Database = None,
+    *,
+    model: str | os.PathLike[str],
+    data: Texts,
+    column: str | None = None,
+    public: Texts | None = None,
+    public_column: str | None = None,
+    rows: int | None = 200,
+    eps: float | Sequence[float] = (1.0, 2.0, 3.0),
+    plus: bool = False,
+    policy: str | Policy = "paper",
+    calibration: str = "paper",
+    mapping: str | None = None,
+    seed: int = 0,
+    batch_size: int = 32,
+    progress: ShareDone | None = None,
+) -> MaskAttack:
+    """Sanitize texts, mask each word in turn, and count how often a model guesses the original word (the paper's mask
+    token inference).
+
+    model: a masked language model of Hugging Face, by its name or folder (needs the extra `evaluation`), or "ngram",
+    which learns from `public`. data, public: the path of a file with a column of texts or with lines, or a sequence of
+    texts. public_column: that of `column` unless given. rows: texts attacked, from the top; None: all. eps: one or
+    several, 0.001 to 100. plus: keep stopwords. policy: what becomes of words outside the vocabulary and of numbers.
+    calibration: "paper" or "tight". mapping: its name; the database's default unless given. seed: of the draws, 0 or
+    more. batch_size: contexts that the model is given at once. progress: called with the share done.
+
+    Results are saved in the table `measurements`, and reused. SettingError if there is no such model, no word to
+    attack, or a setting is out of range.
+    """
+    epsilons = list_epsilons(eps)
+    if (rows is not None and check_whole(rows, "rows") < 1) or check_whole(seed, "seed") < 0:
+        raise SettingError("rows must be at least 1, seed at least 0")
+    under_test = MappingUnderTest(database, mapping=mapping, policy=policy, calibration=calibration)
+    texts = [text for text in list_texts(data, column, rows) if text]
+    learned = None
+    if public is not None:
+        learned = list_texts(public, public_column or (column if _has_columns(public) else None))
+    guesser = choose_guesser(os.fspath(model), public=learned, batch_size=batch_size)
+    mechanism = CUSTEXT_PLUS if plus else CUSTEXT
+    trials = [Trial(under_test, mechanism, epsilon, seed) for epsilon in epsilons]
+    measured = measure_masks(database, trials, texts, guesser, dataset=name_texts(data), progress=progress)
+    name = under_test.mapping.info.name
+    results = tuple(_as_mask_result(*pair, guesser.name, len(texts)) for pair in measured)
+    return MaskAttack(name, mechanism, guesser.name, len(texts), results)
+
+
+def choose_guesser(model: str, *, public: Sequence[str | None] | None, batch_size: int = 32) -> ChosenGuesser:
+    """Return the n-gram guesser, which learns from public texts, or a masked language model of Hugging Face."""
+    if model == NGRAM:
+        if public is None:
+            raise SettingError("the ngram model learns from public texts: give some with public (--public FILE)")
+        texts = public
+
+        @lru_cache(maxsize=4)
+        def learn(vocabulary: Vocabulary, plus: bool) -> Guesser:
+            return learn_ngrams(texts, vocabulary, plus=plus)
+
+        return ChosenGuesser(NGRAM, learn, digest_texts(text or "" for text in public))
+    from custext_sql.experiments.attacks.language_model_guesser import open_language_model  # PyTorch: an extra
+
+    guesser = open_language_model(model, batch_size=batch_size)
+    return ChosenGuesser(model, lambda vocabulary, plus: guesser, digest_model(model))
+
+
+def measure_masks(
+    database: Database,
+    trials: Sequence[Trial],
+    texts: Sequence[str],
+    guesser: ChosenGuesser,
+    *,
+    dataset: str,
+    progress: ShareDone | None = None,
+) -> list[tuple[Measurement, Measurement]]:
+    """Return for each trial the share of words guessed right (r_mask), of all words and of those that were drawn."""
+    digest = digest_texts(texts)
+    subjects: dict[Subject, Trial] = {}
+    for trial in trials:
+        settings = write_settings(attacker=guesser.name, learned=guesser.learned, **trial.handling)
+        for metric in ("r_mask", "r_mask_sampled"):
+            subjects[replace(trial.describe("mask", metric), dataset=dataset, digest=digest, settings=settings)] = trial
+    latest: dict[Trial, GuessCounts] = {}
+
+    def measure(subject: Subject, tell: ShareDone) -> tuple[float | None, float | None]:
+        trial = subjects[subject]
+        if trial not in latest:
+            latest.clear()
+            epsilon = 1.0 if trial.epsilon is None else trial.epsilon
+            mechanism = trial.under_test.open(trial.mechanism)
+            opened = guesser.open(trial.under_test.vocabulary, mechanism.plus)
+            latest[trial] = count_guesses(mechanism.compare(texts, epsilon, trial.seed), opened, progress=tell)
+        counts = latest[trial]
+        if subject.metric == "r_mask":
+            return counts.r_mask, counts.standard_error
+        return counts.r_mask_sampled, None
+
+    measured = iter(measure_or_reuse(database, list(subjects), measure, progress=progress, one_by_one=True))
+    return list(zip(measured, measured, strict=True))
+
+
+def _has_columns(texts: Texts) -> bool:
+    return isinstance(texts, (str, os.PathLike)) and tell_format(os.fspath(texts)) != "text"
+
+
+def _as_mask_result(of_all: Measurement, of_drawn: Measurement, model: str, rows: int) -> MaskResult:
+    subject = of_all.subject
+    assert subject.eps is not None and of_all.value is not None and of_all.standard_error is not None
+    return MaskResult(
+        eps=subject.eps,
+        r_mask=of_all.value,
+        standard_error=of_all.standard_error,
+        privacy=1.0 - of_all.value,
+        r_mask_sampled=of_drawn.value,
+        mechanism=str(subject.mechanism),
+        mapping=str(subject.mapping),
+        model=model,
+        rows=rows,
+        measurement_ids=(of_all.measurement_id, of_drawn.measurement_id),
+    )

@@ -1,0 +1,158 @@
+"""An experiment: the data, task and model that all trials of a table share, and how a caller names them."""
+
+import hashlib
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from custext_sql.errors import SettingError
+from custext_sql.experiments.evaluation.datasets import LabeledTexts, read_labeled, read_sentence_polarity
+from custext_sql.experiments.evaluation.linear_models import BUILT_IN
+from custext_sql.experiments.evaluation.tasks import TASKS, check_task
+from custext_sql.experiments.measurements import digest_texts
+from custext_sql.experiments.mechanisms import MappingUnderTest
+from custext_sql.experiments.pretrained_models import digest_model
+from custext_sql.experiments.trials import Trial, list_epsilons, list_names, list_trials
+from custext_sql.parameters import find_closest
+from custext_sql.replacing.policy import POLICIES, Policy
+from custext_sql.store.database import Database
+
+LabeledData = str | os.PathLike[str] | LabeledTexts  # the path of a file, or labeled texts
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """Data, task and model: what all trials of a table share. options: of fine-tuning, if not the paper's."""
+
+    train: LabeledTexts
+    test: LabeledTexts
+    task: str = "classification"
+    model: str = "tfidf"
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        close = find_closest(self.model, BUILT_IN, cutoff=0.7)
+        if self.model not in BUILT_IN and close and not Path(self.model).exists():
+            raise SettingError(f"there is no model {self.model!r}; did you mean {close!r}?")
+        check_task(self.task, len(self.train.texts[0]))
+        if self.options and self.model in BUILT_IN:
+            names = ", ".join(self.options)
+            raise SettingError(f"{names}: these are for fine-tuning a model of Hugging Face, not for {self.model}")
+
+    @property
+    def dataset(self) -> str:
+        """Return what its data is called."""
+        return f"{self.train.name}; {self.test.name}"
+
+    @cached_property
+    def test_digest(self) -> str:
+        """Return a digest of the texts that are tested on, by which attacks on the same texts are found."""
+        return digest_texts(text for row in self.test.texts for text in row)
+
+    @cached_property
+    def model_digest(self) -> str | None:
+        """Return a digest of the files of a model in a folder; None of any other."""
+        return None if self.model in BUILT_IN else digest_model(self.model)
+
+    @property
+    def digest(self) -> str:
+        """Return a digest of all texts and labels."""
+        return hashlib.sha256(f"{self.train.digest} {self.test.digest}".encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What an evaluation was made with, as a reader is told.
+
+    metric: "accuracy" or "pearson". mappings: their names. policy: its name, or "of its own". left_out: for each file
+    that has some, the number of lines that lack a column and were skipped.
+    """
+
+    dataset: str
+    metric: str
+    model: str
+    train_rows: int
+    test_rows: int
+    mappings: tuple[str, ...]
+    calibration: str
+    policy: str
+    left_out: dict[str, int]
+
+
+@dataclass(frozen=True)
+class Planned:
+    """An experiment as a caller asked for it, with its trials."""
+
+    experiment: Experiment
+    trials: list[Trial]
+    setup: Setup
+
+
+def plan_experiment(
+    database: Database,
+    *,
+    train: LabeledData | None,
+    test: LabeledData | None,
+    corpus: str | os.PathLike[str] | None,
+    text: str | Sequence[str],
+    label: str,
+    task: str,
+    mechanisms: str | Sequence[str],
+    eps: float | Sequence[float],
+    mappings: str | Sequence[str],
+    model: str | os.PathLike[str],
+    seeds: int,
+    policy: str | Policy,
+    calibration: str,
+    convert_eps: bool,
+    **options: float | None,
+) -> Planned:
+    """Return an experiment and its trials, given what `evaluate_utility` is given. options: of fine-tuning."""
+    names: Sequence[str | None] = list_names(mappings) or [None]
+    under_test = [
+        MappingUnderTest(database, mapping=name, policy=policy, calibration=calibration, converted=convert_eps)
+        for name in names
+    ]
+    parts = _read_data(train, test, corpus, [text] if isinstance(text, str) else text, label)
+    given = {name: value for name, value in options.items() if value is not None}
+    experiment = Experiment(*parts, task=task, model=os.fspath(model), options=given)
+    trials = list_trials(under_test, list_names(mechanisms), list_epsilons(eps), seeds)
+    setup = Setup(
+        dataset=experiment.dataset,
+        metric=TASKS[task],
+        model=experiment.model,
+        train_rows=len(experiment.train.texts),
+        test_rows=len(experiment.test.texts),
+        mappings=tuple(one.mapping.info.name for one in under_test),
+        calibration=calibration,
+        policy=next((name for name, one in POLICIES.items() if one == under_test[0].policy), "of its own"),
+        left_out={part.name: part.left_out for part in parts if part.left_out},
+    )
+    return Planned(experiment, trials, setup)
+
+
+def _read_data(
+    train: LabeledData | None,
+    test: LabeledData | None,
+    corpus: str | os.PathLike[str] | None,
+    text: Sequence[str],
+    label: str,
+) -> tuple[LabeledTexts, LabeledTexts]:
+    if corpus is not None and train is None and test is None:
+        return read_sentence_polarity(corpus)
+    if corpus is not None or train is None or test is None:
+        raise SettingError(
+            "name the data: train and test, or corpus (--train FILE and --test FILE, or --corpus sentence_polarity)"
+        )
+    return _read_part(train, text, label), _read_part(test, text, label)
+
+
+def _read_part(data: LabeledData, text: Sequence[str], label: str) -> LabeledTexts:
+    if isinstance(data, LabeledTexts):
+        return data
+    if not text:
+        raise SettingError("name the column of the texts with text (--text NAME); two columns for pairs")
+    return read_labeled(data, text, label)

@@ -1,0 +1,267 @@
+"""A report: measured, gathered, and written as a page."""
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+
+from custext_sql.experiments.attacks.bayes_attack import BayesResult, measure_bayes
+from custext_sql.experiments.attacks.priors import Prior, find_prior, uniform_prior
+from custext_sql.experiments.attacks.query_attack import SAMPLE_TRIALS, QueryResult, find_quantile, measure_queries
+from custext_sql.experiments.choice import CURVE
+from custext_sql.experiments.evaluation.tradeoff import TradeOffEvaluation
+from custext_sql.experiments.measurements import (
+    Measurement,
+    ShareDone,
+    Subject,
+    describe_mapping,
+    measure_or_reuse,
+    part_of,
+    read_measurements,
+    write_settings,
+)
+from custext_sql.experiments.mechanisms import MappingUnderTest
+from custext_sql.experiments.report import page
+from custext_sql.experiments.report.contents import CertificateRow, LetThrough, Number, Quantile, Report
+from custext_sql.experiments.report.results import TradeOffCurves, find_tradeoffs, find_utility
+from custext_sql.experiments.text_files import Texts, name_texts, stream_texts
+from custext_sql.mechanism.weights import CALIBRATIONS, check_calibration, check_epsilon
+from custext_sql.replacing.policy import DEFAULT_POLICY, choose_policy
+from custext_sql.replacing.receipt import Receipt
+from custext_sql.replacing.tally import Tally
+from custext_sql.sanitizer import Sanitizer
+from custext_sql.settings import Settings
+from custext_sql.store.auditing import Certificate, certify_mapping
+from custext_sql.store.database import Database
+from custext_sql.store.digests import TextDigest
+from custext_sql.store.files.atomic_outputs import check_place, publish_text
+from custext_sql.store.key_files import digest_stopwords
+from custext_sql.text.columns import TextColumn
+from custext_sql.text.word_boundaries import RULES
+
+WORDS = ("car", "she", "doctor", "happy")  # that are shown if nobody names any
+TRIALS = 5_000  # for each of them: to about 2%
+SAMPLE = 50  # words of the vocabulary, for quantiles
+QUANTILES = (0.05, 0.5, 0.95)
+
+_QUERY_EPSILONS = (1.0, 2.0, 3.0, 8.0)
+_LET_THROUGH = (
+    "rows",
+    "words",
+    "sampled",
+    "stopwords",
+    "numbers",
+    "unknown_kept",
+    "unknown_masked",
+    "unknown_random",
+    "endings",
+    "alone_masked",
+    "symbols",
+    "characters_in_clear",
+)
+
+
+@dataclass(frozen=True)
+class ReportSettings:
+    """What a report is about. policy: its name. data, column: texts of the user, if there are any."""
+
+    eps: float = 1.0
+    calibration: str = "paper"
+    plus: bool = False
+    policy: str = DEFAULT_POLICY
+    words: tuple[str, ...] = ()
+    data: Texts | None = None
+    column: str | None = None
+
+
+def write_report(
+    database: Database = None,
+    *,
+    html: str | os.PathLike[str] | None = None,
+    data: Texts | None = None,
+    column: str | None = None,
+    prior: str | os.PathLike[str] | None = None,
+    words: str | Sequence[str] = (),
+    eps: float = 1.0,
+    plus: bool = False,
+    policy: str = DEFAULT_POLICY,
+    calibration: str = "paper",
+    mapping: str | None = None,
+    force: bool = False,
+    progress: ShareDone | None = None,
+) -> Report:
+    """Report what an eps buys, as values and as a page: how well attacks do, what texts are still good for, what stays
+    in the clear, what is verified.
+
+    Attacks on the tables are measured now unless they were before; utility and trade-offs come from earlier calls of
+    `evaluate_utility` and `evaluate_tradeoff`.
+
+    html: where to write a self-contained page; None: only return the values. data: your texts, whose words are counted:
+    a path, whose column is read, or texts; the counts are not protected. prior: a file of word frequencies to go by
+    instead of those of data. words: for the query attack; a few common ones unless given. eps: 0.001 to 100. plus:
+    stopwords are kept. policy: "strict" or "paper". calibration: "paper" or "tight". mapping: its name; the database's
+    default unless given. force: replace an existing page. progress: called with the share done.
+
+    OutputError if the page may not be written there, SettingError if a setting is out of range, SourceError if a file
+    cannot be read.
+    """
+    if html is not None:
+        check_place(Path(html), force=force)
+    under_test = MappingUnderTest(database, mapping=mapping)
+    named = (words,) if isinstance(words, str) else tuple(words)
+    chosen = ReportSettings(check_epsilon(eps), check_calibration(calibration), plus, policy, named, data, column)
+    known = find_prior(under_test, prior, *((data, column) if prior is None else (None, None)))
+    report = gather_report(database, under_test, chosen, known, progress=progress)
+    if html is not None:
+        publish_text(Path(html), page.write_report(report), force=force)
+    return report
+
+
+def write_tradeoff(evaluation: TradeOffEvaluation, html: str | os.PathLike[str], *, force: bool = False) -> None:
+    """Draw what `evaluate_tradeoff` found as curves on a self-contained page.
+
+    force: replace an existing file. OutputError if it may not be written there.
+    """
+    setup, points = evaluation.setup, evaluation.points
+    curves = TradeOffCurves(setup.dataset, setup.model, setup.metric, evaluation.attack, points)
+    publish_text(Path(html), page.write_tradeoff(curves), force=force)
+
+
+def gather_report(
+    database: Database,
+    under_test: MappingUnderTest,
+    chosen: ReportSettings,
+    prior: Prior | None = None,
+    *,
+    progress: ShareDone | None = None,
+) -> Report:
+    """Measure what takes seconds and was not measured yet, and gather it with what experiments found before.
+
+    prior: how frequent words are, beside the uniform one.
+    """
+    mapping, epsilon = under_test.mapping, check_epsilon(chosen.eps)
+    tell = (part_of(progress, number, 4) for number in range(4))
+    priors = [uniform_prior(len(mapping.words)), *([] if prior is None else [prior])]
+    if chosen.plus:
+        priors = [one.without(under_test.is_stopword) for one in priors]
+    certificate = tuple(_certify(database, under_test, epsilon, plus=chosen.plus))
+    grid = sorted({*CURVE, epsilon})
+    bayes: list[BayesResult] = []
+    for calibration in CALIBRATIONS:
+        told = next(tell)
+        bayes += measure_bayes(
+            database, mapping, priors, grid, calibration=calibration, plus=chosen.plus, progress=told
+        )
+    kept = under_test.stopwords if chosen.plus else frozenset()
+    words = chosen.words or tuple(word for word in WORDS if word in mapping.index and word not in kept)
+    some = sorted({*_QUERY_EPSILONS, epsilon})
+    queries = measure_queries(
+        database, mapping, words, some, calibration=chosen.calibration, trials=TRIALS, progress=next(tell)
+    )
+    count = min(SAMPLE, len(mapping.words))
+    drawn = [mapping.words[place] for place in np.random.default_rng(0).choice(len(mapping.words), count, False)]
+    sampled = measure_queries(
+        database, mapping, drawn, some, calibration=chosen.calibration, trials=SAMPLE_TRIALS, progress=next(tell)
+    )
+    known = read_measurements(database)
+    info = mapping.info
+    return Report(
+        created_at=datetime.now(UTC).replace(tzinfo=None, microsecond=0),
+        mapping=info.name,
+        fingerprint=info.fingerprint,
+        k=info.k,
+        words=len(mapping.words),
+        groups=len(mapping.sizes),
+        eps=epsilon,
+        calibration=chosen.calibration,
+        plus=chosen.plus,
+        policy=chosen.policy,
+        priors=tuple(one.name for one in priors),
+        certificate=certificate,
+        bayes=tuple(bayes),
+        queries=tuple(queries),
+        quantiles=tuple(_find_quantiles(sampled, some)),
+        sample=count,
+        utility=tuple(find_utility(known)),
+        tradeoffs=tuple(find_tradeoffs(known)),
+        let_through=None if chosen.data is None else _count_let_through(database, under_test, chosen, chosen.data),
+    )
+
+
+def _certify(
+    database: Database, under_test: MappingUnderTest, epsilon: float, *, plus: bool
+) -> Iterator[CertificateRow]:
+    made: dict[str, Certificate] = {}
+    settings = write_settings(plus=True, stopwords=digest_stopwords(under_test.stopwords)) if plus else "{}"
+
+    def measure(subject: Subject, tell: ShareDone) -> tuple[float, None]:
+        calibration = str(subject.calibration)
+        if calibration not in made:
+            made[calibration] = certify_mapping(
+                under_test.mapping, under_test.vocabulary, epsilon, plus=plus, calibration=calibration
+            )
+        return float(getattr(made[calibration], subject.metric)), None
+
+    for calibration in CALIBRATIONS:
+        subjects = [
+            replace(
+                describe_mapping(under_test.mapping, "certificate", metric, epsilon, calibration),
+                settings=settings,
+            )
+            for metric in ("worst_log_ratio", "median_log_ratio", "shrunk", "hides_among")
+        ]
+        yield CertificateRow(calibration, *map(_as_number, measure_or_reuse(database, subjects, measure)))
+
+
+def _find_quantiles(sampled: Sequence[QueryResult], epsilons: Sequence[float]) -> Iterator[Quantile]:
+    for share in QUANTILES:
+        for epsilon in epsilons:
+            some = [result for result in sampled if result.eps == epsilon]
+            numbers = []
+            for place, (value, error) in enumerate((("n_mode", "n_mode_error"), ("n_ml", "n_ml_error"))):
+                wanted = find_quantile([getattr(result, value) for result in some], share)
+                whose = next(result for result in some if getattr(result, value) == wanted)
+                numbers.append(Number(wanted, whose.measurement_ids[place], getattr(whose, error)))
+            yield Quantile(share, epsilon, *numbers)
+
+
+def _count_let_through(
+    database: Database, under_test: MappingUnderTest, chosen: ReportSettings, data: Texts
+) -> LetThrough:
+    digest = _digest_texts(stream_texts(data, chosen.column))
+    kept = digest_stopwords(under_test.stopwords) if chosen.plus else None
+    about = replace(
+        describe_mapping(under_test.mapping, "policy", "", None, None),
+        dataset=name_texts(data),
+        digest=digest,
+        settings=write_settings(policy=asdict(choose_policy(chosen.policy)), rules=RULES, stopwords=kept),
+    )
+    made: list[Receipt] = []
+
+    def measure(subject: Subject, tell: ShareDone) -> tuple[float, None]:
+        if not made:
+            sanitizer = Sanitizer(under_test.mapping, under_test.stopwords, Settings.settle(policy=chosen.policy))
+            tally = Tally()
+            for texts in stream_texts(data, chosen.column):
+                sanitizer.sanitize_column(texts, chosen.eps, chosen.plus, tally=tally)
+            made.append(sanitizer.receipt(tally, chosen.eps, chosen.plus))
+        return float(getattr(made[0], subject.metric)), None
+
+    subjects = [replace(about, metric=metric) for metric in _LET_THROUGH]
+    counts = zip(_LET_THROUGH, map(_as_number, measure_or_reuse(database, subjects, measure)), strict=True)
+    return LetThrough(name_texts(data), chosen.policy, chosen.plus, dict(counts))
+
+
+def _digest_texts(texts: Iterator[TextColumn]) -> str:
+    found = TextDigest()
+    for column in texts:
+        found.update(column.text.tobytes())
+        found.update(np.diff(column.offsets).astype("<i8").tobytes())
+    return found.hexdigest()
+
+
+def _as_number(measurement: Measurement) -> Number:
+    return Number(measurement.value, measurement.measurement_id, measurement.standard_error)
