@@ -95,8 +95,3 @@ def upgrade() -> None:
         sa.Column("key", sa.String, primary_key=True),
         sa.Column("value", sa.String, nullable=False),
     )
-
-
-def downgrade() -> None:
-    for table in ("settings", "stopwords", "scores", "groups", "mappings", "vectors", "tokens", "embeddings"):
-        op.drop_table(table)

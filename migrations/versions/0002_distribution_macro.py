@@ -27,7 +27,3 @@ ORDER BY probability DESC, output
 
 def upgrade() -> None:
     op.execute(_MACRO)
-
-
-def downgrade() -> None:
-    op.execute("DROP MACRO TABLE custext_distribution")

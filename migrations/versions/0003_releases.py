@@ -38,7 +38,3 @@ def upgrade() -> None:
         sa.Column("largest_row_eps", sa.Double),
         sa.Column("mean_row_eps", sa.Double),
     )
-
-
-def downgrade() -> None:
-    op.drop_table("releases")

@@ -31,7 +31,3 @@ def upgrade() -> None:
         sa.Column("standard_error", sa.Double),
         sa.Column("measured_at", sa.TIMESTAMP, nullable=False, comment="UTC"),
     )
-
-
-def downgrade() -> None:
-    op.drop_table("measurements")

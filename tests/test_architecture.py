@@ -1,0 +1,186 @@
+"""Who may import whom, room by room. An import inside a function counts like any other."""
+
+import ast
+import sys
+from collections.abc import Iterator
+from functools import cache
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+import custext_sql
+
+PACKAGE = Path(custext_sql.__path__[0])
+ROOT = PACKAGE.parent
+
+BASE = {"errors", "arrays", "parameters"}
+PURE = {"text", "mapping", "mechanism", "replacing"}
+STORE = BASE | PURE | {"vectors"}
+ROOMS = {  # each room, and the rooms that it may import
+    "errors": set(),
+    "arrays": set(),
+    "parameters": {"errors"},
+    "text": BASE,
+    "mapping": BASE | {"text"},
+    "mechanism": BASE | {"text", "mapping"},
+    "replacing": BASE | {"text", "mapping", "mechanism"},
+    "vectors": BASE | {"text"},
+    "store": STORE,
+    "settings": STORE | {"store"},
+    "sanitizer": STORE | {"store", "settings"},
+    "sql": STORE | {"store", "settings", "sanitizer"},
+    "release": STORE | {"store", "settings", "sanitizer", "sql"},
+    "html": BASE | PURE,
+    "experiments": STORE | {"store", "settings", "sanitizer", "sql", "release", "html"},
+    "starter": STORE,
+    "cli": STORE | {"store", "settings", "sanitizer", "sql", "release", "html", "experiments", "public names"},
+    "__main__": {"cli"},
+}
+ARRAYS = {"numpy"}
+LIBRARIES = {  # beyond NumPy and the standard library, what pure modules use
+    "text/columns.py": {"pyarrow", "pandas", "polars"},  # which users may have
+    "text/distinct_spans.py": {"pyarrow"},
+    "replacing/rewriting.py": {"pyarrow"},
+    "mechanism/keyed_randomness.py": {"cryptography"},
+}
+
+
+@cache
+def find_imports(path: Path) -> frozenset[str]:
+    """Return the full names of all modules that a file imports, anywhere in it."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names = {f"{node.module}.{alias.name}" for alias in node.names}
+            modules = {name for name in names if find_file(name) is not None}
+            found |= modules | ({node.module} if modules != names else set())
+    return frozenset(found)
+
+
+@cache
+def find_file(module: str) -> Path | None:
+    """Return the file of a module of the package."""
+    path = ROOT.joinpath(*module.split("."))
+    candidates = [path.with_suffix(".py"), path / "__init__.py"]
+    return next((file for file in candidates if file.is_file()), None) if module.startswith("custext_sql") else None
+
+
+def find_room(module: str) -> str:
+    """Return the room of a module; what comes from the package itself are public names."""
+    return module.split(".")[1] if "." in module else "public names"
+
+
+def own(path: Path) -> set[str]:
+    """Return the modules of the package that a file imports."""
+    return {name for name in find_imports(path) if name.partition(".")[0] == "custext_sql"}
+
+
+def roots(path: Path) -> set[str]:
+    """Return the packages that a file imports, the standard library left out."""
+    return {name.partition(".")[0] for name in find_imports(path)} - set(sys.stdlib_module_names)
+
+
+def name_module(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+def list_files(room: str) -> list[Path]:
+    folder = PACKAGE / room
+    return sorted(folder.rglob("*.py")) if folder.is_dir() else [PACKAGE / f"{room}.py"]
+
+
+ALL = sorted(path for room in ROOMS for path in list_files(room))
+
+
+def test_every_module_is_in_a_room() -> None:
+    assert {path for path in PACKAGE.rglob("*.py") if "migrations" not in path.parts} == {
+        *ALL,
+        PACKAGE / "__init__.py",
+    }
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_room_imports_only_rooms_before_it(room: str) -> None:
+    for path in list_files(room):
+        wrong = {name for name in own(path) if find_room(name) not in ROOMS[room] | {room}}
+        assert not wrong, f"{path.relative_to(ROOT)} imports {', '.join(sorted(wrong))}"
+
+
+def test_no_module_needs_itself_not_even_lazily() -> None:
+    graph = {name_module(path): {name for name in own(path) if find_room(name) != "public names"} for path in ALL}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(" -> ".join(error.args[1]))
+
+
+@pytest.mark.parametrize("room", ["errors", "arrays", "parameters", *sorted(PURE)])
+def test_pure_rooms_use_arrays_and_nothing_else(room: str) -> None:
+    for path in list_files(room):
+        libraries = LIBRARIES.get(str(path.relative_to(PACKAGE)), set())
+        assert roots(path) <= {"numpy", "custext_sql", *libraries}, path
+
+
+def test_the_verifier_shares_no_code_with_what_it_verifies() -> None:
+    assert roots(PACKAGE / "mechanism/verifier.py") == {"numpy"}
+    assert not any("verifier" in name for name in find_imports(PACKAGE / "mechanism/weights.py"))
+
+
+@pytest.mark.parametrize(
+    "libraries, places",
+    [
+        ({"spacy", "pyspark", "flask", "fastapi", "spacy_plugin"}, ()),
+        ({"click", "rich"}, ("cli",)),
+        ({"sqlalchemy", "alembic"}, ("store/schema",)),
+        ({"jinja2", "markupsafe", "html"}, ("html/escaped_pages.py",)),
+        ({"cryptography"}, ("mechanism/keyed_randomness.py",)),
+        ({"nltk"}, ("store/stopwords.py", "experiments")),
+        ({"torch", "transformers", "sklearn", "scipy"}, ("experiments",)),
+    ],
+)
+def test_a_library_is_used_in_its_room_only(libraries: set[str], places: tuple[str, ...]) -> None:
+    for path in ALL:
+        inside = any(str(path.relative_to(PACKAGE)).startswith(place) for place in places)
+        found = {name.partition(".")[0] for name in find_imports(path)} & libraries
+        assert inside or not found, f"{path.relative_to(ROOT)} imports {', '.join(found)}"
+
+
+def test_adapters_use_public_names_only() -> None:
+    for path in (ROOT / "spacy_plugin").glob("*.py"):
+        assert all(name == "custext_sql" for name in own(path)), path
+
+
+def test_experiments_build_on_each_other_one_way() -> None:
+    """Baselines know of neither attacks nor evaluation, attacks not of evaluation, and none of the report."""
+    order = ("baselines", "attacks", "evaluation", "report")
+    for place, room in enumerate(order):
+        for path in (PACKAGE / "experiments" / room).glob("*.py"):
+            for later in order[place + 1 :]:
+                assert not any(name.startswith(f"custext_sql.experiments.{later}") for name in own(path)), (path, later)
+
+
+def test_heavy_libraries_are_loaded_inside_functions_only() -> None:
+    for path in ALL:
+        top = ast.parse(path.read_text(encoding="utf-8")).body
+        names = {alias.name for node in top if isinstance(node, ast.Import) for alias in node.names}
+        names |= {str(node.module) for node in top if isinstance(node, ast.ImportFrom)}
+        assert not {name.partition(".")[0] for name in names} & {"torch", "transformers", "sklearn", "scipy"}, path
+
+
+def test_the_house_stays_small_enough_to_see_through() -> None:
+    entries = [path for path in PACKAGE.iterdir() if path.name != "__pycache__"]
+    assert len(entries) <= 20
+    assert not [path for path in read_sources() if len(path.read_text(encoding="utf-8").splitlines()) > 300]
+
+
+def read_sources() -> Iterator[Path]:
+    yield from PACKAGE.rglob("*.py")
+    yield from (ROOT / "spacy_plugin").glob("*.py")
+
+
+def test_tests_mirror_the_rooms() -> None:
+    folders = {path.name for path in (ROOT / "tests").iterdir() if (path / "__init__.py").exists()}
+    assert folders <= {*ROOMS, "spacy_plugin", "benchmarks", "keys"}
