@@ -285,8 +285,9 @@ def _propose_level(text: str, y: float, left: float, right: float) -> Iterator[t
         text = text.removesuffix("…")[:-1] + "…"
     places = [(right - 6, -1), (left + 8, 1), *((left + (right - left) * part / 8, 0) for part in range(6, 1, -1))]
     for against, (x, across) in enumerate(places):
-        yield Label(text, x, y - 1, across, -1), against
-        yield Label(text, x, y + 1, across, 1), against + 0.5
+        for further, gap in enumerate((1, RADIUS + 2, LINE + 4)):  # beyond the markers on the line, or another label
+            yield Label(text, x, y - gap, across, -1), against + further
+            yield Label(text, x, y + gap, across, 1), against + further + 0.5
 
 
 def _raise_flag(mark: Mark, axis: Axis) -> tuple[str, Label]:

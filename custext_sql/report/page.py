@@ -1,6 +1,7 @@
 """A report as one HTML page. Every number carries the ids of the rows it comes from."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from custext_sql.html.escaped_pages import render_page
@@ -48,14 +49,16 @@ def write_report(report: Report) -> str:
         calibrations=CALIBRATIONS,
         at_eps=at_eps,
         best=at_eps[report.priors[-1], report.calibration],
-        middle=next(one.n_ml for one in report.quantiles if one.share == 0.5 and one.eps == report.eps),
+        middle=next(replace(one.n_ml, error=None) for one in report.quantiles if one.share == 0.5 and one.eps == report.eps),
         certified=next(row for row in report.certificate if row.calibration == report.calibration),
         success_chart=draw_success(report),
         epsilons=epsilons,
         query_rows=[*_find_query_rows(report, epsilons)],
         tradeoffs=report.tradeoffs,
         tradeoff_charts=[draw_tradeoff(curves) for curves in report.tradeoffs],
-        fates=fates,
+        data=report.let_through,
+        fates=[fate for fate in fates if fate.share],
+        in_clear=[fate for fate in fates if fate.in_clear],
     )
 
 
