@@ -284,10 +284,11 @@ def _propose_level(text: str, y: float, left: float, right: float) -> Iterator[t
     while measure_text(text) > right - left - 14:
         text = text.removesuffix("…")[:-1] + "…"
     places = [(right - 6, -1), (left + 8, 1), *((left + (right - left) * part / 8, 0) for part in range(6, 1, -1))]
-    for against, (x, across) in enumerate(places):
-        for further, gap in enumerate((1, RADIUS + 2, LINE + 4)):  # beyond the markers on the line, or another label
-            yield Label(text, x, y - gap, across, -1), against + further
-            yield Label(text, x, y + gap, across, 1), against + further + 0.5
+    gaps = ((1, 0), (RADIUS + 2, 1), (RADIUS + 3 + LINE, 60))  # at the line, beyond markers on it, beyond a label at it
+    for order, (x, across) in enumerate(places):
+        for gap, against in gaps:
+            yield Label(text, x, y - gap, across, -1), order + against
+            yield Label(text, x, y + gap, across, 1), order + against + 0.5
 
 
 def _raise_flag(mark: Mark, axis: Axis) -> tuple[str, Label]:

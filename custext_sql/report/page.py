@@ -39,6 +39,7 @@ def write_report(report: Report) -> str:
         f"{report.calibration}{', stopwords kept' if report.plus else ''}. Made {report.created_at:%Y-%m-%d %H:%M} UTC."
     )
     at_eps = {(one.prior, one.calibration): one for one in report.bayes if one.eps == report.eps}
+    middle = next(one for one in report.quantiles if one.share == 0.5 and one.eps == report.eps)
     epsilons = sorted({one.eps for one in report.quantiles})
     fates = [] if report.let_through is None else _find_fates(report.let_through)
     return render_page(
@@ -49,7 +50,7 @@ def write_report(report: Report) -> str:
         calibrations=CALIBRATIONS,
         at_eps=at_eps,
         best=at_eps[report.priors[-1], report.calibration],
-        middle=next(replace(one.n_ml, error=None) for one in report.quantiles if one.share == 0.5 and one.eps == report.eps),
+        middle=replace(middle.n_ml, error=None),
         certified=next(row for row in report.certificate if row.calibration == report.calibration),
         success_chart=draw_success(report),
         epsilons=epsilons,
