@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from custext_sql.html.charts import Chart, Mark, Point, Series, draw_chart
@@ -162,6 +162,7 @@ def test_a_chart_over_eps_is_legible_and_its_marks_lie_at_their_values(eps: floa
 
 
 @given(st.lists(st.tuples(st.floats(0, 1), st.floats(-1, 1), st.floats(0, 0.2)), min_size=1, max_size=8))
+@example([(0.3, 0.1 + 0.2, 0.0), (0.1 + 0.2, 0.3, 0.0)])  # which differ in the last bit
 def test_ticks_cover_whatever_is_measured_and_stand_apart(values: list[tuple[float, float, float]]) -> None:
     figure = draw_tradeoff(Series("A", [Point(x, y, "", spread) for x, y, spread in values]), limits=(-1.0, 1.0))
     assert_legible(figure)
@@ -198,7 +199,9 @@ def test_labels_cover_neither_each_other_nor_markers_nor_error_bars() -> None:
         for place, name in enumerate(mechanisms)
     ]
     climb = Series("climb", [Point(0.3 + step / 10, 0.2 + step / 20, "", 0.03, f"{step}") for step in range(1, 6)])
-    for figure in (draw_tradeoff(*series), draw_tradeoff(climb)):
+    row = [Point(0.35 + place / 30, 0.5, "", 0.3, "12" if place == 5 else "") for place in range(10)]
+    corners = Series("corners", [Point(0, 0, ""), Point(1, 1, "")])
+    for figure in (draw_tradeoff(*series), draw_tradeoff(climb), draw_tradeoff(Series("row", row), corners)):
         assert_legible(figure)
         bars = [re.findall(r"[\d.]+", bar.get("d", ""))[:3] for bar in find(figure, "spread")]
         boxes = [(float(x) - 6, float(top), float(x) + 6, float(bottom)) for x, top, bottom in bars]
