@@ -11,9 +11,11 @@ from pathlib import Path
 import pytest
 
 import custext_sql
+import spacy_plugin
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = Path(custext_sql.__path__[0])
+PLUGIN = Path(spacy_plugin.__path__[0])
 PURE = (
     *(
         "errors",
@@ -28,10 +30,9 @@ PURE = (
     ),
     *("mechanism", "certificate", "certified_table", "inspection"),
     *("lexicon", "vocabulary", "policy", "randomness", "row_settings", "draw_table", "sampler", "tokens"),
-    *("rewriting", "distinct_spans", "replacement", "receipt", "token_batch", "pages", "highlighting"),
+    *("rewriting", "distinct_spans", "replacement", "receipt", "token_batch", "html.charts"),
     *("baselines.word_space", "baselines.santext", "baselines.fbdd", "baselines.random_words"),
     *("attacks.query", "attacks.bayes"),
-    *(f"report.{name}" for name in ("charts", "series", "axes", "labels", "placement", "chart_style")),
 )
 
 
@@ -86,6 +87,12 @@ def test_experiments_build_on_each_other_one_way() -> None:
 def test_only_tables_and_migrations_use_sqlalchemy() -> None:
     users = {path.name for path in PACKAGE.rglob("*.py") if "sqlalchemy" in roots(path)}
     assert {name for name in users if not name.startswith("0")} <= {"tables.py", "migrate.py"}
+
+
+def test_only_one_module_writes_html() -> None:
+    writers = {"html", "jinja2", "markupsafe"}
+    users = {path.name for path in (*PACKAGE.rglob("*.py"), *PLUGIN.rglob("*.py")) if roots(path) & writers}
+    assert users == {"escaped_pages.py"}
 
 
 def test_public_names_are_all_there() -> None:
@@ -151,6 +158,7 @@ def test_the_wheel_has_everything_and_nothing_else(wheel: zipfile.ZipFile) -> No
     ):
         assert name in names
     sources = {str(path.relative_to(ROOT)) for path in (ROOT / "custext_sql").rglob("*.py")}
+    sources |= {str(path.relative_to(ROOT)) for path in (ROOT / "custext_sql/html/templates").iterdir()}
     assert sources <= set(names)
     assert any(name.endswith("licenses/LICENSE") for name in names)
 

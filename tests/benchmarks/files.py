@@ -6,11 +6,11 @@ import tempfile
 from pathlib import Path
 
 import duckdb
+
+from custext_sql import Sanitizer, connect
 from custext_sql.release.data_files import list_files, open_files
 from custext_sql.release.release_settings import Settings
 from custext_sql.release.releases import release_to_file
-
-from custext_sql import Sanitizer, connect
 from custext_sql.sql.queries import let_threads_alternate
 from custext_sql.store.default_database import load_starter
 from tests.benchmarks.measuring import best_time, best_times
