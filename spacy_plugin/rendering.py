@@ -6,7 +6,7 @@ from spacy.tokens import Doc
 
 from custext_sql import Receipt
 from custext_sql.errors import CusTextError
-from custext_sql.highlighting import write_page
+from custext_sql.html.comparison import write_page
 from custext_sql.replacing.kinds import Kind
 from custext_sql.replacing.replacer import Piece
 from spacy_plugin.attributes import is_replaced

@@ -80,7 +80,7 @@ def diff_command(
 
 
 def _as_object(pieces: "list[Piece]") -> dict[str, object]:
-    from custext_sql.highlighting import LEGEND
+    from custext_sql.html.comparison import LEGEND
 
     words = [
         {"before": piece.before, "after": piece.after, "kind": LEGEND[piece.kind][1], "in_clear": piece.in_clear}
@@ -92,7 +92,7 @@ def _as_object(pieces: "list[Piece]") -> dict[str, object]:
 
 
 def _write_page(path: Path, compared: "list[list[Piece]]", title: str, *, force: bool) -> None:
-    from custext_sql.highlighting import write_page
+    from custext_sql.html.comparison import write_page
     from custext_sql.store.files.atomic_outputs import publish_text
 
     note = "The originals are on this page: keep it as you keep the data."
@@ -103,7 +103,7 @@ def _print(compared: "list[list[Piece]]") -> None:
     from rich.console import Console
     from rich.text import Text
 
-    from custext_sql.highlighting import LEGEND
+    from custext_sql.html.comparison import LEGEND
 
     console = Console(highlight=False, markup=False, emoji=False, width=None if sys.stdout.isatty() else 120)
     for pieces in compared:

@@ -41,10 +41,10 @@ def load_command(
     Example:
       custext --db my.duckdb load glove.6B.zip --member glove.6B.300d.txt --name glove --limit 100000
     """
-    from custext_sql.vectors.starter import STARTER
-    from custext_sql.store.default_database import load_starter
     from custext_sql.store.database import locate
+    from custext_sql.store.default_database import load_starter
     from custext_sql.store.embeddings import load_embeddings
+    from custext_sql.vectors.starter import STARTER
 
     if name is None and source != STARTER:
         raise click.UsageError("Missing option '--name': how shall the embedding be called?")

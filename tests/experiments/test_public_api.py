@@ -63,8 +63,8 @@ def test_the_bayes_attack(few_db: Path, texts: Path) -> None:
 
 
 def test_the_mask_attack(few_db: Path, texts: Path) -> None:
-    options = ["--model", "ngram", "--data", texts, "--public", texts, "--rows", "4", "--eps", "3", "--plus"]
-    expected = printed(few_db, "attack", "mask", *options)
+    options: list[str | Path] = ["--model", "ngram", "--data", texts, "--public", texts, "--rows", "4", "--eps", "3"]
+    expected = printed(few_db, "attack", "mask", *options, "--plus")
     attack = custext_sql.attack_mask(few_db, model="ngram", data=texts, public=texts, rows=4, eps=3.0, plus=True)
     assert as_printed(attack.results) == expected
     assert (attack.rows, attack.mechanism, attack.model) == (4, "custext+", "ngram")

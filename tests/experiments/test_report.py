@@ -11,9 +11,11 @@ from pathlib import Path
 import pytest
 
 from custext_sql import Sanitizer, load_mapping
+from custext_sql.experiments.evaluation.tradeoff import Figure, TradeOff
 from custext_sql.experiments.measurements import Measurement, read_measurements
 from custext_sql.experiments.mechanisms import MappingUnderTest
-from custext_sql.experiments.report.results import find_tradeoffs
+from custext_sql.experiments.report.drawings import draw_tradeoff
+from custext_sql.experiments.report.results import TradeOffCurves, find_tradeoffs
 from tests.cli.test_commands import run
 from tests.experiments.test_linear_models import make_sentences
 
@@ -160,7 +162,7 @@ def test_the_page_needs_nothing_else_and_shows_no_text(page: Page, folder: Path)
     text = (folder / "out.html").read_text()
     assert page.addresses == []
     assert "url(" not in text and "@import" not in text and "<script" not in text
-    assert "zyzzyvaberg" not in text.lower() and "12345" not in text
+    assert "zyzzyvaberg" not in text.lower() and not re.search(r"\b12345\b", text)
 
 
 def test_three_numbers_found_again_by_other_means(
@@ -279,3 +281,11 @@ def test_attacks_on_other_texts_of_the_same_name_stay_apart(few_db: Path, tmp_pa
     assert all(len(one.points) == 1 and one.points[0].success.spread is None for one in found)
     assert {one.dataset for one in found} == {"one/train.tsv; one/dev.tsv", "other/train.tsv; other/dev.tsv"}
     assert len({one.attack for one in found}) == 4  # bayes, and guessers that learned from three files
+
+
+@pytest.mark.parametrize("metric, caps", [("accuracy", 1), ("pearson", 2)])
+def test_an_error_bar_goes_below_0_only_for_a_correlation(metric: str, caps: int) -> None:
+    utility, success = Figure(0.02, 0.05, ("u",)), Figure(0.1, None, ("s",))
+    point = TradeOff("custext", "glove", None, 20, 1.0, metric, utility, "mask", success)
+    chart = draw_tradeoff(TradeOffCurves("train; test", "model", metric, "mask", (point,)))
+    assert chart.curves[0].spots[0].bar.count("h12") == caps

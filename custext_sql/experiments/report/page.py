@@ -1,135 +1,91 @@
 """A report as one HTML page. Every number carries the ids of the rows it comes from."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from html import escape
+from typing import NamedTuple
 
-from custext_sql.experiments.report.attack_sections import find_at_eps, write_bayes, write_queries
-from custext_sql.experiments.report.charts import CHART_STYLE
-from custext_sql.experiments.report.contents import Report
-from custext_sql.experiments.report.data_section import find_share_in_clear, write_let_through
-from custext_sql.experiments.report.elements import trace, trace_count, trace_draws, write_table
-from custext_sql.experiments.report.result_sections import write_tradeoffs, write_utility
+from custext_sql.experiments.report.contents import LetThrough, Number, Report
+from custext_sql.experiments.report.drawings import draw_success, draw_tradeoff
 from custext_sql.experiments.report.results import TradeOffCurves
-from custext_sql.pages import write_document
+from custext_sql.html.escaped_pages import render_page
+from custext_sql.mechanism.weights import CALIBRATIONS
 
-_STYLE = """
-h2 { font-size: 1.125rem; margin: 2.25rem 0 .25rem; padding-top: 1rem; border-top: 1px solid var(--line); }
-h3 { font-size: .9375rem; margin: 1.25rem 0 .375rem; }
-p { margin: .25rem 0 .75rem; max-width: 46rem; }
-p, h3, .cards { overflow-wrap: anywhere; }
-code { font: .8125rem/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; background: #f3f5f8;
-  padding: .1rem .3rem; border-radius: .25rem; overflow-wrap: anywhere; }
-.cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(12rem, 1fr)); gap: .75rem; margin: 1rem 0 0;
-  padding: 0; list-style: none; }
-.cards li { border: 1px solid var(--line); border-radius: .5rem; padding: .75rem 1rem; break-inside: avoid; }
-.cards b { display: block; font-size: 1.5rem; line-height: 1.3; font-variant-numeric: tabular-nums; }
-.cards li > span { color: var(--soft); font-size: .8125rem; display: block; line-height: 1.4; }
-.scroll { overflow-x: auto; margin: 0 0 .75rem; }
-table { border-collapse: collapse; font-size: .875rem; font-variant-numeric: tabular-nums; }
-th, td { text-align: right; padding: .3rem .75rem; border-bottom: 1px solid var(--line); white-space: nowrap; }
-th { font-weight: 600; color: var(--soft); }
-.words { text-align: left; }
-th:first-child, td:first-child { padding-left: 0; }
-td:first-child { white-space: normal; overflow-wrap: anywhere; min-width: 7rem; max-width: 20rem; }
-.chosen { background: #eef4fb; }
-small { color: var(--soft); font-size: .8em; }
-.bar { display: flex; height: 1.5rem; border-radius: .375rem; overflow: hidden; margin: .5rem 0; max-width: 46rem; }
-.bar i { display: block; min-width: 1px; }
-.key { list-style: none; padding: 0; margin: 0 0 .75rem; font-size: .875rem; max-width: 46rem; }
-.key li { display: flex; align-items: baseline; gap: .5rem; padding: .2rem 0; }
-.key i { flex: none; width: .75rem; height: .75rem; border-radius: .2rem; }
-.key b { margin-left: auto; font-weight: 600; font-variant-numeric: tabular-nums; white-space: nowrap; }
-.charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 27rem), 1fr)); gap: 1.25rem; }
-footer { color: var(--soft); font-size: .8125rem; margin-top: 2.5rem; border-top: 1px solid var(--line);
-  padding-top: 1rem; overflow-wrap: anywhere; }
-@media (max-width: 32rem) { th, td { padding: .3rem .4rem; } td:first-child { min-width: 5.5rem; } }
-@media print { h2, h3 { break-after: avoid; } tr, figure { break-inside: avoid; } .scroll { overflow: visible; }
-  table { font-size: .6875rem; } th, td { padding: .15rem .4rem; } figure.chart { max-width: 26rem; }
-  .charts { grid-template-columns: 1fr 1fr; }
-  .bar i, .key i, .chosen { print-color-adjust: exact; -webkit-print-color-adjust: exact; } }
-""".strip()
+_FATES = {  # what becomes of words: how a reader is told of each count, and whether these words stand in clear
+    "sampled": ("drawn anew", False),
+    "numbers": ("numbers, changed digit by digit or masked", False),
+    "unknown_masked": ("not in the vocabulary, masked", False),
+    "unknown_random": ("not in the vocabulary, replaced at random", False),
+    "alone_masked": ("alone in their group once stopwords are kept, masked", False),
+    "stopwords": ("stopwords, kept", True),
+    "endings": ("endings such as 's, kept", True),
+    "unknown_kept": ("not in the vocabulary, kept", True),
+}
 
 
-def write_report(report: Report) -> str:
-    """The page."""
-    title = f"What eps = {report.eps:g} buys"
+class Fate(NamedTuple):
+    """Words that the same became of. share: of all words."""
+
+    name: str
+    label: str
+    in_clear: bool
+    number: Number
+    share: float
+
+
+def render_report(report: Report) -> str:
+    """Return the page."""
     note = (
         f"{report.mapping}: {report.words:,} words in {report.groups:,} groups of about {report.k}, calibration "
         f"{report.calibration}{', stopwords kept' if report.plus else ''}. Made {report.created_at:%Y-%m-%d %H:%M} UTC."
     )
-    parts = [
-        _write_cards(report),
-        write_bayes(report),
-        write_queries(report),
-        *write_utility(report.utility, report.eps),
-        *write_tradeoffs(report.tradeoffs),
-        write_let_through(report.let_through),
-        _write_certificate(report),
-        "<footer>Every number on this page is a row of the table <code>measurements</code>, or the mean of some: its "
-        "element names them. <code>SELECT * FROM measurements WHERE measurement_id = '…'</code></footer>",
-    ]
-    return write_document(title, parts, style=f"{CHART_STYLE}\n{_STYLE}", note=note)
-
-
-def write_tradeoff(curves: TradeOffCurves) -> str:
-    """A page of one trade-off."""
-    title = f"{curves.metric.capitalize()} against privacy"
-    return write_document(title, write_tradeoffs([curves]), style=f"{CHART_STYLE}\n{_STYLE}")
-
-
-def _card(value: str, said: str) -> str:
-    return f"<li><b>{value}</b><span>{said}</span></li>"
-
-
-def _write_cards(report: Report) -> str:
-    """Where the chosen eps stands, in a few numbers."""
-    found = find_at_eps(report, report.calibration, report.priors[-1])
+    at_eps = {(one.prior, one.calibration): one for one in report.bayes if one.eps == report.eps}
     middle = next(one for one in report.quantiles if one.share == 0.5 and one.eps == report.eps)
-    certified = next(row for row in report.certificate if row.calibration == report.calibration)
-    worst = certified.worst_log_ratio
-    cards = [
-        _card(
-            trace(f"{found.success:.1%}", found.measurement_ids[0]),
-            f"chance that the best single guess at a drawn word is right; knowing the group alone gives "
-            f"{trace(f'{found.floor:.1%}', found.measurement_ids[1])} (prior: {escape(report.priors[-1])})",
-        ),
-        _card(
-            trace_draws(replace(middle.n_ml, error=None)),
-            "draws of the same word tell it, for the middle word of a sample of the vocabulary",
-        ),
-        _card(
-            trace(f"{worst.value:.3f}", worst.measurement_id),
-            f"worst log-ratio of any two drawn words of a group, as verified; {report.eps:g} is promised; a drawn word "
-            f"hides among at least {trace_count(certified.hides_among)} words",
-        ),
-    ]
-    if report.let_through is not None:
-        counts = report.let_through.counts
-        share, ids = find_share_in_clear(report.let_through)
-        cards.append(
-            _card(trace(f"{share:.1%}", *ids), f"of {trace_count(counts['words'])} words of your data in clear")
-        )
-    return f'<ul class="cards">{"".join(cards)}</ul>'
-
-
-def _write_certificate(report: Report) -> str:
-    rows = [
-        [
-            row.calibration,
-            f"{report.eps:g}",
-            *(trace(f"{one.value:.6g}", one.measurement_id) for one in (row.worst_log_ratio, row.median_log_ratio)),
-            trace_count(row.shrunk),
-            trace_count(row.hides_among),
-        ]
-        for row in report.certificate
-    ]
-    return (
-        "<h2>The certificate</h2><p>Every group was verified in exact arithmetic, on the very integers that draws are "
-        "made from: no output is more than e<sup>eps</sup> times likelier for one drawn word of a group than for "
-        f"another. {'Stopwords are kept, so they are not among these. ' if report.plus else ''}A log-ratio says how "
-        "far apart two words of a group really are.</p>"
-        + write_table(
-            ["calibration", "promised", "worst log-ratio", "median group", "groups shrunk", "hides among"], rows
-        )
-        + f"<p>Mapping {escape(report.mapping)}, fingerprint <code>{report.fingerprint}</code>.</p>"
+    epsilons = sorted({one.eps for one in report.quantiles})
+    fates = [] if report.let_through is None else _find_fates(report.let_through)
+    return render_page(
+        "report.html",
+        title=f"What eps = {report.eps:g} buys",
+        note=note,
+        report=report,
+        calibrations=CALIBRATIONS,
+        at_eps=at_eps,
+        best=at_eps[report.priors[-1], report.calibration],
+        middle=replace(middle.n_ml, error=None),
+        certified=next(row for row in report.certificate if row.calibration == report.calibration),
+        success_chart=draw_success(report),
+        epsilons=epsilons,
+        query_rows=[*_find_query_rows(report, epsilons)],
+        tradeoffs=report.tradeoffs,
+        tradeoff_charts=[draw_tradeoff(curves) for curves in report.tradeoffs],
+        data=report.let_through,
+        fates=[fate for fate in fates if fate.share],
+        in_clear=[fate for fate in fates if fate.in_clear],
     )
+
+
+def render_tradeoff(curves: TradeOffCurves) -> str:
+    """Return a page of one trade-off."""
+    title = f"{curves.metric.capitalize()} against privacy"
+    return render_page(
+        "tradeoff.html", title=title, note="", tradeoffs=[curves], tradeoff_charts=[draw_tradeoff(curves)]
+    )
+
+
+def _find_query_rows(report: Report, epsilons: Sequence[float]) -> Iterator[tuple[str, str, list[Number]]]:
+    """Yield a word or a share of the vocabulary, the attacker, and the draws needed at each eps."""
+    found = {(result.word, result.eps): result for result in report.queries}
+    for word in dict.fromkeys(result.word for result in report.queries):
+        some = [found[word, eps] for eps in epsilons]
+        yield word, "most frequent", [Number(one.n_mode, one.measurement_ids[0], one.n_mode_error) for one in some]
+        yield "", "likeliest", [Number(one.n_ml, one.measurement_ids[1], one.n_ml_error) for one in some]
+    enough = {(one.share, one.eps): one.n_ml for one in report.quantiles}
+    for share in dict.fromkeys(one.share for one in report.quantiles):
+        said = f"enough for {share:.0%} of {report.sample} words"
+        yield said, "likeliest", [enough[share, eps] for eps in epsilons]
+
+
+def _find_fates(found: LetThrough) -> list[Fate]:
+    """Return what became of all words of some texts."""
+    words = max(found.counts["words"].value or 0.0, 1.0)
+    numbers = {name: found.counts[name] for name in _FATES}
+    return [Fate(name, *_FATES[name], number, (number.value or 0.0) / words) for name, number in numbers.items()]

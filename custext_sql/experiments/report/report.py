@@ -116,7 +116,7 @@ def write_report(
     known = find_prior(under_test, prior, *((data, column) if prior is None else (None, None)))
     report = gather_report(database, under_test, chosen, known, progress=progress)
     if html is not None:
-        publish_text(Path(html), page.write_report(report), force=force)
+        publish_text(Path(html), page.render_report(report), force=force)
     return report
 
 
@@ -127,7 +127,7 @@ def write_tradeoff(evaluation: TradeOffEvaluation, html: str | os.PathLike[str],
     """
     setup, points = evaluation.setup, evaluation.points
     curves = TradeOffCurves(setup.dataset, setup.model, setup.metric, evaluation.attack, points)
-    publish_text(Path(html), page.write_tradeoff(curves), force=force)
+    publish_text(Path(html), page.render_tradeoff(curves), force=force)
 
 
 def gather_report(

@@ -1,0 +1,65 @@
+"""The two charts of a report: success over eps, and utility against privacy."""
+
+from custext_sql.experiments.report.contents import Report
+from custext_sql.experiments.report.results import TradeOffCurves
+from custext_sql.html.charts import Chart, Mark, Point, Series, draw_chart
+from custext_sql.mechanism.weights import CALIBRATIONS
+
+
+def draw_success(report: Report) -> Chart:
+    """Return the success of the best single guess over eps: a curve for each prior and calibration."""
+    series = [
+        Series(
+            f"{_shorten(prior)}, {calibration}",
+            [
+                Point(result.eps, result.success, result.measurement_ids[0])
+                for result in report.bayes
+                if (result.prior, result.calibration) == (prior, calibration)
+            ],
+            dashed=calibration == "tight",
+        )
+        for prior in report.priors
+        for calibration in CALIBRATIONS
+    ]
+    floors = {result.prior: result.floor for result in report.bayes}
+    return draw_chart(
+        series,
+        title="Success of the best single guess",
+        x_label="eps",
+        y_label="success",
+        x_log=True,
+        y_percent=True,
+        x_mark=Mark(report.eps, f"eps = {report.eps:g}"),
+        y_marks=[Mark(floor, f"floor, {_shorten(prior)}") for prior, floor in floors.items()],
+    )
+
+
+def draw_tradeoff(curves: TradeOffCurves) -> Chart:
+    """Return utility over 1 - success of the attack: a curve for each mechanism and mapping, in the order of eps."""
+    several = len({point.mapping or point.embedding for point in curves.points}) > 1
+    series: dict[str, list[Point]] = {}
+    for point in curves.points:
+        name = f"{point.mechanism}, {point.mapping or point.embedding}" if several else point.mechanism
+        series.setdefault(name, []).append(
+            Point(
+                1.0 - point.success.mean,
+                point.utility.mean,
+                " ".join((*point.utility.measurement_ids, *point.success.measurement_ids)),
+                spread=point.utility.spread or 0.0,
+                label="" if point.eps is None else f"{point.eps:g}",
+            )
+        )
+    tested = _shorten(curves.dataset.rpartition("; ")[2])
+    return draw_chart(
+        [Series(name, points) for name, points in series.items()],
+        title=f"{tested}: {curves.metric} ({curves.model}), attack: {curves.attack}",
+        x_label="1 - success of the attack",
+        y_label=curves.metric,
+        y_limits=(-1.0, 1.0) if curves.metric == "pearson" else (0.0, 1.0),
+    )
+
+
+def _shorten(name: str, length: int = 28) -> str:
+    """Return a name that fits into a chart."""
+    half = (length - 1) // 2
+    return name if len(name) <= length else f"{name[:half]}…{name[-half:]}"

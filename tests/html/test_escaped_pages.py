@@ -1,0 +1,151 @@
+"""Pages hold what users name as text, never as markup, whatever it is."""
+
+import ast
+import re
+from dataclasses import fields, is_dataclass, replace
+from datetime import datetime
+from html import unescape
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jinja2 import Environment, UndefinedError, meta
+
+import custext_sql
+import spacy_plugin
+from custext_sql.experiments.attacks.bayes_attack import BayesResult
+from custext_sql.experiments.attacks.query_attack import QueryResult
+from custext_sql.experiments.evaluation.tradeoff import Figure, TradeOff
+from custext_sql.experiments.report.contents import CertificateRow, LetThrough, Number, Quantile, Report
+from custext_sql.experiments.report.page import render_report, render_tradeoff
+from custext_sql.experiments.report.results import TradeOffCurves, UtilityRow, UtilityTable
+from custext_sql.html.comparison import write_page
+from custext_sql.html.escaped_pages import render_page
+from custext_sql.replacing.kinds import Kind
+from custext_sql.replacing.replacer import Piece
+
+PACKAGE = Path(custext_sql.__path__[0])
+TEMPLATES = PACKAGE / "html" / "templates"
+EVIL = "'\"><script>alert(1)</script><b onload='x'>&amp;{{ 7 * 7 }}</style></title>\x00\x1b\ud800"
+SHOWN = EVIL[:-3] + 3 * "\N{REPLACEMENT CHARACTER}"
+PLAIN_TAGS = {
+    *("html", "head", "meta", "title", "style", "body", "h1", "h2", "h3", "p", "div", "span", "b", "i", "ul", "li"),
+    *("table", "tr", "th", "td", "small", "code", "sup", "footer", "figure", "figcaption", "article", "mark"),
+    *("svg", "path", "text", "g", "polyline"),
+}
+FIGURE = Figure(0.5, 0.01, ("u",))
+COUNTS = ("rows", "words", "sampled", "stopwords", "numbers", "unknown_kept", "unknown_masked", "unknown_random")
+POINT = TradeOff("custext", "e", "m", 20, 1.0, "accuracy", FIGURE, "mask", Figure(0.1, None, ("s",)))
+REPORT = Report(
+    created_at=datetime(2026, 1, 1),
+    mapping="mapping",
+    fingerprint="fingerprint",
+    k=20,
+    words=40,
+    groups=2,
+    eps=1.0,
+    calibration="paper",
+    plus=True,
+    policy="strict",
+    priors=("uniform", "films"),
+    certificate=tuple(
+        CertificateRow(calibration, *(Number(0.5, f"c{place}") for place in range(4)))
+        for calibration in ("paper", "tight")
+    ),
+    bayes=tuple(
+        BayesResult("mapping", 20, eps, calibration, True, prior, 0.2, 0.05, ("success", "floor"))
+        for prior in ("uniform", "films")
+        for calibration in ("paper", "tight")
+        for eps in (0.1, 1.0, 20.0)
+    ),
+    queries=(QueryResult("car", 1.0, 9, 1.0, None, None, "mapping", "paper", ("mode", "ml")),),
+    quantiles=(Quantile(0.5, 1.0, Number(9, "mode"), Number(None, "ml")),),
+    sample=1,
+    utility=(UtilityTable("data", "model", "accuracy", 2, (UtilityRow("m", None, "k5", 5, "r", {1.0: FIGURE}),)),),
+    tradeoffs=(TradeOffCurves("train; test", "model", "accuracy", "mask", (POINT, replace(POINT, mapping="k5"))),),
+    let_through=LetThrough(
+        "data",
+        "strict",
+        True,
+        {name: Number(3, name) for name in (*COUNTS, "endings", "alone_masked", "symbols", "characters_in_clear")},
+    ),
+)
+
+
+class Tags(HTMLParser):
+    """The tags of a page, and the names of their attributes."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.attributes: set[str] = set()
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.attributes |= {name for name, _ in attributes}
+
+
+def spoil(value: Any) -> Any:
+    """The same value with an evil name wherever it has a string, but for calibrations, by which results are found."""
+    if isinstance(value, str):
+        return EVIL + value
+    if isinstance(value, tuple):
+        return tuple(map(spoil, value))
+    if isinstance(value, dict):
+        return {key: spoil(one) for key, one in value.items()}
+    if is_dataclass(value) and not isinstance(value, type):
+        names = [field.name for field in fields(value) if field.name != "calibration"]
+        return replace(value, **{name: spoil(getattr(value, name)) for name in names})
+    return value
+
+
+def write_pages() -> dict[str, str]:
+    """A page from each template for pages, with evil in every place."""
+    evil = spoil(REPORT)
+    compared = [[Piece(EVIL, EVIL, Kind.SAMPLED), Piece(EVIL, EVIL)]]
+    return {
+        "report.html": render_report(evil),
+        "tradeoff.html": render_tradeoff(evil.tradeoffs[0]),
+        "comparison.html": write_page(compared, title=EVIL, note=EVIL, remarks=[EVIL]),
+    }
+
+
+@pytest.mark.parametrize("template, places", [("report.html", 109), ("tradeoff.html", 44), ("comparison.html", 8)])
+def test_evil_names_are_text_in_every_place(template: str, places: int) -> None:
+    page = write_pages()[template]
+    found = Tags(page)
+    assert found.tags <= PLAIN_TAGS
+    assert not {name for name in found.attributes if name.startswith("on")}
+    assert "<script" not in page and "<b onload" not in page and page.count("</style>") == 1
+    assert unescape(page).count(SHOWN) >= places, "shown as it is, in each of its places"
+    page.encode()
+
+
+def test_the_pages_tested_here_use_every_template() -> None:
+    environment = Environment()
+    reached: set[str] = set()
+    found = set(write_pages())
+    while found - reached:
+        name = (found - reached).pop()
+        reached.add(name)
+        found |= {str(one) for one in meta.find_referenced_templates(environment.parse((TEMPLATES / name).read_text()))}
+    assert reached == {path.name for path in TEMPLATES.iterdir()}
+
+
+def test_nothing_goes_around_the_escaping() -> None:
+    for path in TEMPLATES.iterdir():
+        text = path.read_text(encoding="utf-8")
+        assert not re.search(r"\|\s*safe\b|autoescape|Markup|<script|https?:|url\(|@import", text), path
+        assert not re.search(r"[a-z]=\{\{", text), f"{path}: an attribute without quotes"
+    for path in (*PACKAGE.rglob("*.py"), *Path(spacy_plugin.__path__[0]).rglob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        assert "Markup" not in text and "autoescape=False" not in text, path
+        strings = [str(node.value) for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Constant)]
+        assert not [one for one in strings if re.search(r"</[a-z]|<(p|div|span|td|svg|path)\b", one)], path
+
+
+def test_a_value_that_is_missing_is_an_error() -> None:
+    with pytest.raises(UndefinedError, match="'title' is undefined"):
+        render_page("base.html")
