@@ -2,7 +2,7 @@
 
 import os
 import warnings
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from copy import copy
 from functools import cached_property
 from pathlib import Path
@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from custext_sql.arrays import Flags, Floats, Places
-from custext_sql.errors import KeyFileError, PrivacyWarning, SettingError
+from custext_sql.arrays import Flags, Floats
+from custext_sql.errors import PrivacyWarning, SettingError
 from custext_sql.mapping.mapping import Mapping
 from custext_sql.mechanism.distribution import find_distribution
 from custext_sql.mechanism.keyed_randomness import KeyedRandomness
@@ -21,22 +21,20 @@ from custext_sql.replacing.guarantee import Guarantee, Guarantees
 from custext_sql.replacing.policy import Policy
 from custext_sql.replacing.receipt import Receipt
 from custext_sql.replacing.replacer import Piece, Replacer
-from custext_sql.replacing.row_settings import Epsilon, Plus, check_count
+from custext_sql.replacing.row_settings import Epsilon, Plus
 from custext_sql.replacing.tally import Recorder, Tally
 from custext_sql.replacing.token_batch import SanitizedTokens, TokenBatch, find_words_as_texts, find_words_in_tokens
 from custext_sql.replacing.vocabulary import Vocabulary
 from custext_sql.settings import Settings
 from custext_sql.store.database import Database, locate, reading
-from custext_sql.store.key_files import KeyFile, digest_stopwords
+from custext_sql.store.key_files import KeyFile
 from custext_sql.store.ledger.dataset import Dataset, choose_dataset
 from custext_sql.store.ledger.entry import Entry
 from custext_sql.store.ledger.table import Terms, describe_policy
 from custext_sql.store.rows.mappings import find_mapping, read_mapping
 from custext_sql.store.rows.stopwords import read_stopwords
-from custext_sql.text.columns import TextColumn, open_column
+from custext_sql.text.columns import TextColumn, open_column, slice_texts, split_column
 from custext_sql.text.word_boundaries import RULES
-
-_BLOCK = 1 << 20  # bytes handled at a time: enough that NumPy works long without the lock that threads share
 
 
 class Sanitizer:
@@ -60,7 +58,7 @@ class Sanitizer:
         self._guarantees = Guarantees(mapping, self._vocabulary, self._sampler)
         self._randomness: Randomness = SecureRandomness() if seed is None else SeededRandomness(seed)
         self._database: Path | None = None  # whose ledger releases are entered in
-        self._check_key()
+        self.settings.check_key(mapping, stopwords)
 
     @classmethod
     def load(
@@ -83,13 +81,7 @@ class Sanitizer:
         repeatable, for tests and demos only.
         """
         settings = Settings.settle(
-            mapping=mapping,
-            eps=eps,
-            plus=plus,
-            policy=policy,
-            calibration=calibration,
-            language=language,
-            key=key_file,
+            mapping=mapping, eps=eps, plus=plus, policy=policy, calibration=calibration, language=language, key=key_file
         )
         with reading(database) as connection:
             loaded = read_mapping(connection, find_mapping(connection, settings.mapping))
@@ -97,13 +89,6 @@ class Sanitizer:
         sanitizer = cls(loaded, stopwords, settings, seed=seed)
         sanitizer._database = locate(database).absolute()
         return sanitizer
-
-    def _check_key(self) -> None:
-        if self.key is not None:
-            self.key.check_setting("fingerprint", self.mapping.info.fingerprint)
-            self.key.check_setting("policy", self.policy)
-            self.key.check_setting("calibration", self.calibration)
-            self.key.check_setting("stopwords", digest_stopwords(self._stopwords))
 
     def with_fresh_draws(self) -> "Sanitizer":
         """Return this one without its key, and without what only keys of an older format still do."""
@@ -117,7 +102,7 @@ class Sanitizer:
         other = copy(self)
         other.settings, other._randomness = settings, SecureRandomness()
         other.__dict__.pop("_replacer", None)
-        other._check_key()
+        settings.check_key(self.mapping, self._stopwords)
         return other
 
     @cached_property
@@ -172,12 +157,7 @@ class Sanitizer:
         return str(result)
 
     def sanitize_batch(
-        self,
-        texts: Any,
-        eps: Epsilon | None = None,
-        plus: Plus | None = None,
-        *,
-        records: Any = None,
+        self, texts: Any, eps: Epsilon | None = None, plus: Plus | None = None, *, records: Any = None
     ) -> Any:
         """Texts of a list, NumPy array, pandas or polars Series or Arrow array, sanitized, as the same kind.
 
@@ -225,8 +205,8 @@ class Sanitizer:
         """A few texts, sanitized, as pieces before and after, for people to look at; missing texts have none."""
         column = open_column(texts)[0]
         settings = self.settings.settle_rows(eps, plus, len(column))
-        known_by = self._records(records, len(column))
-        randomness = self._randomness if self.key is None else KeyedRandomness(self.key.key, known_by)
+        known_by = self.settings.settle_records(records, len(column))
+        randomness = self._draw_for(known_by)
         return self._replacer.replace_words(column.text, column.offsets, randomness, settings).compare()
 
     def distribution(self, word: str, eps: float | None = None) -> dict[str, float]:
@@ -257,11 +237,11 @@ class Sanitizer:
     ) -> TextColumn:
         """A column, sanitized, as a part of a run that `tally` counts."""
         settings = self.settings.settle_rows(eps, plus, len(column))
-        known_by = self._records(records, len(column))
+        known_by = self.settings.settle_records(records, len(column))
         texts, offsets = [np.zeros(0, dtype=np.uint8)], [np.zeros(1, dtype=np.int64)]
         size = 0
-        for rows, block in _blocks(column):
-            randomness = self._randomness if self.key is None else KeyedRandomness(self.key.key, known_by[rows])
+        for rows, block in split_column(column):
+            randomness = self._draw_for(known_by[rows])
             replaced = self._replacer.replace_words(block.text, block.offsets, randomness, settings.at(rows))
             if tally is not None:
                 tally.add(replaced.count(), missing=block.missing)
@@ -287,17 +267,17 @@ class Sanitizer:
         one for each document, with a key; words that are words of the text as a whole then come out as they do there.
         """
         settings = self.settings.settle_rows(eps, plus, len(batch.offsets) - 1)
-        known_by = self._records(records, len(batch.documents) - 1)
+        known_by = self.settings.settle_records(records, len(batch.documents) - 1)
         find = find_words_in_tokens if self.key is None else find_words_as_texts
         done = []
-        for documents in _slices(batch.document_offsets):
+        for documents in slice_texts(batch.document_offsets):
             block = batch[documents]
             tokens = slice(int(batch.documents[documents.start]), int(batch.documents[documents.stop]))
             epsilon = settings.at(tokens).epsilon
             text, offsets = self._replacer.open_text(block.text, block.offsets, block.document_offsets)
             block = TokenBatch(text.content, offsets, block.documents)
             words = find(block, text, self._replacer.vocabulary, plus=bool(settings.plus), rules=self._replacer.rules)
-            randomness = self._randomness if self.key is None else KeyedRandomness(self.key.key, known_by[documents])
+            randomness = self._draw_for(known_by[documents])
             chosen = None if sensitive is None else sensitive[tokens]
             replaced = self._replacer.replace_found(text, block.document_offsets, words, randomness, epsilon, chosen)
             done.append(SanitizedTokens.of(replaced))
@@ -307,34 +287,11 @@ class Sanitizer:
         """What each text spends: the words that are sampled, times eps."""
         settings = self.settings.settle_rows(eps, plus, len(column))
         counts = [np.zeros(0, dtype=np.int64)]
-        for rows, block in _blocks(column):
+        for rows, block in split_column(column):
             counts.append(self._replacer.count_sampled(block.text, block.offsets, plus=settings.at(rows).plus))
         spent: Floats = np.concatenate(counts).astype(np.float64) * settings.epsilon
         return spent
 
-    def _records(self, records: Any, rows: int) -> Sequence[str]:
-        if self.key is None:
-            if records is not None:
-                raise SettingError("records are for keyed draws: load the sanitizer with key_file")
-            return ()
-        if records is None:
-            raise KeyFileError(f"{self.key.path}: draws from a key need a record for each text")
-        known_by = open_column(records)[0]
-        check_count("records", len(known_by), rows)
-        if known_by.missing is not None:
-            raise SettingError(f"a record must be a string; found none at place {int(np.argmax(known_by.missing))}")
-        return [str(record) for record in known_by.to_arrow().to_pylist()]
-
-
-def _blocks(column: TextColumn) -> Iterator[tuple[slice, TextColumn]]:
-    return ((rows, column[rows]) for rows in _slices(column.offsets))
-
-
-def _slices(offsets: Places) -> Iterator[slice]:
-    """Consecutive texts of about _BLOCK bytes together."""
-    start = 0
-    while start < len(offsets) - 1:
-        end = int(np.searchsorted(offsets, offsets[start] + _BLOCK, side="right")) - 1
-        texts = slice(start, max(start + 1, end))
-        yield texts
-        start = texts.stop
+    def _draw_for(self, records: Sequence[str]) -> Randomness:
+        """Return where the draws of some texts come from."""
+        return self._randomness if self.key is None else KeyedRandomness(self.key.key, records)

@@ -1,17 +1,22 @@
 """How words are drawn: the one place where settings are settled, for Python, SQL, files, spaCy and the command line."""
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
+from custext_sql.errors import KeyFileError, SettingError
+from custext_sql.mapping.mapping import Mapping
 from custext_sql.mechanism.weights import check_calibration, check_epsilon
 from custext_sql.replacing.policy import DEFAULT_POLICY, POLICIES, Policy, choose_policy
-from custext_sql.replacing.row_settings import Epsilon, Plus, RowSettings, check_settings
+from custext_sql.replacing.row_settings import Epsilon, Plus, RowSettings, check_count, check_settings
 from custext_sql.store.database import Database, reading
 from custext_sql.store.key_files import KeyFile, KeySettings, digest_stopwords, read_key_file, write_key_file
 from custext_sql.store.rows.mappings import find_mapping
 from custext_sql.store.rows.stopwords import SHIPPED_LANGUAGE, read_stopwords
+from custext_sql.text.columns import open_column
 
 
 @dataclass(frozen=True)
@@ -76,6 +81,14 @@ class Settings:
             key=key,
         )
 
+    def check_key(self, mapping: Mapping, stopwords: frozenset[str]) -> None:
+        """Refuse a key that was made for another mapping or other stopwords than these, or for other settings."""
+        if self.key is not None:
+            self.key.check_setting("fingerprint", mapping.info.fingerprint)
+            self.key.check_setting("policy", self.policy)
+            self.key.check_setting("calibration", self.calibration)
+            self.key.check_setting("stopwords", digest_stopwords(stopwords))
+
     def with_key(self, key: KeyFile) -> "Settings":
         """Return these settings with draws from a key, as far as the key leaves a choice."""
         return replace(self._of_key(key), mapping=self.mapping, calibration=self.calibration, language=self.language)
@@ -93,6 +106,20 @@ class Settings:
             for keep in np.unique(given.plus).tolist():
                 self.key.check_setting("plus", keep)
         return given
+
+    def settle_records(self, records: Any, rows: int) -> Sequence[str]:
+        """Return what so many texts are known by, which a key needs, and nothing else does."""
+        if self.key is None:
+            if records is not None:
+                raise SettingError("records are for keyed draws: load the sanitizer with key_file")
+            return ()
+        if records is None:
+            raise KeyFileError(f"{self.key.path}: draws from a key need a record for each text")
+        known_by = open_column(records)[0]
+        check_count("records", len(known_by), rows)
+        if known_by.missing is not None:
+            raise SettingError(f"a record must be a string; found none at place {int(np.argmax(known_by.missing))}")
+        return [str(record) for record in known_by.to_arrow().to_pylist()]
 
 
 def _settle_policy(policy: str | Policy | None, usual: Settings) -> Policy:

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from custext_sql import CusTextError, Policy, Sanitizer
-from custext_sql import sanitizer as module
 from custext_sql.errors import PrivacyWarning
 from custext_sql.mapping.mapping import Mapping
 from custext_sql.mechanism.certified_table import certify
 from custext_sql.settings import Settings
+from custext_sql.text import columns
 from tests.small_mapping import small_mapping
 from tests.statistics import fits
 
@@ -104,7 +104,7 @@ def test_none_and_empty_texts_stay(sanitizer: Sanitizer) -> None:
 def test_blocks_change_nothing_but_the_draws(mapping: Mapping, monkeypatch: pytest.MonkeyPatch) -> None:
     sanitizer = Sanitizer(mapping, frozenset(), Settings.settle(policy="paper"))
     rows = [None if number % 7 == 0 else "x " * number for number in range(50)]
-    monkeypatch.setattr(module, "_BLOCK", 10)
+    monkeypatch.setattr(columns, "_BLOCK", 10)
     assert sanitizer.sanitize_batch(rows) == rows
     assert sanitizer.release(rows)[1].unknown_kept == sum(number for number in range(50) if number % 7)
 

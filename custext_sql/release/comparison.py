@@ -40,12 +40,12 @@ def read_first_texts(given: str, column: str | None, rows: int) -> list[str | No
         source = open_files(connection, given, files)
         if source.format == "text":
             if column is not None:
-                raise SettingError(f"{given}: lines have no columns; leave --column out")
+                raise SettingError(f"{given}: lines have no columns; name none (--column, column)")
             with open_text(files[0]) as lines:
                 first = next(read_lines(lines, given), None)
             return [] if first is None else [line.rstrip("\r\n") for line in first.to_arrow().to_pylist()[:rows]]
         if column is None:
-            raise SettingError(f"{given}: name the column to show: --column NAME; {source.tell_columns()}")
+            raise SettingError(f"{given}: name the column to show (--column NAME, column=...); {source.tell_columns()}")
         name = quote_name(source.find_text_column(column))
         with safe_errors():
             found = fetch(connection, f"SELECT CAST({name} AS VARCHAR) FROM {source.reader} LIMIT {rows}")

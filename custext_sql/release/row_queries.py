@@ -76,15 +76,17 @@ def _check_columns(source: Source, plan: ReleasePlan) -> list[str]:
     typed = [*plan.columns, *([] if plan.record_column is None else [plan.record_column])]
     chosen = [source.find_text_column(column, typed) for column in plan.columns]
     if not chosen:
-        raise SettingError(f"{source.name}: name the columns to sanitize: --column NAME; {source.tell_columns()}")
+        raise SettingError(
+            f"{source.name}: name the columns to sanitize (--column NAME, columns=[...]); {source.tell_columns()}"
+        )
     if len(set(chosen)) < len(chosen):
         raise SettingError("a column is named twice")
     if plan.sanitizer.key is not None and plan.record_column is None:
         raise SettingError(
-            "draws from a key need a record for each row: --record-column NAME (record_column), a column of ids"
+            "draws from a key need a record for each row: --record-column NAME, record_column=..., a column of ids"
         )
     if plan.sanitizer.key is None and plan.record_column is not None:
-        raise SettingError("--record-column is for draws from a key: --key-file PATH (record_column, key_file)")
+        raise SettingError("--record-column is for draws from a key: name one (--key-file PATH, key_file=...)")
     return chosen
 
 

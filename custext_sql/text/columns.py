@@ -1,6 +1,6 @@
 """Columns of texts as Python keeps them (lists, NumPy, pandas, polars, Arrow) and as bytes end to end."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from custext_sql.arrays import Bytes, Flags, Places
 from custext_sql.errors import SettingError, tell_arrow_type
 
+_BLOCK = 1 << 20  # bytes handled at a time: enough that NumPy works long without the lock that threads share
 _EMPTY = pa.array([], pa.large_string())
 
 
@@ -67,6 +68,21 @@ def _to_large_string(array: pa.Array) -> pa.Array:
     ):
         return array.cast(array.type.value_type)
     raise SettingError(f"texts must be strings or missing; found a column of {tell_arrow_type(array.type)}")
+
+
+def split_column(column: TextColumn) -> Iterator[tuple[slice, TextColumn]]:
+    """Yield the rows of a column a block at a time, with their places."""
+    return ((rows, column[rows]) for rows in slice_texts(column.offsets))
+
+
+def slice_texts(offsets: Places) -> Iterator[slice]:
+    """Yield consecutive texts of about a block together."""
+    start = 0
+    while start < len(offsets) - 1:
+        end = int(np.searchsorted(offsets, offsets[start] + _BLOCK, side="right")) - 1
+        texts = slice(start, max(start + 1, end))
+        yield texts
+        start = texts.stop
 
 
 def open_column(texts: Any) -> tuple[TextColumn, Callable[[TextColumn], Any]]:

@@ -17,4 +17,4 @@ def decode_utf8(content: bytes | bytearray, label: str, *, first_line: int = 1) 
 
 def decode_lines(content: bytes | bytearray, label: str) -> list[str]:
     """Return the lines of a file, without their ends and without a byte order mark; see `decode_utf8`."""
-    return [line.removesuffix("\r") for line in decode_utf8(content, label).split("\n")]
+    return [line.rstrip("\r") for line in decode_utf8(content, label).split("\n")]

@@ -143,7 +143,7 @@ def test_sanitize_passes_lines_through(starter_db: Path) -> None:
     assert b"3 words: 2 sampled" in result.stderr
     wrong = subprocess.run(command, input=b"fine\nsecret \xff\n", capture_output=True, check=False)
     assert (wrong.returncode, wrong.stdout) == (1, b"")
-    assert wrong.stderr == b"Error: standard input, line 2: expected UTF-8\n"
+    assert wrong.stderr == b"Error: standard input, line 2: expected UTF-8, found other bytes\n"
 
 
 def test_sanitize_refuses_the_name_of_a_file(starter_db: Path, glove_file: Path) -> None:

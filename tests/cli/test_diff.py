@@ -64,7 +64,7 @@ def test_lines_need_no_column(db: Path, folder: Path) -> None:
     assert [row["before"] for row in found] == ["alice"]
     assert "lines have no columns" in run("diff", "in.txt", "--column", "x").output
     (folder / "in.csv").write_text("id,body\n1,x\n")
-    assert "name the column to show: --column NAME" in run("diff", "in.csv").output
+    assert "name the column to show (--column NAME, column=...)" in run("diff", "in.csv").output
     wrong = run("diff", "in.csv", "--column", "bdy").output
     assert "there is no column bdy; it has 2, named in its first line" in wrong
 

@@ -298,7 +298,7 @@ def test_what_is_wrong_is_said_and_nothing_is_written(db: Path, folder: Path) ->
     (folder / "strange.bin").write_text("x")
     before = sorted(path.name for path in folder.iterdir())
     for arguments, message in (
-        (["in.csv", "out.csv"], "name the columns to sanitize: --column NAME; it has 4, named in its first line"),
+        (["in.csv", "out.csv"], "name the columns to sanitize (--column NAME, columns=[...]); it has 4, named in its first line"),
         (["in.csv", "out.csv", "--column", "bdy"], "in.csv: there is no column bdy; it has 4, named in its first line"),
         (["in.csv", "out.csv", "--column", "body", "--column", "BODY"], "a column is named twice"),
         (["numbers.csv", "out.csv", "--column", "body"], "numbers.csv: column body holds BIGINT, not text"),
@@ -340,7 +340,7 @@ def test_the_first_line_of_a_file_without_a_header_is_not_suggested(db: Path, fo
 def test_keys_of_json_are_not_listed(db: Path, folder: Path) -> None:
     (folder / "in.jsonl").write_text('{"Alice Novak": "has HIV", "Bob": "is well"}\n')
     for arguments, problem in (
-        ((), "name the columns to sanitize: --column NAME"),
+        ((), "name the columns to sanitize (--column NAME, columns=[...])"),
         (("--column", "body"), "there is no column body"),
         (("--column", "Alise Novak"), "there is no column Alise Novak"),
     ):

@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from custext_sql import Sanitizer
-from custext_sql import sanitizer as sanitizer_module
 from custext_sql.mapping.mapping import Mapping
 from custext_sql.mechanism.keyed_randomness import SecretKey
 from custext_sql.replacing.kinds import Kind
@@ -17,6 +16,7 @@ from custext_sql.replacing.policy import Policy
 from custext_sql.replacing.token_batch import SanitizedTokens, TokenBatch
 from custext_sql.settings import Settings
 from custext_sql.store.key_files import KeyFile, KeySettings, digest_stopwords
+from custext_sql.text import columns
 from custext_sql.text.encoded_text import join_texts
 from tests.small_mapping import small_mapping
 
@@ -180,7 +180,7 @@ def test_documents_are_handled_in_blocks(keyed: Sanitizer, monkeypatch: pytest.M
     documents = [["alice ", "1234 ", "zzz"] * (number % 5) for number in range(50)]
     records = [str(number) for number in range(50)]
     whole = keyed.sanitize_tokens(make_batch(documents), records=records)
-    monkeypatch.setattr(sanitizer_module, "_BLOCK", 40)
+    monkeypatch.setattr(columns, "_BLOCK", 40)
     parts = keyed.sanitize_tokens(make_batch(documents), records=records)
     assert read(whole) == read(parts)
     assert whole.counts.by_kind.tolist() == parts.counts.by_kind.tolist()

@@ -103,7 +103,7 @@ def test_other_columns_by_the_same_key_are_other_draws(db: Path, folder: Path) -
 def test_a_stream_that_was_cut_off_has_spent_what_it_gave(db: Path, folder: Path) -> None:
     content = "alice bob carol\n" * 200_000
     (folder / "in.txt").write_text(content)
-    command = f"{sys.executable} -m custext_sql.cli sanitize - - --dataset d < in.txt | head -1"
+    command = f"{sys.executable} -m custext_sql sanitize - - --dataset d < in.txt | head -1"
     subprocess.run(["bash", "-c", command], check=True, capture_output=True)
     [release] = list_releases(db)
     assert (release.state, release.largest_row_eps) == ("pending", Decimal(3))
