@@ -67,7 +67,7 @@ class KeyFormat:
 
 _SETTINGS_1 = ("mapping", "fingerprint", "eps", "plus", "policy", "calibration", "language", "stopwords")
 _POLICY_1 = ("unknown", "numbers", "case")
-FORMATS = {
+KEY_FORMATS = {
     1: KeyFormat(
         settings=_SETTINGS_1,
         policy=_POLICY_1,
@@ -83,7 +83,7 @@ FORMATS = {
         column_escapes={"%": "%25", ":": "%3A"},
     ),
 }
-NEWEST_FORMAT = max(FORMATS)
+NEWEST_FORMAT = max(KEY_FORMATS)
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ class KeyFile:
     @property
     def rules(self) -> int:
         """By which rules words are found with this key."""
-        return FORMATS[self.format].rules
+        return KEY_FORMATS[self.format].rules
 
     def name_records(self, column: str, ids: Iterable[object]) -> list[str]:
         """Return what the texts of a column are known by, given the ids of their rows: COLUMN:ID.
@@ -109,7 +109,7 @@ class KeyFile:
         A colon in the name of a column becomes %3A and a percent sign %25, so that no two columns share a record:
         without that, column `a` with id `b:c` would be column `a:b` with id `c`. Format 1 does without.
         """
-        escapes = FORMATS[self.format].column_escapes
+        escapes = KEY_FORMATS[self.format].column_escapes
         escaped = "".join(escapes.get(character, character) for character in column)
         return [f"{escaped}:{identifier}" for identifier in ids]
 
@@ -121,7 +121,7 @@ class KeyFile:
         if policy is None:
             return self.settings.policy
         chosen = choose_policy(policy)
-        if isinstance(policy, str) and FORMATS[self.format].agree(chosen, self.settings.policy):
+        if isinstance(policy, str) and KEY_FORMATS[self.format].agree(chosen, self.settings.policy):
             return self.settings.policy
         self.check_setting("policy", chosen)
         return chosen
@@ -129,7 +129,7 @@ class KeyFile:
     @property
     def newest_policy(self) -> Policy:
         """The policy for draws without the key: a policy that has a name is what that name means today."""
-        format = FORMATS[self.format]
+        format = KEY_FORMATS[self.format]
         alike = [policy for policy in POLICIES.values() if format.agree(policy, self.settings.policy)]
         return alike[0] if alike and format.unsaid_policy else self.settings.policy
 
@@ -146,7 +146,7 @@ class KeyFile:
 def write_key_file(path: str | os.PathLike[str], settings: KeySettings) -> None:
     """Make a key and write it with its settings, readable by the owner alone; never over an existing file."""
     secret = secrets.token_bytes(_BYTES)
-    described = FORMATS[NEWEST_FORMAT].describe(settings)
+    described = KEY_FORMATS[NEWEST_FORMAT].describe(settings)
     check = _check(secret, settings, NEWEST_FORMAT)
     content = {"custext_key": NEWEST_FORMAT, "key": secret.hex(), **described, "check": check}
     try:
@@ -176,8 +176,8 @@ def read_key_file(path: str | os.PathLike[str]) -> KeyFile:
     try:
         number = _find_format(path, content["custext_key"])
         secret = bytes.fromhex(content["key"])
-        settings = _read_settings(content, FORMATS[number])
-        if content.keys() - {"custext_key", "key", "check", *FORMATS[number].settings}:
+        settings = _read_settings(content, KEY_FORMATS[number])
+        if content.keys() - {"custext_key", "key", "check", *KEY_FORMATS[number].settings}:
             raise KeyFileError(f"{path} says more than a key of format {number} does; make another with custext keygen")
     except (AttributeError, KeyError, TypeError, ValueError, SettingError):  # whose messages would quote the file
         raise KeyFileError(f"{path} is not a key file; make one with: custext keygen PATH") from None
@@ -241,8 +241,8 @@ def _read(path: Path) -> Any:
 
 
 def _check(secret: bytes, settings: KeySettings, number: int) -> str:
-    described = FORMATS[number].describe(settings)
-    if FORMATS[number].checks_number:
+    described = KEY_FORMATS[number].describe(settings)
+    if KEY_FORMATS[number].checks_number:
         described["custext_key"] = number
     content = json.dumps(described, sort_keys=True).encode()
     return blake2b(content, key=secret, digest_size=16, person=b"custext check").hexdigest()

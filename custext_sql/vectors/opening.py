@@ -14,7 +14,7 @@ from custext_sql.vectors.streams import Stream, open_stream, zip_members
 from custext_sql.vectors.text_files import find_header, read_text, skip_byte_order_mark
 
 ARRAY_FORMATS = ("npz", "parquet")
-FORMATS = ("glove", "word2vec", "word2vec-binary", "fasttext", *ARRAY_FORMATS)
+VECTOR_FORMATS = ("glove", "word2vec", "word2vec-binary", "fasttext", *ARRAY_FORMATS)
 _PLUGINS = "custext_sql.vector_sources"  # entry points: scheme -> function(name) -> VectorSource
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
 _NUMERIC = re.compile(rb"[0-9eE+\-. \n]")
@@ -26,8 +26,8 @@ def open_vectors(source: str, format: str | None = None, member: str | None = No
         if format is not None or member is not None:
             raise SettingError("--format and --member are for files; the starter vectors are none")
         return open_starter()
-    if format is not None and format not in FORMATS:
-        raise SourceError(f"format must be one of {', '.join(FORMATS)}; found {format!r}")
+    if format is not None and format not in VECTOR_FORMATS:
+        raise SourceError(f"format must be one of {', '.join(VECTOR_FORMATS)}; found {format!r}")
     path = Path(source)
     if not _exists(path, source):
         return _open_plugin(source, format, member)

@@ -16,7 +16,7 @@ from click.testing import CliRunner, Result
 from custext_sql.cli import main
 from custext_sql.cli.load import _FORMATS
 from custext_sql.store.schema.revisions import REVISIONS
-from custext_sql.vectors import FORMATS
+from custext_sql.vectors import VECTOR_FORMATS
 from tests.processes import start
 from tests.vector_samples import zipped
 
@@ -247,7 +247,7 @@ def test_the_environment_names_the_database(mapped_db: Path, monkeypatch: pytest
 
 
 def test_formats_offered_are_those_there_are() -> None:
-    assert _FORMATS == FORMATS
+    assert _FORMATS == VECTOR_FORMATS
 
 
 @pytest.mark.parametrize(("name", "command"), commands())

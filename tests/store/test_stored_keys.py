@@ -14,7 +14,7 @@ import pytest
 
 from custext_sql import Policy, Sanitizer, make_key, register
 from custext_sql.errors import KeyFileError
-from custext_sql.store.key_files import FORMATS, NEWEST_FORMAT, KeyFile, KeySettings, read_key_file
+from custext_sql.store.key_files import KEY_FORMATS, NEWEST_FORMAT, KeyFile, KeySettings, read_key_file
 from tests.cli.test_commands import run
 from tests.keys.make import ADDED, SETTINGS, TEXTS, sanitize_everywhere
 
@@ -55,7 +55,7 @@ def change(path: Path, edit: Callable[[dict[str, Any]], object]) -> None:
 def test_every_format_has_stored_keys() -> None:
     expected = {
         f"{number}-{name}"
-        for number in FORMATS
+        for number in KEY_FORMATS
         for chosen in (SETTINGS, *(added for since, added in ADDED.items() if since <= number))
         for name in chosen
     }
@@ -65,18 +65,18 @@ def test_every_format_has_stored_keys() -> None:
 def test_a_new_setting_is_a_new_format() -> None:
     """Whoever adds a field to a key's settings or to a policy, adds a format that has it, and leaves these alone."""
     settings, policy = {field.name for field in fields(KeySettings)}, {field.name for field in fields(Policy)}
-    assert set(FORMATS[NEWEST_FORMAT].settings) == settings
-    assert set(FORMATS[NEWEST_FORMAT].policy) == policy
-    for number, format in FORMATS.items():
+    assert set(KEY_FORMATS[NEWEST_FORMAT].settings) == settings
+    assert set(KEY_FORMATS[NEWEST_FORMAT].policy) == policy
+    for number, format in KEY_FORMATS.items():
         assert sorted([*format.settings, *format.unsaid_settings]) == sorted(settings), number
         assert sorted([*format.policy, *format.unsaid_policy]) == sorted(policy), number
-    assert list(FORMATS) == list(range(1, NEWEST_FORMAT + 1))
+    assert list(KEY_FORMATS) == list(range(1, NEWEST_FORMAT + 1))
 
 
 @pytest.mark.parametrize("name", STORED)
 def test_a_stored_key_has_the_fields_of_its_format(name: str, tmp_path: Path) -> None:
     content = json.loads((KEYS / f"{name}.key").read_text())
-    format = FORMATS[content["custext_key"]]
+    format = KEY_FORMATS[content["custext_key"]]
     assert list(content) == ["custext_key", "key", *format.settings, "check"]
     assert tuple(content["policy"]) == format.policy
     found = read_key_file(take(name, tmp_path))

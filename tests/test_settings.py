@@ -1,0 +1,74 @@
+"""Settings are settled in one place: what was given, else the key's, else the default."""
+
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+import spacy
+
+from custext_sql import CusTextError, Policy, Sanitizer, Settings, connect, make_key
+from custext_sql.store.key_files import KeyFile, KeySettings
+
+OTHERS = {"eps": 2.0, "plus": False, "policy": "paper", "calibration": "paper", "language": "german"}
+
+
+@pytest.fixture
+def key(mapped_db: Path, tmp_path: Path) -> KeyFile:
+    path = tmp_path / "own.key"
+    return make_key(path, mapped_db, eps=3.0, plus=True, policy=Policy(unknown="random"), calibration="tight")
+
+
+def test_without_anything_given_the_defaults_hold() -> None:
+    assert Settings.settle() == Settings()
+    assert Settings() == Settings(None, 1.0, False, Policy("mask", "mask", "lower", "drop"), "paper", "english", None)
+
+
+def test_what_is_given_comes_before_the_default() -> None:
+    given = {"mapping": "other", "eps": 0.5, "plus": True, "calibration": "tight", "language": "german"}
+    settled = Settings.settle(**given, policy="paper")  # type: ignore[arg-type]
+    assert {name: getattr(settled, name) for name in given} == given
+    assert settled.policy.unknown == "keep"
+
+
+def test_what_is_not_given_comes_from_the_key(key: KeyFile) -> None:
+    for given in (key, key.path, str(key.path)):
+        settled = Settings.settle(key=given)
+        for name in ("mapping", "eps", "plus", "policy", "calibration", "language"):
+            assert getattr(settled, name) == getattr(key.settings, name)
+        assert settled.key is not None and settled.key.key.name == key.key.name
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_what_differs_from_the_key_is_refused(key: KeyFile, name: str) -> None:
+    with pytest.raises(CusTextError, match=f"was made for {name} = "):
+        Settings.settle(key=key, **{name: OTHERS[name]})  # type: ignore[arg-type]
+    same = getattr(key.settings, name)
+    assert Settings.settle(key=key, **{name: same}) == Settings.settle(key=key)
+
+
+def test_every_setting_of_a_key_is_settled() -> None:
+    made_for = {"fingerprint", "stopwords"}  # which are those of the mapping and the language
+    of_keys = {field.name for field in fields(KeySettings)}
+    assert {field.name for field in fields(Settings)} - {"key"} == of_keys - made_for
+
+
+def test_fresh_draws_beside_a_key_have_its_settings(key: KeyFile) -> None:
+    keyed = Settings.settle(key=key)
+    fresh = keyed.without_key()
+    assert fresh.key is None and (fresh.eps, fresh.plus, fresh.policy) == (3.0, True, keyed.policy)
+    assert fresh.with_key(key) == keyed
+
+
+def test_python_sql_and_spacy_settle_alike(mapped_db: Path, key: KeyFile) -> None:
+    sanitizer = Sanitizer.load(mapped_db, key_file=key.path)
+    assert sanitizer.settings == Settings.settle(key=sanitizer.key)
+    expected = sanitizer.sanitize("alice said bob went home", record="r")
+    assert expected == sanitizer.sanitize("alice said bob went home", 3.0, True, record="r")
+    with connect(mapped_db, key_file=key.path) as connection:
+        query = "SELECT custext_sanitize_keyed('alice said bob went home', 'r')"
+        assert connection.execute(query).fetchall() == [(expected,)]
+    nlp = spacy.blank("en")
+    nlp.add_pipe("custext", config={"database": str(mapped_db), "key_file": str(key.path)})
+    doc = nlp.make_doc("alice said bob went home")
+    doc._.custext_record = "r"
+    assert nlp(doc)._.custext == expected
