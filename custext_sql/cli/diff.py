@@ -15,11 +15,20 @@ from custext_sql.cli.options import (
     policy_option,
 )
 from custext_sql.cli.output import print_json, show_control
+from custext_sql.replacing.kinds import Kind
 
 if TYPE_CHECKING:
     from custext_sql.replacing.replacer import Piece
 
-_STYLES = ("green", "bright_black", "yellow", "red", "bright_black", "magenta", "red")  # by kind
+_STYLES = {
+    Kind.SAMPLED: "green",
+    Kind.STOPWORD: "bright_black",
+    Kind.NUMBER: "yellow",
+    Kind.UNKNOWN: "red",
+    Kind.ENDING: "bright_black",
+    Kind.KEPT: "magenta",
+    Kind.ALONE: "red",
+}
 
 
 @click.command("diff", short_help="Show rows of a file before and after.")

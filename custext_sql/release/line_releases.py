@@ -106,7 +106,9 @@ def check_lines(files: Sequence[Path], plan: ReleasePlan, entry: Entry, name: st
     if plan.sanitizer.key is not None:
         raise SettingError(f"{name}: lines have no ids by which a key could know them; use a format with columns")
     if plan.columns:
-        raise SettingError(f"{name}: lines have no columns; name none (--column, columns), or name another format (--format, format)")
+        raise SettingError(
+            f"{name}: lines have no columns; name none (--column, columns), or name another format (--format, format)"
+        )
     if not plan.limits_rows or not files:
         return
     largest, over = 0.0, 0

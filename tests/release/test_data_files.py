@@ -298,7 +298,7 @@ def test_what_is_wrong_is_said_and_nothing_is_written(db: Path, folder: Path) ->
     (folder / "strange.bin").write_text("x")
     before = sorted(path.name for path in folder.iterdir())
     for arguments, message in (
-        (["in.csv", "out.csv"], "name the columns to sanitize (--column NAME, columns=[...]); it has 4, named in its first line"),
+        (["in.csv", "out.csv"], "(--column NAME, columns=[...]); it has 4, named in its first line"),
         (["in.csv", "out.csv", "--column", "bdy"], "in.csv: there is no column bdy; it has 4, named in its first line"),
         (["in.csv", "out.csv", "--column", "body", "--column", "BODY"], "a column is named twice"),
         (["numbers.csv", "out.csv", "--column", "body"], "numbers.csv: column body holds BIGINT, not text"),

@@ -25,7 +25,9 @@ def open_files(
     """Return one or more files of one format and with the same columns as a source. name: for errors."""
     found = format or tell_format(files[0])
     if found is None:
-        raise SourceError(f"{name}: cannot tell the format; expected {EXPECTED_NAMES}; or name it (--format, format=...)")
+        raise SourceError(
+            f"{name}: cannot tell the format; expected {EXPECTED_NAMES}; or name it (--format, format=...)"
+        )
     if found == "text":
         return Source(name, "text", "", {"text": "VARCHAR"})
     listed = "[" + ", ".join(quote_text(_PATTERN.sub(r"[\g<0>]", str(file))) for file in files) + "]"
