@@ -4,7 +4,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from custext_sql.errors import CusTextError, PrivacyWarning, ReleaseWarning
+    from custext_sql.errors import (
+        CusTextError,
+        DatabaseError,
+        KeyFileError,
+        MappingError,
+        PrivacyWarning,
+        ReleaseWarning,
+        SettingError,
+        SourceError,
+    )
     from custext_sql.experiments.attacks.bayes_attack import BayesAttack, BayesResult, attack_bayes
     from custext_sql.experiments.attacks.mask_attack import MaskAttack, MaskResult, attack_mask
     from custext_sql.experiments.attacks.query_attack import QueryAttack, QueryResult, attack_query
@@ -14,13 +23,19 @@ if TYPE_CHECKING:
     from custext_sql.experiments.evaluation.utility import UtilityEvaluation, UtilityResult, evaluate_utility
     from custext_sql.experiments.report.contents import Report
     from custext_sql.experiments.report.report import write_report, write_tradeoff
+    from custext_sql.html.comparison import write_comparison
     from custext_sql.mapping.mapping import Mapping
     from custext_sql.mechanism.distribution import Distribution, inspect_word
+    from custext_sql.parameters import suggest
     from custext_sql.release.file_releases import sanitize_file
     from custext_sql.release.release_report import ReleaseReport
+    from custext_sql.release.running_release import RunningRelease
     from custext_sql.release.table_releases import sanitize_table
+    from custext_sql.replacing.kinds import Kind
     from custext_sql.replacing.policy import Policy
     from custext_sql.replacing.receipt import Receipt
+    from custext_sql.replacing.replacer import Piece
+    from custext_sql.replacing.token_batch import SanitizedTokens, TokenBatch
     from custext_sql.sanitizer import Sanitizer
     from custext_sql.settings import Settings, make_key
     from custext_sql.sql.functions import connect, register
@@ -28,11 +43,15 @@ if TYPE_CHECKING:
     from custext_sql.store.auditing import Certificate, audit
     from custext_sql.store.building import MappingReport
     from custext_sql.store.embeddings import drop_embedding, list_embeddings, load_embeddings
+    from custext_sql.store.key_files import KeyFile
     from custext_sql.store.ledger.dataset import Dataset
     from custext_sql.store.ledger.overview import Ledger, read_ledger
     from custext_sql.store.loading import LoadReport
     from custext_sql.store.mappings import build_mapping, drop_mapping, list_mappings, load_mapping, use_mapping
     from custext_sql.store.stopwords import add_stopwords
+    from custext_sql.text.word_list import WordList
+    from custext_sql.vectors.source import VectorSource
+    from custext_sql.vectors.words_with_array import open_word_vectors
 
 __all__ = [
     "BayesAttack",
@@ -41,15 +60,21 @@ __all__ = [
     "Certificate",
     "Choice",
     "CusTextError",
+    "DatabaseError",
     "Dataset",
     "Distribution",
+    "KeyFile",
+    "KeyFileError",
+    "Kind",
     "LabeledTexts",
     "Ledger",
     "LoadReport",
     "Mapping",
+    "MappingError",
     "MappingReport",
     "MaskAttack",
     "MaskResult",
+    "Piece",
     "Policy",
     "PrivacyWarning",
     "QueryAttack",
@@ -58,12 +83,19 @@ __all__ = [
     "ReleaseReport",
     "ReleaseWarning",
     "Report",
+    "RunningRelease",
+    "SanitizedTokens",
     "Sanitizer",
+    "SettingError",
     "Settings",
+    "SourceError",
+    "TokenBatch",
     "TradeOff",
     "TradeOffEvaluation",
     "UtilityEvaluation",
     "UtilityResult",
+    "VectorSource",
+    "WordList",
     "add_stopwords",
     "attack_bayes",
     "attack_mask",
@@ -82,18 +114,30 @@ __all__ = [
     "load_embeddings",
     "load_mapping",
     "make_key",
+    "open_word_vectors",
     "read_ledger",
     "register",
     "safe_errors",
     "sanitize_file",
     "sanitize_table",
+    "suggest",
     "use_mapping",
+    "write_comparison",
     "write_report",
     "write_tradeoff",
 ]
 
 _HOMES = {
-    "errors": ("CusTextError", "PrivacyWarning", "ReleaseWarning"),
+    "errors": (
+        "CusTextError",
+        "DatabaseError",
+        "KeyFileError",
+        "MappingError",
+        "PrivacyWarning",
+        "ReleaseWarning",
+        "SettingError",
+        "SourceError",
+    ),
     "experiments.attacks.bayes_attack": ("BayesAttack", "BayesResult", "attack_bayes"),
     "experiments.attacks.mask_attack": ("MaskAttack", "MaskResult", "attack_mask"),
     "experiments.attacks.query_attack": ("QueryAttack", "QueryResult", "attack_query"),
@@ -103,13 +147,19 @@ _HOMES = {
     "experiments.evaluation.utility": ("UtilityEvaluation", "UtilityResult", "evaluate_utility"),
     "experiments.report.contents": ("Report",),
     "experiments.report.report": ("write_report", "write_tradeoff"),
+    "html.comparison": ("write_comparison",),
     "mapping.mapping": ("Mapping",),
     "mechanism.distribution": ("Distribution", "inspect_word"),
+    "parameters": ("suggest",),
     "release.file_releases": ("sanitize_file",),
     "release.release_report": ("ReleaseReport",),
+    "release.running_release": ("RunningRelease",),
     "release.table_releases": ("sanitize_table",),
+    "replacing.kinds": ("Kind",),
     "replacing.policy": ("Policy",),
     "replacing.receipt": ("Receipt",),
+    "replacing.replacer": ("Piece",),
+    "replacing.token_batch": ("SanitizedTokens", "TokenBatch"),
     "sanitizer": ("Sanitizer",),
     "settings": ("Settings", "make_key"),
     "sql.functions": ("connect", "register"),
@@ -117,11 +167,15 @@ _HOMES = {
     "store.auditing": ("Certificate", "audit"),
     "store.building": ("MappingReport",),
     "store.embeddings": ("drop_embedding", "list_embeddings", "load_embeddings"),
+    "store.key_files": ("KeyFile",),
     "store.ledger.dataset": ("Dataset",),
     "store.ledger.overview": ("Ledger", "read_ledger"),
     "store.loading": ("LoadReport",),
     "store.mappings": ("build_mapping", "drop_mapping", "list_mappings", "load_mapping", "use_mapping"),
     "store.stopwords": ("add_stopwords",),
+    "text.word_list": ("WordList",),
+    "vectors.source": ("VectorSource",),
+    "vectors.words_with_array": ("open_word_vectors",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 

@@ -57,7 +57,7 @@ class Sanitizer:
         self._vocabulary = Vocabulary(mapping, stopwords)
         self._guarantees = Guarantees(mapping, self._vocabulary, self._sampler)
         self._randomness: Randomness = SecureRandomness() if seed is None else SeededRandomness(seed)
-        self._database: Path | None = None  # whose ledger releases are entered in
+        self.database: Path | None = None  # whose ledger releases are entered in
         self.settings.check_key(mapping, stopwords)
 
     @classmethod
@@ -87,7 +87,7 @@ class Sanitizer:
             loaded = read_mapping(connection, find_mapping(connection, settings.mapping))
             stopwords = read_stopwords(connection, settings.language)
         sanitizer = cls(loaded, stopwords, settings, seed=seed)
-        sanitizer._database = locate(database).absolute()
+        sanitizer.database = locate(database).absolute()
         return sanitizer
 
     def with_fresh_draws(self) -> "Sanitizer":
@@ -140,6 +140,12 @@ class Sanitizer:
             key_id=None if self.key is None else self.key.key.name,
         )
 
+    def open_entry(self, dataset: str | Dataset, **known: Any) -> Entry:
+        """Return a new entry for the ledger, not yet written. known: what `Entry` takes of the release."""
+        if self.database is None:
+            raise SettingError("a release is entered in the database that the sanitizer is from: Sanitizer.load")
+        return Entry(self.database, choose_dataset(dataset), self.terms, must_be_made=True, **known)
+
     @property
     def draws(self) -> str:
         """Where draws come from: fresh, keyed or seeded."""
@@ -185,10 +191,7 @@ class Sanitizer:
         settings = self.settings.settle_rows(eps, plus, 1)
         entry = None
         if dataset is not None:
-            if self._database is None:
-                raise SettingError("a release is entered in the database that the sanitizer is from: Sanitizer.load")
-            known, epsilon = choose_dataset(dataset), float(settings.epsilon)
-            entry = Entry(self._database, known, self.terms, eps=epsilon, plus=bool(settings.plus), must_be_made=True)
+            entry = self.open_entry(dataset, eps=float(settings.epsilon), plus=bool(settings.plus))
             entry.check()
         tally = Tally()
         result = self.sanitize_column(column, eps, plus, records=records, tally=tally)
@@ -205,8 +208,7 @@ class Sanitizer:
         """A few texts, sanitized, as pieces before and after, for people to look at; missing texts have none."""
         column = open_column(texts)[0]
         settings = self.settings.settle_rows(eps, plus, len(column))
-        known_by = self.settings.settle_records(records, len(column))
-        randomness = self._draw_for(known_by)
+        randomness = self._draw_for(self.settings.settle_records(records, len(column)))
         return self._replacer.replace_words(column.text, column.offsets, randomness, settings).compare()
 
     def distribution(self, word: str, eps: float | None = None) -> dict[str, float]:

@@ -27,7 +27,7 @@ def main() -> None:
 
 def draw_doc() -> None:
     nlp = spacy.blank("en")
-    nlp.add_pipe("custext", config={"epsilon": 4.0, "plus": True})
+    nlp.add_pipe("custext", config={"eps": 4.0, "plus": True})
     page = render(nlp.pipe(TEXTS), title="A Doc before and after, eps = 4, stopwords kept")
     (HERE / "spacy.html").write_text(page, encoding="utf-8")
     take_picture(HERE / "spacy.html", HERE / "spacy.png", width=920, height=590)

@@ -13,8 +13,7 @@ import numpy.typing as npt
 from spacy.attrs import ORTH
 from spacy.tokens import Doc, Token
 
-from custext_sql.errors import CusTextError
-from custext_sql.replacing.kinds import Kind
+from custext_sql import CusTextError, Kind
 from spacy_plugin.new_text import NewText
 
 if TYPE_CHECKING:

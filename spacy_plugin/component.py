@@ -6,28 +6,38 @@ from itertools import groupby
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.util import minibatch, raise_error
 
-from custext_sql import Dataset, Receipt, Sanitizer
-from custext_sql.errors import CusTextError, DatabaseError, KeyFileError, MappingError, SettingError
-from custext_sql.mechanism.weights import check_epsilon
-from custext_sql.replacing.guarantee import Guarantee
-from custext_sql.replacing.tally import Tally
-from custext_sql.replacing.token_batch import SanitizedTokens
-from custext_sql.store.ledger.entry import Entry
+from custext_sql import (
+    CusTextError,
+    DatabaseError,
+    KeyFileError,
+    MappingError,
+    Receipt,
+    RunningRelease,
+    SanitizedTokens,
+    Sanitizer,
+    SettingError,
+    Settings,
+)
 from spacy_plugin.attributes import Sanitized, check_attributes, is_sanitized
-from spacy_plugin.choices import KEPT, AllTokens
+from spacy_plugin.config import (
+    check_choice,
+    check_eps,
+    check_key_masks,
+    check_one_of,
+    check_plus,
+    read_dataset,
+    read_policy,
+)
 from spacy_plugin.documents import DocBatch, find_records, sum_docs
-from spacy_plugin.labels import LabelCheck
+from spacy_plugin.label_check import LabelCheck
 from spacy_plugin.new_docs import check_carry, write_doc
-from spacy_plugin.releasing import Counting, read_dataset
-from spacy_plugin.settings import check_choice, check_key_masks, check_one_of, mask_unknown_words, read_policy
+from spacy_plugin.sensitive_tokens import AllTokens, Floats
 from spacy_plugin.surroundings import Surroundings
 
-Floats = npt.NDArray[np.float64]
 ErrorHandler = Callable[[str, "CusText", list[Doc], Exception], Any]
 
 OUTPUTS = ("annotate", "replace")
@@ -38,13 +48,13 @@ class CusText:
     """Replaces tokens. Draws are made when a Doc passes, once; the results are `doc._.custext` and its kin.
 
     database, mapping, policy, calibration, key_file: as for `custext_sql.Sanitizer.load`; a policy may be given by its
-    parts. epsilon: the privacy budget of a word, 0.001 to 100; plus keeps stopwords. What is not given comes from the
-    key file, if there is one, and else is 1.0, False, "strict" and "paper". sensitive: a choice, see
-    `spacy_plugin.choices`.
+    parts. eps: the privacy budget of a word, 0.001 to 100, also called epsilon; plus keeps stopwords. What is not given
+    comes from the key file, if there is one, and else is 1.0, False, "strict" and "paper". sensitive: a choice, see
+    `spacy_plugin.sensitive_tokens`.
 
     mask_unknown: whether unknown words become <unk>, and numbers <num>, where the policy would keep them; if not given,
     they do where `sensitive` selects some tokens and not all: what is sensitive would pass in clear because no vector
-    is known for it. This goes for all tokens that the component replaces, also those that `others` has an epsilon for.
+    is known for it. This goes for all tokens that the component replaces, also those that `others` has an eps for.
     With false the policy decides.
 
     output: "annotate" leaves the Doc as it is and adds the results; "replace" hands on a new Doc with the new text, and
@@ -56,10 +66,10 @@ class CusText:
     makes of the new text. nlp: that pipeline, held weakly; `nlp.add_pipe` gives it.
 
     A label or tag of `sensitive` that no component in front of this one sets is reported at the first Doc, see
-    `spacy_plugin.labels`.
+    `spacy_plugin.label_check`.
 
     dataset: what the ledger calls the data, or the parts of `custext_sql.Dataset`; what the component sanitizes is then
-    entered in the ledger of the database, by every process that has a part in it, see `spacy_plugin.releasing`.
+    entered in the ledger of the database, by every process that has a part in it, see `custext_sql.RunningRelease`.
 
     `receipt` counts what this component has sanitized.
     """
@@ -70,6 +80,7 @@ class CusText:
         *,
         database: str | None = None,
         mapping: str | None = None,
+        eps: float | None = None,
         epsilon: float | None = None,
         plus: bool | None = None,
         policy: str | dict[str, str] | None = None,
@@ -99,61 +110,54 @@ class CusText:
         self.sensitive = check_choice(sensitive)
         self._labels = LabelCheck(self.sensitive, nlp)
         self.mask_unknown = not isinstance(self.sensitive, AllTokens) if mask_unknown is None else mask_unknown
-        if self.sensitive.keeps_stopwords:
-            if plus is False:
-                raise SettingError("plus is false, but the choice `sensitive` keeps stopwords; leave one of them out")
-            plus = True
-        if epsilon is not None:
-            try:
-                epsilon = check_epsilon(epsilon)
-            except SettingError as error:
-                raise SettingError(f"epsilon: {error}") from None
-        given = read_policy(policy)
+        chosen_policy = read_policy(policy)
+        if self.mask_unknown and key_file is None:
+            chosen_policy = Settings.settle(policy=chosen_policy).policy.mask_kept_words()
         self._source = {
             "database": database,
             "mapping": mapping,
-            "policy": mask_unknown_words(given) if self.mask_unknown and key_file is None else given,
+            "eps": check_eps(eps, epsilon, self.sensitive),
+            "plus": check_plus(plus, self.sensitive),
+            "policy": chosen_policy,
             "calibration": calibration,
             "key_file": key_file,
         }
-        self._epsilon, self._plus = epsilon, plus
+        self._dataset, self._run_id = read_dataset(dataset), uuid.uuid4().hex
         self._error_handler: ErrorHandler = raise_error
-        self._loaded: Sanitizer | None = None
-        self._database, self._dataset, self._run_id = database, read_dataset(dataset), uuid.uuid4().hex
-        self._counting = self._start_counting()
-        self._check_settings()
+        if self.mask_unknown and self.sanitizer.key is not None:
+            check_key_masks(self.sanitizer.key)
+        self._release.check()
 
     @property
     def sanitizer(self) -> Sanitizer:
-        """Loaded once a process; the database is closed again at once."""
-        if self._loaded is None:
+        """Load it, once per process; the database is closed again at once."""
+        if "_sanitizer" not in self.__dict__:
             try:
-                self._loaded = Sanitizer.load(**self._source)  # type: ignore[arg-type]
+                self._sanitizer = Sanitizer.load(**self._source)  # type: ignore[arg-type]
             except (KeyFileError, DatabaseError, MappingError) as error:
                 raise type(error)(f"{_KEYS[type(error)]}: {error}") from None
-        return self._loaded
+        return self._sanitizer
 
     @property
-    def epsilon(self) -> float:
-        """The budget of a word, where the choice of what is sensitive names no other."""
-        key = self.sanitizer.key
-        return self._epsilon or (1.0 if key is None else key.settings.eps)
+    def eps(self) -> float:
+        """Return the budget of a word, where the choice of what is sensitive names no other."""
+        return self.sanitizer.settings.eps
 
     @property
     def receipt(self) -> Receipt:
-        """What was drawn, let through and spent on all Docs that this component has sanitized in this process.
+        """Return what was drawn, let through and spent on all Docs that this component has sanitized in this process.
 
         With `n_process` above 1 each worker counts for itself, and the component of the process that started them
         counts nothing. A component that is pickled or loaded from disk starts from zero.
         """
-        return self._make_receipt(self._counting.tally)
+        return self._release.receipt
 
     def __call__(self, doc: Doc) -> Doc:
         [result] = self._sanitize([doc])
         return result
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
-        """Docs, sanitized a batch at a time."""
+        """Yield Docs, sanitized a batch at a time."""
         for docs in minibatch(stream, batch_size):  # type: ignore[no-untyped-call]
             for _, alike in groupby(docs, _vocab_of):
                 part = list(alike)
@@ -170,53 +174,31 @@ class CusText:
         return self._error_handler
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without the tables, which another process reads and verifies itself, and without what was counted."""
+        """Leave out the tables, which another process reads and verifies itself, and what was counted."""
         if self._surroundings is not None:
             self._surroundings.look(self.name)
-        state = {**self.__dict__, "_loaded": None, "_labels": self._labels.for_pickle(self)}
-        del state["_counting"]
+        state = {**self.__dict__, "_labels": self._labels.for_pickle(self)}
+        for name in ("_sanitizer", "_running"):
+            state.pop(name, None)
         return state
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._counting = self._start_counting()
-
-    def _start_counting(self) -> Counting:
-        return Counting(self._dataset, self._open_entry, self._make_receipt)
-
-    def _make_receipt(self, tally: Tally) -> Receipt:
-        return tally.receipt(self.sanitizer.policy, self._guarantee)
-
-    def _open_entry(self, dataset: Dataset) -> Entry:
-        """Return an entry in the ledger for what this process sanitizes."""
-        return Entry(
-            self._database,
-            dataset,
-            self.sanitizer.terms,
-            eps=max(self._budgets),
-            plus=self._keeps_stopwords,
-            at_least=True,
-            run_id=self._run_id,
-            must_be_made=True,
-        )
-
-    def _check_settings(self) -> None:
-        """Find out now what would be wrong later."""
-        key = self.sanitizer.key
-        if self._epsilon is not None and self._epsilon not in self.sensitive.list_budgets(self.epsilon):
-            raise SettingError(
-                f"epsilon: no token would be drawn at {self._epsilon:g}, since `sensitive` has an epsilon for each "
-                "name; leave it out, or give it as `others` of the choice"
-            )
-        if key is not None:
-            for epsilon in self.sensitive.list_budgets(self.epsilon):
-                key.check_setting("eps", epsilon)
-            if self._plus is not None:
-                key.check_setting("plus", self._plus)
-            if self.mask_unknown:
-                check_key_masks(key)
-        if self._dataset is not None:
-            self._open_entry(self._dataset).check()
+    @property
+    def _release(self) -> RunningRelease:
+        """Return what counts the Docs of this process, and enters them in the ledger if the config names a dataset."""
+        if "_running" not in self.__dict__:
+            try:
+                release = RunningRelease(
+                    self.sanitizer,
+                    self._dataset,
+                    budgets=self._budgets,
+                    listed=getattr(self.sensitive, "listed", None),
+                    run_id=self._run_id,
+                )
+            except KeyFileError as error:
+                raise KeyFileError(f"sensitive: {error}") from None
+            self.__dict__.setdefault("_running", release)  # the first, if threads make several
+        running: RunningRelease = self.__dict__["_running"]
+        return running
 
     def _sanitize(self, docs: Sequence[Doc]) -> list[Doc]:
         if any(is_sanitized(doc) for doc in docs):
@@ -228,32 +210,28 @@ class CusText:
         tokens = DocBatch(docs)
         budgets = self._find_budgets(docs)
         punctuation = tokens.find_punctuation()
-        sensitive = None
-        if budgets.min(initial=np.inf) == KEPT or punctuation.any():
-            sensitive = (budgets != KEPT) & ~punctuation
-        budgets[budgets == KEPT] = max(self._budgets)  # drawn, and not used
-        records = None if self.sanitizer.key is None else find_records(self.sanitizer.key, docs)
-        with self._counting.drawing():
-            result = self.sanitizer.sanitize_tokens(
-                tokens.batch, budgets, self._plus, sensitive=sensitive, records=records
-            )
+        stays = np.isnan(budgets)
+        budgets[stays] = max(self._budgets)  # drawn, and not used
+        sensitive = ~(stays | punctuation) if stays.any() or punctuation.any() else None
+        key = self.sanitizer.key
+        records = None if key is None else find_records(key, docs)
+        with self._release.drawing() as tally:
+            result = self.sanitizer.sanitize_tokens(tokens.batch, budgets, sensitive=sensitive, records=records)
             finished = self._replace(tokens, result) if self.output == "replace" else self._annotate(tokens, result)
-            self._counting.tally.add(result.counts)
-            if records is not None and self.sanitizer.key is not None:
-                self._counting.tally.add_sum(sum_docs(self.sanitizer.key, records, tokens, sensitive))
+            tally.add(result.counts)
+            if key is not None and records is not None:
+                tally.add_sum(sum_docs(key, records, tokens, sensitive))
         return finished
 
     def _annotate(self, tokens: DocBatch, result: SanitizedTokens) -> list[Doc]:
-        """The Docs themselves, with the results."""
-        guarantee = self._guarantee
+        """Leave the results on the Docs, and return them."""
         for number, (doc, within, text) in enumerate(tokens.split(result)):
-            tally = Tally()
-            tally.add(result.counts[number : number + 1])
-            Sanitized(text, result.kinds[within], tally.receipt(self.sanitizer.policy, guarantee)).store(doc)
+            receipt = self._release.make_receipt(result.counts[number : number + 1])
+            Sanitized(text, result.kinds[within], receipt).store(doc)
         return list(tokens.docs)
 
     def _replace(self, tokens: DocBatch, result: SanitizedTokens) -> list[Doc]:
-        """New Docs."""
+        """Return new Docs."""
         if self._surroundings is not None:
             self._surroundings.look(self.name)
         return [
@@ -262,7 +240,7 @@ class CusText:
         ]
 
     def _sanitize_one_by_one(self, docs: Sequence[Doc]) -> Iterator[Doc]:
-        """So that only those that cannot be sanitized are lost to the rest of the pipeline."""
+        """Yield Docs so that only those that cannot be sanitized are lost to the rest of the pipeline."""
         for doc in docs:
             try:
                 yield self(doc)
@@ -271,23 +249,12 @@ class CusText:
 
     @property
     def _budgets(self) -> frozenset[float]:
-        """Every epsilon that may occur."""
-        return frozenset(self.sensitive.list_budgets(self.epsilon))
+        """Return every eps that may occur."""
+        return frozenset(self.sensitive.list_budgets(self.eps))
 
     def _find_budgets(self, docs: Sequence[Doc]) -> Floats:
-        """The epsilon of each token, 0 for those that stay."""
-        return np.concatenate([self.sensitive.find_budgets(doc, self.epsilon) for doc in docs])
-
-    @property
-    def _guarantee(self) -> Guarantee:
-        """What is verified of the words that this component draws."""
-        listed = getattr(self.sensitive, "listed", None)
-        return self.sanitizer.guarantee(self._budgets, {self._keeps_stopwords}, listed)
-
-    @property
-    def _keeps_stopwords(self) -> bool:
-        key = self.sanitizer.key
-        return key.settings.plus if key is not None else bool(self._plus)
+        """Return the eps of each token, NaN for those that stay."""
+        return np.concatenate([self.sensitive.find_budgets(doc, self.eps) for doc in docs])
 
 
 def _vocab_of(doc: Doc) -> int:

@@ -9,11 +9,8 @@ import pyarrow as pa
 from spacy.attrs import ORTH, SPACY
 from spacy.tokens import Doc
 
-from custext_sql.errors import KeyFileError
-from custext_sql.replacing.token_batch import SanitizedTokens, TokenBatch
-from custext_sql.store.key_files import KeyFile
-from custext_sql.text.encoded_text import join_texts
-from spacy_plugin.new_text import NewText
+from custext_sql import KeyFile, KeyFileError, SanitizedTokens, TokenBatch
+from spacy_plugin.new_text import NewText, Places
 
 Flags = npt.NDArray[np.bool_]
 
@@ -26,9 +23,9 @@ class DocBatch:
         attributes = np.concatenate([doc.to_array([ORTH, SPACY]).reshape(-1, 2) for doc in docs])
         self.spaces: Flags = attributes[:, 1] != 0
         documents = np.cumsum([0, *(len(doc) for doc in docs)])
-        kinds = pa.array(attributes[:, 0]).dictionary_encode()
-        self._kind_of = kinds.indices.to_numpy().astype(np.int64)
-        self._orths = kinds.dictionary.to_pylist()
+        distinct = pa.array(attributes[:, 0]).dictionary_encode()
+        self._number_of = distinct.indices.to_numpy().astype(np.int64)
+        self._orths = distinct.dictionary.to_pylist()
         strings = docs[0].vocab.strings
         self._texts = [strings[orth] for orth in self._orths]
         text, offsets = self._lay_out()
@@ -38,7 +35,7 @@ class DocBatch:
         """For each token whether it is punctuation and yet has characters of words, which underscores are."""
         vocab = self.docs[0].vocab
         found = ["_" in text and vocab[orth].is_punct for orth, text in zip(self._orths, self._texts, strict=True)]
-        flags: Flags = np.array(found, dtype=bool)[self._kind_of]
+        flags: Flags = np.array(found, dtype=bool)[self._number_of]
         return flags
 
     def split(self, result: SanitizedTokens) -> Iterator[tuple[Doc, slice, NewText]]:
@@ -49,14 +46,12 @@ class DocBatch:
             start, end = result.offsets[first], result.offsets[last]
             yield doc, within, NewText(result.text[start:end], starts[within] - start, ends[within] - start)
 
-    def _lay_out(self) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
-        """The tokens, each with the space behind it."""
-        text, offsets = join_texts([*self._texts, *(f"{text} " for text in self._texts)])
-        buffers = [None, pa.py_buffer(offsets), pa.py_buffer(text)]
-        strings = pa.LargeBinaryArray.from_buffers(pa.large_binary(), len(offsets) - 1, buffers)
-        _, bounds, content = strings.take(pa.array(self._kind_of + len(self._texts) * self.spaces)).buffers()
-        ends = np.frombuffer(bounds, dtype=np.int64)
-        return np.frombuffer(content or b"", dtype=np.uint8)[: ends[-1]], ends
+    def _lay_out(self) -> tuple[npt.NDArray[np.uint8], Places]:
+        """Return the tokens end to end, each with the space behind it, and where they begin and end."""
+        strings = pa.array([*self._texts, *(f"{text} " for text in self._texts)], pa.large_string())
+        _, bounds, content = strings.take(pa.array(self._number_of + len(self._texts) * self.spaces)).buffers()
+        offsets = np.frombuffer(bounds, dtype=np.int64)[: len(self._number_of) + 1]
+        return np.frombuffer(content or b"", dtype=np.uint8)[: offsets[-1]], offsets
 
 
 def find_records(key: KeyFile, docs: Sequence[Doc]) -> list[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import StrictBool, StrictFloat, StrictInt, StrictStr
 from spacy.language import Language
 
-from spacy_plugin import choices  # noqa: F401  (registers them)
+from spacy_plugin import sensitive_tokens  # noqa: F401  (registers the choices)
 from spacy_plugin.attributes import register_attributes
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ register_attributes()
     default_config={
         "database": None,
         "mapping": None,
+        "eps": None,
         "epsilon": None,
         "plus": None,
         "policy": None,
@@ -41,6 +42,7 @@ def make_custext(
     name: str,
     database: StrictStr | None,
     mapping: StrictStr | None,
+    eps: StrictFloat | StrictInt | None,
     epsilon: StrictFloat | StrictInt | None,
     plus: StrictBool | None,
     policy: StrictStr | dict[str, str] | None,
@@ -52,13 +54,14 @@ def make_custext(
     carry: list[StrictStr] | None,
     dataset: StrictStr | dict[str, Any] | None,
 ) -> "CusText":
-    """The component for a pipeline, from its config."""
+    """Make the component for a pipeline, from its config."""
     from spacy_plugin.component import CusText
 
     return CusText(
         name,
         database=database,
         mapping=mapping,
+        eps=eps,
         epsilon=epsilon,
         plus=plus,
         policy=policy,

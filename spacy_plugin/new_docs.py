@@ -8,7 +8,7 @@ import numpy.typing as npt
 from spacy.attrs import DEP, ENT_ID, ENT_IOB, ENT_KB_ID, ENT_TYPE, HEAD, LEMMA, MORPH, POS, SENT_START, TAG
 from spacy.tokens import Doc, Span
 
-from custext_sql.errors import SettingError
+from custext_sql import SettingError
 from spacy_plugin.alignment import Alignment
 from spacy_plugin.attributes import RECORD_KEY, mark_replaced
 from spacy_plugin.new_text import NewText, Places

@@ -4,22 +4,18 @@ from collections.abc import Iterable
 
 from spacy.tokens import Doc
 
-from custext_sql import Receipt
-from custext_sql.errors import CusTextError
-from custext_sql.html.comparison import write_page
-from custext_sql.replacing.kinds import Kind
-from custext_sql.replacing.replacer import Piece
+from custext_sql import CusTextError, Kind, Piece, Receipt, write_comparison
 from spacy_plugin.attributes import is_replaced
 
 
 def render(docs: Doc | Iterable[Doc], *, title: str = "Before and after") -> str:
-    """A self-contained HTML page of Docs that the component has annotated; each replaced token is marked.
+    """Return a self-contained HTML page of Docs that the component has annotated; each replaced token is marked.
 
     It shows the original words: it is for the eyes of those who may read them.
     """
     several = [docs] if isinstance(docs, Doc) else list(docs)
     pieces = [_read_pieces(doc) for doc in several]
-    return write_page(pieces, title=title, remarks=[_count(doc._.custext_receipt) for doc in several])
+    return write_comparison(pieces, title=title, remarks=[_count(doc._.custext_receipt) for doc in several])
 
 
 def _count(receipt: Receipt) -> str:

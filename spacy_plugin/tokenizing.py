@@ -7,13 +7,12 @@ from spacy.attrs import LEMMA, LENGTH, MORPH, NORM, POS, SPACY, TAG
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
-from custext_sql.errors import CusTextError
-from custext_sql.replacing.policy import NUMBER_MASK, UNKNOWN_MASK
+from custext_sql import CusTextError, Policy
 
 Tokenizer = Callable[[str], Doc]
 
 # Tokenizers cut masks at their brackets. A word and a number of the same length are cut as the masked ones would be.
-_STAND_INS = {UNKNOWN_MASK: "xunkx", NUMBER_MASK: "00000"}
+_STAND_INS = {Policy.UNKNOWN_MASK: "xunkx", Policy.NUMBER_MASK: "00000"}
 _MASKS = re.compile("|".join(map(re.escape, _STAND_INS)))
 _SET_BY_TOKENIZERS = (NORM, TAG, POS, LEMMA, MORPH)
 

@@ -101,11 +101,11 @@ def _as_object(pieces: "list[Piece]") -> dict[str, object]:
 
 
 def _write_page(path: Path, compared: "list[list[Piece]]", title: str, *, force: bool) -> None:
-    from custext_sql.html.comparison import write_page
+    from custext_sql.html.comparison import write_comparison
     from custext_sql.store.files.atomic_outputs import publish_text
 
     note = "The originals are on this page: keep it as you keep the data."
-    publish_text(path, write_page(compared, title=title, note=note), force=force, private=True)
+    publish_text(path, write_comparison(compared, title=title, note=note), force=force, private=True)
 
 
 def _print(compared: "list[list[Piece]]") -> None:

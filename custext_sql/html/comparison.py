@@ -18,7 +18,7 @@ LEGEND = {  # what a reader is told of each kind, and how a page calls it
 }
 
 
-def write_page(
+def write_comparison(
     texts: Sequence[Sequence[Piece]], *, title: str, note: str = "", remarks: Sequence[str] | None = None
 ) -> str:
     """Return a page that shows each text before and after; it needs nothing but itself.

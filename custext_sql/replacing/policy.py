@@ -1,6 +1,7 @@
 """What becomes of words that are not in the vocabulary, and of the case of those that are."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from custext_sql.errors import SettingError
 
@@ -30,6 +31,9 @@ class Policy:
     words are found (`drop`), or stay (`keep`, the paper). Those that stay are counted as symbols.
     """
 
+    UNKNOWN_MASK: ClassVar[str] = UNKNOWN_MASK  # what masked words become
+    NUMBER_MASK: ClassVar[str] = NUMBER_MASK
+
     unknown: str = "mask"
     numbers: str = "mask"
     case: str = "lower"
@@ -39,6 +43,14 @@ class Policy:
         for name, choices in _CHOICES.items():
             if getattr(self, name) not in choices:
                 raise SettingError(f"policy: {name} must be one of {', '.join(choices)}; found {getattr(self, name)!r}")
+
+    def mask_kept_words(self) -> "Policy":
+        """Return this policy, except that it masks unknown words and numbers if it would keep them."""
+        return replace(
+            self,
+            unknown="mask" if self.unknown == "keep" else self.unknown,
+            numbers="mask" if self.numbers == "keep" else self.numbers,
+        )
 
 
 POLICIES = {"strict": Policy(), "paper": Policy(unknown="keep", numbers="shape", invisible="keep")}

@@ -29,7 +29,7 @@ from custext_sql.store.files.duckdb_files import note_attached
 from custext_sql.store.files.private_folders import process_folder
 from custext_sql.store.ledger.dataset import Dataset
 from custext_sql.store.ledger.entry import Entry
-from custext_sql.store.ledger.running_entry import RunningRelease, check_running
+from custext_sql.store.ledger.running_entry import RunningEntry, check_running
 from custext_sql.text.columns import TextColumn
 
 NAMES = ("custext_sanitize", "custext_sanitize_keyed", "custext_epsilon")
@@ -237,7 +237,7 @@ def _enter(sanitizer: Sanitizer, database: Database, dataset: str | Dataset) -> 
         return usage.describe(entry, sanitizer, at_least=True), usage.keyed_sum
 
     open_entry().check()
-    usage.guard = RunningRelease(open_entry, count, usage.forget).drawing
+    usage.guard = RunningEntry(open_entry, count, usage.forget).drawing
     return usage
 
 

@@ -12,7 +12,7 @@ from custext_sql.store.rows.embeddings import Embedding, delete_embedding, find_
 from custext_sql.vectors.intake import read_vocabulary
 from custext_sql.vectors.opening import open_vectors
 from custext_sql.vectors.source import VectorSource
-from custext_sql.vectors.words_with_array import open_array
+from custext_sql.vectors.words_with_array import open_word_vectors
 
 Source = str | os.PathLike[str] | tuple[Sequence[str], Any]
 
@@ -51,7 +51,7 @@ def _open(source: Source, format: str | None, member: str | None) -> VectorSourc
         return open_vectors(os.fspath(source), format, member)
     if format is not None or member is not None:
         raise SettingError("format and member are for files; words with an array have neither")
-    return open_array(*source)
+    return open_word_vectors(*source)
 
 
 def list_embeddings(database: Database = None) -> list[Embedding]:

@@ -9,12 +9,16 @@ import numpy as np
 from custext_sql.errors import SourceError
 from custext_sql.vectors.source import Batch, VectorSource
 
-_LABEL = "the array"
 _ROWS = 8192
 
 
-def open_array(words: Sequence[str], vectors: Any) -> VectorSource:
-    """Open words and their vectors: anything that NumPy takes for a matrix of numbers."""
+def open_word_vectors(
+    words: Sequence[str], vectors: Any, *, label: str = "the array", format: str = "array"
+) -> VectorSource:
+    """Open words and their vectors: anything that NumPy takes for a matrix of numbers.
+
+    label: what messages call the source. format: what the database calls it.
+    """
     words = list(words)
     if wrong := [type(word).__name__ for word in words if not isinstance(word, str)]:
         raise SourceError(f"expected words as strings; found {wrong[0]}")
@@ -38,4 +42,4 @@ def open_array(words: Sequence[str], vectors: Any) -> VectorSource:
         content.update(np.ascontiguousarray(matrix).astype("<f4", copy=False).tobytes())
         return content.hexdigest()
 
-    return VectorSource(_LABEL, "array", "row", batches(), lambda: share[0], digest)
+    return VectorSource(label, format, "row", batches(), lambda: share[0], digest)

@@ -3,7 +3,7 @@
 import re
 from html import unescape
 
-from custext_sql.html.comparison import LEGEND, write_page
+from custext_sql.html.comparison import LEGEND, write_comparison
 from custext_sql.replacing.kinds import Kind
 from custext_sql.replacing.replacer import Piece
 
@@ -18,14 +18,14 @@ TEXT = [
 
 
 def test_both_sides_are_the_texts_as_they_are() -> None:
-    page = write_page([TEXT, []], title="A")
+    page = write_comparison([TEXT, []], title="A")
     sides = re.findall(r'<div dir="auto">(.*?)</div>', page, re.DOTALL)
     shown = [unescape(re.sub(r"</?mark[^>]*>", "", side)) for side in sides]
     assert shown == ["The \n\tdoctor  <b> & Zyz12", "The \n\tdoctor  <b> & <unk>12", "", ""]
 
 
 def test_words_are_marked_by_kind_and_whether_they_stand_in_clear() -> None:
-    page = write_page([TEXT], title="A")
+    page = write_comparison([TEXT], title="A")
     after = page.split("<h2>After</h2>")[1]
     assert re.findall(r'<mark class="(.*?)" title="(.*?)">(.*?)</mark>', after) == [
         ("stopword clear", "stopword, kept", "The"),
@@ -37,7 +37,7 @@ def test_words_are_marked_by_kind_and_whether_they_stand_in_clear() -> None:
 
 
 def test_the_legend_counts_the_kinds_that_occur() -> None:
-    page = write_page([TEXT, TEXT], title="A")
+    page = write_comparison([TEXT, TEXT], title="A")
     shown = re.findall(r'<li><b class="(\w+)"></b>(.*?): (\d+)</li>', page)
     assert shown == [
         ("sampled", "drawn anew", "2"),
@@ -50,8 +50,8 @@ def test_the_legend_counts_the_kinds_that_occur() -> None:
 
 
 def test_remarks_stand_below_their_texts() -> None:
-    page = write_page([TEXT, []], title="A", note="keep it safe", remarks=["one", "two"])
+    page = write_comparison([TEXT, []], title="A", note="keep it safe", remarks=["one", "two"])
     assert re.findall(r"<footer>(.*?)</footer>", page) == ["one", "two"]
     assert '<p class="note">keep it safe</p>' in page
-    assert '<p class="note">' not in write_page([], title="A")
-    assert "<footer>no words</footer>" in write_page([[]], title="A")
+    assert '<p class="note">' not in write_comparison([], title="A")
+    assert "<footer>no words</footer>" in write_comparison([[]], title="A")

@@ -20,7 +20,7 @@ from custext_sql.experiments.evaluation.tradeoff import Figure, TradeOff
 from custext_sql.experiments.report.contents import CertificateRow, LetThrough, Number, Quantile, Report
 from custext_sql.experiments.report.page import render_report, render_tradeoff
 from custext_sql.experiments.report.results import TradeOffCurves, UtilityRow, UtilityTable
-from custext_sql.html.comparison import write_page
+from custext_sql.html.comparison import write_comparison
 from custext_sql.html.escaped_pages import render_page
 from custext_sql.replacing.kinds import Kind
 from custext_sql.replacing.replacer import Piece
@@ -108,7 +108,7 @@ def write_pages() -> dict[str, str]:
     return {
         "report.html": render_report(evil),
         "tradeoff.html": render_tradeoff(evil.tradeoffs[0]),
-        "comparison.html": write_page(compared, title=EVIL, note=EVIL, remarks=[EVIL]),
+        "comparison.html": write_comparison(compared, title=EVIL, note=EVIL, remarks=[EVIL]),
     }
 
 

@@ -94,7 +94,7 @@ def test_tokens_and_docs_hold_the_results(starter_db: Path) -> None:
 
 
 def test_the_receipt_is_that_of_the_document(starter_db: Path) -> None:
-    nlp = make_pipeline(starter_db, epsilon=0.5, plus=True, policy="paper")
+    nlp = make_pipeline(starter_db, eps=0.5, plus=True, policy="paper")
     first, empty, second = nlp.pipe(["The doctor paid 1234567 to Zzyzxa.", "", "It was"])
     receipt = first._.custext_receipt
     assert isinstance(receipt, Receipt)
@@ -109,7 +109,7 @@ def test_the_receipt_is_that_of_the_document(starter_db: Path) -> None:
 
 @pytest.mark.parametrize("output", ["annotate", "replace"])
 def test_the_component_holds_the_receipt_of_everything(starter_db: Path, output: str) -> None:
-    nlp = make_pipeline(starter_db, epsilon=0.5, plus=True, output=output)
+    nlp = make_pipeline(starter_db, eps=0.5, plus=True, output=output)
     component: Any = nlp.get_pipe("custext")
     assert (component.receipt.rows, component.receipt.words, component.receipt.budgets) == (0, 0, (0.5,))
     list(nlp.pipe(["The doctor paid 1234567 to Zzyzxa.", "", "It was"], batch_size=2))
@@ -196,7 +196,7 @@ def test_long_docs_and_odd_whitespace(starter_db: Path) -> None:
 @pytest.mark.parametrize("calibration", ["paper", "tight"])
 def test_replacements_follow_the_integer_table_that_sql_uses(mapped_db: Path, calibration: str) -> None:
     """Two hundred thousand draws a word; the same test rejects a table with 1% moved between two outputs."""
-    nlp = make_pipeline(mapped_db, epsilon=2.0, calibration=calibration)
+    nlp = make_pipeline(mapped_db, eps=2.0, calibration=calibration)
     with connect(mapped_db, calibration=calibration) as connection:
         [(spent,)] = connection.execute("SELECT custext_epsilon('alice', 2, false)").fetchall()
     assert spent == 2.0
@@ -253,7 +253,7 @@ def test_a_key_needs_a_record_and_its_own_settings(starter_db: Path, tmp_path: P
     with pytest.raises(CusTextError, match="found int"):
         nlp(doc)
     entities = {"@misc": "custext.entities.v1", "labels": {"PERSON": 1.0}}
-    for wrong in ({"epsilon": 1.0}, {"plus": False}, {"policy": "paper"}, {"sensitive": entities}):
+    for wrong in ({"eps": 1.0}, {"epsilon": 1.0}, {"plus": False}, {"policy": "paper"}, {"sensitive": entities}):
         with pytest.raises(CusTextError, match="this key was made for"):
             make_pipeline(starter_db, key_file=str(key), **wrong)
 
@@ -262,10 +262,15 @@ def test_a_key_needs_a_record_and_its_own_settings(starter_db: Path, tmp_path: P
     ("config", "named"),
     [
         ({"nothing": 1}, "nothing"),
+        ({"eps": "1"}, "eps"),
+        ({"eps": True}, "eps"),
+        ({"eps": 0}, "^eps"),
+        ({"eps": 101.0}, "^eps"),
         ({"epsilon": "1"}, "epsilon"),
         ({"epsilon": True}, "epsilon"),
-        ({"epsilon": 0}, "epsilon"),
-        ({"epsilon": 101.0}, "epsilon"),
+        ({"epsilon": 0}, "^epsilon"),
+        ({"epsilon": 101.0}, "^epsilon"),
+        ({"eps": 1.0, "epsilon": 1.0}, "^eps and epsilon are two names"),
         ({"plus": 1}, "plus"),
         ({"policy": "secret"}, "policy"),
         ({"policy": {"unknown": "secret"}}, "policy"),
@@ -301,6 +306,19 @@ def test_what_is_wrong_is_said_when_the_pipe_is_added(starter_db: Path, config: 
     with pytest.raises(Exception, match=named) as caught:
         spacy.blank("en").add_pipe("custext", config={"database": str(starter_db), **config})
     assert isinstance(caught.value, (CusTextError, ValueError))
+
+
+@pytest.mark.parametrize("name", ["eps", "epsilon"])
+def test_eps_has_two_names_that_travel(starter_db: Path, tmp_path: Path, name: str) -> None:
+    config: dict[str, Any] = {name: 0.25}
+    nlp = make_pipeline(starter_db, **config)
+    assert nlp.config["components"]["custext"][name] == 0.25
+    nlp.to_disk(tmp_path / "pipeline")
+    for other in (spacy.load(tmp_path / "pipeline"), type(nlp).from_config(nlp.config), spacy.blank("en")):
+        if not other.has_pipe("custext"):
+            other.add_pipe("custext", source=nlp)
+        assert other("The doctor")._.custext_receipt.budgets == (0.25,)
+        assert other.get_pipe("custext").eps == 0.25  # type: ignore[attr-defined]
 
 
 def test_attributes_of_somebody_else_are_not_taken_over(starter_db: Path) -> None:

@@ -35,7 +35,7 @@ def make_pipeline(database: Path, *before: str, **config: Any) -> Language:
         pipe: Any = nlp.add_pipe(name)
         if name == "entity_ruler":
             pipe.add_patterns([{"label": "PLACE", "pattern": "Boston"}])
-    settings = {"database": str(database), "epsilon": 0.01, "policy": "paper", "output": "replace", **config}
+    settings = {"database": str(database), "eps": 0.01, "policy": "paper", "output": "replace", **config}
     nlp.add_pipe("custext", config=settings)
     return nlp
 

@@ -48,7 +48,7 @@ def make_pipeline(database: Path, **config: Any) -> Language:
     nlp = spacy.blank("en")
     nlp.add_pipe("sentencizer")
     nlp.add_pipe("leave_traces")
-    settings = {"database": str(database), "policy": "strict", "epsilon": 0.01, "output": "replace", **config}
+    settings = {"database": str(database), "policy": "strict", "eps": 0.01, "output": "replace", **config}
     nlp.add_pipe("custext", config=settings)
     return nlp
 
@@ -140,7 +140,7 @@ def test_carried_data_of_tokens_and_spans_moves_with_them(starter_db: Path) -> N
     nlp = spacy.blank("en")
     nlp.add_pipe("number_tokens")
     carry = ["user_data", "spans", "dep", "sentences"]
-    config = {"database": str(starter_db), "output": "replace", "carry": carry, "epsilon": 0.01}
+    config = {"database": str(starter_db), "output": "replace", "carry": carry, "eps": 0.01}
     nlp.add_pipe("sentencizer")
     nlp.add_pipe("custext", config=config)
     for doc in nlp.pipe(["The doctor met Alice in Boston yesterday. It rained."] * 50):

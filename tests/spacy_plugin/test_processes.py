@@ -25,7 +25,7 @@ SCRIPT = """
         multiprocessing.set_start_method(sys.argv[1])
         nlp = spacy.blank("en")
         sensitive = {"@misc": "custext.all_but_stopwords.v1"}
-        nlp.add_pipe("custext", config={"database": sys.argv[2], "epsilon": 0.01, "sensitive": sensitive,
+        nlp.add_pipe("custext", config={"database": sys.argv[2], "eps": 0.01, "sensitive": sensitive,
                                         "output": sys.argv[3]})
         texts = [sys.argv[4]] * 60
         found = []

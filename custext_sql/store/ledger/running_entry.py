@@ -25,8 +25,8 @@ _TICK = 0.25  # seconds between two looks
 _PATIENCE = 10.0  # seconds that a write of the ledger gets when the process ends
 
 
-class RunningRelease:
-    """A release that goes on in this process; a fork of the process makes a part of it of its own.
+class RunningEntry:
+    """The entry of a release that goes on in this process; a fork of the process makes one of its own.
 
     open_entry: makes an entry, which must be made. count: says what it has come to, None if to nothing. forget: starts
     counting anew, in a fork.
@@ -104,8 +104,8 @@ def check_running(dataset: str | Dataset) -> Dataset:
     found = choose_dataset(dataset)
     if found.budget_total is not None:
         raise SettingError(
-            "a connection or a pipeline cannot keep a total budget, since nobody knows what will be asked of it; use "
-            "Sanitizer.release, or custext sanitize"
+            "dataset: a connection or a pipeline cannot keep a total budget, since nobody knows what will be asked of "
+            "it; use Sanitizer.release, or custext sanitize"
         )
     return found
 
@@ -172,8 +172,8 @@ def _start_anew() -> None:
         release.start_anew()
 
 
-_all: WeakSet[RunningRelease] = WeakSet()
-_open: set[RunningRelease] = set()  # those that are yet to be settled, though nobody else may hold them any more
+_all: WeakSet[RunningEntry] = WeakSet()
+_open: set[RunningEntry] = set()  # those that are yet to be settled, though nobody else may hold them any more
 _settler = _Settler()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_start_anew)

@@ -14,9 +14,8 @@ from spacy.pipeline import AttributeRuler
 from spacy.strings import get_string_id
 from spacy.tokens import Doc
 
-from custext_sql.errors import PrivacyWarning, SettingError
-from custext_sql.parameters import suggest
-from spacy_plugin.choices import ByAttribute, Choice
+from custext_sql import PrivacyWarning, SettingError, suggest
+from spacy_plugin.sensitive_tokens import ByAttribute, TokenChoice
 from spacy_plugin.surroundings import HeldPipeline
 
 _NOUNS = {ENT_TYPE: "label", TAG: "tag"}  # of the attributes whose values depend on the pipeline
@@ -44,7 +43,7 @@ class LabelCheck:
     these Docs have and nobody lists tells the same of the others. A pickle takes along what was listed by then.
     """
 
-    def __init__(self, choice: Choice, nlp: Language | None) -> None:
+    def __init__(self, choice: TokenChoice, nlp: Language | None) -> None:
         self._attribute = 0
         self._chosen: Mapping[str, int] = {}
         if isinstance(choice, ByAttribute) and choice.attribute in _NOUNS:

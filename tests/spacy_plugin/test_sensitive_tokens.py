@@ -51,7 +51,7 @@ def sampled(doc: Doc) -> list[str]:
         ({"@misc": "custext.parts_of_speech.v1", "tags": {"VERB": 1}}, "met"),
         ({"@misc": "custext.tags.v1", "tags": ["VBD"]}, "met"),
         ({"@misc": "custext.words.v1", "words": ["DOCTOR", "in"]}, "doctor in"),
-        ({"@misc": "custext.words.v1", "words": ["met"], "epsilon": 0.5, "others": 2}, TEXT.replace(".", "")),
+        ({"@misc": "custext.words.v1", "words": ["met"], "eps": 0.5, "others": 2}, TEXT.replace(".", "")),
     ],
 )
 def test_what_is_chosen_is_replaced_and_the_rest_stays(starter_db: Path, choice: dict[str, Any], expected: str) -> None:
@@ -97,7 +97,7 @@ def test_each_label_has_its_budget(starter_db: Path) -> None:
 
 def test_a_list_of_labels_has_the_budget_of_the_component(starter_db: Path) -> None:
     choice = {"@misc": "custext.entities.v1", "labels": ["PERSON"], "others": 3.0}
-    receipt = make_pipeline(starter_db, choice, epsilon=0.25)(TEXT)._.custext_receipt
+    receipt = make_pipeline(starter_db, choice, eps=0.25)(TEXT)._.custext_receipt
     assert receipt.budgets == (0.25, 3.0)
     only = {"@misc": "custext.entities.v1", "labels": {"PERSON": 0.25}}
     assert make_pipeline(starter_db, only)(TEXT)._.custext_receipt.budgets == (0.25,)
@@ -148,14 +148,14 @@ class LongWords:
 
 def test_a_function_of_the_users_may_choose(starter_db: Path) -> None:
     registry.misc.register("test.long_words.v1", func=LongWords)
-    nlp = make_pipeline(starter_db, {"@misc": "test.long_words.v1", "at_least": 5}, epsilon=0.5)
+    nlp = make_pipeline(starter_db, {"@misc": "test.long_words.v1", "at_least": 5}, eps=0.5)
     doc = nlp(TEXT)
     assert sampled(doc) == ["doctor", "Alice", "Zzyzxa", "Boston", "yesterday"]
     assert doc._.custext_receipt.budgets == (0.5, 2.5)
     assert nlp("a")._.custext_receipt.budgets == (0.5, 2.5)  # whatever occurs
     assert sampled(pickle.loads(pickle.dumps(nlp))(TEXT)) == sampled(doc)
     registry.misc.register("test.flags.v1", func=lambda: lambda doc: doc.to_array("IS_TITLE"))
-    flagged = make_pipeline(starter_db, {"@misc": "test.flags.v1"}, epsilon=0.25)(TEXT)
+    flagged = make_pipeline(starter_db, {"@misc": "test.flags.v1"}, eps=0.25)(TEXT)
     assert sampled(flagged) == ["The", "Alice", "Zzyzxa", "Boston"]
     assert flagged._.custext_receipt.budgets == (0.25,)
 
@@ -166,8 +166,9 @@ def test_a_function_of_the_users_may_choose(starter_db: Path) -> None:
         ([True], "a value for each of 9 tokens; found 1"),
         (["x"] * 9, "found str"),
         ([2] * 9, "such as 2.0"),
-        ([2.0] * 9, "an epsilon of 2 is not among the budgets"),
-        ([float("nan")] * 9, "is not among the budgets"),
+        ([2.0] * 9, "an eps of 2 is not among the budgets"),
+        ([0.0] * 9, "an eps of 0 is not among the budgets"),  # a budget, not a word that stays
+        ([float("nan")] * 9, "found nan"),
         ({1: True}, "expected a list or an array; found dict"),
         (None, "found NoneType"),
     ],
@@ -185,11 +186,23 @@ def test_listed_words_are_found_within_tokens(starter_db: Path) -> None:
     assert chosen == ["alice@corp.com", "Alice", "www.bob.org", "o'brien"]
 
 
-def test_an_epsilon_that_nothing_would_use_is_refused(starter_db: Path) -> None:
+def test_an_eps_that_nothing_would_use_is_refused(starter_db: Path) -> None:
     """`PERSON 0.5, everything else 3` is said with `others`."""
     choice = {"@misc": "custext.entities.v1", "labels": {"PERSON": 0.5}}
-    with pytest.raises(CusTextError, match="epsilon: no token would be drawn at 3"):
-        make_pipeline(starter_db, choice, epsilon=3.0)
+    for name in ("eps", "epsilon"):
+        with pytest.raises(CusTextError, match=f"^{name}: no token would be drawn at 3"):
+            make_pipeline(starter_db, choice, **{name: 3.0})
+
+
+def test_the_eps_of_words_has_two_names(starter_db: Path) -> None:
+    for name in ("eps", "epsilon"):
+        choice = {"@misc": "custext.words.v1", "words": ["doctor"], name: 0.5}
+        assert make_pipeline(starter_db, choice)(TEXT)._.custext_receipt.budgets == (0.5,)
+        with pytest.raises(CusTextError, match=f"sensitive: {name}, words: eps must lie between"):
+            make_pipeline(starter_db, {**choice, name: 101.0})
+    both = {"@misc": "custext.words.v1", "words": ["doctor"], "eps": 0.5, "epsilon": 0.5}
+    with pytest.raises(CusTextError, match="sensitive: eps and epsilon are two names of one setting"):
+        make_pipeline(starter_db, both)
 
 
 def test_what_nobody_looked_for_is_an_error(starter_db: Path) -> None:

@@ -16,8 +16,7 @@ from spacy.language import Language
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 
-from custext_sql import CusTextError
-from custext_sql.errors import PrivacyWarning, SettingError
+from custext_sql import CusTextError, PrivacyWarning, SettingError
 from spacy_plugin.component import CusText
 
 TEXT = "The doctor met Alice in Boston."

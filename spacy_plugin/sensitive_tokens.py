@@ -2,8 +2,8 @@
 
 `sensitive` in the component's config is one of those below, or what a function of your own makes that is registered
 with `@spacy.registry.misc("NAME")`: something to be called with a Doc, which gives a value for each token: True
-(replace it, at the component's epsilon), False (keep it, in clear), or an epsilon. Every epsilon that it may give must
-be listed in its attribute `budgets`, so that what is promised does not depend on the text.
+(replace it, at the component's eps), False (keep it, in clear), or an eps of its own, a float. Every eps that it may
+give must be listed in its attribute `budgets`, so that what is promised does not depend on the text.
 
 Where a choice selects tokens, unknown words and numbers among them are masked even if the policy would keep them,
 unless `mask_unknown` is false. A label or tag that no component of the pipeline sets is reported at the first Doc.
@@ -26,18 +26,16 @@ from spacy.strings import get_string_id
 from spacy.tokens import Doc
 from spacy.util import registry
 
-from custext_sql.errors import SettingError
-from custext_sql.mechanism.weights import check_epsilon
-from custext_sql.text.word_boundaries import are_words, fold_word, normalize_words, split_words
+from custext_sql import SettingError, WordList
 
 Floats = npt.NDArray[np.float64]
 Number = StrictFloat | StrictInt
-Named = list[str] | dict[str, Number]  # names, or an epsilon for each
+Named = list[str] | dict[str, Number]  # names, or an eps for each
 
-KEPT = 0.0  # in place of an epsilon: the token stays
+STAYS = float("nan")  # in place of an eps: no number is mistaken for it, nor it for a budget
 
 
-class Choice(Protocol):
+class TokenChoice(Protocol):
     """What is sensitive, with budgets that are known beforehand."""
 
     @property
@@ -45,15 +43,15 @@ class Choice(Protocol):
         """Whether it is CusText+."""
 
     def list_budgets(self, usual: float) -> set[float]:
-        """Every epsilon that may occur; usual: the component's own."""
+        """Return every eps that may occur. usual: the component's own."""
 
     def find_budgets(self, doc: Doc, usual: float) -> Floats:
-        """The epsilon of each token, 0 for those that stay."""
+        """Return the eps of each token, NaN for those that stay."""
 
 
 @dataclass(frozen=True)
 class AllTokens:
-    """Every token, at the component's epsilon."""
+    """Every token, at the component's eps."""
 
     keeps_stopwords: bool = False
 
@@ -66,10 +64,10 @@ class AllTokens:
 
 @dataclass(frozen=True)
 class Budgets:
-    """An epsilon for each of some names, None for the component's own; and one for all other tokens, 0 if they stay."""
+    """An eps for each of some names, None for the component's own; and one for all other tokens, None if they stay."""
 
     named: Mapping[str, float | None]
-    others: float
+    others: float | None
 
     @classmethod
     def check(cls, key: str, named: Sequence[str] | Mapping[str, float], others: float | None) -> "Budgets":
@@ -78,14 +76,15 @@ class Budgets:
         budgets: dict[str, float | None] = dict.fromkeys(named)
         if isinstance(named, Mapping):
             budgets = {name: _check_budget(f"{key}, {name}", epsilon) for name, epsilon in named.items()}
-        return cls(budgets, KEPT if others is None else _check_budget("others", others))
+        return cls(budgets, None if others is None else _check_budget("others", others))
 
     def list(self, usual: float) -> set[float]:
-        return {usual if epsilon is None else epsilon for epsilon in (*self.named.values(), self.others)} - {KEPT}
+        found = {usual if epsilon is None else epsilon for epsilon in self.named.values()}
+        return found if self.others is None else {*found, self.others}
 
     def find(self, values: npt.NDArray[Any], ids: Mapping[str, int], usual: float) -> Floats:
-        """For each value the epsilon of the name whose id it is."""
-        found = np.full(len(values), self.others, dtype=np.float64)
+        """Return for each value the eps of the name whose id it is."""
+        found = np.full(len(values), STAYS if self.others is None else self.others)
         for name, epsilon in self.named.items():
             found[values == ids[name]] = usual if epsilon is None else epsilon
         return found
@@ -115,16 +114,16 @@ class ByAttribute:
 
 @dataclass(frozen=True)
 class ByWord:
-    """Tokens that have a word of a list in them, in whatever case."""
+    """Tokens that have a word of a list in them, in any case."""
 
-    words: frozenset[str]
+    words: WordList
     budgets: Budgets
     keeps_stopwords: bool = False
 
     @property
     def listed(self) -> frozenset[str] | None:
         """Return the only words that are drawn; None if others are drawn too."""
-        return self.words if self.budgets.others == KEPT else None
+        return self.words.words if self.budgets.others is None else None
 
     def list_budgets(self, usual: float) -> set[float]:
         return self.budgets.list(usual)
@@ -132,8 +131,7 @@ class ByWord:
     def find_budgets(self, doc: Doc, usual: float) -> Floats:
         distinct, number_of = np.unique(doc.to_array(ORTH), return_inverse=True)
         texts = [doc.vocab.strings[int(orth)] for orth in distinct]
-        listed = [not self.words.isdisjoint(map(fold_word, words)) for words in split_words(texts)]
-        return self.budgets.find(np.array(listed, dtype=np.int64)[number_of], {"words": 1}, usual)
+        return self.budgets.find(self.words.find_in(texts)[number_of], {"words": 1}, usual)
 
 
 @dataclass(frozen=True)
@@ -159,9 +157,9 @@ class ByFunction:
         if len(values) != len(doc):
             raise SettingError(f"sensitive: expected a value for each of {len(doc):,} tokens; found {len(values):,}")
         found = np.array([_read_value(value, usual) for value in values], dtype=np.float64)
-        if undeclared := set(found.tolist()) - self.list_budgets(usual) - {KEPT}:
+        if undeclared := set(found[~np.isnan(found)].tolist()) - self.list_budgets(usual):
             raise SettingError(
-                f"sensitive: an epsilon of {min(undeclared):g} is not among the budgets that the choice declares; list "
+                f"sensitive: an eps of {min(undeclared):g} is not among the budgets that the choice declares; list "
                 "every one in its attribute `budgets`"
             )
         return found
@@ -178,7 +176,7 @@ def choose_all_but_stopwords() -> AllTokens:
 
 
 def choose_entities(labels: Named, others: Number | None = None) -> ByAttribute:
-    """Tokens of entities. labels: a list, or an epsilon for each. others: the epsilon of other tokens, or they stay."""
+    """Tokens of entities. labels: a list, or an eps for each. others: the eps of other tokens, or they stay."""
     budgets = Budgets.check("labels", labels, others)
     return ByAttribute(ENT_TYPE, "ENT_IOB", {label: get_string_id(label) for label in budgets.named}, budgets)
 
@@ -202,38 +200,48 @@ def choose_tags(tags: Named, others: Number | None = None) -> ByAttribute:
 def choose_words(
     words: list[str] | None = None,
     path: str | None = None,
-    epsilon: Number | None = None,
+    eps: Number | None = None,
     others: Number | None = None,
+    epsilon: Number | None = None,
 ) -> ByWord:
-    """Tokens on a list, or in a file with one a line, in whatever case; epsilon: theirs; others: as for entities."""
+    """Tokens on a list, or in a file with one per line, in any case. eps: theirs. others: as for entities.
+
+    epsilon: another name for eps.
+    """
     if (words is None) == (path is None):
-        raise SettingError("sensitive: give either words, a list, or path, a file with one a line")
+        raise SettingError("sensitive: give either words, a list, or path, a file with one per line")
     given = [word.strip() for word in (words if words is not None else _read_words(str(path)))]
     if not given:
         raise SettingError("sensitive: words must name at least one; found none")
-    wrong = [place for place, is_word in enumerate(are_words(given), start=1) if not is_word]
-    if wrong:
-        raise SettingError(
-            f"sensitive: words must each be one word, and number {wrong[0]} is none; for phrases put an entity_ruler "
-            "before custext and choose by its labels"
-        )
-    listed = frozenset(map(fold_word, given)) | frozenset(map(normalize_words, given))
-    if epsilon is None:
+    try:
+        listed = WordList.read(given)
+    except SettingError as error:
+        advice = "for phrases put an entity_ruler before custext and choose by its labels"
+        raise SettingError(f"sensitive: {error}; {advice}") from None
+    key, budget = choose_eps(eps, epsilon, "sensitive: ")
+    if budget is None:
         return ByWord(listed, Budgets.check("words", ["words"], others))
-    return ByWord(listed, Budgets.check("epsilon", {"words": epsilon}, others))
+    return ByWord(listed, Budgets.check(key, {"words": budget}, others))
+
+
+def choose_eps(eps: float | None, epsilon: float | None, prefix: str = "") -> tuple[str, float | None]:
+    """Return the name by which a config gave an eps, and the eps. prefix: of the message if it gave two."""
+    if eps is not None and epsilon is not None:
+        raise SettingError(f"{prefix}eps and epsilon are two names of one setting; give one of them")
+    return ("eps", eps) if epsilon is None else ("epsilon", epsilon)
 
 
 def _read_value(value: Any, usual: float) -> float:
-    """A flag or an epsilon; whole numbers 0 and 1 are flags, as in spaCy's arrays."""
+    """Return an eps for a flag or an eps; whole numbers 0 and 1 are flags, as in spaCy's arrays."""
     if value is None:
-        return KEPT
+        return STAYS
     if isinstance(value, (bool, np.bool_)) or (isinstance(value, (int, np.integer)) and value in (0, 1)):
-        return usual if value else KEPT
-    if isinstance(value, (float, np.floating)):
+        return usual if value else STAYS
+    is_float = isinstance(value, (float, np.floating))
+    if is_float and not np.isnan(value):
         return float(value)
-    raise SettingError(
-        f"sensitive: expected True, False or an epsilon such as 2.0 for each token; found {type(value).__name__}"
-    )
+    found = "nan" if is_float else type(value).__name__
+    raise SettingError(f"sensitive: expected True, False or an eps such as 2.0 for each token; found {found}")
 
 
 def _read_words(path: str) -> list[str]:
@@ -245,10 +253,12 @@ def _read_words(path: str) -> list[str]:
 
 
 def _check_budget(key: str, epsilon: float) -> float:
+    from custext_sql import Settings  # loads DuckDB, so not before there is a component to make
+
     if isinstance(epsilon, bool) or not isinstance(epsilon, (int, float)):
-        raise SettingError(f"sensitive: {key}: an epsilon must be a number; found {type(epsilon).__name__}")
+        raise SettingError(f"sensitive: {key}: an eps must be a number; found {type(epsilon).__name__}")
     try:
-        return check_epsilon(epsilon)
+        return Settings.settle(eps=epsilon).eps
     except SettingError as error:
         raise SettingError(f"sensitive: {key}: {error}") from None
 
