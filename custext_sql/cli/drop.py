@@ -22,7 +22,7 @@ def drop_command() -> None:
 @click.pass_obj
 def drop_embedding_command(db: str | None, name: str, as_json: bool) -> None:
     """Remove an embedding's vectors. Mappings built from it stay, since they stand on their own."""
-    from custext_sql.store.embeddings import drop_embedding
+    from custext_sql import drop_embedding
 
     drop_embedding(db, name=name)
     _confirm("embedding", name, as_json)
@@ -34,7 +34,7 @@ def drop_embedding_command(db: str | None, name: str, as_json: bool) -> None:
 @click.pass_obj
 def drop_mapping_command(db: str | None, name: str, as_json: bool) -> None:
     """Remove a mapping's groups and scores."""
-    from custext_sql.store.mappings import drop_mapping
+    from custext_sql import drop_mapping
 
     drop_mapping(db, name=name)
     _confirm("mapping", name, as_json)

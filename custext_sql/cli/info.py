@@ -18,9 +18,8 @@ def info_command(db: str | None, as_json: bool) -> None:
     Example:
       custext info --json
     """
+    from custext_sql import list_embeddings, list_mappings
     from custext_sql.store.database import locate
-    from custext_sql.store.embeddings import list_embeddings
-    from custext_sql.store.mappings import list_mappings
     from custext_sql.store.stopwords import list_stopwords
 
     path: Path = locate(db)

@@ -62,7 +62,7 @@ class Epsilons(click.ParamType[list[float]]):
 
 
 def epsilons_option(default: str) -> Callable[[_Command], _Command]:
-    """--eps for several values."""
+    """Return an option --eps that takes several values."""
     return click.option(
         "--eps",
         default=default,
@@ -73,7 +73,7 @@ def epsilons_option(default: str) -> Callable[[_Command], _Command]:
 
 
 def prior_options(command: _Command) -> _Command:
-    """How frequent an attacker takes words to be."""
+    """Add the options that say how frequent an attacker takes words to be."""
     for option in (
         click.option("--column", metavar="NAME", help="The column of --public; not for lines of text."),
         click.option("--public", metavar="FILE", help="Public texts to count words in."),

@@ -42,7 +42,7 @@ def to_json(value: Any) -> str:
 def print_table(
     columns: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[int] = (), width: int = _WIDTH
 ) -> None:
-    """A plain table that fits the terminal; `right` are the columns of numbers. width: where there is no terminal."""
+    """Print a plain table that fits the terminal. right: the columns of numbers; width: where there is no terminal."""
     from rich.console import Console
     from rich.table import Table
 
@@ -55,34 +55,37 @@ def print_table(
 
 
 def show_control(text: str) -> str:
-    """A text with codes in place of what a terminal would obey."""
+    """Return a text with codes in place of what a terminal would obey."""
     return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
 
 
 @contextmanager
 def progress_bar(label: str) -> Iterator[Callable[[float], None] | None]:
-    """A bar on standard error that takes the share done; None where that is no terminal."""
+    """Yield what shows the share done in a bar on standard error; None where that is no terminal."""
     with _bar(label) as update:
         yield None if update is None else lambda share: update(share, "")
 
 
 @contextmanager
 def counting_bar(label: str) -> Iterator[Callable[[float, int, int], None] | None]:
-    """The same for rows: a bar that takes the share done, the rows and the words so far."""
-    started = time.monotonic()
+    """Yield the same for rows: it takes the share done, the rows and the words so far."""
+    first: tuple[float, int] | None = None  # the time and the words of the first call
     with _bar(label) as update:
 
         def show(share: float, rows: int, words: int) -> None:
+            nonlocal first
             assert update is not None
-            speed = words / max(time.monotonic() - started, 1e-9)
-            update(share, f"{rows:,} rows, {speed:,.0f} words/s")
+            now = time.monotonic()
+            first = first or (now, words)
+            seconds, more = now - first[0], words - first[1]
+            update(share, f"{rows:,} rows" + (f", {more / seconds:,.0f} words/s" if seconds else ""))
 
         yield None if update is None else show
 
 
 @contextmanager
 def _bar(label: str) -> Iterator[Callable[[float, str], None] | None]:
-    """A bar that takes the share done and a remark."""
+    """Yield what shows the share done and a remark. The bar appears with the first of them."""
     if not sys.stderr.isatty():
         yield None
         return
@@ -111,7 +114,7 @@ def _bar(label: str) -> Iterator[Callable[[float, str], None] | None]:
 
 
 def draw_bar(share: float, width: int) -> str:
-    """A bar of that share of a width, in eighths of a character where the terminal has them."""
+    """Return a bar of that share of a width, in eighths of a character where the terminal has them."""
     if "utf" not in (sys.stdout.encoding or "").lower():
         return "#" * round(share * width)
     whole, rest = divmod(round(share * width * 8), 8)
@@ -119,7 +122,7 @@ def draw_bar(share: float, width: int) -> str:
 
 
 def show_draws(count: int | None, error: float | None) -> str:
-    """A number of draws, with its standard error unless it is settled."""
+    """Return a number of draws, with its standard error unless it is settled."""
     if count is None:
         return "never"
     if error is None or error < 0.05:
@@ -128,12 +131,12 @@ def show_draws(count: int | None, error: float | None) -> str:
 
 
 def show_share(mean: float, spread: float | None) -> str:
-    """A value between 0 and 1, with its spread if there is one."""
+    """Return a value between 0 and 1, with its spread if there is one."""
     return f"{mean:.4f}" if spread is None else f"{mean:.4f} ± {spread:.4f}"
 
 
 def describe_receipt(receipt: "Receipt") -> str:
-    """A receipt in a few lines for people."""
+    """Return a receipt in a few lines for people."""
     let_through = {
         "stopwords kept": receipt.stopwords,
         "unknown kept": receipt.unknown_kept,
@@ -184,12 +187,12 @@ def count(number: int, noun: str) -> str:
 
 
 def again(db: str | None, command: str) -> str:
-    """A command for the same database, to be shown as the next step."""
+    """Return a command for the same database, to be shown as the next step."""
     return name_database(f"custext {command}", db)
 
 
 def name_database(message: str, db: str | None) -> str:
-    """A message in which every command to run names the database that the user named."""
+    """Return a message in which every command to run names the database that the user named."""
     if db is None:
         return message
     return re.sub(r"(^|: )custext (?=[a-z])", lambda match: f"{match[1]}custext --db {shlex.quote(db)} ", message)

@@ -23,6 +23,7 @@ from custext_sql.cli.output import (
     to_json,
     warn,
 )
+from custext_sql.release.inputs.file_formats import FORMAT_NAMES
 
 if TYPE_CHECKING:
     from custext_sql.release.release_report import ReleaseReport
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 @policy_option
 @calibration_option
 @mapping_option
-@click.option("--format", "format_", type=click.Choice(["csv", "tsv", "json", "parquet", "text"]), help="Of the input.")
+@click.option("--format", "format_", type=click.Choice(FORMAT_NAMES), help="Of the input.")
 @click.option("--data", metavar="FILE", help="A DuckDB file; OUTPUT is a new table of it, or a file.")
 @click.option("--table", metavar="NAME", help="The table of --data to sanitize.")
 @click.option("--key-file", metavar="PATH", help="A key, which brings its settings: the same text each time.")

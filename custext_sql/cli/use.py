@@ -17,7 +17,7 @@ def use_command(db: str | None, name: str, as_json: bool) -> None:
     Example:
       custext use starter-euclidean-k20
     """
-    from custext_sql.store.mappings import use_mapping
+    from custext_sql import use_mapping
 
     use_mapping(db, name=name)
     if as_json:

@@ -12,7 +12,7 @@ from custext_sql.sql.query_errors import safe_errors
 from custext_sql.store.files.duckdb_files import connect_file, when_free
 from custext_sql.store.files.private_folders import scratch_folder
 
-MEMORY = "400MB"  # that DuckDB may use; what does not fit is spilled into a private folder
+_MEMORY = "400MB"  # that DuckDB may use; what does not fit is spilled into a private folder
 
 
 @contextmanager
@@ -22,7 +22,7 @@ def open_instance(
     """Open DuckDB within bounded memory, alone or on a DuckDB file. spill: a private folder, if there is one."""
     with scratch_folder() if spill is None else nullcontext(spill) as folder:
         config: dict[str, Any] = {
-            "memory_limit": MEMORY,
+            "memory_limit": _MEMORY,
             "autoinstall_known_extensions": False,
             "temp_directory": str(folder),
             **({"access_mode": "READ_ONLY"} if read_only else {}),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from custext_sql.errors import OutputError, SettingError
 from custext_sql.release.inputs.data_files import open_files
-from custext_sql.release.inputs.file_formats import DATA_FORMATS, tell_format
+from custext_sql.release.inputs.file_formats import FORMAT_NAMES, tell_format
 from custext_sql.release.inputs.input_files import list_files
 from custext_sql.release.line_releases import release_lines, release_stream
 from custext_sql.release.release_plan import ReleasePlan, RowProgress
@@ -157,9 +157,8 @@ def _name_output(output: FileOrStream) -> str:
 
 def _choose_format(given: FileOrStream, format: str | None, *, is_stream: bool) -> str | None:
     """Return the format of an input: the given one, else what a file's name tells, else lines for a stream."""
-    known = sorted(set(DATA_FORMATS.values()))
-    if format is not None and format not in known:
-        raise SettingError(f"format must be one of {', '.join(known)}; found {format!r}")
+    if format is not None and format not in FORMAT_NAMES:
+        raise SettingError(f"format must be one of {', '.join(FORMAT_NAMES)}; found {format!r}")
     return format or ("text" if is_stream else tell_format(list_files(_name_input(given))[0]))
 
 

@@ -24,7 +24,7 @@ class NewTable:
 
     @property
     def quoted(self) -> str:
-        """The name for SQL."""
+        """Return the name as SQL writes it."""
         return f"{quote_name(self.schema)}.{quote_name(self.name)}"
 
     def check(self, connection: duckdb.DuckDBPyConnection, source: Source, *, force: bool) -> None:

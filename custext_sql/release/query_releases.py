@@ -131,7 +131,7 @@ class QueryRelease:
 
     @property
     def _attaches_database(self) -> bool:
-        """Whether the custext database is open while the query runs."""
+        """Return whether the custext database is open while the query runs."""
         return self._data is None or Path(self._data).resolve() == locate(self._database).resolve()
 
     @property

@@ -90,7 +90,7 @@ class _Collected:
 
 
 def _add(counts: Sequence[Counts]) -> Counts:
-    """Those of several columns, row by row."""
+    """Add up the counts of several columns, row by row."""
     return reduce(add, counts)
 
 

@@ -11,6 +11,7 @@ DATA_FORMATS = {
     ".parquet": "parquet",
     ".txt": "text",
 }
+FORMAT_NAMES = tuple(dict.fromkeys(DATA_FORMATS.values()))
 EXPECTED_NAMES = "a name in .csv, .tsv, .json, .jsonl, .parquet or .txt, the first four and .txt also with .gz"
 
 
