@@ -46,7 +46,9 @@ def test_a_draw_picks_the_output_whose_share_it_falls_into(mapping: Mapping, cal
             assert found.tolist() == np.array(expected)[chosen].tolist()
 
 
-def test_only_groups_that_occur_are_verified(mapping: Mapping, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def verified(monkeypatch: pytest.MonkeyPatch) -> list[list[float]]:
+    """The eps of the groups that are verified, call by call, while a test runs."""
     made: list[list[float]] = []
 
     def counting(sizes: np.ndarray, scores: object, epsilons: np.ndarray, calibration: str) -> object:
@@ -54,26 +56,40 @@ def test_only_groups_that_occur_are_verified(mapping: Mapping, monkeypatch: pyte
         return certify(sizes, scores, epsilons, calibration)  # type: ignore[arg-type]
 
     monkeypatch.setattr(module, "certify", counting)
+    return made
+
+
+def test_only_groups_that_occur_are_verified(mapping: Mapping, verified: list[list[float]]) -> None:
     sampler = Sampler(mapping, "paper")
     draws = np.zeros(3, dtype=np.uint64)
     sampler.sample(np.array([0, 1, 6]), 1.0, draws)  # words 0 to 4 are the first group
     sampler.sample(np.array([0, 4, 7]), np.array([1.0, 2.0, 3.0]), draws)
     sampler.sample(np.array([0, 6, 0]), 1.0, draws)
-    assert made == [[1.0, 1.0], [2.0, 3.0]]
+    assert verified == [[1.0, 1.0], [2.0, 3.0]]
 
 
-def test_the_eps_least_recently_used_is_forgotten(mapping: Mapping, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_eps_least_recently_used_is_verified_again(
+    mapping: Mapping, verified: list[list[float]], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(module, "_EPSILONS", 2)
     sampler = Sampler(mapping, "paper")
-    word, draw = np.array([0]), np.zeros(1, dtype=np.uint64)
-    for epsilon in (1.0, 2.0, 1.0, 3.0):
-        sampler.sample(word, epsilon, draw)
-    assert list(sampler._tables) == [1.0, 3.0]
+
+    def draw(*epsilons: float) -> list[list[float]]:
+        """Draw at each eps in turn, and tell what was verified for it."""
+        verified.clear()
+        for epsilon in epsilons:
+            sampler.sample(np.array([0]), epsilon, np.zeros(1, dtype=np.uint64))
+        return list(verified)
+
+    assert draw(1.0, 2.0, 1.0, 3.0) == [[1.0], [2.0], [3.0]]
+    assert draw(1.0, 3.0) == []
+    assert draw(2.0, 3.0) == [[2.0]]
     monkeypatch.setattr(module, "_BYTES", 5 * (5 * 8 + 16))  # one group of five
-    sampler.sample(word, 4.0, draw)
-    assert list(sampler._tables) == [4.0]
-    sampler.sample(np.zeros(2, dtype=np.int64), np.array([5.0, 6.0]), np.zeros(2, dtype=np.uint64))
-    assert list(sampler._tables) == [5.0, 6.0]  # those in use stay, whatever they take
+    assert draw(4.0, 3.0, 3.0) == [[4.0], [3.0]]
+    verified.clear()
+    for _ in range(2):  # those in use at once stay, whatever they take
+        sampler.sample(np.zeros(2, dtype=np.int64), np.array([5.0, 6.0]), np.zeros(2, dtype=np.uint64))
+    assert verified == [[5.0, 6.0]]
 
 
 def test_a_row_of_weights_is_the_verified_one(mapping: Mapping) -> None:
@@ -82,11 +98,11 @@ def test_a_row_of_weights_is_the_verified_one(mapping: Mapping) -> None:
     assert Sampler(mapping, "paper").worst_log_ratio([2.0]) == table.log_ratios.max()
 
 
-def test_no_words_need_no_tables(mapping: Mapping) -> None:
+def test_no_words_need_no_tables(mapping: Mapping, verified: list[list[float]]) -> None:
     sampler = Sampler(mapping, "paper")
     none, draws = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.uint64)
     assert sampler.sample(none, 1.0, draws).tolist() == sampler.sample(none, np.zeros(0), draws).tolist() == []
-    assert not sampler._tables
+    assert verified == []
 
 
 def test_every_eps_is_checked(mapping: Mapping) -> None:

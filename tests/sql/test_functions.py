@@ -1,5 +1,6 @@
 """The functions inside DuckDB, on a real instance each time."""
 
+import gc
 import subprocess
 import sys
 import textwrap
@@ -13,6 +14,7 @@ import pyarrow as pa
 import pytest
 
 from custext_sql import CusTextError, Sanitizer, build_mapping, connect, load_embeddings, make_key, register
+from custext_sql.replacing.vocabulary import Vocabulary
 from custext_sql.sql import functions as sql_functions
 from tests.statistics import fits
 
@@ -339,31 +341,33 @@ def test_arrow_tables_that_are_no_text_are_refused(connection: duckdb.DuckDBPyCo
     assert "secret" not in str(caught.value)
 
 
-def test_keys_share_everything_but_themselves(mapped_db: Path, tmp_path: Path) -> None:
-    from custext_sql.sql import functions as sql_functions
+def count_vocabularies() -> int:
+    """How many tables of words this process holds."""
+    gc.collect()
+    return sum(isinstance(one, Vocabulary) for one in gc.get_objects())
 
-    holders = []
-    for name in ("one", "two"):
+
+def test_keys_share_everything_but_themselves(mapped_db: Path, tmp_path: Path) -> None:
+    before = count_vocabularies()
+    connections = []
+    for name in ("one", "two", "three"):
         make_key(tmp_path / name, mapped_db)
-        connect(mapped_db, key_file=tmp_path / name).close()
-        holders.append(list(sql_functions._holders.values())[-1].served)
-    first, second = (served.keyed for served in holders)
-    assert first is not None
-    assert second is not None
-    assert first._replacer.vocabulary is second._replacer.vocabulary
-    assert first._sampler is second._sampler is holders[0].fresh._sampler
-    assert first.key != second.key
+        connections.append(connect(mapped_db, key_file=tmp_path / name))
+    assert count_vocabularies() <= before + 1
+    query = "SELECT custext_sanitize_keyed(repeat('alice bob ', 100), 'r')"
+    assert len({connection.execute(query).fetchone() for connection in connections}) == 3
+    for connection in connections:
+        connection.close()
 
 
 def test_equal_sanitizers_are_shared_and_others_are_let_go(mapped_db: Path) -> None:
-    from custext_sql.sql import functions as sql_functions
-
-    before = len(sql_functions._sanitizers)
     with duckdb.connect() as connection:
+        register(connection, mapped_db)
+        before = count_vocabularies()
         for _ in range(5):
             register(connection, mapped_db)
             register(connection, mapped_db, policy="paper")
-        assert len(sql_functions._sanitizers) <= before + 1
+        assert count_vocabularies() <= before + 1
 
 
 @pytest.mark.parametrize(
