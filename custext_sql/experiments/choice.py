@@ -132,7 +132,7 @@ def choose_setting(
 
 
 def _rank(candidate: Candidate) -> tuple[float, float]:
-    """Closest first; where no distance is known, the largest eps."""
+    """Return a key that sorts the closest first; where no distance is known, the largest eps."""
     assert candidate.eps is not None
     return (math.inf if candidate.distance is None else candidate.distance, -candidate.eps)
 
@@ -169,19 +169,19 @@ def _look_at(
 
 
 def _round_down(epsilon: float) -> float:
-    """To two digits."""
+    """Round an eps down to two digits."""
     unit = 10.0 ** (math.floor(math.log10(epsilon)) - 1)
     return float(f"{math.floor(epsilon / unit * (1.0 + 1e-12)) * unit:.6g}")
 
 
 def _measure_distance(under_test: MappingUnderTest, prior: Prior, epsilon: float, calibration: str) -> float | None:
-    """The expected distance between a word and its replacement, as a share of that between any two words (the root of
+    """Return the expected distance of a word from its replacement, as a share of that of any two words (the root of
     the mean of squares), so that it does not depend on how long vectors are; None if the vectors are no longer there.
     """
     space = under_test.find_space()
     if space is None:
         return None
-    mapping, points = under_test.mapping, space.centred
+    mapping, points = under_test.mapping, space.centered
     usual = math.sqrt(4.0 * float(space.half_squares.mean(dtype=np.float64))) or 1.0
     weights = certify(mapping.sizes, mapping.scores, epsilon, calibration).weights
     total = 0.0

@@ -30,7 +30,7 @@ class Pretrained:
 
     @property
     def longest(self) -> int:
-        """How many tokens a text may have, those at its ends included."""
+        """Return how many tokens a text may have, those at its ends included."""
         limits = [self.tokenizer.model_max_length]
         if (positions := getattr(self.model.config, "max_position_embeddings", None)) is not None:
             embeddings = (part for name, part in self.model.named_modules() if name.endswith("position_embeddings"))
@@ -39,7 +39,7 @@ class Pretrained:
         return int(min(limits))
 
     def check_length(self, length: int | None, least: int) -> int:
-        """A number of tokens, if the model takes texts that long; None: the paper's 128, or as many as it takes."""
+        """Return the number of tokens if the model takes that many; for None, the paper's 128 or what it takes."""
         if length is None:
             return min(_LENGTH, self.longest)
         length = check_whole(length, "length")
@@ -51,7 +51,7 @@ class Pretrained:
 
 
 def import_library(name: str) -> Any:
-    """A module of the extra `evaluation`, imported where it is first needed."""
+    """Return a module of the extra `evaluation`, imported where it is first needed. SettingError if it is missing."""
     try:
         return importlib.import_module(name)
     except ImportError as error:
@@ -61,17 +61,14 @@ def import_library(name: str) -> Any:
         ) from error
 
 
-def choose_device(device: str | None) -> Any:
-    """The device of that name; without one the graphics card, if there is one that PyTorch can use."""
+def choose_device() -> Any:
+    """Return the graphics card if there is one that PyTorch can use, else the processor."""
     torch = import_library("torch")
-    try:
-        return torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
-    except RuntimeError:
-        raise SettingError(f"device must be one that PyTorch knows, such as cpu or cuda:0; found {device!r}") from None
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
 def load_pretrained(name: str | os.PathLike[str], head: str, *, advice: str, **options: Any) -> Pretrained:
-    """The model in a folder, in the cache, or else on the Hub, without a word from the libraries.
+    """Load the model in a folder, in the cache, or else on the Hub, without a word from the libraries.
 
     head: the class of transformers that loads it, such as AutoModelForMaskedLM; options: what else that class is told.
     advice: what a caller can do who has no such model.
@@ -100,8 +97,8 @@ def load_pretrained(name: str | os.PathLike[str], head: str, *, advice: str, **o
 
 
 def digest_model(name: str | os.PathLike[str]) -> str | None:
-    """sha256 over the files of a model in a folder, so that another in the same place is not taken for it; None of one
-    that is known by its name at Hugging Face.
+    """Return a sha256 over the files of a model in a folder, so that another in the same place is not taken for it;
+    None for one that is known by its name at Hugging Face.
     """
     folder = Path(name)
     if not folder.is_dir():
@@ -116,7 +113,7 @@ def digest_model(name: str | os.PathLike[str]) -> str | None:
 
 
 def pad_rows(rows: Sequence[Sequence[int]], value: int) -> Any:
-    """A tensor of rows of different lengths, filled up at their ends."""
+    """Return a tensor of rows of different lengths, filled up at their ends."""
     filled = np.full((len(rows), max(map(len, rows))), value, dtype=np.int64)
     for number, row in enumerate(rows):
         filled[number, : len(row)] = row

@@ -73,14 +73,14 @@ def guess_one_by_one(folder: Path, pieces: Sequence[Piece], length: int) -> list
 
 @pytest.mark.parametrize("name", ["bert", "roberta"])
 def test_plain_text_is_guessed_and_noise_is_not(folders: Folders, name: str) -> None:
-    attacker = open_language_model(folders[name])
+    guesser = open_language_model(folders[name])
     random = np.random.default_rng(3)
     plain = [to_pieces(text) for text in write_sentences(60, seed=4)]
     noise = [
         [piece if piece.kind is None else replace(piece, after=str(random.choice(WORDS))) for piece in text]
         for text in plain
     ]
-    known, unknown = count_guesses(plain, attacker).r_mask_sampled, count_guesses(noise, attacker).r_mask_sampled
+    known, unknown = count_guesses(plain, guesser).r_mask_sampled, count_guesses(noise, guesser).r_mask_sampled
     assert known is not None and known > 0.7  # four of the five words follow from the others
     assert unknown is not None and unknown < 0.3  # the place tells of which eight or five words it is
 
@@ -93,30 +93,30 @@ def test_batches_give_what_single_texts_give(folders: Folders, name: str, length
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(language_model_guesser, "_BLOCK", 40)
         patch.setattr(language_model_guesser, "_TEXTS", 3)
-        attacker = open_language_model(folders[name], batch_size=7, length=length)
-        found = list(attacker.guess(texts))
-        seen = [context.tokens for context in attacker._find_contexts(texts)]
+        guesser = open_language_model(folders[name], batch_size=7, length=length)
+        found = list(guesser.guess(texts))
+        seen = [context.tokens for context in guesser._find_contexts(texts)]
     expected = [guess_one_by_one(folders[name], pieces, length) for pieces in texts]
     assert seen == [tokens for text in expected for tokens, _ in text]
     assert found == [[guess for _, guess in text] for text in expected]
 
 
 def test_guesses_come_from_the_new_words_alone(folders: Folders) -> None:
-    attacker = open_language_model(folders["bert"])
+    guesser = open_language_model(folders["bert"])
     shown = to_pieces("the old dog buries the bone, in the garden")
     hidden = [piece if piece.kind is None else replace(piece, before="secret") for piece in shown]
-    assert list(attacker.guess([hidden])) == list(attacker.guess([shown]))
+    assert list(guesser.guess([hidden])) == list(guesser.guess([shown]))
 
 
 def test_a_text_that_says_mask_has_one_mask(folders: Folders) -> None:
-    attacker = open_language_model(folders["bert"])
+    guesser = open_language_model(folders["bert"])
     seen = []
-    attacker._model.register_forward_pre_hook(
+    guesser._model.register_forward_pre_hook(
         lambda module, arguments, named: seen.append(named["input_ids"]), with_kwargs=True
     )
-    list(attacker.guess([to_pieces("the [MASK] hunts [SEP] the mouse")]))
+    list(guesser.guess([to_pieces("the [MASK] hunts [SEP] the mouse")]))
     [tokens] = seen
-    special = [attacker._tokenizer.mask_token_id, attacker._tokenizer.sep_token_id]
+    special = [guesser._tokenizer.mask_token_id, guesser._tokenizer.sep_token_id]
     assert [(tokens == token).sum(dim=1).unique().tolist() for token in special] == [[1], [1]]
 
 
@@ -151,7 +151,8 @@ def test_a_model_that_is_nowhere_is_an_error(
     monkeypatch.setattr(hub.HfApi, "model_info", refuse)
     expected = (
         "cannot load the model nobody/nothing: it is neither a folder nor in the Hugging Face cache, and could not be "
-        "fetched; give the path of a masked language model, or use --model ngram --public FILE"
+        "fetched; give the path of a masked language model, or use the model ngram with "
+        "public texts (--model ngram --public FILE)"
     )
     with pytest.raises(SettingError, match=f"^{re.escape(expected)}$"):
         open_language_model("nobody/nothing")
@@ -211,8 +212,6 @@ def test_lengths_and_batches_that_cannot_be_are_errors(folders: Folders) -> None
         open_language_model(folders["bert"], length=2)
     with pytest.raises(SettingError, match="batch_size must be at least 1; found 0"):
         open_language_model(folders["bert"], batch_size=0)
-    with pytest.raises(SettingError, match="device must be one that PyTorch knows"):
-        open_language_model(folders["bert"], device="abacus")
 
 
 def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch, folders: Folders) -> None:

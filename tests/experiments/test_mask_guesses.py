@@ -1,4 +1,4 @@
-"""Counting what an attacker guesses."""
+"""Counting what an guesser guesses."""
 
 import math
 from collections.abc import Iterator, Sequence

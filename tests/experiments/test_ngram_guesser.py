@@ -1,4 +1,4 @@
-"""Guessing words by their neighbours in public texts."""
+"""Guessing words by their neighbors in public texts."""
 
 import re
 from collections import Counter
@@ -18,6 +18,7 @@ from custext_sql.replacing.vocabulary import Vocabulary
 from tests.small_mapping import small_mapping
 
 SPACE = Piece(" ", " ")
+VOCABULARY = Vocabulary(small_mapping(["don't", "alice", "house"], k=2), frozenset())
 word_lists = st.lists(st.sampled_from("abcdef"), max_size=7)
 
 
@@ -26,8 +27,13 @@ def to_pieces(words: Sequence[str]) -> list[Piece]:
     return [piece for word in words for piece in (SPACE, Piece("?", word, Kind.SAMPLED))]
 
 
-def guess(attacker: NgramGuesser, text: str) -> list[str]:
-    [guesses] = attacker.guess([to_pieces(text.split())])
+def learn_from(texts: Sequence[str | None]) -> NgramGuesser:
+    """Learn from texts whose words have no apostrophes, or are don't."""
+    return learn_ngrams(texts, VOCABULARY)
+
+
+def guess(guesser: NgramGuesser, text: str) -> list[str]:
+    [guesses] = guesser.guess([to_pieces(text.split())])
     return guesses
 
 
@@ -66,65 +72,64 @@ def guess_naively(public: Sequence[Sequence[str]], text: Sequence[str]) -> list[
 def test_guesses_follow_the_rules(public: list[list[str]], texts: list[list[str]], candidates: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ngram_guesser, "_CANDIDATES", candidates)
-        attacker = learn_ngrams([" ".join(words) for words in public])
-        found = list(attacker.guess([to_pieces(text) for text in texts]))
+        guesser = learn_from([" ".join(words) for words in public])
+        found = list(guesser.guess([to_pieces(text) for text in texts]))
     assert found == [guess_naively(public, text) for text in texts]
 
 
 @given(st.lists(word_lists, max_size=12).filter(any), st.lists(word_lists, max_size=9))
 def test_blocks_make_no_difference(public: list[list[str]], texts: list[list[str]]) -> None:
     joined, pieces = [" ".join(words) for words in public], [to_pieces(text) for text in texts]
-    expected = list(learn_ngrams(joined).guess(pieces))
+    expected = list(learn_from(joined).guess(pieces))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ngram_guesser, "_TEXTS", 2)
         patch.setattr(ngram_guesser, "_BYTES", 5)
-        assert list(learn_ngrams(joined).guess(pieces)) == expected
+        assert list(learn_from(joined).guess(pieces)) == expected
 
 
 def test_each_rule_has_its_turn() -> None:
-    attacker = learn_ngrams(["red wine tastes good", "red wine tastes odd", "red beer flows", "cold beer tastes good"])
-    assert guess(attacker, "red x tastes")[1] == "wine"  # stood between them
-    assert guess(attacker, "cold x flows")[1] == "beer"  # stood beside each of them
-    assert guess(attacker, "cold x y z")[1] == "beer"  # behind the left one
-    assert guess(attacker, "y x flows")[1] == "beer"  # before the right one
-    assert guess(attacker, "y x z")[1] == "red"  # the first of the most frequent
+    guesser = learn_from(["red wine tastes good", "red wine tastes odd", "red beer flows", "cold beer tastes good"])
+    assert guess(guesser, "red x tastes")[1] == "wine"  # stood between them
+    assert guess(guesser, "cold x flows")[1] == "beer"  # stood beside each of them
+    assert guess(guesser, "cold x y z")[1] == "beer"  # behind the left one
+    assert guess(guesser, "y x flows")[1] == "beer"  # before the right one
+    assert guess(guesser, "y x z")[1] == "red"  # the first of the most frequent
 
 
-def test_the_ends_of_a_text_are_neighbours() -> None:
-    attacker = learn_ngrams(["dear all yours bob", "dear all yours bob", "all yours", "dear", "the dear the bob the"])
-    assert guess(attacker, "x all")[0] == "dear"
-    assert guess(attacker, "yours x")[1] == "bob"
+def test_the_ends_of_a_text_are_neighbors() -> None:
+    guesser = learn_from(["dear all yours bob", "dear all yours bob", "all yours", "dear", "the dear the bob the"])
+    assert guess(guesser, "x all")[0] == "dear"
+    assert guess(guesser, "yours x")[1] == "bob"
 
 
-def test_words_are_folded_and_taken_whole() -> None:
-    attacker = learn_ngrams(["I DON’T know", None, "", "You  don't, know?", "i will know"])
-    assert guess(attacker, "I x KNOW")[1] == "don't"
-    assert guess(attacker, "YOU x know")[1] == "don't"
+def test_words_are_folded() -> None:
+    guesser = learn_from(["I DON’T know", None, "", "You  don't, know?", "i will know"])
+    assert guess(guesser, "I x KNOW")[1] == "don't"
+    assert guess(guesser, "YOU x know")[1] == "don't"
 
 
 def test_a_vocabulary_cuts_words_as_the_sanitizer_does() -> None:
     vocabulary = Vocabulary(small_mapping(["alice", "house", "is", "here"], k=2), frozenset())
     public = ["alice's house", "alice's house"]
     assert guess(learn_ngrams(public, vocabulary), "alice x house")[1] == "s"
-    assert guess(learn_ngrams(public), "x house")[0] == "alice's"
 
 
 def test_unusual_letters_fold_like_any_word() -> None:
-    attacker = learn_ngrams(["ΟΔΥΣΣΕΥΣ sails İstanbul", "οδυσσευς sails home"])
-    assert guess(attacker, "x sails")[0] == "οδυσσευς"
-    assert guess(attacker, "sails x y")[1] == "İstanbul".lower()
+    guesser = learn_from(["ΟΔΥΣΣΕΥΣ sails İstanbul", "οδυσσευς sails home"])
+    assert guess(guesser, "x sails")[0] == "οδυσσευς"
+    assert guess(guesser, "sails x y")[1] == "İstanbul".lower()
 
 
 def test_public_texts_help_against_texts_that_are_like_them() -> None:
     sentences = [f"the {who} sees the {what}" for who, what in (("cat", "rat"), ("dog", "bone"), ("cow", "hay"))]
-    attacker = learn_ngrams(sentences)
+    guesser = learn_from(sentences)
     plain = [[Piece(word, word, Kind.SAMPLED) for word in re.findall(r"\w+", text)] for text in sentences]
     noise = [[Piece(piece.before, "nothing", Kind.SAMPLED) for piece in pieces] for pieces in plain]
-    assert count_guesses(plain, attacker).r_mask > 0.7
-    assert count_guesses(noise, attacker).r_mask < 0.5  # two words in five are `the`
+    assert count_guesses(plain, guesser).r_mask > 0.7
+    assert count_guesses(noise, guesser).r_mask < 0.5  # two words in five are `the`
 
 
 @pytest.mark.parametrize("texts", [[], [None, ""], ["... ?!", " "]])
 def test_public_texts_without_words_are_an_error(texts: list[str | None]) -> None:
     with pytest.raises(SettingError, match=f"no words: expected some to learn from, found none in {len(texts)} texts"):
-        learn_ngrams(texts)
+        learn_from(texts)

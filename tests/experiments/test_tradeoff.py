@@ -19,14 +19,14 @@ from custext_sql.mechanism.certified_table import certify
 
 
 @pytest.fixture
-def attack(experiment: Experiment) -> ChosenGuesser:
+def guesser(experiment: Experiment) -> ChosenGuesser:
     clear = [text for row in experiment.train.texts for text in row]
     return choose_guesser("ngram", public=clear)
 
 
-def test_more_eps_is_more_useful_and_less_private(few_db: Path, experiment: Experiment, attack: ChosenGuesser) -> None:
+def test_more_eps_is_more_useful_and_less_private(few_db: Path, experiment: Experiment, guesser: ChosenGuesser) -> None:
     trials = list_trials([MappingUnderTest(few_db)], ["custext", "random"], [0.5, 20.0], 2)
-    points = {(one.mechanism, one.eps): one for one in measure_tradeoff(few_db, experiment, trials, attack)}
+    points = {(one.mechanism, one.eps): one for one in measure_tradeoff(few_db, experiment, trials, guesser)}
     little, much = points["custext", 0.5], points["custext", 20.0]
     assert little.utility.mean < much.utility.mean
     assert little.success.mean < much.success.mean
@@ -35,9 +35,9 @@ def test_more_eps_is_more_useful_and_less_private(few_db: Path, experiment: Expe
     assert len(much.utility.measurement_ids) == len(much.success.measurement_ids) == 2
 
 
-def test_points_are_means_of_rows(few_db: Path, experiment: Experiment, attack: ChosenGuesser) -> None:
+def test_points_are_means_of_rows(few_db: Path, experiment: Experiment, guesser: ChosenGuesser) -> None:
     trials = list_trials([MappingUnderTest(few_db)], ["custext"], [3.0], 3)
-    [point] = measure_tradeoff(few_db, experiment, trials, attack)
+    [point] = measure_tradeoff(few_db, experiment, trials, guesser)
     rows = {one.measurement_id: one.value or 0.0 for one in read_measurements(few_db)}
     for figure in (point.utility, point.success):
         assert figure.mean == pytest.approx(sum(rows[one] for one in figure.measurement_ids) / 3)
@@ -70,23 +70,23 @@ def test_bayes_goes_by_groups_and_frequencies(few_db: Path, experiment: Experime
         measure_tradeoff(few_db, experiment, list_trials(mappings, ["original"], [2.0], 1), None)
 
 
-def test_vectors_of_two_embeddings_are_two_rows(few_db: Path, experiment: Experiment, attack: ChosenGuesser) -> None:
+def test_vectors_of_two_embeddings_are_two_rows(few_db: Path, experiment: Experiment, guesser: ChosenGuesser) -> None:
     """Also where they come from one file, of which more was loaded the second time."""
     load_embeddings(few_db, "starter", name="less", limit=1000)
     build_mapping(few_db, embedding="less", k=20)
     mappings = [MappingUnderTest(few_db), MappingUnderTest(few_db, mapping="less-euclidean-k20")]
     trials = list_trials(mappings, ["random", "santext"], [5.0], 1)
     assert len(trials) == 4
-    points = measure_tradeoff(few_db, experiment, trials, attack)
+    points = measure_tradeoff(few_db, experiment, trials, guesser)
     assert {(one.mechanism, one.embedding) for one in points} == {
         (mechanism, embedding) for mechanism in ("random", "santext") for embedding in ("starter", "less")
     }
 
 
-def test_masks_are_guessed_once_for_both_figures(few_db: Path, experiment: Experiment, attack: ChosenGuesser) -> None:
+def test_masks_are_guessed_once_for_both_figures(few_db: Path, experiment: Experiment, guesser: ChosenGuesser) -> None:
     trials = list_trials([MappingUnderTest(few_db)], ["custext+"], [5.0], 1)
     texts = [text for row in experiment.test.texts for text in row]
-    [(of_all, of_drawn)] = measure_masks(few_db, trials, texts, attack, dataset="test")
+    [(of_all, of_drawn)] = measure_masks(few_db, trials, texts, guesser, dataset="test")
     assert of_all.subject.metric == "r_mask" and of_drawn.subject.metric == "r_mask_sampled"
     assert of_all.value is not None and of_drawn.value is not None
     assert of_all.value > of_drawn.value  # stopwords are kept, and easy

@@ -7,7 +7,7 @@ from custext_sql.mechanism.weights import matrices_by_size
 
 
 def measure_success(sizes: Sizes, weights: Weights, prior: Floats) -> float:
-    """The probability that an attacker who knows the tables, and how frequent words are, guesses the input right.
+    """Return the probability that an attacker who knows the tables, and how frequent words are, guesses right.
 
     For each output that is the input with the largest product of prior and probability. weights: verified ones of all
     groups, rows summing to 2**64. prior: of each word, in the order of the groups, summing to 1.
@@ -22,6 +22,6 @@ def measure_success(sizes: Sizes, weights: Weights, prior: Floats) -> float:
 
 
 def measure_floor(sizes: Sizes, prior: Floats) -> float:
-    """The same for one who sees only which group the word is of, which is public: no eps takes it lower."""
+    """Return that of an attacker who sees only the group of the word, which is public: no eps takes it lower."""
     starts = np.cumsum(sizes) - sizes
     return float(np.maximum.reduceat(prior, starts).sum())

@@ -49,8 +49,8 @@ class _Tokenized:
 class LanguageModelGuesser:
     """Guesses the word that the model finds likeliest at a mask. Made by `open_language_model`."""
 
-    def __init__(self, pretrained: Pretrained, *, batch_size: int, length: int | None, device: str | None) -> None:
-        self._device = choose_device(device)
+    def __init__(self, pretrained: Pretrained, *, batch_size: int, length: int | None) -> None:
+        self._device = choose_device()
         self._model = pretrained.model.to(self._device)
         self._tokenizer = pretrained.tokenizer
         self._batch_size = batch_size
@@ -60,7 +60,7 @@ class LanguageModelGuesser:
         self._spellings: dict[int, str] = {}
 
     def guess(self, texts: Sequence[Sequence[Piece]]) -> Iterator[list[str]]:
-        """For each text a guess for each of its words. Runs of white space count as one space."""
+        """Yield for each text a guess for each of its words. Runs of white space count as one space."""
         guesses = self._guess_words(texts)
         for pieces in texts:
             yield list(islice(guesses, sum(piece.kind is not None for piece in pieces)))
@@ -77,7 +77,7 @@ class LanguageModelGuesser:
             yield from map(self._spell, guesses)
 
     def _find_contexts(self, texts: Sequence[Sequence[Piece]]) -> Iterator[_Context]:
-        """One for each word of each text."""
+        """Yield a context for each word of each text."""
         for start in range(0, len(texts), _TEXTS):
             joined = [join_pieces(pieces) for pieces in texts[start : start + _TEXTS]]
             tokenized = self._tokenize([text for text, _ in joined])
@@ -101,7 +101,7 @@ class LanguageModelGuesser:
         ]
 
     def _mask_word(self, text: _Tokenized, begin: int, end: int) -> _Context:
-        """The text with one mask for a word, cut to the room there is with the mask as near its middle as can be.
+        """Return the text with one mask for a word, cut to the room there is, the mask as near its middle as can be.
 
         The tokens left and right of the word are those of the whole text: models see the same tokens beside a mask as
         beside a word. Only where a token reaches across an edge of the word are both sides tokenized by themselves.
@@ -123,7 +123,7 @@ class LanguageModelGuesser:
         return _Context([*tokens, *after[right : right + behind], *self._after], len(tokens) - 1)
 
     def _fill_masks(self, contexts: Sequence[_Context]) -> list[int]:
-        """The likeliest token at the mask of each."""
+        """Return the likeliest token at the mask of each."""
         torch = import_library("torch")
         rows = [context.tokens for context in contexts]
         tokens = pad_rows(rows, self._tokenizer.pad_token_id or 0).to(self._device)
@@ -147,7 +147,7 @@ class LanguageModelGuesser:
         return [int(token) for token in at_masks.argmax(dim=-1).tolist()]
 
     def _spell(self, token: int) -> str:
-        """A token as a word; one that goes on a word, such as ##ing, is spelled as what it is."""
+        """Return a token as a word; one that continues a word, such as ##ing, is spelled as it is."""
         if token not in self._spellings:
             written = self._tokenizer.decode([token], clean_up_tokenization_spaces=False)
             self._spellings[token] = fold_word(written.strip())
@@ -155,12 +155,12 @@ class LanguageModelGuesser:
 
 
 def open_language_model(
-    name_or_path: str | os.PathLike[str], *, batch_size: int = 32, length: int | None = None, device: str | None = None
+    name_or_path: str | os.PathLike[str], *, batch_size: int = 32, length: int | None = None
 ) -> LanguageModelGuesser:
     """Return the masked language model of that name or in that folder, ready to guess.
 
     batch_size: contexts given to the model at once. length: tokens that it sees of a text at most, those at its ends
-    included. device: as PyTorch names it; the graphics card if there is one. SettingError if there is no such model, or
+    included. SettingError if there is no such model, or
     if it is none of the kind.
     """
     if (batch_size := check_whole(batch_size, "batch_size")) < 1:
@@ -169,11 +169,11 @@ def open_language_model(
     found = _find_flaw(pretrained)
     if found is not None:
         raise SettingError(f"the model {pretrained.name} cannot guess masked words: {found}; {_ADVICE}")
-    return LanguageModelGuesser(pretrained, batch_size=batch_size, length=length, device=device)
+    return LanguageModelGuesser(pretrained, batch_size=batch_size, length=length)
 
 
 def join_pieces(pieces: Sequence[Piece]) -> tuple[str, list[tuple[int, int]]]:
-    """A new text with one space for each run of white space, and where each of its words begins and ends."""
+    """Return a new text with one space for each run of white space, and where each of its words begins and ends."""
     written: list[str] = []
     words: list[tuple[int, int]] = []
     size = 0
@@ -192,7 +192,7 @@ def join_pieces(pieces: Sequence[Piece]) -> tuple[str, list[tuple[int, int]]]:
 
 
 def find_end_tokens(pretrained: Pretrained) -> tuple[list[int], list[int]]:
-    """What the tokenizer puts before a text, and behind it."""
+    """Return what the tokenizer puts before a text, and behind it."""
     encoded = pretrained.tokenizer("a", return_special_tokens_mask=True)
     added, tokens = encoded["special_tokens_mask"], encoded["input_ids"]
     return tokens[: added.index(0)], tokens[len(added) - added[::-1].index(0) :]

@@ -14,7 +14,7 @@ from custext_sql.replacing.vocabulary import Vocabulary
 from custext_sql.replacing.words import find_words
 from custext_sql.text.columns import TextColumn, open_column
 from custext_sql.text.encoded_text import EncodedText, find_rows, spread_out
-from custext_sql.text.word_boundaries import find_parts, fold_word
+from custext_sql.text.word_boundaries import fold_word
 
 _TEXTS = 4096  # texts guessed at a time
 _CANDIDATES = 1 << 22  # words weighed at a time
@@ -23,42 +23,42 @@ _BYTES = 1 << 24  # of public text cut into words at a time
 
 @dataclass(frozen=True, eq=False)
 class _Pairs:
-    """Neighbours on one side and the words beside them: distinct pairs in order of both, and how often each occurs."""
+    """Neighbors on one side and the words beside them: distinct pairs in order of both, and how often each occurs."""
 
     width: int  # more than any number
-    codes: Numbers  # neighbour * width + word
+    codes: Numbers  # neighbor * width + word
     counts: Numbers
-    firsts: Numbers  # where the pairs of each neighbour begin, and the end
-    favourites: Numbers  # of each neighbour the most frequent word; -1 if it has none
+    firsts: Numbers  # where the pairs of each neighbor begin, and the end
+    favorites: Numbers  # of each neighbor the most frequent word; -1 if it has none
 
     @classmethod
-    def count(cls, neighbours: Numbers, words: Numbers, width: int) -> "_Pairs":
-        codes, counts = np.unique(neighbours * width + words, return_counts=True)
+    def count(cls, neighbors: Numbers, words: Numbers, width: int) -> "_Pairs":
+        codes, counts = np.unique(neighbors * width + words, return_counts=True)
         rows = codes // width
-        favourites = np.full(width, -1, dtype=np.int64)
+        favorites = np.full(width, -1, dtype=np.int64)
         best = _find_best(rows, counts.astype(np.float64))
-        favourites[rows[best]] = codes[best] % width
-        return cls(width, codes, counts, rows.searchsorted(np.arange(width + 1)), favourites)
+        favorites[rows[best]] = codes[best] % width
+        return cls(width, codes, counts, rows.searchsorted(np.arange(width + 1)), favorites)
 
-    def sizes(self, neighbours: Numbers) -> Numbers:
-        """How many words stand beside each."""
-        found: Numbers = self.firsts[neighbours + 1] - self.firsts[neighbours]
+    def sizes(self, neighbors: Numbers) -> Numbers:
+        """Return how many words stand beside each."""
+        found: Numbers = self.firsts[neighbors + 1] - self.firsts[neighbors]
         return found
 
-    def find(self, neighbours: Numbers, words: Numbers) -> Numbers:
-        """How often each pair occurs."""
-        codes = neighbours * self.width + words
+    def find(self, neighbors: Numbers, words: Numbers) -> Numbers:
+        """Return how often each pair occurs."""
+        codes = neighbors * self.width + words
         places = np.minimum(self.codes.searchsorted(codes), len(self.codes) - 1)
         return np.where(self.codes[places] == codes, self.counts[places], 0)
 
 
 @dataclass(frozen=True, eq=False)
 class _Triples:
-    """Pairs of neighbours, in order, and the word that stands between them most often."""
+    """Pairs of neighbors, in order, and the word that stands between them most often."""
 
     width: int
     codes: Numbers  # left * width + right
-    favourites: Numbers
+    favorites: Numbers
 
     @classmethod
     def count(cls, lefts: Numbers, words: Numbers, rights: Numbers, width: int) -> "_Triples":
@@ -68,28 +68,28 @@ class _Triples:
         return cls(width, codes, triples[best] % width)
 
     def find(self, lefts: Numbers, rights: Numbers) -> Numbers:
-        """The word between each two; -1 if they were never seen around one."""
+        """Return the word between each two; -1 if they were never seen around one."""
         codes = lefts * self.width + rights
         places = np.minimum(self.codes.searchsorted(codes), len(self.codes) - 1)
-        return np.where(self.codes[places] == codes, self.favourites[places], -1)
+        return np.where(self.codes[places] == codes, self.favorites[places], -1)
 
 
 class NgramGuesser:
-    """Guesses a word from its two neighbours, as they stood in public texts. Made by `learn_ngrams`.
+    """Guesses a word from its two neighbors, as they stood in public texts. Made by `learn_ngrams`.
 
     The guess is the most frequent word between them; else, of the words seen both behind the left and before the right
     one, that with the largest count(left, word) * count(word, right) / count(word); else the most frequent one behind
     the left; else before the right; else of all. Of equals the one that occurred first. The ends of a text are
-    neighbours too.
+    neighbors too.
     """
 
     def __init__(self, words: Sequence[str], numbers: Numbers, texts: Numbers) -> None:
-        """words: distinct and folded, as they occurred first; numbers: all that occurred, in order; texts: of each."""
+        """Take distinct folded words as they occurred first, the numbers of all that occurred, and the text of each."""
         self._words = words
         self._index = {word: number for number, word in enumerate(words)}
         self._end, self._unknown = len(words), len(words) + 1
         width = len(words) + 2
-        lefts, rights = self._find_neighbours(numbers, texts)
+        lefts, rights = self._find_neighbors(numbers, texts)
         self._behind = _Pairs.count(lefts, numbers, width)
         self._before = _Pairs.count(rights, numbers, width)
         self._between = _Triples.count(lefts, numbers, rights, width)
@@ -97,7 +97,7 @@ class NgramGuesser:
         self._commonest = int(self._counts.argmax())
 
     def guess(self, texts: Sequence[Sequence[Piece]]) -> Iterator[list[str]]:
-        """For each text a guess for each of its words."""
+        """Yield for each text a guess for each of its words."""
         for start in range(0, len(texts), _TEXTS):
             block = texts[start : start + _TEXTS]
             words = [[fold_word(piece.after) for piece in pieces if piece.kind is not None] for pieces in block]
@@ -105,12 +105,12 @@ class NgramGuesser:
                 [self._index.get(word, self._unknown) for text in words for word in text], dtype=np.int64
             )
             rows = np.arange(len(words)).repeat([len(text) for text in words])
-            found = iter(self._guess_between(*self._find_neighbours(numbers, rows)).tolist())
+            found = iter(self._guess_between(*self._find_neighbors(numbers, rows)).tolist())
             for text in words:
                 yield [self._words[number] for number in islice(found, len(text))]
 
-    def _find_neighbours(self, numbers: Numbers, texts: Numbers) -> tuple[Numbers, Numbers]:
-        """What stands left and right of each word, within its text."""
+    def _find_neighbors(self, numbers: Numbers, texts: Numbers) -> tuple[Numbers, Numbers]:
+        """Return what stands left and right of each word, within its text."""
         lefts, rights = np.full(len(numbers), self._end), np.full(len(numbers), self._end)
         together = (texts[1:] == texts[:-1]).nonzero()[0]
         lefts[together + 1], rights[together] = numbers[together], numbers[together + 1]
@@ -125,12 +125,12 @@ class NgramGuesser:
         sizes = np.minimum(self._behind.sizes(lefts[rest]), self._before.sizes(rights[rest]))
         for part in _cut(sizes):
             guesses[rest[part]] = self._weigh(lefts[rest[part]], rights[rest[part]])
-        for fallback in (self._behind.favourites[lefts], self._before.favourites[rights], self._commonest):
+        for fallback in (self._behind.favorites[lefts], self._before.favorites[rights], self._commonest):
             guesses = np.where(guesses < 0, fallback, guesses)
         return guesses[places]
 
     def _weigh(self, lefts: Numbers, rights: Numbers) -> Numbers:
-        """Of the words seen on the inner sides of both neighbours the likeliest; -1 if there is none."""
+        """Return the likeliest of the words seen on the inner sides of both neighbors; -1 if there is none."""
         guesses = np.full(len(lefts), -1)
         left_is_rarer = self._behind.sizes(lefts) <= self._before.sizes(rights)
         for chosen, pairs, others, near, far in (
@@ -150,13 +150,11 @@ class NgramGuesser:
         return guesses
 
 
-def learn_ngrams(
-    texts: Sequence[str | None], vocabulary: Vocabulary | None = None, *, plus: bool = False
-) -> NgramGuesser:
+def learn_ngrams(texts: Sequence[str | None], vocabulary: Vocabulary, *, plus: bool = False) -> NgramGuesser:
     """Count the words of public texts, and which stand beside which.
 
-    vocabulary, plus: cut words with apostrophes as a sanitizer does that has this vocabulary; without one they are
-    taken whole. SettingError if there is no word.
+    vocabulary, plus: words with apostrophes are cut as a sanitizer cuts them that has this vocabulary. SettingError if
+    there is no word.
     """
     column = open_column(texts)[0]
     index: dict[str, int] = {}
@@ -179,15 +177,11 @@ def learn_ngrams(
     return NgramGuesser(list(index), np.concatenate(numbers), np.concatenate(rows))
 
 
-def _spell_words(column: TextColumn, vocabulary: Vocabulary | None, *, plus: bool) -> tuple[pa.Array, Numbers]:
-    """All words as they are written, in order, and the text of each."""
+def _spell_words(column: TextColumn, vocabulary: Vocabulary, *, plus: bool) -> tuple[pa.Array, Numbers]:
+    """Return all words as they are written, in order, and the text of each."""
     text = EncodedText(column.text)
-    if vocabulary is not None:
-        found = find_words(text, column.offsets, vocabulary, plus=plus)
-        starts, ends = found.starts, found.ends
-    else:
-        parts = find_parts(text, column.offsets)
-        starts, ends = np.delete(parts.starts, parts.joined + 1), np.delete(parts.ends, parts.joined)
+    found = find_words(text, column.offsets, vocabulary, plus=plus)
+    starts, ends = found.starts, found.ends
     lengths: Places = ends - starts
     offsets = np.append(0, np.cumsum(lengths))
     content = text.content.take(spread_out(starts, lengths))
@@ -196,7 +190,7 @@ def _spell_words(column: TextColumn, vocabulary: Vocabulary | None, *, plus: boo
 
 
 def _find_best(rows: Numbers, scores: Floats) -> Numbers:
-    """The place of the largest score of each row; of equal ones the first."""
+    """Return the place of the largest score of each row; of equal ones the first."""
     order = np.lexsort((-scores, rows))
     ordered = rows[order]
     found: Numbers = order[np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]]
@@ -204,7 +198,7 @@ def _find_best(rows: Numbers, scores: Floats) -> Numbers:
 
 
 def _cut(sizes: Numbers) -> Iterator[slice]:
-    """Consecutive ones that add up to _CANDIDATES, or little more."""
+    """Yield consecutive ones that add up to _CANDIDATES, or little more."""
     ends = np.cumsum(sizes)
     start = 0
     while start < len(sizes):

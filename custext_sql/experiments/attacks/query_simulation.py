@@ -31,7 +31,7 @@ class DrawCount:
 
 
 def count_for_mode(row: Floats, word: int, *, trials: int, generator: np.random.Generator) -> DrawCount:
-    """For the attacker who takes the output that occurs most often, alone at the top, for the input.
+    """Return how many draws an attacker needs who takes the most frequent output, if there is one, for the input.
 
     row: the probabilities of the outputs of the group for that word. word: its place in the group.
     """
@@ -50,7 +50,7 @@ def count_for_mode(row: Floats, word: int, *, trials: int, generator: np.random.
 
 
 def count_for_likeliest(matrix: Floats, word: int, *, trials: int, generator: np.random.Generator) -> DrawCount:
-    """For the attacker who knows the tables and takes the input that makes all outputs likeliest, alone at the top.
+    """Return how many draws an attacker needs who knows the tables and takes the one input of greatest likelihood.
 
     matrix: the probabilities of the outputs (columns) for all inputs of the group (rows).
     """
@@ -76,7 +76,7 @@ class _Search:
     trials: int
 
     def find_least(self, guess: float) -> DrawCount:
-        """Doubling from somewhat below a guess, then bisection; small numbers one by one, since success does not grow
+        """Search by doubling from below a guess, then bisection; small numbers one by one, since success does not grow
         steadily there.
         """
         high = max(1, int(min(guess, MOST_DRAWS)) // 4)
@@ -100,7 +100,7 @@ class _Search:
         return self.win(draws, self.trials) / self.trials
 
     def _is_enough(self, draws: int) -> bool:
-        """Settled by many more trials where a few leave it open."""
+        """Return whether so many draws are enough, settled by many more trials where a few leave it open."""
         share = self._share(draws)
         if abs(share - CONFIDENCE) > 5.0 * _DEVIATION / math.sqrt(self.trials):
             return share >= CONFIDENCE
@@ -108,7 +108,7 @@ class _Search:
         return wins / (_SETTLING * self.trials) >= CONFIDENCE
 
     def _estimate_error(self, draws: int, trials: int) -> float:
-        """How far off the number may be because its success is: by the slope of success about it."""
+        """Return how far off the number may be, from how far off its success may be and the slope of success there."""
         step, count = max(1, round(0.25 * draws)), max(4 * self.trials, _SLOPE_TRIALS)
         below, above = max(1, draws - step), draws + step
         slope = (self.win(above, count) - self.win(below, count)) / count / (above - below)

@@ -18,7 +18,7 @@ class Fbdd:
         self._unit = unit
 
     def sample(self, words: Numbers, epsilon: float | Floats, draws: Draws) -> Numbers:
-        """The replacement of each word; the draws are the key of a generator, since noise takes many numbers a word."""
+        """Return the replacement of each word; draws are the key of a generator, as a word takes many numbers."""
         assert isinstance(epsilon, float)
         generator = np.random.Generator(np.random.Philox(key=_fold(draws)))
         chosen = np.empty_like(words)
@@ -26,7 +26,7 @@ class Fbdd:
         closeness = np.empty((step, len(self._space.points)), dtype=np.float32)  # new memory each time costs a third
         for start in range(0, len(words), step):
             some = slice(start, start + step)
-            noisy = self._space.centred[words[some]] + self._noise(len(words[some]), epsilon, generator)
+            noisy = self._space.centered[words[some]] + self._noise(len(words[some]), epsilon, generator)
             chosen[some] = self._find_nearest(noisy.astype(np.float32), closeness[: len(noisy)])
         return chosen
 
@@ -37,14 +37,14 @@ class Fbdd:
         return directions * generator.gamma(dimension, self._unit / epsilon, size=(count, 1))
 
     def _find_nearest(self, points: Points, closeness: Points) -> Numbers:
-        """By what of the squared distance depends on the word: half of it, the other way round."""
-        np.matmul(points, self._space.centred.T, out=closeness)
+        """Return the nearest word of each point, by the part of the squared distance that depends on the word."""
+        np.matmul(points, self._space.centered.T, out=closeness)
         closeness -= self._space.half_squares
         nearest: Numbers = closeness.argmax(axis=1)
         return nearest
 
 
 def _fold(draws: Draws) -> Numbers:
-    """128 bits out of all draws."""
+    """Return 128 bits out of all draws."""
     halves = [np.bitwise_xor.reduce(draws[side::2], initial=0) for side in range(2)]
     return np.array(halves, dtype=np.uint64)

@@ -6,11 +6,11 @@ from custext_sql.arrays import Draws, Floats, Numbers
 
 
 class RandomWords:
-    """Uniform over the vocabulary, whatever eps."""
+    """Draws any word of the vocabulary with equal probability, whatever eps."""
 
     def __init__(self, size: int) -> None:
         self._size = size
 
     def sample(self, words: Numbers, epsilon: float | Floats, draws: Draws) -> Numbers:
-        """The replacement of each word."""
+        """Return the replacement of each word."""
         return (draws % np.uint64(self._size)).astype(np.int64)

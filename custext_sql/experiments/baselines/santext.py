@@ -23,16 +23,19 @@ class SanText:
         self._outputs = np.arange(len(space.points)) if outputs is None else outputs
         self._column_of = np.full(len(space.points), -1)  # of each word among the outputs
         self._column_of[self._outputs] = np.arange(len(self._outputs))
-        self._points, self._half_squares = space.centred[self._outputs], space.half_squares[self._outputs]
+        self._points, self._half_squares = space.centered[self._outputs], space.half_squares[self._outputs]
 
     def sample(self, words: Numbers, epsilon: float | Floats, draws: Draws) -> Numbers:
-        """The replacement of each word."""
+        """Return the replacement of each word."""
         assert isinstance(epsilon, float)
         return self.choose(words, epsilon, uniforms(draws))
 
     def weigh(self, words: Numbers, epsilon: float, weights: Points | None = None) -> Points:
-        """Weights of all outputs for each of some distinct words, the largest of a row being 1; filled in if given."""
-        weights = np.matmul(self._space.centred[words], self._points.T, out=weights)
+        """Return the weights of all outputs for each of some distinct words, the largest of a row being 1.
+
+        weights: memory to use.
+        """
+        weights = np.matmul(self._space.centered[words], self._points.T, out=weights)
         weights -= self._half_squares
         weights -= self._space.half_squares[words][:, None]
         weights *= np.float32(-2.0)  # these are squared distances now
@@ -45,7 +48,7 @@ class SanText:
         return weights
 
     def choose(self, words: Numbers, epsilon: float, chances: Floats) -> Numbers:
-        """The replacement of each word, by a number in [0, 1) for each."""
+        """Return the replacement of each word, by a number in [0, 1) for each."""
         distinct, row_of = np.unique(words, return_inverse=True)
         order = np.argsort(row_of, kind="stable")
         bounds = np.searchsorted(row_of[order], np.arange(len(distinct) + 1))
@@ -65,8 +68,8 @@ class SanText:
 
 
 class SanTextPlus:
-    """Of a share of the vocabulary that is least frequent every word is replaced by one of that share, as SANTEXT does;
-    of the frequent rest a word is replaced likewise with some probability, and otherwise stays.
+    """Replaces every word of the least frequent share of the vocabulary by one of that share, as SANTEXT does, and a
+    word of the frequent rest likewise with some probability; otherwise it stays.
 
     The defaults are the authors'. Frequency is that of the vector file, not that of the text to be sanitized, which
     would give it away.
@@ -78,7 +81,7 @@ class SanTextPlus:
         self._santext = SanText(space, unit, np.flatnonzero(~self._is_frequent))
 
     def sample(self, words: Numbers, epsilon: float | Floats, draws: Draws) -> Numbers:
-        """The replacement of each word."""
+        """Return the replacement of each word."""
         assert isinstance(epsilon, float)
         chances, is_frequent = uniforms(draws), self._is_frequent[words]
         goes = ~is_frequent | (chances < self._replaced)
@@ -89,13 +92,13 @@ class SanTextPlus:
 
 
 def _sum_segments(weights: Points) -> Floats:
-    """Cumulative sums of each row's segments."""
+    """Return cumulative sums of each row's segments."""
     starts = np.arange(0, weights.shape[1], _SEGMENT)
     return np.cumsum(np.add.reduceat(weights, starts, axis=1), axis=1, dtype=np.float64)
 
 
 def _invert(weights: Points, segments: Floats, rows: npt.NDArray[np.intp], chances: Floats) -> Numbers:
-    """The output on which each chance falls, within its row: first the segment, then the place in it."""
+    """Return the output on which each chance falls within its row: first the segment, then the place in it."""
     totals = segments[rows]
     targets = chances * totals[:, -1]
     segment = (totals <= targets[:, None]).sum(axis=1).clip(max=segments.shape[1] - 1)

@@ -12,33 +12,34 @@ _BLOCK = 128  # words compared with others at a time
 
 @dataclass(frozen=True, eq=False)
 class WordSpace:
-    """points: the vector of each word of a mapping, in its order. ranks: its position in the vector file, which is by
-    frequency in those that are published.
+    """The words of a mapping as points, in its order.
+
+    points: the vector of each word. ranks: its position in the vector file, in order of frequency in published files.
     """
 
     points: Points
     ranks: Numbers
 
     @cached_property
-    def centred(self) -> Points:
-        """The points about their mean: the same distances, with less lost to rounding in products."""
-        centred: Points = (self.points - self.points.mean(axis=0, dtype=np.float64)).astype(np.float32)
-        return centred
+    def centered(self) -> Points:
+        """Return the points about their mean: the same distances, with less lost to rounding in products."""
+        centered: Points = (self.points - self.points.mean(axis=0, dtype=np.float64)).astype(np.float32)
+        return centered
 
     @cached_property
     def half_squares(self) -> Points:
-        """Half the squared length of each centred point."""
-        lengths: Points = np.einsum("id,id->i", self.centred, self.centred) / np.float32(2.0)
+        """Return half the squared length of each centered point."""
+        lengths: Points = np.einsum("id,id->i", self.centered, self.centered) / np.float32(2.0)
         return lengths
 
     @cached_property
     def largest_distance(self) -> float:
-        """Between any two words, exactly: two points are no further apart than their distances from the mean together,
-        so that few pairs need to be looked at.
+        """Return the largest distance between any two words, exactly: two points are no further apart than their
+        distances from the mean together, so that few pairs need to be looked at.
         """
         radii = np.sqrt(2.0 * self.half_squares.astype(np.float64))
         order = np.argsort(-radii)
-        points, radii = self.centred[order], radii[order]
+        points, radii = self.centered[order], radii[order]
         best = 0.0
         for start in range(0, len(points), _BLOCK):
             if 2.0 * radii[start] <= best:
@@ -54,12 +55,12 @@ class WordSpace:
 
 
 def find_most_frequent(ranks: Numbers, share: float) -> Flags:
-    """Which words are that share of all which is most frequent."""
+    """Return which words belong to the most frequent ones, a share of all."""
     is_frequent = np.zeros(len(ranks), dtype=bool)
     is_frequent[np.argsort(ranks, kind="stable")[: round(share * len(ranks))]] = True
     return is_frequent
 
 
 def uniforms(draws: Draws) -> Floats:
-    """Numbers in [0, 1), from the highest 53 bits of draws."""
+    """Return numbers in [0, 1), from the highest 53 bits of draws."""
     return (draws >> np.uint64(11)).astype(np.float64) * 2.0**-53

@@ -42,7 +42,7 @@ class _Encoded:
         return np.array([len(row) for row in self.columns["input_ids"]], dtype=np.int64)
 
     def batch(self, rows: Numbers, device: Any) -> dict[str, Any]:
-        """Some of them as tensors, no longer than the longest."""
+        """Return some of them as tensors, no longer than the longest."""
         chosen = rows.tolist()
         return {
             name: pad_rows([column[row] for row in chosen], self.fillers.get(name, 0)).to(device)
@@ -62,10 +62,9 @@ def fine_tune(
     epochs: int = 3,
     batch_size: int = 64,
     learning_rate: float = 2e-5,
-    device: str | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Values:
-    """Train a model on texts and their labels, and say what it makes of other texts.
+    """Train a model on texts and their labels, and return what it predicts for other texts.
 
     model: a name or a folder. Texts are tuples of one string or two. task: "classification", where labels and
     predictions are whole numbers from 0, or "similarity", where they are floats. The same seed gives the same
@@ -82,7 +81,7 @@ def fine_tune(
     )
     if not (math.isfinite(learning_rate) and learning_rate > 0):
         raise SettingError(f"learning_rate must be positive; found {learning_rate!r}")
-    torch, place = import_library("torch"), choose_device(device)
+    torch, place = import_library("torch"), choose_device()
     outputs = int(labels.max()) + 1 if task == "classification" else 1
     with torch.random.fork_rng(devices=[place] if place.type == "cuda" else []):
         torch.manual_seed(seed)
@@ -152,13 +151,13 @@ def _predict(network: Any, texts: _Encoded, task: Task, batch_size: int, device:
 
 
 def _scale_rate(step: int, steps: int) -> float:
-    """What the learning rate is multiplied with: from 0 up to 1, and down to 0."""
+    """Return the factor of the learning rate: from 0 up to 1, and down to 0."""
     warm_up = math.ceil(_WARM_UP * steps)
     return step / warm_up if step < warm_up else (steps - step) / max(1, steps - warm_up)
 
 
 def _shuffle_batches(lengths: Numbers, batch_size: int, epochs: int, random: np.random.Generator) -> Iterator[Numbers]:
-    """Every text once an epoch, in random order, beside texts of about its length."""
+    """Yield batches: every text once per epoch, in random order, beside texts of about its length."""
     together = _BATCHES_TOGETHER * batch_size
     for _ in range(epochs):
         order = random.permutation(len(lengths))

@@ -15,7 +15,7 @@ _USUAL = {"unknown": "keep", "numbers": "shape", "case": "lower", "invisible": "
 
 @dataclass(frozen=True)
 class UtilityRow:
-    """One mechanism at several eps. None among them: it does not depend on eps."""
+    """One mechanism at several eps; the eps None: it does not depend on eps."""
 
     mechanism: str
     embedding: str | None
@@ -52,7 +52,7 @@ class TradeOffCurves:
 
 
 def find_utility(measurements: Iterable[Measurement]) -> Iterator[UtilityTable]:
-    """All tables, the oldest first."""
+    """Yield all tables, the oldest first."""
     for (_, model, metric, _), found in _group_utility(measurements).items():
         rows: dict[tuple[str, str | None, str | None, int | None, str], dict[float | None, list[Measurement]]] = {}
         for one in found:
@@ -72,7 +72,7 @@ def find_utility(measurements: Iterable[Measurement]) -> Iterator[UtilityTable]:
 
 
 def find_tradeoffs(measurements: Sequence[Measurement]) -> Iterator[TradeOffCurves]:
-    """All curves: utility where an attack on the same texts by the same mechanism was measured too."""
+    """Yield all curves: utility where an attack on the same texts by the same mechanism was measured too."""
     attacks = _group_attacks(measurements)
     for (_, model, metric, tested), found in _group_utility(measurements).items():
         by_place: dict[tuple[Any, ...], list[Measurement]] = {}
@@ -100,7 +100,7 @@ def find_tradeoffs(measurements: Sequence[Measurement]) -> Iterator[TradeOffCurv
 
 
 def _group_utility(measurements: Iterable[Measurement]) -> dict[tuple[str, str, str, str], list[Measurement]]:
-    """By data, model, metric and the texts that were tested on."""
+    """Group measurements by data, model, metric and the texts that were tested on."""
     groups: dict[tuple[str, str, str, str], list[Measurement]] = {}
     for one in measurements:
         if one.subject.kind == "utility":
@@ -119,7 +119,7 @@ _OPTIONS = ("length", "epochs", "batch_size", "learning_rate")
 def _group_attacks(
     measurements: Iterable[Measurement],
 ) -> dict[tuple[str, str], dict[tuple[Any, ...], list[Measurement]]]:
-    """By attack, and by the texts that were attacked."""
+    """Group measurements by attack and by the texts that were attacked."""
     learned: dict[str, set[str]] = {}  # what guessers of a name learned from, where it is not always the same
     for one in measurements:
         if one.subject.kind == "mask":
@@ -140,14 +140,14 @@ def _group_attacks(
 
 
 def _place(measurement: Measurement) -> tuple[Any, ...]:
-    """What the trials of all seeds have in common."""
+    """Return what the trials of all seeds have in common."""
     about, settings = measurement.subject, _settings(measurement)
     handling = tuple(settings.get(name) for name in (*_USUAL, "stopwords", "rules"))
     return about.mechanism, about.fingerprint, about.eps, about.calibration, handling
 
 
 def _remark(measurement: Measurement) -> str:
-    """What is unusual about how texts were made."""
+    """Return what is unusual about how texts were made."""
     settings, calibration = _settings(measurement), measurement.subject.calibration
     remarks = [
         "eps not converted" if name == "converted" else f"{name} {settings[name]}"
@@ -165,6 +165,6 @@ def _settings(measurement: Measurement) -> dict[str, Any]:
 
 
 def _order(mechanism: str) -> int:
-    """Original first, then as they are listed."""
+    """Return a key that sorts original first, then mechanisms as they are listed."""
     order = ("original", *MECHANISMS)
     return order.index(mechanism) if mechanism in order else len(order)
