@@ -2,6 +2,7 @@
 
 import math
 from decimal import Decimal, localcontext
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -9,6 +10,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from custext_sql import Sanitizer
+from custext_sql.mechanism.certified_table import certify
 from custext_sql.mechanism.verifier import exp_floor, verify_union, verify_weights
 
 ONE = 1 << 64
@@ -150,3 +153,16 @@ def test_each_group_is_held_to_its_own_epsilon() -> None:
     group = [quarter, ONE - quarter, 2 * quarter, 2 * quarter]
     sizes, weights = np.array([2, 2, 2]), np.array(group * 3, dtype=np.uint64)
     assert verify_weights(sizes, weights, np.array([0.69, 0.7, 0.1])).holds.tolist() == [False, True, False]
+
+
+def test_tables_of_several_budgets_are_verified_together(mapped_db: Path) -> None:
+    mapping = Sanitizer.load(mapped_db).mapping
+    low, high = (certify(mapping.sizes, mapping.scores, epsilon).weights for epsilon in (0.5, 3.0))
+    assert verify_union(mapping.sizes, [low, high], 3.0).holds.all()
+    verdict = verify_union(mapping.sizes, [low, high], 0.5)
+    assert not verdict.holds.any() and (verdict.log_ratios > 0.5).all()
+    alone = verify_union(mapping.sizes, [low], 0.5)
+    assert alone.holds.all() and (alone.log_ratios <= 0.5).all()
+    broken = high.copy()
+    broken[0] = 0  # a single zero against weights that are none
+    assert not verify_union(mapping.sizes, [low, broken], 100.0).holds[0]

@@ -14,8 +14,6 @@ from spacy.tokens import Doc
 from spacy.util import registry
 
 from custext_sql import CusTextError, Sanitizer
-from custext_sql.mechanism.certified_table import certify
-from custext_sql.mechanism.verifier import verify_union
 from tests.spacy_plugin.test_component import kinds_of, words_of
 
 PATTERNS = [
@@ -120,19 +118,6 @@ def test_the_receipt_reports_the_union_of_the_tables(mapped_db: Path, calibratio
     assert receipt.worst_log_ratio == pytest.approx(sanitizer.guarantee({3.0}, {False}).worst_log_ratio)
     smaller = sanitizer.guarantee({0.5}, {False})
     assert receipt.union_log_ratio > smaller.worst_log_ratio  # the smaller budget does not hold
-
-
-def test_the_union_is_verified_in_integers(mapped_db: Path) -> None:
-    mapping = Sanitizer.load(mapped_db).mapping
-    low, high = (certify(mapping.sizes, mapping.scores, epsilon).weights for epsilon in (0.5, 3.0))
-    assert verify_union(mapping.sizes, [low, high], 3.0).holds.all()
-    verdict = verify_union(mapping.sizes, [low, high], 0.5)
-    assert not verdict.holds.any() and (verdict.log_ratios > 0.5).all()
-    alone = verify_union(mapping.sizes, [low], 0.5)
-    assert alone.holds.all() and (alone.log_ratios <= 0.5).all()
-    broken = high.copy()
-    broken[0] = 0  # a single zero against weights that are none
-    assert not verify_union(mapping.sizes, [low, broken], 100.0).holds[0]
 
 
 @dataclass(frozen=True)
