@@ -1,5 +1,6 @@
 """What the command line releases, Python releases: the same outputs, the same rows of the ledger, the same limits."""
 
+import inspect
 import io
 import json
 import sys
@@ -21,7 +22,9 @@ from custext_sql import (
     sanitize_file,
     sanitize_table,
 )
+from custext_sql.cli.sanitize import sanitize_command
 from custext_sql.errors import BudgetError, OutputError, SettingError, SourceError
+from custext_sql.release.release_plan import ReleasePlan
 from custext_sql.release.text_releases import sanitize_text
 from tests.release.test_data_files import db, folder, run, write_csv
 
@@ -151,6 +154,32 @@ def test_what_is_not_given_is_the_default(db: Path, data: Path) -> None:
     entry = list_entries(db)[1]
     assert (entry["eps"], entry["plus"], entry["calibration"]) == (3.0, True, "tight")
     assert entry["policy"].startswith("unknown=keep numbers=shape")
+
+
+@pytest.mark.parametrize(("function", "places"), [(sanitize_file, 2), (sanitize_table, 3)])
+def test_everything_that_is_given_is_planned(
+    monkeypatch: pytest.MonkeyPatch, function: Callable[..., object], places: int
+) -> None:
+    planned: dict[str, object] = {}
+
+    def make(database: object, **options: object) -> None:
+        planned.update(options, database=database)
+        raise InterruptedError
+
+    wanted = set(inspect.signature(ReleasePlan.make).parameters)
+    assert wanted == set(inspect.signature(function).parameters) & wanted
+    monkeypatch.setattr(ReleasePlan, "make", make)
+    given = {name: object() for name in wanted}
+    with pytest.raises(InterruptedError):
+        function(*["x"] * places, **given)
+    assert planned == given
+
+
+def test_the_command_offers_what_the_functions_take() -> None:
+    offered = {str(parameter.name) for parameter in sanitize_command.params}
+    taken = {name for function in (sanitize_file, sanitize_table) for name in inspect.signature(function).parameters}
+    assert taken - offered == {"input", "output", "format", "language", "progress", "database"}
+    assert offered - taken == {"arguments", "format_", "as_json"}
 
 
 @pytest.mark.parametrize("output", ["clean", "out.parquet", "out.csv"])

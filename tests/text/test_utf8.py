@@ -1,0 +1,25 @@
+"""Bytes that are not UTF-8 are refused by their line."""
+
+import pytest
+
+from custext_sql.errors import SourceError
+from custext_sql.text.utf8 import decode_lines, decode_utf8
+
+MARK = b"\xef\xbb\xbf"  # a byte order mark
+
+
+@pytest.mark.parametrize("mark", [b"", MARK])
+@pytest.mark.parametrize(
+    ("lines", "wrong"), [([b"\xe9"], 1), ([b"a", b"\xe9"], 2), ([b"a\r", b"", b"b\xe9", b"\xe9"], 3)]
+)
+def test_the_first_wrong_line_is_named(mark: bytes, lines: list[bytes], wrong: int) -> None:
+    content = mark + b"\n".join(lines)
+    with pytest.raises(SourceError, match=f"^x, line {wrong}: expected UTF-8, found other bytes$"):
+        decode_utf8(content, "x")
+    with pytest.raises(SourceError, match=f"^x, line {wrong + 41}: "):
+        decode_utf8(content, "x", first_line=42)
+
+
+def test_lines_come_without_their_ends_and_marks() -> None:
+    assert decode_lines(MARK + "naïve\r\nb\n\nc".encode(), "x") == ["naïve", "b", "", "c"]
+    assert decode_utf8(bytearray(b"a\r\nb"), "x") == "a\r\nb"
