@@ -16,10 +16,12 @@ if TYPE_CHECKING:
     )
     from custext_sql.experiments.attacks.bayes_attack import BayesAttack, BayesResult, attack_bayes
     from custext_sql.experiments.attacks.mask_attack import MaskAttack, MaskResult, attack_mask
+    from custext_sql.experiments.attacks.priors import Prior
     from custext_sql.experiments.attacks.query_attack import QueryAttack, QueryResult, attack_query
     from custext_sql.experiments.choice import Candidate, Choice, choose
     from custext_sql.experiments.evaluation.datasets import LabeledTexts
-    from custext_sql.experiments.evaluation.tradeoff import TradeOff, TradeOffEvaluation, evaluate_tradeoff
+    from custext_sql.experiments.evaluation.experiment import EvaluationSetup
+    from custext_sql.experiments.evaluation.tradeoff import Figure, TradeOff, TradeOffEvaluation, evaluate_tradeoff
     from custext_sql.experiments.evaluation.utility import UtilityEvaluation, UtilityResult, evaluate_utility
     from custext_sql.experiments.report.contents import Report
     from custext_sql.experiments.report.report import write_report, write_tradeoff
@@ -63,6 +65,8 @@ __all__ = [
     "DatabaseError",
     "Dataset",
     "Distribution",
+    "EvaluationSetup",
+    "Figure",
     "KeyFile",
     "KeyFileError",
     "Kind",
@@ -76,6 +80,7 @@ __all__ = [
     "MaskResult",
     "Piece",
     "Policy",
+    "Prior",
     "PrivacyWarning",
     "QueryAttack",
     "QueryResult",
@@ -140,10 +145,12 @@ _HOMES = {
     ),
     "experiments.attacks.bayes_attack": ("BayesAttack", "BayesResult", "attack_bayes"),
     "experiments.attacks.mask_attack": ("MaskAttack", "MaskResult", "attack_mask"),
+    "experiments.attacks.priors": ("Prior",),
     "experiments.attacks.query_attack": ("QueryAttack", "QueryResult", "attack_query"),
     "experiments.choice": ("Candidate", "Choice", "choose"),
     "experiments.evaluation.datasets": ("LabeledTexts",),
-    "experiments.evaluation.tradeoff": ("TradeOff", "TradeOffEvaluation", "evaluate_tradeoff"),
+    "experiments.evaluation.experiment": ("EvaluationSetup",),
+    "experiments.evaluation.tradeoff": ("Figure", "TradeOff", "TradeOffEvaluation", "evaluate_tradeoff"),
     "experiments.evaluation.utility": ("UtilityEvaluation", "UtilityResult", "evaluate_utility"),
     "experiments.report.contents": ("Report",),
     "experiments.report.report": ("write_report", "write_tradeoff"),

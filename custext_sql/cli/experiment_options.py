@@ -9,7 +9,7 @@ from custext_sql.cli.options import calibration_option, experiment_policy_option
 from custext_sql.cli.output import show_share
 
 if TYPE_CHECKING:
-    from custext_sql.experiments.evaluation.experiment import Setup
+    from custext_sql.experiments.evaluation.experiment import EvaluationSetup
     from custext_sql.experiments.evaluation.tradeoff import Figure
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -72,7 +72,7 @@ def evaluation_settings(given: dict[str, Any]) -> dict[str, Any]:
     return rest | {"calibration": given["calibration"] or "paper", "convert_eps": not given["no_conversion"]}
 
 
-def tell_left_out(setup: "Setup") -> None:
+def tell_left_out(setup: "EvaluationSetup") -> None:
     """Print which files have lines that were skipped."""
     for name, count in setup.left_out.items():
         click.echo(f"{name}: {count:,} lines without all columns left out", err=True)
@@ -82,7 +82,7 @@ def split_names(mechanisms: str) -> list[str]:
     return [name.strip().lower() for name in mechanisms.split(",") if name.strip()]
 
 
-def describe(setup: "Setup") -> str:
+def describe(setup: "EvaluationSetup") -> str:
     """Return what an evaluation was made with, in two lines."""
     return (
         f"{setup.metric}, {setup.model}; {setup.train_rows:,} rows to learn from, {setup.test_rows:,} to be tested on\n"

@@ -64,7 +64,7 @@ class Experiment:
 
 
 @dataclass(frozen=True)
-class Setup:
+class EvaluationSetup:
     """What an evaluation was made with, as a reader is told.
 
     metric: "accuracy" or "pearson". mappings: their names. policy: its name, or "of its own". left_out: for each file
@@ -83,12 +83,12 @@ class Setup:
 
 
 @dataclass(frozen=True)
-class Planned:
+class ExperimentPlan:
     """An experiment as a caller asked for it, with its trials."""
 
     experiment: Experiment
     trials: list[Trial]
-    setup: Setup
+    setup: EvaluationSetup
 
 
 def plan_experiment(
@@ -109,7 +109,7 @@ def plan_experiment(
     calibration: str,
     convert_eps: bool,
     **options: float | None,
-) -> Planned:
+) -> ExperimentPlan:
     """Return an experiment and its trials, given what `evaluate_utility` is given. options: of fine-tuning."""
     names: Sequence[str | None] = list_names(mappings) or [None]
     under_test = [
@@ -120,7 +120,7 @@ def plan_experiment(
     given = {name: value for name, value in options.items() if value is not None}
     experiment = Experiment(*parts, task=task, model=os.fspath(model), options=given)
     trials = list_trials(under_test, list_names(mechanisms), list_epsilons(eps), seeds)
-    setup = Setup(
+    setup = EvaluationSetup(
         dataset=experiment.dataset,
         metric=TASKS[task],
         model=experiment.model,
@@ -131,7 +131,7 @@ def plan_experiment(
         policy=next((name for name, one in POLICIES.items() if one == under_test[0].policy), "of its own"),
         left_out={part.name: part.left_out for part in parts if part.left_out},
     )
-    return Planned(experiment, trials, setup)
+    return ExperimentPlan(experiment, trials, setup)
 
 
 def _read_data(

@@ -12,7 +12,7 @@ from custext_sql.arrays import Floats
 from custext_sql.errors import SettingError
 from custext_sql.experiments.attacks.bayes_attack import measure_bayes_in_texts
 from custext_sql.experiments.attacks.mask_attack import ChosenGuesser, choose_guesser, measure_masks
-from custext_sql.experiments.evaluation.experiment import Experiment, LabeledData, Setup, plan_experiment
+from custext_sql.experiments.evaluation.experiment import EvaluationSetup, Experiment, LabeledData, plan_experiment
 from custext_sql.experiments.evaluation.utility import measure_utility
 from custext_sql.experiments.measurements import Measurement, ShareDone, part_of, write_settings
 from custext_sql.experiments.mechanisms import CUSTEXT_PLUS, ORIGINAL
@@ -58,7 +58,7 @@ class TradeOff:
 class TradeOffEvaluation:
     """The paper's Figures 3 and 4 for some data, a model and an attack. points: one per mechanism, mapping and eps."""
 
-    setup: Setup
+    setup: EvaluationSetup
     attack: str
     points: tuple[TradeOff, ...]
 

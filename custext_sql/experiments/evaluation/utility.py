@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, cast
 
-from custext_sql.experiments.evaluation.experiment import Experiment, LabeledData, Setup, plan_experiment
+from custext_sql.experiments.evaluation.experiment import EvaluationSetup, Experiment, LabeledData, plan_experiment
 from custext_sql.experiments.evaluation.linear_models import EMBEDDING, TFIDF, predict_by_tfidf, predict_by_vectors
 from custext_sql.experiments.evaluation.tasks import TASKS, TrainTestSplit, number_labels, score_predictions
 from custext_sql.experiments.measurements import Measurement, ShareDone, Subject, measure_or_reuse, write_settings
@@ -36,7 +36,7 @@ class UtilityResult:
 class UtilityEvaluation:
     """The paper's Table 1 for some data and a model. results: one per mechanism, mapping, eps and seed."""
 
-    setup: Setup
+    setup: EvaluationSetup
     results: tuple[UtilityResult, ...]
 
 
