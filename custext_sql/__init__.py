@@ -43,12 +43,12 @@ if TYPE_CHECKING:
     from custext_sql.sql.functions import connect, register
     from custext_sql.sql.query_errors import safe_errors
     from custext_sql.store.auditing import Certificate, audit
-    from custext_sql.store.building import MappingReport
+    from custext_sql.store.embedding_loader import LoadReport
     from custext_sql.store.embeddings import drop_embedding, list_embeddings, load_embeddings
     from custext_sql.store.key_files import KeyFile
     from custext_sql.store.ledger.dataset import Dataset
     from custext_sql.store.ledger.overview import Ledger, read_ledger
-    from custext_sql.store.loading import LoadReport
+    from custext_sql.store.mapping_builder import MappingReport
     from custext_sql.store.mappings import build_mapping, drop_mapping, list_mappings, load_mapping, use_mapping
     from custext_sql.store.stopwords import add_stopwords
     from custext_sql.text.word_list import WordList
@@ -172,12 +172,12 @@ _HOMES = {
     "sql.functions": ("connect", "register"),
     "sql.query_errors": ("safe_errors",),
     "store.auditing": ("Certificate", "audit"),
-    "store.building": ("MappingReport",),
+    "store.mapping_builder": ("MappingReport",),
     "store.embeddings": ("drop_embedding", "list_embeddings", "load_embeddings"),
     "store.key_files": ("KeyFile",),
     "store.ledger.dataset": ("Dataset",),
     "store.ledger.overview": ("Ledger", "read_ledger"),
-    "store.loading": ("LoadReport",),
+    "store.embedding_loader": ("LoadReport",),
     "store.mappings": ("build_mapping", "drop_mapping", "list_mappings", "load_mapping", "use_mapping"),
     "store.stopwords": ("add_stopwords",),
     "text.word_list": ("WordList",),

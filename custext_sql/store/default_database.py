@@ -5,9 +5,9 @@ from pathlib import Path
 
 from custext_sql.errors import DatabaseError
 from custext_sql.mapping.recipe import Recipe
-from custext_sql.store.building import build_in_file
 from custext_sql.store.connections import new_database, reading_file
-from custext_sql.store.loading import LoadReport, ShareDone, load_vectors
+from custext_sql.store.embedding_loader import LoadReport, ShareDone, load_vectors
+from custext_sql.store.mapping_builder import build_in_file
 from custext_sql.store.rows.embeddings import read_embeddings
 from custext_sql.store.rows.stopwords import SHIPPED_LANGUAGE
 from custext_sql.vectors.starter import STARTER, WORDS, open_starter

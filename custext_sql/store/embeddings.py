@@ -7,7 +7,7 @@ from typing import Any
 from custext_sql.errors import SettingError
 from custext_sql.parameters import check_name, check_whole
 from custext_sql.store.database import Database, locate, reading, writing
-from custext_sql.store.loading import LoadReport, ShareDone, load_vectors
+from custext_sql.store.embedding_loader import LoadReport, ShareDone, load_vectors
 from custext_sql.store.rows.embeddings import Embedding, delete_embedding, find_embedding, read_embeddings
 from custext_sql.vectors.intake import read_vocabulary
 from custext_sql.vectors.opening import open_vectors

@@ -5,8 +5,8 @@ from custext_sql.mapping.mapping import Mapping, MappingInfo
 from custext_sql.mapping.recipe import Recipe
 from custext_sql.mapping.similarity import Compare, choose_similarity
 from custext_sql.parameters import check_name
-from custext_sql.store.building import MappingReport, build_in_file
 from custext_sql.store.database import Database, locate, reading, writing
+from custext_sql.store.mapping_builder import MappingReport, build_in_file
 from custext_sql.store.rows.mappings import (
     default_name,
     delete_mapping,
