@@ -29,7 +29,7 @@ from custext_sql.settings import Settings
 from custext_sql.store.database import Database, locate, reading
 from custext_sql.store.key_files import KeyFile
 from custext_sql.store.ledger.dataset import Dataset, choose_dataset
-from custext_sql.store.ledger.entry import Entry
+from custext_sql.store.ledger.entry import LedgerEntry
 from custext_sql.store.ledger.table import Terms, describe_policy
 from custext_sql.store.rows.mappings import find_mapping, read_mapping
 from custext_sql.store.rows.stopwords import read_stopwords
@@ -140,11 +140,11 @@ class Sanitizer:
             key_id=None if self.key is None else self.key.key.name,
         )
 
-    def open_entry(self, dataset: str | Dataset, **known: Any) -> Entry:
-        """Return a new entry for the ledger, not yet written. known: what `Entry` takes of the release."""
+    def open_entry(self, dataset: str | Dataset, **known: Any) -> LedgerEntry:
+        """Return a new entry for the ledger, not yet written. known: what `LedgerEntry` takes of the release."""
         if self.database is None:
             raise SettingError("a release is entered in the database that the sanitizer is from: Sanitizer.load")
-        return Entry(self.database, choose_dataset(dataset), self.terms, must_be_made=True, **known)
+        return LedgerEntry(self.database, choose_dataset(dataset), self.terms, must_be_made=True, **known)
 
     @property
     def draws(self) -> str:

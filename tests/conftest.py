@@ -147,9 +147,8 @@ def own_db(starter_db: Path, tmp_path: Path) -> Path:
 @pytest.fixture
 def experiment() -> "Experiment":
     """Sentences on films, and whether they praise them."""
-    from custext_sql.experiments.evaluation.experiment import Experiment
-
     from custext_sql.experiments.evaluation.datasets import LabeledTexts
+    from custext_sql.experiments.evaluation.experiment import Experiment
     from tests.experiments.test_linear_models import make_sentences
 
     def make(name: str, count: int, seed: int) -> LabeledTexts:

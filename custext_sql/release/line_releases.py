@@ -17,8 +17,8 @@ from custext_sql.release.release_plan import ReleasePlan, RowProgress, refuse_ov
 from custext_sql.release.release_report import ReleaseReport
 from custext_sql.replacing.tally import Tally
 from custext_sql.sanitizer import Sanitizer
-from custext_sql.store.files.atomic_outputs import draft_of
-from custext_sql.store.ledger.entry import Entry, receipt_beside
+from custext_sql.store.files.atomic_outputs import atomic_output
+from custext_sql.store.ledger.entry import LedgerEntry, receipt_beside
 from custext_sql.text.columns import TextColumn
 
 
@@ -33,16 +33,16 @@ def release_lines(
 ) -> ReleaseReport:
     """Sanitize the lines of files, into a new file. name: of the files, for errors."""
     entry = plan.open_entry(beside=receipt_beside(target))
-    with draft_of(target, force=force) as draft:
+    with atomic_output(target, force=force) as output:
         check_lines(files, plan, entry, name)
         tally, size, done = Tally(), sum(file.stat().st_size for file in files), 0
-        with cast(BinaryIO, gzip.open(draft.path, "wb") if is_zipped(target) else draft.path.open("wb")) as written:
+        with cast(BinaryIO, gzip.open(output.path, "wb") if is_zipped(target) else output.path.open("wb")) as written:
             for file in files:
                 with open_text(file) as lines:
                     told = progress and partial(_tell_lines, progress, tally, lines, done, size)
                     _sanitize_lines(lines, written, plan.sanitizer, name=name, tally=tally, progress=told)
                 done += file.stat().st_size
-        receipt = plan.publish(entry, draft.publish, tally, name)
+        receipt = plan.publish(entry, output.publish, tally, name)
     return ReleaseReport(tally.rows, receipt, str(target), note=entry.note)
 
 
@@ -101,7 +101,7 @@ def _tell_lines(progress: RowProgress, tally: Tally, lines: BinaryIO, before: in
     progress(min(1.0, (before + lines.tell()) / max(size, 1)), tally.rows, tally.words)
 
 
-def check_lines(files: Sequence[Path], plan: ReleasePlan, entry: Entry, name: str) -> None:
+def check_lines(files: Sequence[Path], plan: ReleasePlan, entry: LedgerEntry, name: str) -> None:
     """Refuse what lines do not have, and lines of the files that would spend too much."""
     if plan.sanitizer.key is not None:
         raise SettingError(f"{name}: lines have no ids by which a key could know them; use a format with columns")

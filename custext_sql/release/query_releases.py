@@ -17,9 +17,9 @@ from custext_sql.sql.queries import Done, Shown, choose_result_format, fetch_obj
 from custext_sql.sql.single_draws import draws_each_row_once
 from custext_sql.sql.statements import read_statements
 from custext_sql.store.database import Database, locate
-from custext_sql.store.files.atomic_outputs import draft_of
+from custext_sql.store.files.atomic_outputs import atomic_output
 from custext_sql.store.ledger.dataset import QUERY, Dataset
-from custext_sql.store.ledger.entry import Entry, receipt_beside
+from custext_sql.store.ledger.entry import LedgerEntry, receipt_beside
 from custext_sql.store.ledger.table import RAW
 
 _Result = TypeVar("_Result")
@@ -73,12 +73,12 @@ class QueryRelease:
     ) -> Answer[int]:
         """Write what the query gives to a new file, and return the number of rows."""
         format = choose_result_format(target)
-        with draft_of(target, force=force) as draft:
+        with atomic_output(target, force=force) as output:
 
             def write(connection: duckdb.DuckDBPyConnection, done: Done) -> int:
-                return write_result(connection, self._query, draft.path, format, done, progress=progress)
+                return write_result(connection, self._query, output.path, format, done, progress=progress)
 
-            return self._run(write, publish=draft.publish, spill=draft.spill, beside=receipt_beside(target))
+            return self._run(write, publish=output.publish, spill=output.spill, beside=receipt_beside(target))
 
     def _run(
         self,
@@ -94,7 +94,7 @@ class QueryRelease:
         database will be attached, which keeps this process from writing it, or if raw data is to leave, else when a
         function is first called.
         """
-        entry = Entry(self._database, self._dataset, self._sanitizer.terms, at_least=True, beside=beside)
+        entry = LedgerEntry(self._database, self._dataset, self._sanitizer.terms, at_least=True, beside=beside)
         usage = Usage(lambda: _begun(entry)) if self._statements.writes else Usage()
         exports = any(self._statements.exports)
         if self._names_a_call:
@@ -138,7 +138,7 @@ class QueryRelease:
     def _names_a_call(self) -> bool:
         return _CALL.search(self._query) is not None
 
-    def _publish_raw(self, entry: Entry, publish: Callable[[], object] | None, *, exports: bool) -> None:
+    def _publish_raw(self, entry: LedgerEntry, publish: Callable[[], object] | None, *, exports: bool) -> None:
         """Let out what passed through no function, if that is meant, and enter it as unprotected."""
         if not exports and not self._allow_raw:
             entry.withdraw()
@@ -148,7 +148,7 @@ class QueryRelease:
         if not self._allow_raw:
             entry.add_note("the query copied texts out that passed through no custext function; they are not protected")
 
-    def _end_failed(self, entry: Entry, usage: Usage, *, has_raw: bool) -> None:
+    def _end_failed(self, entry: LedgerEntry, usage: Usage, *, has_raw: bool) -> None:
         """Keep in the ledger what may have left before a query failed; take back what did not."""
         if has_raw:
             entry.describe(**_UNPROTECTED)
@@ -176,7 +176,7 @@ def _refuse_raw() -> QueryError:
     )
 
 
-def _begun(entry: Entry) -> AbstractContextManager[None]:
+def _begun(entry: LedgerEntry) -> AbstractContextManager[None]:
     """Begin an entry, once, before anything is drawn."""
     entry.begin()
     return nullcontext()

@@ -13,7 +13,7 @@ from custext_sql.replacing.tally import Tally
 from custext_sql.sanitizer import Sanitizer
 from custext_sql.store.database import Database
 from custext_sql.store.ledger.dataset import Dataset
-from custext_sql.store.ledger.entry import Entry
+from custext_sql.store.ledger.entry import LedgerEntry
 
 RowProgress = Callable[[float, int, int], None]  # the share done, rows and words so far
 
@@ -86,12 +86,12 @@ class ReleasePlan:
         """Return whether something limits what a row may spend."""
         return self.max_row_eps is not None or self.dataset.budget_total is not None
 
-    def open_entry(self, *, beside: Path | None = None) -> Entry:
+    def open_entry(self, *, beside: Path | None = None) -> LedgerEntry:
         """Return an entry for the release, and refuse early what the ledger does not allow.
 
         beside: where the receipt goes if the ledger cannot be written.
         """
-        entry = Entry(
+        entry = LedgerEntry(
             self.database,
             self.dataset,
             self.sanitizer.terms,
@@ -104,7 +104,7 @@ class ReleasePlan:
         entry.check()
         return entry
 
-    def publish(self, entry: Entry, publish: Callable[[], object], tally: Tally, name: str) -> Receipt:
+    def publish(self, entry: LedgerEntry, publish: Callable[[], object], tally: Tally, name: str) -> Receipt:
         """Let an output appear, if no row of it has spent too much, and enter it.
 
         What was drawn counts, not what was foreseen: the data may have changed since.

@@ -12,11 +12,11 @@ from custext_sql.replacing.tally import Tally
 from custext_sql.sql.queries import fetch
 from custext_sql.sql.query_errors import safe_errors
 from custext_sql.store.files.quoting import quote_name, quote_text
-from custext_sql.store.ledger.entry import Entry
+from custext_sql.store.ledger.entry import LedgerEntry
 
 
 def prepare_query(
-    connection: duckdb.DuckDBPyConnection, source: Source, target_format: str, plan: ReleasePlan, entry: Entry
+    connection: duckdb.DuckDBPyConnection, source: Source, target_format: str, plan: ReleasePlan, entry: LedgerEntry
 ) -> tuple[str, Tally, tuple[str, ...]]:
     """Check everything that can be checked before the release.
 

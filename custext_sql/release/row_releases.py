@@ -17,7 +17,7 @@ from custext_sql.replacing.tally import Tally
 from custext_sql.sql.copy_options import choose_copy_options
 from custext_sql.sql.queries import fetch
 from custext_sql.sql.query_errors import safe_errors
-from custext_sql.store.files.atomic_outputs import draft_of
+from custext_sql.store.files.atomic_outputs import atomic_output
 from custext_sql.store.files.private_folders import private_folder
 from custext_sql.store.files.quoting import quote_text
 from custext_sql.store.ledger.entry import receipt_beside
@@ -36,16 +36,16 @@ def release_to_file(
     progress: RowProgress | None = None,
 ) -> ReleaseReport:
     """Sanitize columns of files, or of a table of the DuckDB file `data`, into a new file."""
-    with draft_of(target, force=force) as draft:
-        with open_instance(data, read_only=data is not None, spill=draft.spill) as connection:
+    with atomic_output(target, force=force) as output:
+        with open_instance(data, read_only=data is not None, spill=output.spill) as connection:
             source = open_source(connection)
             plan = plan if data is None else _name_dataset(plan, data, source)
             entry = plan.open_entry(beside=receipt_beside(target))
             query, tally, copied = prepare_query(connection, source, target_format, plan, entry)
             delimiter = source.delimiter if source.format == target_format else ","
             options = choose_copy_options(target_format, delimiter=delimiter, zipped=is_zipped(target))
-            rows = _run(connection, f"COPY ({query}) TO {quote_text(str(draft.path))} ({options})", tally, progress)
-        receipt = plan.publish(entry, draft.publish, tally, source.name)
+            rows = _run(connection, f"COPY ({query}) TO {quote_text(str(output.path))} ({options})", tally, progress)
+        receipt = plan.publish(entry, output.publish, tally, source.name)
     return ReleaseReport(rows, receipt, str(target), copied, entry.note)
 
 

@@ -8,7 +8,7 @@ from custext_sql.replacing.replacer import Counts
 from custext_sql.replacing.tally import Tally
 from custext_sql.sanitizer import Sanitizer
 from custext_sql.store.ledger.dataset import Dataset
-from custext_sql.store.ledger.entry import Entry
+from custext_sql.store.ledger.entry import LedgerEntry
 from custext_sql.store.ledger.running_entry import RunningEntry, check_running
 
 
@@ -72,13 +72,13 @@ class RunningRelease:
         guarantee = self._sanitizer.guarantee(self._budgets, {self._plus}, self._listed)
         return tally.receipt(self._sanitizer.policy, guarantee)
 
-    def _open_entry(self) -> Entry:
+    def _open_entry(self) -> LedgerEntry:
         assert self._dataset is not None
         return self._sanitizer.open_entry(
             self._dataset, eps=max(self._budgets), plus=self._plus, at_least=True, run_id=self._run_id
         )
 
-    def _count(self, entry: Entry) -> tuple[Receipt, str | None]:
+    def _count(self, entry: LedgerEntry) -> tuple[Receipt, str | None]:
         return self.receipt, self._tally.keyed_sum
 
     def _forget(self) -> None:

@@ -28,7 +28,7 @@ from custext_sql.store.database import Database, attach, locate
 from custext_sql.store.files.duckdb_files import note_attached
 from custext_sql.store.files.private_folders import process_folder
 from custext_sql.store.ledger.dataset import Dataset
-from custext_sql.store.ledger.entry import Entry
+from custext_sql.store.ledger.entry import LedgerEntry
 from custext_sql.store.ledger.running_entry import RunningEntry, check_running
 from custext_sql.text.columns import TextColumn
 
@@ -71,7 +71,7 @@ class Usage:
         else:
             self._was_keyed = True
 
-    def describe(self, entry: Entry, sanitizer: Sanitizer, *, at_least: bool) -> Receipt:
+    def describe(self, entry: LedgerEntry, sanitizer: Sanitizer, *, at_least: bool) -> Receipt:
         """Say in an entry what the functions were called with, and return the receipt."""
         terms = sanitizer.terms if self.is_keyed else sanitizer.with_fresh_draws().terms
         plus = next(iter(self.plus)) if len(self.plus) == 1 else None
@@ -228,10 +228,10 @@ def _enter(sanitizer: Sanitizer, database: Database, dataset: str | Dataset) -> 
     known = check_running(dataset)
     usage = Usage()
 
-    def open_entry() -> Entry:
-        return Entry(database, known, sanitizer.terms, at_least=True, must_be_made=True)
+    def open_entry() -> LedgerEntry:
+        return LedgerEntry(database, known, sanitizer.terms, at_least=True, must_be_made=True)
 
-    def count(entry: Entry) -> tuple[Receipt, str | None] | None:
+    def count(entry: LedgerEntry) -> tuple[Receipt, str | None] | None:
         if not usage.was_called:
             return None
         return usage.describe(entry, sanitizer, at_least=True), usage.keyed_sum

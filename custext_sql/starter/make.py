@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from custext_sql.arrays import Numbers, Points
-from custext_sql.vectors import open_vectors
+from custext_sql.vectors.opening import open_vectors
 from custext_sql.vectors.packed import pack, unpack
 from custext_sql.vectors.starter import FILE
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import duckdb
 
 from custext_sql.errors import DatabaseError, ForeignFileError, OutputError
-from custext_sql.store.files.atomic_outputs import draft_of
+from custext_sql.store.files.atomic_outputs import atomic_output
 from custext_sql.store.files.duckdb_files import find_reason, open_file, quote_path, when_free
 from custext_sql.store.schema.revisions import REVISIONS
 
@@ -42,22 +42,22 @@ def writing_file(path: Path, *, patience: float | None = None) -> Iterator[duckd
         with _transaction(path, patience) as connection:
             yield connection
     else:
-        with new_database(path) as draft, _transaction(draft) as connection:
+        with new_database(path) as unfinished, _transaction(unfinished) as connection:
             yield connection
 
 
 @contextmanager
 def new_database(path: Path) -> Iterator[Path]:
-    """A draft beside `path`, moved there at the end unless another process was first; on an error nothing stays."""
+    """Yield an unfinished file, moved to `path` at the end unless another process was first; an error leaves nothing."""
     made: list[Path] = []
     try:
         made = _make_folders(path.parent)
-        with draft_of(path, force=False) as draft:
-            _create_empty(draft.path)
-            yield draft.path
-            if draft.path.with_name(f"{draft.path.name}.wal").exists():
+        with atomic_output(path, force=False) as output:
+            _create_empty(output.path)
+            yield output.path
+            if output.path.with_name(f"{output.path.name}.wal").exists():
                 raise DatabaseError(f"cannot create {path}: DuckDB left some of it unwritten; run the command again")
-            draft.publish()
+            output.publish()
     except (OSError, OutputError, duckdb.Error) as error:
         if path.exists():
             raise DatabaseError(f"{path} was created by another process meanwhile; run the command again") from None
@@ -81,9 +81,9 @@ def _make_folders(folder: Path) -> list[Path]:
     return missing
 
 
-def _create_empty(draft: Path) -> None:
+def _create_empty(path: Path) -> None:
     with duckdb.connect() as connection:
-        connection.execute(f"ATTACH {quote_path(draft)} AS draft (TYPE duckdb, STORAGE_VERSION '{_STORAGE}')")
+        connection.execute(f"ATTACH {quote_path(path)} AS made (TYPE duckdb, STORAGE_VERSION '{_STORAGE}')")
 
 
 def upgrade_file(path: Path) -> tuple[str, str]:
@@ -112,17 +112,17 @@ def upgrade_file(path: Path) -> tuple[str, str]:
 def _rewrite_upgraded(path: Path) -> None:
     """Copy a database, upgrade the copy, and put a copy of that in its place."""
     try:
-        with draft_of(path, force=True) as draft, duckdb.connect() as connection:
+        with atomic_output(path, force=True) as output, duckdb.connect() as connection:
             when_free(path, lambda: connection.execute(f"ATTACH {quote_path(path)} AS old (TYPE duckdb, READ_ONLY)"))
-            upgraded = draft.path.with_name("upgraded.duckdb")
+            upgraded = output.path.with_name("upgraded.duckdb")
             _copy_database(connection, "old", upgraded)
             _migrate(upgraded)
             connection.execute(f"ATTACH {quote_path(upgraded)} AS upgraded (TYPE duckdb, READ_ONLY)")
-            _copy_database(connection, "upgraded", draft.path)
-            shutil.copymode(path, draft.path)
+            _copy_database(connection, "upgraded", output.path)
+            shutil.copymode(path, output.path)
             with suppress(OSError):  # only root can give files away
-                shutil.chown(draft.path, path.stat().st_uid, path.stat().st_gid)
-            draft.publish()  # while the old file is still locked, so that nobody writes to what is being replaced
+                shutil.chown(output.path, path.stat().st_uid, path.stat().st_gid)
+            output.publish()  # while the old file is still locked, so that nobody writes to what is being replaced
     except (OSError, OutputError, duckdb.Error) as error:
         raise DatabaseError(f"cannot upgrade {path}: {_tell_reason(error)}; nothing was changed") from None
 

@@ -19,8 +19,8 @@ def build_default(path: Path) -> None:
     """Create the user's default database from the shipped vectors, all or nothing."""
     _log.warning("Building the default database from the shipped vectors, once: %s", path)
     try:
-        with new_database(path) as draft:
-            load_starter(draft)
+        with new_database(path) as unfinished:
+            load_starter(unfinished)
     except DatabaseError:
         if not path.exists():  # otherwise another process built it meanwhile
             raise

@@ -17,7 +17,7 @@ from custext_sql.cli import main
 from custext_sql.errors import CusTextError, QueryError
 from custext_sql.release import query_releases
 from custext_sql.release.query_releases import QueryRelease
-from custext_sql.store.files import atomic_outputs as drafts
+from custext_sql.store.files import atomic_outputs
 from custext_sql.store.ledger.table import list_releases
 from tests.processes import start, wait_for
 
@@ -245,9 +245,9 @@ def test_a_mapping_that_becomes_the_default_meanwhile_changes_nothing(
 
     def use_another(*arguments: Any, **options: Any) -> Any:
         use_mapping(mapped_db, name="small-euclidean-k2")
-        return drafts.draft_of(*arguments, **options)
+        return atomic_outputs.atomic_output(*arguments, **options)
 
-    monkeypatch.setattr(query_releases, "draft_of", use_another)
+    monkeypatch.setattr(query_releases, "atomic_output", use_another)
     query = "SELECT custext_sanitize('alice', 1, true) AS t FROM range(300)"
     QueryRelease(query, mapped_db).write(tmp_path / "out.csv")
     [release] = list_releases(mapped_db)

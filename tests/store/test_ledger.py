@@ -11,7 +11,7 @@ import duckdb
 import pytest
 
 from custext_sql.errors import BudgetError
-from custext_sql.store.files.atomic_outputs import Draft
+from custext_sql.store.files.atomic_outputs import AtomicOutput
 from custext_sql.store.ledger import table as ledger
 from custext_sql.store.ledger.spending import add_up
 from custext_sql.store.ledger.table import list_releases
@@ -225,14 +225,14 @@ def test_the_release_is_pending_until_its_output_is_there(
 
     write_texts(folder / "in.csv", "alice bob")
     seen: list[tuple[str, bool]] = []
-    publish = Draft.publish
+    publish = AtomicOutput.publish
 
-    def watching(draft: Draft) -> None:
+    def watching(output: AtomicOutput) -> None:
         seen.append((list_releases(db)[0].state, (folder / "out.csv").exists()))
-        publish(draft)
+        publish(output)
         seen.append((list_releases(db)[0].state, (folder / "out.csv").exists()))
 
-    monkeypatch.setattr(Draft, "publish", watching)
+    monkeypatch.setattr(AtomicOutput, "publish", watching)
     assert run("sanitize", "in.csv", "out.csv", "--column", "body").exit_code == 0
     assert seen == [("pending", False), ("pending", True)]
     assert list_releases(db)[0].state == "complete"
@@ -246,14 +246,14 @@ def test_an_output_that_may_be_there_stays_in_the_ledger(
 ) -> None:
     """An interrupt may come right after the output has appeared; what could not appear was not released."""
     write_texts(folder / "in.csv", "alice bob")
-    publish = Draft.publish
+    publish = AtomicOutput.publish
 
-    def interrupted(draft: Draft) -> None:
+    def interrupted(output: AtomicOutput) -> None:
         if not isinstance(error, OSError):
-            publish(draft)
+            publish(output)
         raise error
 
-    monkeypatch.setattr(Draft, "publish", interrupted)
+    monkeypatch.setattr(AtomicOutput, "publish", interrupted)
     assert run("sanitize", "in.csv", "out.csv", "--column", "body").exit_code != 0
     assert [release.state for release in list_releases(db)] == states
     assert (folder / "out.csv").exists() == bool(states)

@@ -13,7 +13,7 @@ import pytest
 
 from custext_sql.errors import OutputError
 from custext_sql.store.files import private_folders
-from custext_sql.store.files.atomic_outputs import draft_of, publish_text
+from custext_sql.store.files.atomic_outputs import atomic_output, publish_text
 from custext_sql.store.files.private_folders import private_folder
 from tests.processes import start, wait_for
 
@@ -23,8 +23,8 @@ LONG_AGO = 11 * 60.0
 DRAFTING = """
 import sys, time
 from pathlib import Path
-from custext_sql.store.files.atomic_outputs import draft_of
-with draft_of(Path(sys.argv[1]), force=True) as draft:
+from custext_sql.store.files.atomic_outputs import atomic_output
+with atomic_output(Path(sys.argv[1]), force=True) as draft:
     draft.path.write_text("clear text")
     print(draft.path.parent.name, flush=True)
     time.sleep(600)
@@ -98,7 +98,7 @@ def test_what_nobody_has_touched_for_long_is_removed_and_nothing_else(tmp_path: 
     before = names_in(tmp_path)
     for name in before - {ours[-1], f".link.{mark}.draft"}:
         age(tmp_path / name)
-    with draft_of(tmp_path / "out.csv", force=False):
+    with atomic_output(tmp_path / "out.csv", force=False):
         pass
     assert before - names_in(tmp_path) == set(ours[:2])
 
@@ -107,7 +107,7 @@ def test_a_folder_that_was_exchanged_is_not_published_from(tmp_path: Path) -> No
     (tmp_path / "victim").mkdir()
     with (
         pytest.raises(OutputError, match="was replaced by someone else"),
-        draft_of(tmp_path / "out.csv", force=False) as draft,
+        atomic_output(tmp_path / "out.csv", force=False) as draft,
     ):
         folder = draft.path.parent
         folder.rename(tmp_path / "moved")
@@ -162,7 +162,7 @@ def test_a_draft_of_another_container_is_left_alone_until_it_is_abandoned(tmp_pa
         if not name and "ot permitted" in other.stderr.read():
             pytest.skip("this machine lets nobody make a namespace of processes")
         assert name in names_in(tmp_path)
-        with draft_of(target, force=True) as draft:
+        with atomic_output(target, force=True) as draft:
             assert draft.path.parent.name != name
             draft.path.write_text("ours")
             draft.publish()
@@ -205,7 +205,7 @@ def test_a_fork_has_folders_of_its_own_and_leaves_those_of_its_parent(tmp_path: 
 
 def test_two_runs_write_the_same_output_and_neither_breaks_the_other(tmp_path: Path) -> None:
     target = tmp_path / "out.csv"
-    with draft_of(target, force=True) as one, draft_of(target, force=True) as two:
+    with atomic_output(target, force=True) as one, atomic_output(target, force=True) as two:
         one.path.write_text("one")
         two.path.write_text("two")
         one.publish()

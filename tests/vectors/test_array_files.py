@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from custext_sql.errors import CusTextError
-from custext_sql.vectors import open_vectors
+from custext_sql.vectors.opening import open_vectors
 from tests.vectors.test_vector_files import NAMES, VECTORS, assert_read, read_all
 
 

@@ -11,7 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from custext_sql.errors import CusTextError
-from custext_sql.vectors import Batch, open_vectors, text_files
+from custext_sql.vectors import text_files
+from custext_sql.vectors.opening import open_vectors
+from custext_sql.vectors.source import Batch
 from tests.vector_samples import Matrix, glove_text, gzipped, word2vec_binary, word2vec_text, zipped
 
 VECTORS = np.array([[0.5, -1.25, 3e-5], [1e10, 0.0, -0.0], [1.1, 2.2, 3.3], [7.0, 8.0, 9.0]], dtype=np.float32)

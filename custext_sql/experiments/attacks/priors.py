@@ -19,7 +19,7 @@ from custext_sql.store.digests import TextDigest
 from custext_sql.text.columns import TextColumn
 from custext_sql.text.encoded_text import EncodedText
 from custext_sql.text.word_boundaries import fold_word
-from custext_sql.vectors import open_stream
+from custext_sql.vectors.streams import open_stream
 
 _UNIFORM = "uniform"
 

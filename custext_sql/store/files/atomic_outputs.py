@@ -11,7 +11,7 @@ from custext_sql.store.files.private_folders import private_folder
 _ANYBODY, _OWNER = 0o666, 0o600  # who may read a file, before the umask
 
 
-class Draft:
+class AtomicOutput:
     """A file in the making. Until it is published, nothing is at its place, or what was there before."""
 
     def __init__(self, target: Path, folder: Path, *, force: bool) -> None:
@@ -65,20 +65,20 @@ def check_place(target: Path, *, force: bool) -> None:
 
 
 @contextmanager
-def draft_of(target: Path, *, force: bool) -> Iterator[Draft]:
-    """Yield a draft of a file that may be made; what is left of it in the end goes, as do abandoned drafts."""
+def atomic_output(target: Path, *, force: bool) -> Iterator[AtomicOutput]:
+    """Yield a file in the making; what is left of it in the end goes, as does what others abandoned."""
     check_place(target, force=force)
     with private_folder(target.parent, target.name) as folder:
-        yield Draft(target, folder, force=force)
+        yield AtomicOutput(target, folder, force=force)
 
 
 def publish_text(target: Path, text: str, *, force: bool, private: bool = False) -> None:
     """Put a file with that text in its place; private: only its owner may read it."""
-    with draft_of(target, force=force) as draft:
+    with atomic_output(target, force=force) as output:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
-        with os.fdopen(os.open(draft.path, flags, _OWNER if private else _ANYBODY), "wb") as file:
+        with os.fdopen(os.open(output.path, flags, _OWNER if private else _ANYBODY), "wb") as file:
             file.write(text.encode())
-        draft.publish()
+        output.publish()
 
 
 def _identify(folder: Path) -> tuple[int, int]:

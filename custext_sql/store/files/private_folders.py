@@ -1,4 +1,4 @@
-"""Folders for what must neither be seen nor be left behind: drafts of outputs, what DuckDB spills, streams.
+"""Folders for what must neither be seen nor be left behind: unfinished outputs, what DuckDB spills, streams.
 
 A folder has a random name and its owner alone may enter it, so that nobody can guess it, plant a link in it or read
 what is there. It goes when its work is done. If the process was killed, a later run removes it once it is abandoned:

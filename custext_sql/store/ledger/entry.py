@@ -17,7 +17,7 @@ from custext_sql.store.ledger.dataset import Dataset
 from custext_sql.store.ledger.table import Release, Terms
 
 
-class Entry:
+class LedgerEntry:
     """A release in the ledger.
 
     If the ledger cannot be written, `note` says so, and the receipt goes beside the output, if it has a place. With a

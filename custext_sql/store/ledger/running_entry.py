@@ -18,7 +18,7 @@ from custext_sql.errors import DatabaseError, PrivacyWarning, SettingError
 from custext_sql.replacing.receipt import Receipt
 from custext_sql.store.files.duckdb_files import detach_all
 from custext_sql.store.ledger.dataset import Dataset, choose_dataset
-from custext_sql.store.ledger.entry import Entry
+from custext_sql.store.ledger.entry import LedgerEntry
 
 _REST = 1.0  # seconds without a text, after which counts are entered
 _TICK = 0.25  # seconds between two looks
@@ -34,8 +34,8 @@ class RunningEntry:
 
     def __init__(
         self,
-        open_entry: Callable[[], Entry],
-        count: Callable[[Entry], tuple[Receipt, str | None] | None],
+        open_entry: Callable[[], LedgerEntry],
+        count: Callable[[LedgerEntry], tuple[Receipt, str | None] | None],
         forget: Callable[[], None],
     ) -> None:
         self._open_entry, self._count, self._forget = open_entry, count, forget
@@ -44,7 +44,7 @@ class RunningEntry:
 
     def _start(self) -> None:
         self._lock = threading.RLock()
-        self._entry: Entry | None = None
+        self._entry: LedgerEntry | None = None
         self._is_open = False
         self._drawing = 0
         self._rests_since = 0.0
