@@ -1,6 +1,7 @@
 """Who may import whom, room by room. An import inside a function counts like any other."""
 
 import ast
+import re
 import sys
 from collections.abc import Iterator
 from functools import cache
@@ -184,3 +185,16 @@ def read_sources() -> Iterator[Path]:
 def test_tests_mirror_the_rooms() -> None:
     folders = {path.name for path in (ROOT / "tests").iterdir() if (path / "__init__.py").exists()}
     assert folders <= {*ROOMS, "spacy_plugin", "benchmarks", "keys"}
+
+
+def test_the_map_of_the_house_is_complete_and_true() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    house = text[text.index("## The house") : text.index("## Words")]
+    named = set(re.findall(r"\w+", house))
+    sources = [path for path in read_sources() if path.stem not in ("__init__", "__main__")]
+    missing = {path.stem for path in sources if "cli" not in path.parts and path.stem not in named}
+    assert missing == set()
+    there = {path.name for path in (*read_sources(), *(ROOT / "tests").rglob("*.py"), ROOT / "cli.py")}
+    assert set(re.findall(r"\w+\.py", house)) <= there
+    for path in re.findall(r"`([\w/]+/\w+\.py)`", text):
+        assert any((folder / path).exists() for folder in (ROOT, PACKAGE)), path

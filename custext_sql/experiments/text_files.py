@@ -16,6 +16,7 @@ from custext_sql.release.inputs.text_lines import open_text, read_lines
 from custext_sql.sql.query_errors import safe_errors
 from custext_sql.store.files.quoting import quote_name
 from custext_sql.text.columns import TextColumn, open_column
+from custext_sql.text.utf8 import decode_lines
 
 Texts = str | os.PathLike[str] | Sequence[str | None]  # the path of a file, or texts
 
@@ -117,11 +118,6 @@ def _read_tsv_lines(file: Path) -> list[str]:
         content = gzip.decompress(file.read_bytes()) if file.suffix.lower() == ".gz" else file.read_bytes()
     except (OSError, EOFError, zlib.error):
         raise SourceError(f"{file.name}: the file cannot be read") from None
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise SourceError(f"{file.name}, line {line}: expected UTF-8, found other bytes") from None
-    if not text.strip():
+    if not content.strip():
         raise SourceError(f"{file.name}: the file is empty")
-    return [line.rstrip("\r") for line in text.split("\n")]
+    return decode_lines(content, file.name)

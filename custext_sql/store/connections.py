@@ -48,7 +48,7 @@ def writing_file(path: Path, *, patience: float | None = None) -> Iterator[duckd
 
 @contextmanager
 def new_database(path: Path) -> Iterator[Path]:
-    """Yield an unfinished file, moved to `path` at the end unless another process was first; an error leaves nothing."""
+    """Yield an unfinished file, moved to `path` at the end unless another process came first; errors leave nothing."""
     made: list[Path] = []
     try:
         made = _make_folders(path.parent)

@@ -10,7 +10,7 @@ from custext_sql.arrays import Points
 from custext_sql.errors import SourceError
 from custext_sql.text.word_boundaries import fold_word
 from custext_sql.vectors.source import Batch, VectorSource
-from custext_sql.vectors.streams import open_stream
+from custext_sql.vectors.streams import read_lines
 from custext_sql.vectors.text_files import find_header
 
 
@@ -18,23 +18,12 @@ def read_vocabulary(vocabulary: str | os.PathLike[str] | Iterable[str]) -> froze
     """Return words in lower case; of a file, the first field of each line."""
     if not isinstance(vocabulary, str | os.PathLike):
         return frozenset(map(fold_word, vocabulary))
-    stream = open_stream(Path(vocabulary))
-    try:
-        text = bytearray()
-        while chunk := stream.read(1 << 24):
-            text += chunk
-    finally:
-        stream.close()
-    try:
-        lines = text.decode("utf-8-sig").split("\n")
-    except UnicodeDecodeError as error:
-        line = text.count(b"\n", 0, error.start) + 1
-        raise SourceError(f"{stream.label}, line {line}: expected UTF-8, found other bytes") from None
+    label, lines = read_lines(Path(vocabulary))
     if find_header(lines[0].encode()) and any(len(line.split()) > 2 for line in lines[1:2]):
         del lines[0]  # of a word2vec or fastText file
-    words = frozenset(fold_word(line.rstrip("\r").partition(" ")[0].partition("\t")[0]) for line in lines) - {""}
+    words = frozenset(fold_word(line.partition(" ")[0].partition("\t")[0]) for line in lines) - {""}
     if not words:
-        raise SourceError(f"{stream.label}: expected one word a line, found none")
+        raise SourceError(f"{label}: expected one word a line, found none")
     return words
 
 

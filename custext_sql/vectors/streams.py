@@ -9,6 +9,7 @@ from typing import IO, Any
 import pyarrow as pa
 
 from custext_sql.errors import SourceError
+from custext_sql.text.utf8 import decode_lines
 from custext_sql.vectors.source import label_of, one_line
 
 _GZIP = b"\x1f\x8b"
@@ -111,3 +112,15 @@ def _open_member(raw: IO[bytes], label: str, size: int, member: str | None) -> S
         raw.close()
         raise SourceError(f"{label}: cannot open the zip archive: {one_line(error)}") from None
     return Stream(f"{label}/{label_of(member)}", raw, body, size)
+
+
+def read_lines(path: Path) -> tuple[str, list[str]]:
+    """Return the lines of a whole file, without their ends, and what messages call the file."""
+    stream = open_stream(path)
+    try:
+        content = bytearray()
+        while chunk := stream.read(1 << 24):
+            content += chunk
+    finally:
+        stream.close()
+    return stream.label, decode_lines(content, stream.label)

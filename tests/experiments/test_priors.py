@@ -68,7 +68,7 @@ def test_a_bad_file_is_refused_by_its_line(mapping: Mapping, tmp_path: Path, tex
 def test_bytes_that_are_no_text_are_refused(mapping: Mapping, tmp_path: Path) -> None:
     file = tmp_path / "words.txt"
     file.write_bytes(b"alice 1\ncaf\xe9 3\n")
-    with pytest.raises(CusTextError, match="words.txt, line 2: expected words in UTF-8"):
+    with pytest.raises(CusTextError, match="words.txt, line 2: expected UTF-8"):
         read_frequencies(file, mapping)
 
 

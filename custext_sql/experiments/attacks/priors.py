@@ -1,7 +1,7 @@
 """How frequent an attacker takes words to be: all equally, as a file says, or as counted in texts."""
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from custext_sql.store.digests import TextDigest
 from custext_sql.text.columns import TextColumn
 from custext_sql.text.encoded_text import EncodedText
 from custext_sql.text.word_boundaries import fold_word
-from custext_sql.vectors.streams import open_stream
+from custext_sql.vectors.streams import read_lines
 
 _UNIFORM = "uniform"
 
@@ -86,7 +86,7 @@ def read_frequencies(path: str | os.PathLike[str], mapping: Mapping) -> Prior:
     """Return what a file says: a word and a number on each line, between them a tab, a comma or spaces."""
     name = Path(path).name
     counts, words = np.zeros(len(mapping.words)), 0.0
-    for number, line in enumerate(_read_lines(Path(path)), start=1):
+    for number, line in enumerate(read_lines(Path(path))[1], start=1):
         if line.strip():
             word, count = _parse(line.strip(), name, number)
             index = mapping.index.get(fold_word(word))
@@ -99,19 +99,6 @@ def read_frequencies(path: str | os.PathLike[str], mapping: Mapping) -> Prior:
 def _make_prior(name: str, counts: Floats, words: float) -> Prior:
     known = f"{name} (a file)" if name == _UNIFORM else name
     return Prior(known, _normalize(counts, name), round(words), float(counts.sum() / max(words, 1e-300)))
-
-
-def _read_lines(path: Path) -> Sequence[str]:
-    stream = open_stream(path)
-    try:
-        content = b"".join(iter(lambda: stream.read(1 << 24), b""))
-    finally:
-        stream.close()
-    try:
-        return content.decode("utf-8-sig").split("\n")
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise SourceError(f"{path.name}, line {line}: expected words in UTF-8, found other bytes") from None
 
 
 def _parse(line: str, name: str, number: int) -> tuple[str, float]:
