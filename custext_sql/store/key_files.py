@@ -20,7 +20,6 @@ from custext_sql.errors import KeyFileError, SettingError
 from custext_sql.mechanism.keyed_randomness import SecretKey
 from custext_sql.mechanism.weights import check_calibration, check_epsilon
 from custext_sql.replacing.policy import POLICIES, Policy, choose_policy
-from custext_sql.replacing.row_settings import RowSettings
 
 _BYTES = 32
 
@@ -37,10 +36,6 @@ class KeySettings:
     calibration: str
     language: str  # of the stopwords that plus keeps
     stopwords: str  # a digest of the list, since another one would shift what is drawn
-
-    @property
-    def of_rows(self) -> RowSettings:
-        return RowSettings(self.eps, self.plus)
 
 
 @dataclass(frozen=True)

@@ -14,14 +14,14 @@ import numpy as np
 from custext_sql import Sanitizer, connect, make_key
 from custext_sql.sql.queries import let_threads_alternate
 from custext_sql.store.default_database import load_starter
-from custext_sql.store.rows.stopwords import shipped_stopwords
+from tests import shipped_stopwords
 from tests.benchmarks.measuring import best_time, best_times, peak_megabytes, real_vectors
 
 ROWS = 1_000_000
 LONG_ROWS = 40_000
 LARGE = 10_000_000
 DISTINCT = 10_000
-STOPWORDS = frozenset(row["word"] for row in shipped_stopwords())
+STOPWORDS = frozenset(shipped_stopwords.STOPWORDS)
 SAMPLE = 40_000  # words, about, given to the slow method, whose speed does not depend on how many
 
 

@@ -18,12 +18,12 @@ from custext_sql.mechanism.sampler import Sampler
 from custext_sql.release.query_releases import QueryRelease
 from custext_sql.settings import Settings
 from custext_sql.store.ledger.table import list_releases
-from custext_sql.store.rows.stopwords import shipped_stopwords
+from tests import shipped_stopwords
 from tests.small_mapping import small_mapping
 from tests.vector_samples import write_glove
 from tests.vectors.test_starter import FINGERPRINT, STARTER_FINGERPRINT
 
-STOPWORDS = frozenset(row["word"] for row in shipped_stopwords())
+STOPWORDS = frozenset(shipped_stopwords.STOPWORDS)
 WORDS = ["the", "and", "of", "cat", "dog", "cow", "hen", "or", "well", "good", "fine", "bad"]
 
 

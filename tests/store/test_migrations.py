@@ -15,10 +15,10 @@ from sqlalchemy import create_engine
 from custext_sql.errors import DatabaseError
 from custext_sql.store import connections
 from custext_sql.store.database import reading, upgrade_database, writing
-from custext_sql.store.rows.stopwords import shipped_stopwords
 from custext_sql.store.schema import migrate, tables
 from custext_sql.store.schema.distribution_macro import write_distribution_macro
 from custext_sql.store.schema.revisions import REVISIONS
+from tests.shipped_stopwords import STOPWORDS
 
 NEXT = """
 from alembic import op
@@ -160,7 +160,7 @@ def test_migrations_use_no_code_of_the_package() -> None:
 
 def test_a_new_database_has_the_shipped_stopwords(fresh_db: Path) -> None:
     rows = fetch(fresh_db, "SELECT language, word, source FROM stopwords ORDER BY ALL")
-    assert rows == sorted((row["language"], row["word"], row["source"]) for row in shipped_stopwords())
+    assert rows == sorted(("english", word, "NLTK stopwords corpus, the list of 179 words") for word in STOPWORDS)
 
 
 def test_a_new_database_has_the_macro_that_this_version_writes(fresh_db: Path, tmp_path: Path) -> None:

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from custext_sql.store.database import reading, writing
-from custext_sql.store.rows.stopwords import read_stopwords, shipped_stopwords
+from custext_sql.store.rows.stopwords import read_stopwords
 from custext_sql.store.stopwords import list_stopwords
+from tests.shipped_stopwords import STOPWORDS
 
 
 def add_language(database: Path, nltk_data: Path, language: str) -> subprocess.CompletedProcess[str]:
@@ -29,7 +30,7 @@ def nltk_data(tmp_path: Path) -> Path:
 
 
 def test_the_english_list_of_179_words_is_there_from_the_start(db_path: Path) -> None:
-    assert len({row["word"] for row in shipped_stopwords()}) == 179
+    assert len(set(STOPWORDS)) == 179
     with writing(db_path):
         pass
     assert list_stopwords(db_path) == [("english", 179, "NLTK stopwords corpus, the list of 179 words")]
@@ -40,7 +41,7 @@ def test_the_english_list_of_179_words_is_there_from_the_start(db_path: Path) ->
 def test_the_shipped_list_is_that_of_the_corpus(shared_data: Path) -> None:
     with zipfile.ZipFile(shared_data / "stopwords.zip") as archive:
         corpus = archive.read("stopwords/english").decode().split()
-    assert [row["word"] for row in shipped_stopwords()] == corpus
+    assert corpus == STOPWORDS
 
 
 def test_other_lists_are_taken_from_the_installed_corpus(db_path: Path, nltk_data: Path) -> None:

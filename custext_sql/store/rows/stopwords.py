@@ -1,20 +1,12 @@
-"""The table stopwords, and the list that every database starts with."""
+"""The table stopwords."""
 
 from collections.abc import Sequence
-from importlib.resources import files
 
 import duckdb
 
 from custext_sql.errors import SettingError
 
-SHIPPED_LANGUAGE = "english"
-SHIPPED_SOURCE = "NLTK stopwords corpus, the list of 179 words"
-
-
-def shipped_stopwords() -> list[dict[str, str]]:
-    """Return the rows of the stopwords table that every database starts with."""
-    text = files("custext_sql.starter").joinpath("stopwords-english.txt").read_text(encoding="utf-8")
-    return [{"language": SHIPPED_LANGUAGE, "word": word, "source": SHIPPED_SOURCE} for word in text.split()]
+SHIPPED_LANGUAGE = "english"  # of the list that every database starts with
 
 
 def read_stopwords(connection: duckdb.DuckDBPyConnection, language: str) -> frozenset[str]:
