@@ -66,7 +66,7 @@ def diff_command(
       custext diff reviews.csv --column body --rows 5 --eps 1 --plus
       custext diff reviews.csv --column body --html reviews.html
     """
-    from custext_sql.release.comparison import compare_file
+    from custext_sql.release.file_comparison import compare_file
 
     compared = compare_file(
         input_,

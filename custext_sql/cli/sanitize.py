@@ -87,7 +87,7 @@ def sanitize_command(
       custext sanitize - - < reviews.txt > sanitized.txt
     """
     from custext_sql import sanitize_file, sanitize_table
-    from custext_sql.release.streams import STANDARD
+    from custext_sql.release.spooled_streams import STANDARD
     from custext_sql.release.text_releases import sanitize_text
     from custext_sql.sql.queries import let_threads_alternate
 

@@ -14,7 +14,7 @@ from custext_sql.release.line_releases import release_lines, release_stream
 from custext_sql.release.release_plan import ReleasePlan, RowProgress
 from custext_sql.release.release_report import ReleaseReport
 from custext_sql.release.row_releases import release_to_file
-from custext_sql.release.streams import (
+from custext_sql.release.spooled_streams import (
     STANDARD,
     FileOrStream,
     find_input_stream,
