@@ -344,7 +344,7 @@ def test_arrow_tables_that_are_no_text_are_refused(connection: duckdb.DuckDBPyCo
 def count_vocabularies() -> int:
     """How many tables of words this process holds."""
     gc.collect()
-    return sum(isinstance(one, Vocabulary) for one in gc.get_objects())
+    return sum(type(one) is Vocabulary for one in gc.get_objects())
 
 
 def test_keys_share_everything_but_themselves(mapped_db: Path, tmp_path: Path) -> None:
