@@ -38,6 +38,17 @@ WORDS = [
 ]
 
 
+def write_small_vectors(folder: Path) -> Path:
+    vectors = np.random.default_rng(7).normal(size=(len(WORDS), 5)).astype(np.float32)
+    return write_glove(folder / "small.txt", WORDS, vectors)
+
+
+def copy_database(template: Path, path: Path) -> Path:
+    """A database of a test's own; making one takes many times as long."""
+    path.write_bytes(template.read_bytes())
+    return path
+
+
 def pytest_report_header() -> list[str]:
     return [f"duckdb {duckdb.__version__}, numpy {np.__version__}, data: {os.environ.get('CUSTEXT_DATA', 'none')}"]
 
@@ -66,26 +77,37 @@ def words() -> Sequence[str]:
 @pytest.fixture
 def glove_file(tmp_path: Path) -> Path:
     """Sixteen words with vectors of five numbers."""
-    vectors = np.random.default_rng(7).normal(size=(len(WORDS), 5)).astype(np.float32)
-    return write_glove(tmp_path / "small.txt", WORDS, vectors)
+    return write_small_vectors(tmp_path)
 
 
-@pytest.fixture
-def loaded_db(db_path: Path, glove_file: Path) -> Path:
-    """A database with the embedding `small`."""
+@pytest.fixture(scope="session")
+def loaded_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from custext_sql import load_embeddings
 
-    load_embeddings(db_path, glove_file, name="small")
-    return db_path
+    folder = tmp_path_factory.mktemp("loaded")
+    load_embeddings(folder / "loaded.duckdb", write_small_vectors(folder), name="small")
+    return folder / "loaded.duckdb"
+
+
+@pytest.fixture(scope="session")
+def mapped_template(loaded_template: Path) -> Path:
+    from custext_sql import build_mapping
+
+    path = copy_database(loaded_template, loaded_template.with_name("mapped.duckdb"))
+    build_mapping(path, embedding="small", k=4)
+    return path
 
 
 @pytest.fixture
-def mapped_db(loaded_db: Path) -> Path:
-    """A database with the embedding `small` and the mapping `small-euclidean-k4`."""
-    from custext_sql import build_mapping
+def loaded_db(loaded_template: Path, db_path: Path) -> Path:
+    """A database with the embedding `small`."""
+    return copy_database(loaded_template, db_path)
 
-    build_mapping(loaded_db, embedding="small", k=4)
-    return loaded_db
+
+@pytest.fixture
+def mapped_db(mapped_template: Path, db_path: Path) -> Path:
+    """A database with the embedding `small` and the mapping `small-euclidean-k4`."""
+    return copy_database(mapped_template, db_path)
 
 
 @pytest.fixture(scope="session")
@@ -131,17 +153,13 @@ def few_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def few_db(few_template: Path, tmp_path: Path) -> Path:
     """A database of its own with 3,000 English words and the mapping `starter-euclidean-k20`."""
-    copy = tmp_path / "few.duckdb"
-    copy.write_bytes(few_template.read_bytes())
-    return copy
+    return copy_database(few_template, tmp_path / "few.duckdb")
 
 
 @pytest.fixture
 def own_db(starter_db: Path, tmp_path: Path) -> Path:
     """A copy of the starter's database, to write to."""
-    copy = tmp_path / "own.duckdb"
-    copy.write_bytes(starter_db.read_bytes())
-    return copy
+    return copy_database(starter_db, tmp_path / "own.duckdb")
 
 
 @pytest.fixture
