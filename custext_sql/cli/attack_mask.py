@@ -4,10 +4,10 @@ import click
 
 from custext_sql.cli.options import (
     SEED,
-    calibration_option,
     epsilons_option,
     experiment_policy_option,
     json_option,
+    keyless_calibration_option,
     mapping_option,
     plus_option,
 )
@@ -29,7 +29,7 @@ from custext_sql.cli.output import print_json, print_table, progress_bar
 @epsilons_option("1,2,3")
 @plus_option
 @experiment_policy_option
-@calibration_option
+@keyless_calibration_option
 @mapping_option
 @click.option("--seed", default=0, show_default=True, type=SEED, help="Of the draws.")
 @click.option("--batch-size", default=32, show_default=True, type=click.IntRange(1), help="Texts a step of the model.")
@@ -46,7 +46,7 @@ def mask_command(
     eps: list[float],
     plus: bool,
     policy: str,
-    calibration: str | None,
+    calibration: str,
     mapping: str | None,
     seed: int,
     batch_size: int,
@@ -78,7 +78,7 @@ def mask_command(
             eps=eps,
             plus=plus,
             policy=policy,
-            calibration=calibration or "paper",
+            calibration=calibration,
             mapping=mapping,
             seed=seed,
             batch_size=batch_size,

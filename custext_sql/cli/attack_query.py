@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from custext_sql.cli.options import SEED, calibration_option, epsilons_option, json_option, mapping_option
+from custext_sql.cli.options import SEED, epsilons_option, json_option, keyless_calibration_option, mapping_option
 from custext_sql.cli.output import WIDE, print_json, print_table, progress_bar, show_draws
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
     help="Simulated attacks for each number.  [default: 20000; of a sample, 1000]",
 )
 @click.option("--seed", default=0, show_default=True, type=SEED, help="Of the simulation.")
-@calibration_option
+@keyless_calibration_option
 @mapping_option
 @json_option
 @click.pass_obj
@@ -39,7 +39,7 @@ def query_command(
     sample: int | None,
     trials: int | None,
     seed: int,
-    calibration: str | None,
+    calibration: str,
     mapping: str | None,
     as_json: bool,
 ) -> None:
@@ -64,7 +64,7 @@ def query_command(
             sample=sample,
             trials=trials,
             seed=seed,
-            calibration=calibration or "paper",
+            calibration=calibration,
             mapping=mapping,
             progress=progress,
         )

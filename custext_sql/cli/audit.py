@@ -2,19 +2,19 @@
 
 import click
 
-from custext_sql.cli.options import calibration_option, eps_option, json_option, mapping_option, plus_option
+from custext_sql.cli.options import eps_option, json_option, keyless_calibration_option, mapping_option, plus_option
 from custext_sql.cli.output import print_json
 
 
 @click.command("audit", short_help="Verify the promise of eps in every group.")
 @eps_option
 @plus_option
-@calibration_option
+@keyless_calibration_option
 @mapping_option
 @json_option
 @click.pass_obj
 def audit_command(
-    db: str | None, eps: float, plus: bool, calibration: str | None, mapping: str | None, as_json: bool
+    db: str | None, eps: float, plus: bool, calibration: str, mapping: str | None, as_json: bool
 ) -> None:
     """Verify a mapping: fingerprint, partition, and the promise of eps in every group.
 
@@ -27,10 +27,9 @@ def audit_command(
       custext audit --eps 1 --plus
       custext audit --eps 1 --calibration tight
     """
-    from custext_sql import Settings, audit
+    from custext_sql import audit
 
-    settings = Settings.settle(eps=eps, plus=plus, calibration=calibration)
-    found = audit(db, mapping=mapping, eps=settings.eps, plus=settings.plus, calibration=settings.calibration)
+    found = audit(db, mapping=mapping, eps=eps, plus=plus, calibration=calibration)
     if as_json:
         print_json(found)
         return

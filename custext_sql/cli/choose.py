@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from custext_sql.cli.options import calibration_option, json_option, plus_option
+from custext_sql.cli.options import json_option, keyless_calibration_option, plus_option
 from custext_sql.cli.output import again, draw_bar, print_json, print_table, progress_bar
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @click.option("--max-attack", required=True, type=float, help="How probably the best guess may be right, 0 to 1.")
 @click.option("--prior", metavar="FILE", help="Word frequencies to go by instead: a word and a number on each line.")
 @plus_option
-@calibration_option
+@keyless_calibration_option
 @click.option("--mapping", "mappings", multiple=True, metavar="NAME", help="Look only at these.  [default: all]")
 @json_option
 @click.pass_obj
@@ -31,7 +31,7 @@ def choose_command(
     max_attack: float,
     prior: str | None,
     plus: bool,
-    calibration: str | None,
+    calibration: str,
     mappings: tuple[str, ...],
     as_json: bool,
 ) -> None:
@@ -57,7 +57,7 @@ def choose_command(
             column=column,
             prior=prior,
             plus=plus,
-            calibration=calibration or "paper",
+            calibration=calibration,
             mappings=mappings,
             progress=progress,
         )

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from custext_sql.cli.options import calibration_option, experiment_policy_option
+from custext_sql.cli.options import experiment_policy_option, keyless_calibration_option
 from custext_sql.cli.output import show_share
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def data_options(command: _Command) -> _Command:
                 help="Do not divide eps by the largest distance of two words for santext, santext+ and fbdd.",
             ),
             experiment_policy_option,
-            calibration_option,
+            keyless_calibration_option,
         )
     ):
         command = option(command)
@@ -69,7 +69,7 @@ def mechanisms_option(default: str) -> Callable[[_Command], _Command]:
 def evaluation_settings(given: dict[str, Any]) -> dict[str, Any]:
     """Return what `data_options` were given as the settings that the public functions take."""
     rest = {name: value for name, value in given.items() if name != "no_conversion"}
-    return rest | {"calibration": given["calibration"] or "paper", "convert_eps": not given["no_conversion"]}
+    return rest | {"convert_eps": not given["no_conversion"]}
 
 
 def tell_left_out(setup: "EvaluationSetup") -> None:

@@ -2,7 +2,7 @@
 
 import click
 
-from custext_sql.cli.options import calibration_option, eps_option, json_option, mapping_option
+from custext_sql.cli.options import eps_option, json_option, keyless_calibration_option, mapping_option
 from custext_sql.cli.output import draw_bar, print_json, print_table
 
 _WIDTH = 24  # cells of the longest bar
@@ -12,11 +12,11 @@ _WIDTH = 24  # cells of the longest bar
 @click.argument("word")
 @mapping_option
 @eps_option
-@calibration_option
+@keyless_calibration_option
 @json_option
 @click.pass_obj
 def inspect_command(
-    db: str | None, word: str, mapping: str | None, eps: float, calibration: str | None, as_json: bool
+    db: str | None, word: str, mapping: str | None, eps: float, calibration: str, as_json: bool
 ) -> None:
     """Show what may come out for a word: its group, scores and probabilities.
 
@@ -24,10 +24,9 @@ def inspect_command(
     Example:
       custext inspect she --eps 1
     """
-    from custext_sql import Settings, inspect_word, load_mapping
+    from custext_sql import inspect_word, load_mapping
 
-    settings = Settings.settle(eps=eps, calibration=calibration)
-    found = inspect_word(load_mapping(db, mapping), word, settings.eps, calibration=settings.calibration)
+    found = inspect_word(load_mapping(db, mapping), word, eps, calibration=calibration)
     if as_json:
         print_json(found)
         return

@@ -13,12 +13,13 @@ eps_option = click.option(
     "--eps", default=1.0, show_default=True, type=float, help="Privacy budget of a word, 0.001 to 100."
 )
 plus_option = click.option("--plus", is_flag=True, help="Keep stopwords (CusText+).")
-policy_option = click.option(
-    "--policy",
-    type=click.Choice(["strict", "paper"]),
-    help="Words outside the vocabulary and numbers: mask both (strict, the default), or keep words and change digits "
-    "(paper).",
-)
+_POLICY: dict[str, Any] = {
+    "type": click.Choice(["strict", "paper"]),
+    "help": "Words outside the vocabulary and numbers: mask both (strict, the default), or keep words and change "
+    "digits (paper).",
+}
+policy_option = click.option("--policy", **_POLICY)  # else that of the key, if there is one
+keyless_policy_option = click.option("--policy", default="strict", **_POLICY)
 experiment_policy_option = click.option(
     "--policy",
     default="paper",
@@ -26,11 +27,12 @@ experiment_policy_option = click.option(
     type=click.Choice(["paper", "strict"]),
     help="Words outside the vocabulary and numbers: keep words and change digits, as the paper does, or mask both.",
 )
-calibration_option = click.option(
-    "--calibration",
-    type=click.Choice(["paper", "tight"]),
-    help="How eps sets the temperature: the paper's eps/2 (the default), or the largest that keeps the promise.",
-)
+_CALIBRATION: dict[str, Any] = {
+    "type": click.Choice(["paper", "tight"]),
+    "help": "How eps sets the temperature: the paper's eps/2 (the default), or the largest that keeps the promise.",
+}
+calibration_option = click.option("--calibration", **_CALIBRATION)  # else that of the key, if there is one
+keyless_calibration_option = click.option("--calibration", default="paper", **_CALIBRATION)
 second_mapping_option = click.option(
     "--second-mapping", is_flag=True, help="Release data under another mapping than before, which tells more of it."
 )

@@ -3,12 +3,12 @@
 import click
 
 from custext_sql.cli.options import (
-    calibration_option,
     eps_option,
     json_option,
+    keyless_calibration_option,
+    keyless_policy_option,
     mapping_option,
     plus_option,
-    policy_option,
 )
 from custext_sql.cli.output import print_json, progress_bar
 
@@ -21,8 +21,8 @@ from custext_sql.cli.output import print_json, progress_bar
 @click.option("--word", "words", multiple=True, metavar="WORD", help="For the query attack; once or more.")
 @eps_option
 @plus_option
-@policy_option
-@calibration_option
+@keyless_policy_option
+@keyless_calibration_option
 @mapping_option
 @click.option("--force", is_flag=True, help="Replace an existing page.")
 @json_option
@@ -36,8 +36,8 @@ def report_command(
     words: tuple[str, ...],
     eps: float,
     plus: bool,
-    policy: str | None,
-    calibration: str | None,
+    policy: str,
+    calibration: str,
     mapping: str | None,
     force: bool,
     as_json: bool,
@@ -67,8 +67,8 @@ def report_command(
             words=words,
             eps=eps,
             plus=plus,
-            policy=policy or "strict",
-            calibration=calibration or "paper",
+            policy=policy,
+            calibration=calibration,
             mapping=mapping,
             force=force,
             progress=progress,
