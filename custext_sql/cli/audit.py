@@ -13,9 +13,7 @@ from custext_sql.cli.output import print_json
 @mapping_option
 @json_option
 @click.pass_obj
-def audit_command(
-    db: str | None, eps: float, plus: bool, calibration: str, mapping: str | None, as_json: bool
-) -> None:
+def audit_command(db: str | None, eps: float, plus: bool, calibration: str, mapping: str | None, as_json: bool) -> None:
     """Verify a mapping: fingerprint, partition, and the promise of eps in every group.
 
     The promise is checked in exact integer arithmetic, on the integers that are sampled from. With --plus it is about

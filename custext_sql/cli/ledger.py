@@ -70,18 +70,18 @@ def ledger_command(db: str | None, dataset: str | None, export: str | None, forc
 
 
 def _shown_total(total: "Total") -> str:
-    from custext_sql.store.ledger.spending import show
+    from custext_sql.store.ledger.spending import write_eps
 
     if total.raw:
         return "unprotected"
-    return f"at least {show(total.total_eps)}" if total.at_least else show(total.total_eps)
+    return f"at least {write_eps(total.total_eps)}" if total.at_least else write_eps(total.total_eps)
 
 
 def _shown_row(release: "Release") -> str:
-    from custext_sql.store.ledger.spending import show
+    from custext_sql.store.ledger.spending import write_eps
 
     eps = release.largest_row_eps
-    return "" if eps is None else f"{'>= ' if release.at_least else ''}{show(eps)}"
+    return "" if eps is None else f"{'>= ' if release.at_least else ''}{write_eps(eps)}"
 
 
 def _shown(value: float | None) -> str:

@@ -15,7 +15,7 @@ from custext_sql.experiments.attacks.priors import Prior, find_prior
 from custext_sql.experiments.measurements import ShareDone
 from custext_sql.experiments.mechanisms import MappingUnderTest
 from custext_sql.experiments.text_files import Texts
-from custext_sql.experiments.trials import list_names
+from custext_sql.experiments.trials import list_once
 from custext_sql.mechanism.certified_table import certify
 from custext_sql.mechanism.weights import LARGEST_EPSILON, SMALLEST_EPSILON, check_calibration, matrices_by_size
 from custext_sql.store.database import Database
@@ -86,7 +86,7 @@ def choose(
     """
     check_bound(max_attack)
     check_calibration(calibration)
-    names: Sequence[str | None] = list_names(mappings) or [info.name for info in list_mappings(database)[0]] or [None]
+    names: Sequence[str | None] = list_once(mappings) or [info.name for info in list_mappings(database)[0]] or [None]
     candidates = []
     for name in names:
         under_test = MappingUnderTest(database, mapping=name)

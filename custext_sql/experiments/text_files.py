@@ -12,7 +12,7 @@ from custext_sql.release.inputs.data_files import open_files
 from custext_sql.release.inputs.file_formats import tell_format
 from custext_sql.release.inputs.input_files import list_files
 from custext_sql.release.inputs.source import Source
-from custext_sql.release.inputs.text_lines import open_text, read_lines
+from custext_sql.release.inputs.text_lines import open_text, read_line_blocks
 from custext_sql.sql.query_errors import safe_errors
 from custext_sql.store.files.quoting import quote_name
 from custext_sql.text.columns import TextColumn, open_column
@@ -93,7 +93,7 @@ def _stream_file(path: str, column: str | None, rows: int | None) -> Iterator[Te
 def _stream_lines(path: str, files: Sequence[Path]) -> Iterator[TextColumn]:
     for file in files:
         with open_text(file) as lines:
-            yield from read_lines(lines, path)
+            yield from read_line_blocks(lines, path)
 
 
 def _stream_column(

@@ -104,6 +104,6 @@ def list_epsilons(eps: float | Sequence[float]) -> list[float]:
     return found
 
 
-def list_names(names: str | Sequence[str]) -> list[str]:
+def list_once(names: str | Sequence[str]) -> list[str]:
     """Return one name or several as a list, each once."""
     return list(dict.fromkeys([names] if isinstance(names, str) else names))

@@ -7,7 +7,7 @@ from custext_sql.errors import SettingError
 from custext_sql.release.duckdb_instances import open_instance
 from custext_sql.release.inputs.data_files import open_files
 from custext_sql.release.inputs.input_files import list_files
-from custext_sql.release.inputs.text_lines import open_text, read_lines
+from custext_sql.release.inputs.text_lines import open_text, read_line_blocks
 from custext_sql.replacing.replacer import Piece
 from custext_sql.sanitizer import Sanitizer
 from custext_sql.sql.queries import fetch
@@ -42,7 +42,7 @@ def read_first_texts(given: str, column: str | None, rows: int) -> list[str | No
             if column is not None:
                 raise SettingError(f"{given}: lines have no columns; name none (--column, column)")
             with open_text(files[0]) as lines:
-                first = next(read_lines(lines, given), None)
+                first = next(read_line_blocks(lines, given), None)
             return [] if first is None else [line.rstrip("\r\n") for line in first.to_arrow().to_pylist()[:rows]]
         if column is None:
             raise SettingError(f"{given}: name the column to show (--column NAME, column=...); {source.tell_columns()}")

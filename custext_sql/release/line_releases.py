@@ -12,7 +12,7 @@ from typing import BinaryIO, cast
 from custext_sql.arrays import Bytes, Floats
 from custext_sql.errors import SettingError
 from custext_sql.release.inputs.file_formats import is_zipped
-from custext_sql.release.inputs.text_lines import open_text, read_lines
+from custext_sql.release.inputs.text_lines import open_text, read_line_blocks
 from custext_sql.release.release_plan import ReleasePlan, RowProgress, refuse_over
 from custext_sql.release.release_report import ReleaseReport
 from custext_sql.replacing.tally import Tally
@@ -65,7 +65,7 @@ def release_stream(source: BinaryIO, target: BinaryIO, plan: ReleasePlan, *, nam
 
 def find_spending(source: BinaryIO, sanitizer: Sanitizer, *, name: str) -> Iterator[Floats]:
     """Yield what lines would spend, some at a time."""
-    for column in read_lines(source, name):
+    for column in read_line_blocks(source, name):
         yield sanitizer.spend(column)
 
 
@@ -86,7 +86,7 @@ def _sanitize_lines(
     workers = 1 if sanitizer.draws == "seeded" else cpu_count() or 1  # seeded draws repeat only in order
     waiting: deque[Future[Bytes]] = deque()
     with ThreadPoolExecutor(workers) as pool:
-        for column in read_lines(source, name):
+        for column in read_line_blocks(source, name):
             waiting.append(pool.submit(work, column))
             while len(waiting) > workers:
                 target.write(waiting.popleft().result().tobytes())

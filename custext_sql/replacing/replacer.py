@@ -22,9 +22,9 @@ from custext_sql.text.encoded_text import (
     drop_invisible,
     find_rows,
     hash_spans,
+    join_lines,
     join_texts,
-    read_lines,
-    write_lines,
+    split_lines,
 )
 from custext_sql.text.word_boundaries import RULES, find_cases, find_symbols, fold_word
 
@@ -168,7 +168,7 @@ def _hash_words(text: EncodedText, starts: Places, ends: Places) -> Hashes:
     if text.wide is None or not len(starts):
         return hash_spans(text.lowered, starts, ends)
     spans = find_distinct(text.lowered, starts, ends)
-    folded, offsets = read_lines(fold_word(write_lines(spans.content, spans.offsets[:-1], spans.offsets[1:])))
+    folded, offsets = split_lines(fold_word(join_lines(spans.content, spans.offsets[:-1], spans.offsets[1:])))
     return hash_spans(folded.lowered, offsets[:-1], offsets[1:]).take(spans.numbers)
 
 

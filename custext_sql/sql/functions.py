@@ -246,7 +246,7 @@ def register_sanitizer(connection: duckdb.DuckDBPyConnection, sanitizer: Sanitiz
     with _lock, connection.cursor() as own:  # not in the caller's transaction, whose end could undo half of it
         fresh = _share(sanitizer.with_fresh_draws())
         served = _Served(fresh, None if sanitizer.key is None else fresh.with_key(sanitizer.key), usage)
-        check_names(own)
+        refuse_macros(own)
         holder = _find_holder(own)
         if holder is not None:
             holder.served = served
@@ -264,7 +264,7 @@ def watch(connection: duckdb.DuckDBPyConnection, usage: Usage) -> None:
     holder.served = replace(holder.served, usage=usage)
 
 
-def check_names(connection: duckdb.DuckDBPyConnection) -> None:
+def refuse_macros(connection: duckdb.DuckDBPyConnection) -> None:
     """Refuse a macro that would be called in place of one of our functions."""
     names = ", ".join(f"'{name}'" for name in (*NAMES, _FINDER))
     found = connection.execute(

@@ -108,7 +108,7 @@ def _follow_symbols(text: EncodedText, wide: WideCharacters, some: Places) -> Fl
     return found
 
 
-def write_lines(content: Bytes, starts: Places, ends: Places) -> str:
+def join_lines(content: Bytes, starts: Places, ends: Places) -> str:
     """Return spans, none of which has a new line, with one behind each."""
     lengths = ends - starts + 1
     lines = content.take(spread_out(starts, lengths), mode="clip")
@@ -116,7 +116,7 @@ def write_lines(content: Bytes, starts: Places, ends: Places) -> str:
     return lines.tobytes().decode()
 
 
-def read_lines(lines: str) -> tuple[EncodedText, Places]:
+def split_lines(lines: str) -> tuple[EncodedText, Places]:
     """Return lines end to end, without the new line behind each, and where each begins and ends."""
     content = np.frombuffer(lines.encode(), dtype=np.uint8)
     breaks = (content == _NEW_LINE).nonzero()[0]

@@ -14,10 +14,10 @@ from custext_sql.text.encoded_text import (
     FIRST_BYTES,
     PADDING,
     EncodedText,
+    join_lines,
     join_texts,
-    read_lines,
+    split_lines,
     spread_out,
-    write_lines,
 )
 from custext_sql.text.word_boundaries import (
     OTHER_APOSTROPHE,
@@ -89,7 +89,7 @@ class Lexicon:
         if not len(some):
             return
         spans = find_distinct(text.content, starts[some], ends[some])
-        normal, offsets = read_lines(normalize_words(write_lines(spans.content, spans.offsets[:-1], spans.offsets[1:])))
+        normal, offsets = split_lines(normalize_words(join_lines(spans.content, spans.offsets[:-1], spans.offsets[1:])))
         found = self.find(fold_text(normal), offsets[:-1], offsets[1:])
         found[(found == NOT_LISTED) & find_digits(normal, offsets[:-1], offsets[1:])] = DIGITS
         found[~find_single_words(normal, offsets)] = NOT_LISTED

@@ -10,7 +10,7 @@ from custext_sql.arrays import Points
 from custext_sql.errors import SourceError
 from custext_sql.text.word_boundaries import fold_word
 from custext_sql.vectors.source import Batch, VectorSource
-from custext_sql.vectors.streams import read_lines
+from custext_sql.vectors.streams import read_all_lines
 from custext_sql.vectors.text_files import find_header
 
 
@@ -18,7 +18,7 @@ def read_vocabulary(vocabulary: str | os.PathLike[str] | Iterable[str]) -> froze
     """Return words in lower case; of a file, the first field of each line."""
     if not isinstance(vocabulary, str | os.PathLike):
         return frozenset(map(fold_word, vocabulary))
-    label, lines = read_lines(Path(vocabulary))
+    label, lines = read_all_lines(Path(vocabulary))
     if find_header(lines[0].encode()) and any(len(line.split()) > 2 for line in lines[1:2]):
         del lines[0]  # of a word2vec or fastText file
     words = frozenset(fold_word(line.partition(" ")[0].partition("\t")[0]) for line in lines) - {""}

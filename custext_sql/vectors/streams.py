@@ -114,7 +114,7 @@ def _open_member(raw: IO[bytes], label: str, size: int, member: str | None) -> S
     return Stream(f"{label}/{label_of(member)}", raw, body, size)
 
 
-def read_lines(path: Path) -> tuple[str, list[str]]:
+def read_all_lines(path: Path) -> tuple[str, list[str]]:
     """Return the lines of a whole file, without their ends, and what messages call the file."""
     stream = open_stream(path)
     try:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from custext_sql import Dataset, Sanitizer, build_mapping
 from custext_sql.errors import BudgetError, SettingError
 from custext_sql.release import line_releases, row_queries
-from custext_sql.store.ledger.spending import add_up, check_budget, show, sum_spent
+from custext_sql.store.ledger.spending import add_up, check_budget, sum_spent, write_eps
 from custext_sql.store.ledger.table import list_releases
 from tests.ledger_entries import make_release
 from tests.release.test_data_files import db, folder, run
@@ -23,7 +23,7 @@ __all__ = ["db", "folder"]  # fixtures
 
 def total_of(db: Path, dataset: str) -> str:
     [total] = [total for total in add_up(list_releases(db)) if total.dataset == dataset]
-    return show(total.total_eps)
+    return write_eps(total.total_eps)
 
 
 @given(st.lists(st.decimals("0.001", 5000, places=6), min_size=1, max_size=300))
@@ -35,7 +35,7 @@ def test_totals_are_exact(amounts: list[Decimal]) -> None:
 
 def test_thousands_of_small_releases_add_up_to_the_digit() -> None:
     earlier = [make_release("d", largest_row_eps="0.001") for _ in range(9_999)]
-    assert show(sum_spent(earlier).eps) == "9.999"
+    assert write_eps(sum_spent(earlier).eps) == "9.999"
     check_budget(earlier, make_release("d", largest_row_eps="0.001"), 10.0)
     with pytest.raises(BudgetError, match=r"total eps of 10\.000000000001, over --budget-total 10;"):
         check_budget(earlier, make_release("d", largest_row_eps="0.001000000001"), 10.0)

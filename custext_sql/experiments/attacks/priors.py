@@ -19,7 +19,7 @@ from custext_sql.store.digests import TextDigest
 from custext_sql.text.columns import TextColumn
 from custext_sql.text.encoded_text import EncodedText
 from custext_sql.text.word_boundaries import fold_word
-from custext_sql.vectors.streams import read_lines
+from custext_sql.vectors.streams import read_all_lines
 
 _UNIFORM = "uniform"
 
@@ -86,7 +86,7 @@ def read_frequencies(path: str | os.PathLike[str], mapping: Mapping) -> Prior:
     """Return what a file says: a word and a number on each line, between them a tab, a comma or spaces."""
     name = Path(path).name
     counts, words = np.zeros(len(mapping.words)), 0.0
-    for number, line in enumerate(read_lines(Path(path))[1], start=1):
+    for number, line in enumerate(read_all_lines(Path(path))[1], start=1):
         if line.strip():
             word, count = _parse(line.strip(), name, number)
             index = mapping.index.get(fold_word(word))

@@ -15,7 +15,7 @@ from custext_sql.experiments.evaluation.tasks import TASKS, check_task
 from custext_sql.experiments.measurements import digest_texts
 from custext_sql.experiments.mechanisms import MappingUnderTest
 from custext_sql.experiments.pretrained_models import digest_model
-from custext_sql.experiments.trials import Trial, list_epsilons, list_names, list_trials
+from custext_sql.experiments.trials import Trial, list_epsilons, list_once, list_trials
 from custext_sql.parameters import find_closest
 from custext_sql.replacing.policy import POLICIES, Policy
 from custext_sql.store.database import Database
@@ -111,7 +111,7 @@ def plan_experiment(
     **options: float | None,
 ) -> ExperimentPlan:
     """Return an experiment and its trials, given what `evaluate_utility` is given. options: of fine-tuning."""
-    names: Sequence[str | None] = list_names(mappings) or [None]
+    names: Sequence[str | None] = list_once(mappings) or [None]
     under_test = [
         MappingUnderTest(database, mapping=name, policy=policy, calibration=calibration, converted=convert_eps)
         for name in names
@@ -119,7 +119,7 @@ def plan_experiment(
     parts = _read_data(train, test, corpus, [text] if isinstance(text, str) else text, label)
     given = {name: value for name, value in options.items() if value is not None}
     experiment = Experiment(*parts, task=task, model=os.fspath(model), options=given)
-    trials = list_trials(under_test, list_names(mechanisms), list_epsilons(eps), seeds)
+    trials = list_trials(under_test, list_once(mechanisms), list_epsilons(eps), seeds)
     setup = EvaluationSetup(
         dataset=experiment.dataset,
         metric=TASKS[task],

@@ -11,7 +11,7 @@ import duckdb
 
 from custext_sql.errors import SourceError
 from custext_sql.release.inputs.file_formats import is_zipped
-from custext_sql.release.inputs.source import Source, check_names, describe_columns
+from custext_sql.release.inputs.source import Source, check_column_names, describe_columns
 from custext_sql.store.files.quoting import quote_text
 
 
@@ -23,7 +23,7 @@ def open_csv(
     delimiter, header = _read_header(files[0], delimiters)
     if not all(header):
         raise SourceError(f"{name}: the first line must name the columns; one of them has no name")
-    check_names(name, header)
+    check_column_names(name, header)
     for file in files[1:]:
         if _read_header(file, delimiters) != (delimiter, header):
             raise SourceError(f"{name}: the first line of {file.name} is not that of {files[0].name}")

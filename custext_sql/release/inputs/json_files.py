@@ -5,7 +5,7 @@ from pathlib import Path
 
 import duckdb
 
-from custext_sql.release.inputs.source import Source, check_names, describe_columns
+from custext_sql.release.inputs.source import Source, check_column_names, describe_columns
 
 
 def open_json(
@@ -17,7 +17,7 @@ def open_json(
     keys = connection.execute(
         f"SELECT DISTINCT unnest(json_keys(json)) FROM read_json_objects({listed}, {options})"
     ).fetchall()
-    check_names(name, [key for (key,) in keys])
+    check_column_names(name, [key for (key,) in keys])
     everything = f"sample_size = -1, maximum_sample_files = {len(files) + 1}"
     columns = describe_columns(connection, f"read_json({listed}, {options}, {everything})")
     return Source(name, format, f"read_json({listed}, {options})", columns)

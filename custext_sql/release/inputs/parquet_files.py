@@ -7,7 +7,7 @@ import duckdb
 import pyarrow as pa
 
 from custext_sql.errors import SourceError
-from custext_sql.release.inputs.source import Source, check_names, describe_columns
+from custext_sql.release.inputs.source import Source, check_column_names, describe_columns
 
 
 def open_parquet(
@@ -19,7 +19,7 @@ def open_parquet(
     first = None
     for file in files:
         names = _read_names(file)
-        check_names(name, names)
+        check_column_names(name, names)
         if first is None:
             first = set(names)
         elif set(names) != first:

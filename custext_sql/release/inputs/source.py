@@ -67,7 +67,7 @@ def describe_columns(connection: duckdb.DuckDBPyConnection, reader: str) -> dict
     return {row[0]: row[1] for row in connection.execute(f"DESCRIBE SELECT * FROM {reader}").fetchall()}
 
 
-def check_names(name: str, columns: Sequence[str]) -> None:
+def check_column_names(name: str, columns: Sequence[str]) -> None:
     """Refuse names that DuckDB, which ignores case, would change: a column could then pass for another."""
     if len({column.lower() for column in columns}) < len(columns):
         raise SourceError(f"{name}: two columns have the same name, but for its case; rename one of them")

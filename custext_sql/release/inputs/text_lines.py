@@ -21,7 +21,7 @@ def open_text(file: Path) -> BinaryIO:
     return cast(BinaryIO, gzip.open(file, "rb") if is_zipped(file) else file.open("rb"))
 
 
-def read_lines(source: BinaryIO, name: str) -> Iterator[TextColumn]:
+def read_line_blocks(source: BinaryIO, name: str) -> Iterator[TextColumn]:
     """Yield some lines at a time, each with its end. name: of the source, for errors."""
     number = 1
     while lines := _read_some(source, name):

@@ -113,17 +113,17 @@ def check_budget(releases: Sequence[Release], release: Release, budget: float) -
         if together.at_least:
             raise BudgetError(
                 f"{name}: a query, a connection or a pipeline may have drawn its rows more than once, so that they "
-                f"have spent at least {show(before.eps)}; no --budget-total can be kept; release it without one"
+                f"have spent at least {write_eps(before.eps)}; no --budget-total can be kept; release it without one"
             )
         if together.eps > Decimal(repr(budget)):
             raise BudgetError(
-                f"{name}: this release would take its largest row to a total eps of {show(together.eps)}, over "
+                f"{name}: this release would take its largest row to a total eps of {write_eps(together.eps)}, over "
                 f"--budget-total {budget:g}; {len(earlier):,} earlier "
-                f"{'release' if len(earlier) == 1 else 'releases'} spent {show(before.eps)}; nothing was written"
+                f"{'release' if len(earlier) == 1 else 'releases'} spent {write_eps(before.eps)}; nothing was written"
             )
 
 
-def show(eps: Decimal | None) -> str:
+def write_eps(eps: Decimal | None) -> str:
     """Return a sum as people write it, to its last digit."""
     return "unknown" if eps is None else f"{eps.normalize():f}"
 

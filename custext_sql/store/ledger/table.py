@@ -122,7 +122,7 @@ def list_releases(database: Database = None, *, dataset: str | None = None) -> l
     with reading(database) as connection:
         found = read_releases(connection)
     wanted = None if dataset is None else fold(resolve_name(dataset))
-    return [release for release in found if wanted is None or wanted in list_names(release)]
+    return [release for release in found if wanted is None or wanted in name_data(release)]
 
 
 def read_releases(connection: duckdb.DuckDBPyConnection) -> list[Release]:
@@ -131,7 +131,7 @@ def read_releases(connection: duckdb.DuckDBPyConnection) -> list[Release]:
     return [Release(**dict(zip(names, row, strict=True))) for row in rows.fetchall()]
 
 
-def list_names(release: Release) -> set[str]:
+def name_data(release: Release) -> set[str]:
     """List what a release's data is known by: its parts, and the dataset's name, as they are compared."""
     return {fold(name) for name in (release.dataset, *release.parts)}
 
