@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+import pytest
+
 import custext_sql
 from custext_sql import load_mapping
 from custext_sql.cli import main
@@ -10,6 +12,7 @@ from custext_sql.store.schema import tables
 from tests import readme
 
 
+@pytest.mark.slow
 def test_examples_print_what_the_readme_shows(tmp_path: Path) -> None:
     load_mapping()  # the default database is there
     real = readme.prepare(tmp_path)

@@ -45,6 +45,7 @@ def test_a_stored_mapping_sanitizes(starter_db: Path) -> None:
     assert 0.5 < receipt.worst_log_ratio < 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("calibration", ["paper", "tight"])
 def test_draws_follow_the_integer_table_and_the_test_would_notice_a_percent(mapping: Mapping, calibration: str) -> None:
     """A million draws for every word; the same test rejects a table with 1% moved between two outputs."""
@@ -75,6 +76,7 @@ def test_threads_draw_independently(sanitizer: Sanitizer) -> None:
     assert len(set(results)) == 64
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["fork", "spawn"])
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_processes_draw_independently(sanitizer: Sanitizer, method: str) -> None:

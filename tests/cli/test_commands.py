@@ -113,6 +113,7 @@ def test_every_command_that_prints_takes_json(mapped_db: Path) -> None:
             assert "--json" in [option for parameter in command_object.params for option in parameter.opts], name
 
 
+@pytest.mark.slow
 def test_load_starter_brings_its_mapping(db_path: Path) -> None:
     assert run("--db", db_path, "load", "starter").exit_code == 0
     assert json.loads(run("--db", db_path, "info", "--json").output)["default_mapping"] == "starter"
@@ -152,6 +153,7 @@ def test_sanitize_refuses_the_name_of_a_file(starter_db: Path, glove_file: Path)
     assert f"custext sanitize {glove_file} OUTPUT --column NAME" in result.output
 
 
+@pytest.mark.slow
 def test_a_terminal_that_shows_ascii_only_gets_no_traceback(starter_db: Path) -> None:
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
     command = [sys.executable, "-m", "custext_sql", "--db", str(starter_db)]
@@ -274,6 +276,7 @@ def test_help_loads_no_heavy_module() -> None:
     assert result.stderr == "[]\n"
 
 
+@pytest.mark.slow
 def test_progress_shows_on_a_terminal_and_not_elsewhere(db_path: Path, glove_file: Path) -> None:
     arguments = [sys.executable, "-m", "custext_sql", "--db", str(db_path), "load", str(glove_file), "--name"]
     quiet = subprocess.run([*arguments, "quiet"], capture_output=True, text=True, check=True)

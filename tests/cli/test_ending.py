@@ -50,6 +50,7 @@ def end(process: Any, number: int) -> tuple[float, bytes]:
     return time.monotonic() - started, printed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", SIGNALS)
 @pytest.mark.parametrize("program", [CUSTEXT, [sys.executable, "-c", ENDLESS]], ids=["orderly", "endless"])
 def test_a_stuck_query_ends_in_time(mapped_db: Path, folder: Path, number: signal.Signals, program: list[str]) -> None:
@@ -71,6 +72,7 @@ def test_a_stuck_query_ends_in_time(mapped_db: Path, folder: Path, number: signa
     assert list_releases(mapped_db) == []
 
 
+@pytest.mark.slow
 def test_a_second_signal_ends_at_once(mapped_db: Path, folder: Path) -> None:
     patient = "from custext_sql.cli import ending; ending._PATIENCE = 1e6; "  # with the first signal
     command = [sys.executable, "-c", patient + ENDLESS, "--db", str(mapped_db), "sql", STUCK, "--output", "out.parquet"]
@@ -89,6 +91,7 @@ def test_a_second_signal_ends_at_once(mapped_db: Path, folder: Path) -> None:
     assert sorted(path.name for path in folder.iterdir()) == ["pipe.csv"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", SIGNALS)
 def test_a_table_that_is_being_made_is_not_there(mapped_db: Path, folder: Path, number: signal.Signals) -> None:
     data = folder / "shop.duckdb"
@@ -107,6 +110,7 @@ def test_a_table_that_is_being_made_is_not_there(mapped_db: Path, folder: Path, 
     assert list(folder.glob(".shop*")) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", SIGNALS)
 def test_a_stream_whose_reader_has_stopped_ends_in_time(mapped_db: Path, folder: Path, number: signal.Signals) -> None:
     """A full pipe: what was released so far is in the ledger."""
@@ -142,6 +146,7 @@ def test_an_ignored_signal_stays_ignored(mapped_db: Path, folder: Path) -> None:
     assert (folder / "out.txt").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", SIGNALS)
 def test_a_release_in_the_middle_leaves_nothing(mapped_db: Path, folder: Path, number: signal.Signals) -> None:
     with duckdb.connect() as connection:

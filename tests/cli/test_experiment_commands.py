@@ -37,6 +37,7 @@ def texts(few_template: Path, tmp_path: Path) -> str:
     return str(path)
 
 
+@pytest.mark.slow
 def test_query_prints_words_and_quantiles(few_db: Path) -> None:
     result = run("--db", few_db, "attack", "query", "car", "she", "--eps", "2,8", "--trials", "500", "--sample", "4")
     assert result.exit_code == 0
@@ -114,6 +115,7 @@ def test_no_model_is_a_clear_message(few_db: Path, texts: str) -> None:
     assert "cannot load the model" in result.output and "--model ngram --public FILE" in result.output
 
 
+@pytest.mark.slow
 def test_utility_prints_table_1(few_db: Path, glue: list[str]) -> None:
     mechanisms = ["--mechanisms", "original,custext+,custext,santext+,santext,fbdd,random"]
     result = run("--db", few_db, "evaluate", "utility", *glue, *mechanisms, "--eps", "1,3", "--seeds", "2")
@@ -157,6 +159,7 @@ def test_a_model_of_hugging_face_is_fine_tuned(few_db: Path, glue: list[str], ti
     assert settings.exit_code == 1 and "epochs: these are for fine-tuning" in settings.output
 
 
+@pytest.mark.slow
 def test_tradeoff_prints_points_and_draws_them(few_db: Path, glue: list[str], tmp_path: Path) -> None:
     build_mapping(few_db, embedding="starter", k=5)
     mappings = ["--mapping", "starter-euclidean-k20", "--mapping", "starter-euclidean-k5"]

@@ -85,6 +85,7 @@ def test_plain_text_is_guessed_and_noise_is_not(folders: Folders, name: str) -> 
     assert unknown is not None and unknown < 0.3  # the place tells of which eight or five words it is
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("apart", [False, True])
 @pytest.mark.parametrize("length", [9, 16, 128])
 @pytest.mark.parametrize("name", ["bert", "roberta"])

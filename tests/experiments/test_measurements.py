@@ -82,6 +82,7 @@ def test_an_interrupted_run_keeps_what_it_has(mapped_db: Path, one_by_one: bool)
     assert {one.subject.eps for one in read_measurements(mapped_db)} == {1.0, 2.0}
 
 
+@pytest.mark.slow
 def test_a_database_that_is_in_use_costs_no_result(mapped_db: Path, caplog: pytest.LogCaptureFixture) -> None:
     with ExitStack() as held, caplog.at_level(logging.WARNING):
 

@@ -44,6 +44,7 @@ def as_printed(value: Any) -> Any:
     return json.loads(to_json(value))
 
 
+@pytest.mark.slow
 def test_the_query_attack(few_db: Path) -> None:
     expected = printed(few_db, "attack", "query", "Car", "--eps", "2,8", "--sample", "2", "--trials", "200")
     attack = custext_sql.attack_query(few_db, ["Car"], eps=[2, 8], sample=2, trials=200)
@@ -109,6 +110,7 @@ def test_choosing(few_db: Path, texts: Path) -> None:
         custext_sql.choose(few_db, max_attack=0.5)
 
 
+@pytest.mark.slow
 def test_the_report(few_db: Path, texts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("custext_sql.experiments.report.report.SAMPLE", 2)
     monkeypatch.setattr("custext_sql.experiments.report.report.TRIALS", 200)

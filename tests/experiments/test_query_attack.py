@@ -10,6 +10,7 @@ from custext_sql.experiments.attacks.query_attack import find_quantile, measure_
 from custext_sql.experiments.measurements import read_measurements
 
 
+@pytest.mark.slow
 def test_car_is_told_by_as_many_draws_as_in_the_paper(shared_data: Path, db_path: Path) -> None:
     """GloVe 840B, Euclidean, K = 20, scores by word as in the published code; the paper has 1220, 250, 90, 6."""
     load_embeddings(db_path, shared_data / "glove.840B.300d.34k.txt.gz", name="glove")

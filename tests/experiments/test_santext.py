@@ -80,6 +80,7 @@ def test_words_do_not_disturb_each_other() -> None:
     assert mechanism.sample(words, 4.0, draws).tolist() == alone
 
 
+@pytest.mark.slow
 def test_all_34_thousand_words_fit_into_a_gigabyte(starter_db: Path) -> None:
     """A row for each word of the vocabulary, as a matrix, would be 4.6 GB."""
     script = """

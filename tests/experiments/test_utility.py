@@ -20,6 +20,7 @@ from tests.experiments.test_linear_models import make_sentences
 from tests.processes import start, wait_for
 
 
+@pytest.mark.slow
 def test_a_table_has_a_trial_for_each_eps_and_seed_but_no_more(own_db: Path) -> None:
     build_mapping(own_db, embedding="starter", k=10)
     mappings = [MappingUnderTest(own_db), MappingUnderTest(own_db, mapping="starter-euclidean-k10")]
@@ -109,6 +110,7 @@ def test_settings_of_fine_tuning_are_for_fine_tuning(experiment: Experiment) -> 
         Experiment(experiment.train, experiment.test, options={"epochs": 5})
 
 
+@pytest.mark.slow
 def test_a_run_that_is_killed_goes_on_where_it_was(own_db: Path, tmp_path: Path) -> None:
     """A real process, killed as soon as it has kept something."""
     rows, labels = make_sentences(300, 0)
@@ -135,6 +137,7 @@ def test_a_run_that_is_killed_goes_on_where_it_was(own_db: Path, tmp_path: Path)
     assert {key: after[key] for key in before} == before
 
 
+@pytest.mark.slow
 def test_on_sentence_polarity_mechanisms_rank_as_in_the_paper(shared_data: Path, own_db: Path) -> None:
     """One seed; the benchmark `evaluation` measures the whole table."""
     experiment = Experiment(*read_sentence_polarity(str(shared_data / "sentence_polarity.zip")))

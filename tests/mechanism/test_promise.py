@@ -91,6 +91,7 @@ def test_the_default_mapping_groups_stopwords_apart(starter_db: Path) -> None:
     assert all(any(word not in STOPWORDS for word in group) for group in groups_of(older))
 
 
+@pytest.mark.slow
 def test_an_audit_says_among_how_many_words_a_drawn_word_hides(starter_db: Path) -> None:
     found = {
         (name, plus): audit(starter_db, mapping=name, plus=plus)

@@ -262,6 +262,7 @@ def test_streams_have_formats(db: Path, folder: Path) -> None:
     assert [release.dataset for release in list_releases(db)] == ["<stdin>"] * 3
 
 
+@pytest.mark.slow
 def test_tables_become_new_tables(db: Path, folder: Path) -> None:
     with duckdb.connect("shop.duckdb") as connection:
         connection.execute("CREATE TABLE reviews AS SELECT i AS id, 'alice bob' AS body FROM range(1000) r(i)")

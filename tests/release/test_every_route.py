@@ -172,6 +172,7 @@ def routes(db: Path, folder: Path) -> list[Route]:
     return made
 
 
+@pytest.mark.slow
 def test_the_total_is_that_of_a_plain_count(db: Path, routes: list[Route]) -> None:
     assert len(routes) >= 30
     for number, route in enumerate(routes, start=1):

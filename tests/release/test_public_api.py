@@ -67,6 +67,7 @@ def release(*arguments: Any, seed: int = 1, **options: Any) -> ReleaseReport:
         return sanitize_file(*arguments, seed=seed, **options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("given", "suffix", "column"),
     [

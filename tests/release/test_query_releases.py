@@ -38,6 +38,7 @@ def shop(folder: Path) -> Path:
     return folder / "shop.duckdb"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("with_data", [True, False])
 @pytest.mark.parametrize("way", ["table", "json", "output", "copy", "created"])
 def test_every_way_out_is_entered(db: Path, shop: Path, folder: Path, way: str, with_data: bool) -> None:
@@ -128,6 +129,7 @@ def test_a_query_that_is_killed_while_it_writes_is_in_the_ledger(db: Path, shop:
     assert add_up([release])[0].total_eps is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "query",
     [
@@ -152,6 +154,7 @@ def test_raw_texts_are_not_written_unless_that_is_said(db: Path, shop: Path, fol
     assert "was released unprotected" in after.output
 
 
+@pytest.mark.slow
 def test_raw_texts_are_not_copied_unless_that_is_said(db: Path, shop: Path, folder: Path) -> None:
     for number, query in enumerate(
         (
@@ -254,6 +257,7 @@ PERHAPS_MORE = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("query", "once"), [*((one, True) for one in ONCE), *((one, False) for one in PERHAPS_MORE)])
 def test_queries_that_draw_a_row_once_are_told_from_others(db: Path, shop: Path, query: str, once: bool) -> None:
     if "generated" in query:

@@ -92,6 +92,7 @@ def align(before: str, after: str, units: list[tuple[int, int, str]]) -> list[st
     return list(found.groups())
 
 
+@pytest.mark.slow
 def test_no_more_survives_than_the_tables_say(starter_db: Path, folder: Path, texts: list[dict[str, Any]]) -> None:
     lines = [json.dumps({"id": number, "body": row["full_text"]}) for number, row in enumerate(texts)]
     (folder / "in.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")

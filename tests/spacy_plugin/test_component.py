@@ -37,6 +37,7 @@ def kinds_of(doc: Doc) -> list[str]:
     return [token._.custext_kind for token in doc]
 
 
+@pytest.mark.slow
 def test_it_is_added_with_no_import_and_no_config(own_home: Path) -> None:
     script = """
         import spacy
@@ -49,6 +50,7 @@ def test_it_is_added_with_no_import_and_no_config(own_home: Path) -> None:
     subprocess.run([sys.executable, "-c", textwrap.dedent(script)], check=True, env=dict(os.environ))
 
 
+@pytest.mark.slow
 def test_pipelines_without_it_do_not_pay_for_it() -> None:
     """SpaCy loads every factory of the environment when a pipeline is made."""
     script = """
@@ -168,6 +170,7 @@ def test_contractions_are_tokens_of_their_own(starter_db: Path) -> None:
     assert kinds[-1][1] != "ending"  # on its own it is a word
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", ["de", "ar", "zh", "fr", "ru", "xx"])
 def test_other_languages_work(starter_db: Path, language: str) -> None:
     texts = [
@@ -193,6 +196,7 @@ def test_long_docs_and_odd_whitespace(starter_db: Path) -> None:
     assert len(nlp(texts[0])) == 100_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("calibration", ["paper", "tight"])
 def test_replacements_follow_the_integer_table_that_sql_uses(mapped_db: Path, calibration: str) -> None:
     """Two hundred thousand draws a word; the same test rejects a table with 1% moved between two outputs."""
@@ -258,6 +262,7 @@ def test_a_key_needs_a_record_and_its_own_settings(starter_db: Path, tmp_path: P
             make_pipeline(starter_db, key_file=str(key), **wrong)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("config", "named"),
     [
@@ -308,6 +313,7 @@ def test_what_is_wrong_is_said_when_the_pipe_is_added(starter_db: Path, config: 
     assert isinstance(caught.value, (CusTextError, ValueError))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["eps", "epsilon"])
 def test_eps_has_two_names_that_travel(starter_db: Path, tmp_path: Path, name: str) -> None:
     config: dict[str, Any] = {name: 0.25}

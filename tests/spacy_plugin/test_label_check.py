@@ -93,6 +93,7 @@ def find_warnings(nlp: Language, *texts: str) -> list[str]:
     return [str(warning.message) for warning in caught if warning.category is PrivacyWarning]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("output", ["annotate", "replace"])
 @pytest.mark.parametrize(
     "before",
@@ -238,6 +239,7 @@ def test_a_component_sourced_from_a_pipeline_that_is_gone_does_not_ask_it(mapped
         gc.enable()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("output", ["annotate", "replace"])
 def test_the_check_travels(mapped_db: Path, tmp_path: Path, output: str) -> None:
     nlp = add(make_pipeline("entity_ruler"), mapped_db, ["PERSN"], output=output)
@@ -276,6 +278,7 @@ SCRIPT = """
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["fork", "spawn"])
 def test_processes_check_too(mapped_db: Path, tmp_path: Path, method: str) -> None:
     script = tmp_path / "script.py"

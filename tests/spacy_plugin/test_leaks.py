@@ -56,6 +56,7 @@ def check_text_tells_all(nlp: Language, inputs: Iterable[str], draws: int) -> in
     return sum(len(texts) > 1 for texts in origins.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("before", [(), ("sentencizer",), ("sentencizer", "entity_ruler")])
 @pytest.mark.parametrize("config", [{}, {"policy": "strict"}, {"plus": True, "carry": []}, {"carry": ["sentences"]}])
 def test_a_new_doc_of_one_word_is_a_function_of_its_text(
@@ -69,12 +70,14 @@ def test_a_new_doc_of_one_word_is_a_function_of_its_text(
     assert shared == (2 if config.get("policy") == "strict" else 0)
 
 
+@pytest.mark.slow
 def test_a_new_doc_of_many_words_is_a_function_of_its_text(titles_db: Path) -> None:
     nlp = make_pipeline(titles_db)
     inputs = [f"{a}. ({b}) {c}!" for a in ("Mr", "Sir") for b in ("Mr", "lord.") for c in ("dame", "Mr.")]
     assert check_text_tells_all(nlp, inputs, 100) > 30
 
 
+@pytest.mark.slow
 def test_real_groups_with_words_that_the_tokenizer_knows(starter_db: Path) -> None:
     """Such as "Miss." and "vs.", one token each, beside words of their groups that are two with a period."""
     nlp = make_pipeline(starter_db)
@@ -127,6 +130,7 @@ def test_exceptions_keep_their_norm_beside_masks(titles_db: Path) -> None:
         assert [(token.text, token.norm_) for token in doc][:2] == [("ca", "can"), ("n't", "not")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", ["de", "ar", "zh", "fr", "ru", "xx"])
 def test_other_languages_get_new_docs(starter_db: Path, language: str) -> None:
     nlp = spacy.blank(language)

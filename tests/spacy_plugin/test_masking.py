@@ -47,6 +47,7 @@ def read(doc: Doc) -> list[str]:
     return [token._.custext if token.text != "Alice" else "" for token in doc]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("choice", CHOICES)
 @pytest.mark.parametrize("policy", [KEEP, {**KEEP, "numbers": "mask"}])
 def test_what_is_selected_is_masked(starter_db: Path, choice: dict[str, Any], policy: dict[str, str]) -> None:
@@ -116,6 +117,7 @@ def test_a_key_that_was_made_to_keep_is_refused(starter_db: Path, tmp_path: Path
     assert make_pipeline(starter_db, None, key_file=str(tmp_path / "paper"))
 
 
+@pytest.mark.slow
 def test_the_setting_travels(starter_db: Path, tmp_path: Path) -> None:
     for value, expected in ((None, "<unk>"), (True, "<unk>"), (False, "Zzyzxa")):
         nlp = make_pipeline(starter_db, CHOICES[3], policy=KEEP, mask_unknown=value)

@@ -101,6 +101,7 @@ def test_without_sentences_and_entities_there_are_none(starter_db: Path) -> None
     assert len(nlp("")) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("item", [None, *CARRIED])
 def test_what_is_carried_is_what_was_named(starter_db: Path, item: str | None) -> None:
     doc = make_pipeline(starter_db, carry=[item] if item else [])(TEXT)

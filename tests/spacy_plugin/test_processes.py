@@ -46,6 +46,7 @@ SCRIPT = """
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("output", ["annotate", "replace"])
 @pytest.mark.parametrize("method", ["fork", "spawn"])
 def test_processes_draw_independently(mapped_db: Path, tmp_path: Path, method: str, output: str) -> None:
@@ -77,6 +78,7 @@ def test_the_database_is_read_once_and_left_alone(mapped_db: Path, monkeypatch: 
     assert nlp(TEXT)._.custext
 
 
+@pytest.mark.slow
 def test_a_pipeline_travels_in_every_way(mapped_db: Path, tmp_path: Path) -> None:
     sensitive = {"@misc": "custext.words.v1", "words": ["alice", "bob"], "epsilon": 0.5}
     nlp = make_pipeline(mapped_db, "sentencizer", sensitive=sensitive, policy={"unknown": "mask"}, output="replace")

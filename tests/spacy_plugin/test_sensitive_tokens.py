@@ -37,6 +37,7 @@ def sampled(doc: Doc) -> list[str]:
     return [token.text for token in doc if token._.custext_kind in ("sampled", "unknown")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("choice", "expected"),
     [
@@ -79,6 +80,7 @@ def test_all_but_stopwords_is_plus(starter_db: Path) -> None:
     assert "stopword" in kinds_of(by_choice)
 
 
+@pytest.mark.slow
 def test_each_label_has_its_budget(starter_db: Path) -> None:
     """A word drawn at 100 hardly strays, at 0.001 it hardly stays."""
     choice = {"@misc": "custext.entities.v1", "labels": {"PERSON": 0.001, "GPE": 100.0}, "others": 3.0}
@@ -145,6 +147,7 @@ def test_a_function_of_the_users_may_choose(starter_db: Path) -> None:
     assert flagged._.custext_receipt.budgets == (0.25,)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("values", "message"),
     [

@@ -51,6 +51,7 @@ def test_texts_are_sanitized(connection: duckdb.DuckDBPyConnection) -> None:
     assert spent == 6.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("calibration", ["paper", "tight"])
 def test_draws_follow_the_integer_table_and_the_test_would_notice_a_percent(mapped_db: Path, calibration: str) -> None:
     """A million draws for every word, through SQL; the same test rejects a table with 1% moved between two outputs."""
@@ -128,6 +129,7 @@ def test_tables_and_files_keep_what_was_drawn(connection: duckdb.DuckDBPyConnect
     assert distinct(connection, "SELECT t FROM drawn") == 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threads", [1, 4])
 def test_rows_keep_their_texts_over_many_chunks(keeping: duckdb.DuckDBPyConnection, threads: int) -> None:
     """Several calls on one column, which come out as they went in, were once mixed up (DuckDB's issue 20606)."""
@@ -181,6 +183,7 @@ def test_every_arrow_type_for_text_is_taken(keeping: duckdb.DuckDBPyConnection, 
     assert rows == [("zq",), (None,), ("",), ("zé " * 5000,)]
 
 
+@pytest.mark.slow
 def test_long_and_odd_values_come_out_byte_for_byte(keeping: duckdb.DuckDBPyConnection) -> None:
     odd = "zq\0 عربي 中文 e\u0301\u0301 \u200d😀\r\n\t\u2019zq\u2019s 'zq' _zq_ "
     texts = [odd * 200_000, odd, "\0", "\u0301", "\ufeffzq", odd[::-1]]
@@ -347,6 +350,7 @@ def count_vocabularies() -> int:
     return sum(type(one) is Vocabulary for one in gc.get_objects())
 
 
+@pytest.mark.slow
 def test_keys_share_everything_but_themselves(mapped_db: Path, tmp_path: Path) -> None:
     before = count_vocabularies()
     connections = []
@@ -360,6 +364,7 @@ def test_keys_share_everything_but_themselves(mapped_db: Path, tmp_path: Path) -
         connection.close()
 
 
+@pytest.mark.slow
 def test_equal_sanitizers_are_shared_and_others_are_let_go(mapped_db: Path) -> None:
     with duckdb.connect() as connection:
         register(connection, mapped_db)
@@ -370,6 +375,7 @@ def test_equal_sanitizers_are_shared_and_others_are_let_go(mapped_db: Path) -> N
         assert count_vocabularies() <= before + 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "ending",
     [

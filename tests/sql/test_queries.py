@@ -99,6 +99,7 @@ def test_the_variables_of_the_program_are_no_tables(mapped_db: Path) -> None:
     assert "Table with name connection does not exist" in run("--db", mapped_db, "sql", "FROM connection").output
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["out.parquet", "out.csv", "out.json", "out.jsonl", "it's out.PARQUET"])
 def test_a_result_is_written(mapped_db: Path, data: Path, tmp_path: Path, name: str) -> None:
     output = tmp_path / name
@@ -113,6 +114,7 @@ def test_a_result_is_written(mapped_db: Path, data: Path, tmp_path: Path, name: 
     assert all(body.startswith("<unk> ") for _, body in rows)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("query", "rows"),
     [
@@ -186,6 +188,7 @@ def test_a_file_that_is_no_data_is_refused(mapped_db: Path, tmp_path: Path) -> N
     )
 
 
+@pytest.mark.slow
 def test_progress_is_told(mapped_db: Path, tmp_path: Path) -> None:
     told: list[float] = []
     query = "SELECT custext_sanitize('alice bob', 1.0, true) AS t FROM range(2000000)"

@@ -101,6 +101,7 @@ CASES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("query", CASES)
 def test_no_data_is_printed(mapped_db: Path, folder: Path, query: str) -> None:
     """Through the command, with everything that it prints."""

@@ -216,6 +216,7 @@ def test_opening_an_up_to_date_database_loads_neither_alembic_nor_sqlalchemy(map
     assert result.stdout == "[]\n"
 
 
+@pytest.mark.slow
 def test_two_processes_that_both_make_the_default_database_agree(own_home: Path) -> None:
     script = "from custext_sql import load_mapping; print(load_mapping().info.fingerprint)"
     command = [sys.executable, "-c", script]

@@ -27,6 +27,7 @@ def sanitize_elsewhere(database: Path, folder: Path) -> subprocess.CompletedProc
     return subprocess.run([*map(str, command)], cwd=folder, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 def test_a_writer_that_loads_and_builds_keeps_others_out(mapped_db: Path, tmp_path: Path) -> None:
     """What corrupted a database: one process holds it and loads from it, another writes to it, the first builds."""
     with duckdb.connect(mapped_db) as own:
@@ -49,6 +50,7 @@ def test_registering_on_the_database_itself_admits_no_second_writer(mapped_db: P
     assert can_write(mapped_db)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("read_only", [True, False])
 def test_what_is_loaded_while_a_connection_is_open_is_read_through_it(mapped_db: Path, read_only: bool) -> None:
     with duckdb.connect(mapped_db, read_only=read_only) as own:
@@ -80,6 +82,7 @@ def test_several_connections_do_not_unlock_the_database_for_each_other(mapped_db
     assert can_write(mapped_db)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("attach", ["AS mine", "AS mine (READ_ONLY)", "", "(READ_ONLY)"])
 def test_a_database_that_somebody_attached_is_read_through_that_connection(mapped_db: Path, attach: str) -> None:
     """Or refused, if it is not known which one has it; in no case is the file unlocked."""

@@ -234,6 +234,7 @@ def test_records_and_keys_belong_together(mapped_db: Path, key_path: Path) -> No
         Sanitizer.load(mapped_db, key_file=key_path, seed=1)
 
 
+@pytest.mark.slow
 def test_a_record_gives_the_same_text_in_ten_thousand_queries(mapped_db: Path, key_path: Path) -> None:
     with connect(mapped_db, key_file=key_path) as connection:
         query = f"SELECT custext_sanitize_keyed('{TEXT.replace(chr(39), chr(39) * 2)}', 'body:7')"

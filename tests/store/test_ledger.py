@@ -100,6 +100,7 @@ def test_other_columns_by_the_same_key_are_other_draws(db: Path, folder: Path) -
     assert "total eps of 3" in run("sanitize", "in.csv", "3.csv", "--column", "title", *keyed).output
 
 
+@pytest.mark.slow
 def test_a_stream_that_was_cut_off_has_spent_what_it_gave(db: Path, folder: Path) -> None:
     content = "alice bob carol\n" * 200_000
     (folder / "in.txt").write_text(content)
@@ -159,6 +160,7 @@ def test_rows_that_would_spend_too_much_are_refused(db: Path, folder: Path, form
     assert allowed.exit_code == 0, allowed.output
 
 
+@pytest.mark.slow
 def test_a_total_budget_holds(db: Path, folder: Path) -> None:
     write_texts(folder / "in.csv", "alice bob")
     options = ("--column", "body", "--budget-total", "5")
@@ -193,6 +195,7 @@ for _ in range(15):
 """
 
 
+@pytest.mark.slow
 def test_two_processes_write_at_once(db: Path) -> None:
     one, two = ([sys.executable, "-c", WRITER, db, name] for name in ("one", "two"))
     with start(one) as first, start(two) as second:
@@ -201,6 +204,7 @@ def test_two_processes_write_at_once(db: Path) -> None:
     assert {name: (total.releases, total.pending) for name, total in totals.items()} == {"one": (15, 0), "two": (15, 0)}
 
 
+@pytest.mark.slow
 def test_a_ledger_that_cannot_be_written_leaves_a_receipt(
     db: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -51,6 +51,7 @@ CHANGES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_changed_database_is_refused(mapped_db: Path, change: str) -> None:
     before = load_mapping(mapped_db)

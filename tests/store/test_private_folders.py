@@ -117,6 +117,7 @@ def test_a_folder_that_was_exchanged_is_not_published_from(tmp_path: Path) -> No
     assert not (tmp_path / "out.csv").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["fork", "spawn"])
 def test_a_worker_of_multiprocessing_leaves_no_folder(mapped_db: Path, tmp_path: Path, method: str) -> None:
     script = """
@@ -143,6 +144,7 @@ def test_a_worker_of_multiprocessing_leaves_no_folder(mapped_db: Path, tmp_path:
     assert {name for name in names_in(tmp_path / "tmp") if name.endswith(".draft")} == set()
 
 
+@pytest.mark.slow
 def test_a_folder_in_use_is_touched_again_and_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(private_folders, "_BEAT", 0.05)
     with private_folder(tmp_path, "first") as first, private_folder(tmp_path, "second") as second:
@@ -222,6 +224,7 @@ FROM (SELECT repeat('SECRETMARKER ', 20) || i AS t FROM range(3000000) r(i) ORDE
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("output", [False, True])
 def test_what_is_spilled_is_private_and_does_not_outlive_a_killed_run_for_long(
     mapped_db: Path, tmp_path: Path, output: bool

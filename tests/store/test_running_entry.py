@@ -25,6 +25,7 @@ def states(db: Path) -> list[tuple[str, Decimal | None]]:
     return [(release.state, release.largest_row_eps) for release in list_releases(db)]
 
 
+@pytest.mark.slow
 def test_a_connection_enters_what_it_sanitizes(mapped_db: Path) -> None:
     with connect(mapped_db, dataset="d") as connection:
         assert list_releases(mapped_db) == []
@@ -147,6 +148,7 @@ if sys.argv[3] == "raise":
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("end", "expected"),
     [
@@ -221,6 +223,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("method", "here"), [("fork", "also here"), ("spawn", "workers only")])
 def test_each_process_of_a_pipeline_enters_its_part(mapped_db: Path, tmp_path: Path, method: str, here: str) -> None:
     """Each part has other rows, so that together they have spent what the largest has."""

@@ -48,6 +48,7 @@ def test_a_row_spends_what_its_words_spend_in_decimals(db: Path, eps: float, wor
     assert list_releases(db)[0].largest_row_eps == Decimal(repr(eps)) * words
 
 
+@pytest.mark.slow
 def test_spelling_does_not_part_files(db: Path, folder: Path) -> None:
     (folder / "reviews.csv").write_text("id,body\n1,alice bob\n")
     (folder / "link.csv").symlink_to(folder / "reviews.csv")
@@ -62,6 +63,7 @@ def test_spelling_does_not_part_files(db: Path, folder: Path) -> None:
     assert "total eps of 18" in refused.output
 
 
+@pytest.mark.slow
 def test_spelling_does_not_part_tables(db: Path, folder: Path) -> None:
     with duckdb.connect("shop.duckdb") as connection:
         connection.execute("CREATE TABLE reviews AS SELECT 1 AS id, 'alice bob' AS body")
@@ -79,6 +81,7 @@ def test_spelling_does_not_part_tables(db: Path, folder: Path) -> None:
     assert "total eps of 12" in refused.output
 
 
+@pytest.mark.slow
 def test_sets_of_files_that_overlap_add_up(db: Path, folder: Path) -> None:
     for name, text in (("a", "alice"), ("b", "alice bob"), ("c", "alice bob carol")):
         (folder / f"{name}.csv").write_text(f"id,body\n1,{text}\n")
@@ -150,6 +153,7 @@ def test_what_a_row_spends_is_checked_again_on_what_was_drawn(
         assert connection.execute("SELECT table_name FROM duckdb_tables()").fetchall() == [("reviews",)]
 
 
+@pytest.mark.slow
 def test_a_second_mapping_is_refused_and_says_what_it_would_tell(db: Path, folder: Path) -> None:
     (folder / "in.csv").write_text("id,body\n1,alice bob\n")
     build_mapping(db, embedding="small", k=2)
@@ -183,6 +187,7 @@ def intersect(db: Path, first: str, second: str) -> tuple[int, int]:
     return sizes[0], sizes[(len(sizes) - 1) // 2]
 
 
+@pytest.mark.slow
 def test_a_key_of_other_data_is_refused(db: Path, folder: Path) -> None:
     for name in ("one", "two"):
         (folder / f"{name}.csv").write_text("id,body\n1,alice bob\n")

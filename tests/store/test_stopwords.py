@@ -44,6 +44,7 @@ def test_the_shipped_list_is_that_of_the_corpus(shared_data: Path) -> None:
     assert corpus == STOPWORDS
 
 
+@pytest.mark.slow
 def test_other_lists_are_taken_from_the_installed_corpus(db_path: Path, nltk_data: Path) -> None:
     result = add_language(db_path, nltk_data, "german")
     assert (result.returncode, result.stderr) == (0, "")
@@ -55,6 +56,7 @@ def test_other_lists_are_taken_from_the_installed_corpus(db_path: Path, nltk_dat
         assert read_stopwords(connection, "german") == {"die"}
 
 
+@pytest.mark.slow
 def test_a_real_corpus_is_read(db_path: Path, shared_data: Path, tmp_path: Path) -> None:
     with zipfile.ZipFile(shared_data / "stopwords.zip") as archive:
         archive.extractall(tmp_path / "real" / "corpora")
@@ -62,6 +64,7 @@ def test_a_real_corpus_is_read(db_path: Path, shared_data: Path, tmp_path: Path)
     assert list_stopwords(db_path)[1][:2] == ("german", 232)
 
 
+@pytest.mark.slow
 def test_a_missing_corpus_is_an_error_that_names_the_command(db_path: Path, tmp_path: Path) -> None:
     result = add_language(db_path, tmp_path, "german")
     assert result.returncode == 1
@@ -70,6 +73,7 @@ def test_a_missing_corpus_is_an_error_that_names_the_command(db_path: Path, tmp_
     assert not db_path.exists()
 
 
+@pytest.mark.slow
 def test_an_unknown_language_lists_those_there_are(db_path: Path, nltk_data: Path) -> None:
     result = add_language(db_path, nltk_data, "klingon")
     assert (result.returncode, result.stderr) == (

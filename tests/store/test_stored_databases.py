@@ -88,6 +88,7 @@ def test_a_stored_database_is_refused_until_it_is_upgraded(revision: str, tmp_pa
     assert path.read_bytes() == before
 
 
+@pytest.mark.slow
 def test_an_upgraded_database_has_the_schema_of_a_new_one(upgraded: Upgraded, fresh_db: Path) -> None:
     assert fetch(upgraded.after, "FROM alembic_version") == [(REVISIONS[-1],)]
     assert schema(upgraded.after) == schema(fresh_db)
@@ -103,6 +104,7 @@ def test_an_upgraded_database_has_the_stopwords_of_a_new_one_and_those_added(
     assert fetch(upgraded.after, others) == fetch(upgraded.before, others) != []
 
 
+@pytest.mark.slow
 def test_an_upgrade_keeps_every_row(upgraded: Upgraded) -> None:
     names = ["embeddings", "tokens", "vectors", "mappings", "groups", "scores"]
     for table in [*names, "releases"] if upgraded.revision >= "0003" else names:
@@ -198,6 +200,7 @@ def test_an_upgraded_database_sanitizes_and_enters_it_in_the_ledger(upgraded: Up
     assert all(release.dataset in listed.output for release in releases)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("upgraded", WITH_KEY, indirect=True)
 def test_an_old_key_gives_the_same_texts_after_an_upgrade(upgraded: Upgraded, tmp_path: Path) -> None:
     path = Path(shutil.copy(upgraded.after, tmp_path))

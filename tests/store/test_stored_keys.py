@@ -84,6 +84,7 @@ def test_a_stored_key_has_the_fields_of_its_format(name: str, tmp_path: Path) ->
     assert pickle.loads(pickle.dumps(found)).format == found.format
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", STORED)
 def test_a_stored_key_gives_what_it_gave(name: str, database: Path, tmp_path: Path) -> None:
     expected = json.loads((KEYS / f"{name}.json").read_text())

@@ -39,6 +39,7 @@ SPECIAL = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2))
 def test_a_million_strings(seed: int) -> None:
     generator = random.Random(seed)

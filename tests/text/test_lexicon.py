@@ -120,6 +120,7 @@ def test_a_word_of_the_list_is_no_alias_and_the_first_of_two_is_found() -> None:
     assert find_aliases(["ﬁn", "ﬁＮ".lower()]) == {"fin": 0}
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(rows=st.lists(st.text(st.characters(categories=["L", "M", "N"]), min_size=1, max_size=6), max_size=8))
 def test_normal_forms_are_those_that_python_finds_one_by_one(rows: list[str]) -> None:

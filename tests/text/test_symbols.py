@@ -119,6 +119,7 @@ def keyed(sanitizer: Sanitizer, rows: list[str], *, plus: bool = False, rules: i
     return [content[start:end].decode() for start, end in pairwise(result.offsets.tolist())]
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(rows=st.lists(texts, max_size=6))
 @example(rows=["❤", "\ufe0f", "dr\u200bug", "\u200b", ""])
@@ -132,6 +133,7 @@ def test_strict_sees_a_text_without_what_nobody_sees(strict: Sanitizer, rows: li
     assert replace(receipt, sampled_unchanged=0) == replace(expected, sampled_unchanged=0)
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(rows=st.lists(texts, max_size=6), policy=st.sampled_from(["strict", "paper"]), plus=st.booleans())
 def test_what_is_not_replaced_stays_byte_for_byte(
@@ -146,6 +148,7 @@ def test_what_is_not_replaced_stays_byte_for_byte(
         assert re.findall(r"\w", "".join(words)) == re.findall(r"\w", "".join("".join(p) for p in read_words(seen)))
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(rows=st.lists(texts, max_size=6), policy=st.sampled_from(["strict", "paper"]))
 @example(rows=[f"{HEART} \u0301a a\u0301 \u0301", "Ⓐ🇩🇪°№", "\x00\x1c\x7f\x85\t\n", "a+b$ «»"], policy="paper")
@@ -320,6 +323,7 @@ def test_the_receipt_is_shown_with_symbols_only_if_there_are_any() -> None:
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=200)
 @given(rows=st.lists(texts, max_size=6))
 @example(rows=["zoe ZOE zoë", "ZOË", "K k", "ΟΔΟΣ οδος", "x" * 30 + " " + "X" * 30 + " y" * 2])

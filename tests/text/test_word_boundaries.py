@@ -137,6 +137,7 @@ def test_words_are_found_as_they_read(rows: list[str], rules: int) -> None:
     assert found_words(rows, rules) == [read_words(row, rules) for row in rows]
 
 
+@pytest.mark.slow
 def test_every_character_follows_its_unicode_category() -> None:
     characters = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
     assert are_words(characters).tolist() == [is_word_character(one) and not is_mark(one) for one in characters]
@@ -144,6 +145,7 @@ def test_every_character_follows_its_unicode_category() -> None:
     assert are_words(marked).tolist() == [is_word_character(character) for character in characters]
 
 
+@pytest.mark.slow
 def test_every_character_that_nfkc_may_change_is_looked_at() -> None:
     """One that it writes in another way, or moves, or joins with the one before it."""
     for code in range(0x110000):

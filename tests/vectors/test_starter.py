@@ -40,6 +40,7 @@ def test_the_shipped_vectors_are_small_enough_to_ship() -> None:
     assert len(shipped()) <= 7_500_000
 
 
+@pytest.mark.slow
 def test_the_shipped_vectors_keep_the_neighbours_of_the_full_table(shared_data: Path) -> None:
     words, full = read_whole(str(shared_data / "glove.840B.300d.34k.txt.gz"))
     shipped_words, compact = unpack(shipped())
@@ -59,6 +60,7 @@ def test_the_starter_mappings_have_one_fingerprint_everywhere(starter_db: Path) 
         assert (info.words, info.left_out, info.group_count) == (33849, 11, 1693)
 
 
+@pytest.mark.slow
 def test_a_database_that_has_a_default_keeps_it(db_path: Path) -> None:
     load_embeddings(db_path, "starter", name="starter")
     build_mapping(db_path, embedding="starter")
@@ -67,10 +69,12 @@ def test_a_database_that_has_a_default_keeps_it(db_path: Path) -> None:
     assert default == "starter-euclidean-k20" and len(infos) == 2
 
 
+@pytest.mark.slow
 def test_building_the_starter_mapping_again_finds_it_there(starter_db: Path) -> None:
     assert build_mapping(starter_db, embedding="starter", k=20).already_there
 
 
+@pytest.mark.slow
 def test_the_default_database_is_built_on_first_use_with_a_line_that_says_so(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -83,6 +87,7 @@ def test_the_default_database_is_built_on_first_use_with_a_line_that_says_so(
     assert caplog.messages == []
 
 
+@pytest.mark.slow
 def test_the_starter_loads_into_an_empty_database_and_again_after_its_vectors_were_dropped(db_path: Path) -> None:
     duckdb.connect(db_path).close()
     assert load_starter(db_path) is not None

@@ -72,6 +72,7 @@ def test_line_endings(tmp_path: Path, ending: str) -> None:
         assert_read(path, "glove")
 
 
+@pytest.mark.slow
 def test_blank_lines_at_the_end_are_no_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "vectors.txt"
     for end in (b"\n\r\n\n", b"\r\n", b"\r", b""):

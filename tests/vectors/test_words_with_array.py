@@ -13,6 +13,7 @@ WORDS = ["Alice", "bob", "carol", "dave"]
 VECTORS = np.array([[1, 2], [3, 4], [5, 6], [7, 8.5]], dtype=np.float32)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [np.asarray, np.ndarray.tolist, lambda matrix: matrix.astype(np.float64)])
 def test_words_and_vectors_are_stored_as_from_a_file(db_path: Path, tmp_path: Path, kind: Any) -> None:
     report = load_embeddings(db_path, (WORDS, kind(VECTORS)), name="mine")
@@ -43,6 +44,7 @@ def test_limit_and_vocabulary_apply(db_path: Path) -> None:
     assert report.outside_vocabulary == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words, vectors, message",
     [
