@@ -47,6 +47,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
     return zipfile.ZipFile(next(folder.glob("*.whl")))
 
 
+@pytest.mark.slow
 def test_the_wheel_has_everything_and_nothing_else(wheel: zipfile.ZipFile) -> None:
     names = wheel.namelist()
     assert {name.partition("/")[0] for name in names} == {

@@ -132,6 +132,7 @@ def outcomes(
 every_secret = pytest.mark.parametrize(("outcomes", "name"), [(name, name) for name in SECRETS], indirect=["outcomes"])
 
 
+@pytest.mark.slow
 @every_secret
 def test_no_message_quotes_data(outcomes: dict[str, Outcome], name: str) -> None:
     quoting = {case: one.printed for case, one in outcomes.items() if SECRETS[name].is_in(one.printed)}

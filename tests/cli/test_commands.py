@@ -136,6 +136,7 @@ def test_sanitize_prints_the_text_and_its_receipt(starter_db: Path) -> None:
     assert (found["receipt"]["sampled"], len(found["text"].split())) == (2, 2)
 
 
+@pytest.mark.slow
 def test_sanitize_passes_lines_through(starter_db: Path) -> None:
     command = [sys.executable, "-m", "custext_sql", "--db", str(starter_db), "sanitize", "-", "--policy", "strict"]
     lines = "Zoë,\r\n\nno end".encode()
@@ -298,6 +299,7 @@ def test_progress_shows_on_a_terminal_and_not_elsewhere(db_path: Path, glove_fil
         assert len(connection.execute("SELECT name FROM embeddings").fetchall()) == 2
 
 
+@pytest.mark.slow
 def test_the_launcher_works_in_a_checkout(glove_file: Path, db_path: Path) -> None:
     launcher = Path(__file__).parents[2] / "cli.py"
     command = [sys.executable, str(launcher), "--db", str(db_path), "load", str(glove_file), "--name", "small"]

@@ -62,6 +62,7 @@ def test_query_gives_json(few_db: Path) -> None:
     assert found[0]["n_mode"] > found[1]["n_mode"]
 
 
+@pytest.mark.slow
 def test_bayes_prints_both_calibrations_beside_the_floor(few_db: Path, texts: str, tmp_path: Path) -> None:
     result = run("--db", few_db, "attack", "bayes", "--eps", "1,5", "--public", texts, "--plus")
     assert result.exit_code == 0
@@ -101,6 +102,7 @@ def test_masks_are_guessed_by_ngrams(few_db: Path, texts: str) -> None:
     assert found[0]["privacy"] == 1.0 - found[0]["r_mask"]
 
 
+@pytest.mark.slow
 def test_masks_are_guessed_by_a_real_model(few_db: Path, texts: str, tiny_bert: Path) -> None:
     """A BERT that was trained on the spot, by the same code that loads any other."""
     masks = ["attack", "mask", "--model", str(tiny_bert), "--data", texts, "--rows", "3", "--eps", "2", "--json"]

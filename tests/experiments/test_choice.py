@@ -30,6 +30,7 @@ def test_the_largest_eps_within_the_bound_is_chosen(few_db: Path) -> None:
     assert float(f"{eps:.2g}") == eps
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("calibration", ["paper", "tight"])
 def test_the_promise_holds_whatever_the_calibration(few_db: Path, calibration: str) -> None:
     under_test = MappingUnderTest(few_db)

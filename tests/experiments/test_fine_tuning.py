@@ -10,6 +10,8 @@ from custext_sql.errors import SettingError
 from custext_sql.experiments.evaluation.fine_tuning import _scale_rate, _shuffle_batches, fine_tune
 from tests.tiny_bert import SCENES, save_model, torch, train_bert, train_roberta, write_sentences
 
+pytestmark = pytest.mark.slow
+
 WORTH = {scene[0]: float(number) for number, scene in enumerate(SCENES)}
 
 
@@ -33,7 +35,6 @@ KINDS = np.array([int(find_worth(text)) % 3 for text in TRAIN])
 classify = partial(fine_tune, task="classification", seed=1, epochs=4, batch_size=16, learning_rate=1e-3, length=32)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["bert", "roberta"])
 def test_classes_are_learned(name: str, request: pytest.FixtureRequest) -> None:
     model: Path = request.getfixturevalue(name)
@@ -47,7 +48,6 @@ def test_other_labels_are_learned_as_well(bert: Path) -> None:
     assert np.mean(found == [(int(find_worth(text)) + 1) % 3 for text in TEST]) > 0.9
 
 
-@pytest.mark.slow
 def test_pairs_have_a_similarity(bert: Path) -> None:
     def score(pairs: list[tuple[str, str]]) -> list[float]:
         return [find_worth(first) / 2 - find_worth(second) / 4 for first, second in pairs]

@@ -19,6 +19,8 @@ from custext_sql.replacing.kinds import Kind
 from custext_sql.replacing.replacer import Piece
 from tests.tiny_bert import WORDS, save_model, torch, train_bert, train_roberta, transformers, write_sentences
 
+pytestmark = pytest.mark.slow
+
 Folders = dict[str, Path]
 
 TEXTS = [
@@ -85,7 +87,6 @@ def test_plain_text_is_guessed_and_noise_is_not(folders: Folders, name: str) -> 
     assert unknown is not None and unknown < 0.3  # the place tells of which eight or five words it is
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("apart", [False, True])
 @pytest.mark.parametrize("length", [9, 16, 128])
 @pytest.mark.parametrize("name", ["bert", "roberta"])

@@ -19,6 +19,8 @@ from custext_sql.experiments.report.results import TradeOffCurves, find_tradeoff
 from tests.cli.test_commands import run
 from tests.experiments.test_linear_models import make_sentences
 
+pytestmark = pytest.mark.slow
+
 TEXTS = [
     "The doctor said the car was fine, is it?",
     "She paid 12345 dollars to Zyzzyvaberg",
@@ -247,7 +249,6 @@ def test_json_says_the_same(page: Page, rows: dict[str, Measurement], prepared: 
     assert {one for ids, _ in page.numbers for one in ids} <= set(re.findall(r"\b[0-9a-f]{16}\b", result.output))
 
 
-@pytest.mark.slow
 def test_without_experiments_the_page_says_what_to_run(few_db: Path, tmp_path: Path) -> None:
     with simulating_less():
         assert run("--db", few_db, "report", "--html", tmp_path / "out.html").exit_code == 0

@@ -24,6 +24,7 @@ def guesser(experiment: Experiment) -> ChosenGuesser:
     return choose_guesser("ngram", public=clear)
 
 
+@pytest.mark.slow
 def test_more_eps_is_more_useful_and_less_private(few_db: Path, experiment: Experiment, guesser: ChosenGuesser) -> None:
     trials = list_trials([MappingUnderTest(few_db)], ["custext", "random"], [0.5, 20.0], 2)
     points = {(one.mechanism, one.eps): one for one in measure_tradeoff(few_db, experiment, trials, guesser)}
@@ -45,6 +46,7 @@ def test_points_are_means_of_rows(few_db: Path, experiment: Experiment, guesser:
     assert [one.measurement_id for one in alone] == list(point.utility.measurement_ids)
 
 
+@pytest.mark.slow
 def test_bayes_goes_by_groups_and_frequencies(few_db: Path, experiment: Experiment) -> None:
     build_mapping(few_db, embedding="starter", k=50)
     mappings = [MappingUnderTest(few_db), MappingUnderTest(few_db, mapping="starter-euclidean-k50")]
@@ -70,6 +72,7 @@ def test_bayes_goes_by_groups_and_frequencies(few_db: Path, experiment: Experime
         measure_tradeoff(few_db, experiment, list_trials(mappings, ["original"], [2.0], 1), None)
 
 
+@pytest.mark.slow
 def test_vectors_of_two_embeddings_are_two_rows(few_db: Path, experiment: Experiment, guesser: ChosenGuesser) -> None:
     """Also where they come from one file, of which more was loaded the second time."""
     load_embeddings(few_db, "starter", name="less", limit=1000)

@@ -54,6 +54,7 @@ def test_groups_equal_the_oracle_with_ties(measure: str, data: st.DataObject) ->
     assert as_lists(partition_words(rows, MEASURES[measure], k)) == oracle.greedy_groups(rows, k, DISTANCES[measure])
 
 
+@pytest.mark.slow
 @measures
 def test_groups_equal_the_oracle_on_real_vectors(measure: str) -> None:
     """The shipped vectors, rounded as they are, have many equal coordinates."""

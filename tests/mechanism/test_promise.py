@@ -158,6 +158,7 @@ def test_a_lonely_word_is_masked_with_a_key_and_in_files_too(lonely_db: Path, tm
     assert release.worst_log_ratio is not None and 0.0 < release.worst_log_ratio <= 1.0
 
 
+@pytest.mark.slow
 def test_the_ledger_has_what_a_query_promised(own_db: Path, tmp_path: Path) -> None:
     before = len(list_releases(own_db))  # the file is a copy, of what other tests may have entered too
     for name, plus in (("starter-euclidean-k20", "true"), ("starter-euclidean-k20", "false"), ("starter", "true")):

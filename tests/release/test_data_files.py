@@ -397,6 +397,7 @@ def test_a_text_in_place_of_a_file_is_not_quoted(db: Path, folder: Path) -> None
     assert "no/in.csv: there is no such file" in run("sanitize", "no/in.csv", "out.csv", "--column", "body").output
 
 
+@pytest.mark.slow
 def test_keys_give_the_same_text_each_time(db: Path, folder: Path) -> None:
     write_csv(folder / "in.csv")
     assert run("keygen", "k", "--eps", "2").exit_code == 0
@@ -434,6 +435,7 @@ def test_keys_give_the_same_text_each_time(db: Path, folder: Path) -> None:
     assert "lines have no ids" in run("sanitize", "alice", "--key-file", "k").output
 
 
+@pytest.mark.slow
 def test_a_seed_repeats(db: Path, folder: Path) -> None:
     (folder / "in.txt").write_text("alice bob carol\n" * 300_000)
     with duckdb.connect() as connection:

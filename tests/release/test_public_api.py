@@ -183,6 +183,7 @@ def test_the_command_offers_what_the_functions_take() -> None:
     assert offered - taken == {"arguments", "format_", "as_json"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("output", ["clean", "out.parquet", "out.csv"])
 def test_tables_come_out_as_from_the_command(db: Path, data: Path, output: str) -> None:
     form = ("sanitize", "--data", "shop.duckdb", "--table", "reviews", output, "--column", "body", "--seed", "1")
@@ -231,6 +232,7 @@ def test_what_is_wrong_is_raised_and_nothing_is_written(db: Path, data: Path) ->
     assert sorted(path.name for path in data.iterdir()) == before and list_entries(db) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limit", ["max_row_eps", "budget_total"])
 def test_limits_are_kept(db: Path, data: Path, limit: str) -> None:
     """The largest row of parts and the text have three words, a row of the table has two."""

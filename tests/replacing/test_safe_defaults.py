@@ -105,6 +105,7 @@ def test_columns_that_were_copied_are_named(db: Path, folder: Path) -> None:
     assert json.loads(shown)["copied"] == ["id", "note", "Title"]
 
 
+@pytest.mark.slow
 def test_a_table_becomes_a_file_or_a_table_of_a_schema(db: Path, folder: Path) -> None:
     with duckdb.connect("shop.duckdb") as connection:
         connection.execute("CREATE SCHEMA staging; CREATE TABLE reviews AS SELECT 1 AS id, 'alice' AS body")

@@ -59,6 +59,7 @@ def test_what_is_selected_is_masked(starter_db: Path, choice: dict[str, Any], po
         assert (receipt.kept, receipt.characters_in_clear) == (5, len("Qwrtzmetaboutand7654321"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("choice", CHOICES)
 def test_the_policy_decides_if_it_is_asked_to(starter_db: Path, choice: dict[str, Any]) -> None:
     doc = make_pipeline(starter_db, choice, policy=KEEP, mask_unknown=False)(TEXT)
@@ -84,6 +85,7 @@ def test_others_that_are_replaced_are_masked_too(starter_db: Path) -> None:
     assert (receipt.unknown_kept, receipt.unknown_masked, receipt.characters_in_clear) == (0, 2, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("choice", [None, {"@misc": "custext.all.v1"}, {"@misc": "custext.all_but_stopwords.v1"}])
 def test_where_nothing_is_selected_the_policy_decides(starter_db: Path, choice: dict[str, Any] | None) -> None:
     doc = make_pipeline(starter_db, choice, policy=KEEP)(TEXT)
@@ -97,6 +99,7 @@ def test_new_docs_are_masked(starter_db: Path) -> None:
     assert [token.text for token in doc][2] == "<unk>" and "Qwrtz" in doc.text and "Zzyzxa" not in doc.text
 
 
+@pytest.mark.slow
 def test_a_key_that_was_made_to_keep_is_refused(starter_db: Path, tmp_path: Path) -> None:
     for name in ("paper", "strict"):
         make_key(tmp_path / name, starter_db, policy=name)

@@ -26,6 +26,7 @@ def test_the_starter_mapping_keeps_its_promise_with_room_to_spare(starter_db: Pa
     assert found.shrunk == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [0.001, 1.0, 100.0])
 def test_tight_calibration_uses_the_whole_budget(starter_db: Path, epsilon: float) -> None:
     found = audit(starter_db, eps=epsilon, calibration="tight")

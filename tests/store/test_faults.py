@@ -17,6 +17,8 @@ from custext_sql.store.ledger.table import COMPLETE, PENDING, list_releases
 from tests.killing import Jobs
 from tests.vector_samples import stored_vectors, write_glove
 
+pytestmark = pytest.mark.slow
+
 KILLS = 50
 WORDS = 10_000
 ROWS = 200_000
@@ -42,7 +44,6 @@ def moments(whole: float) -> list[float]:
     return [chooser.uniform(0.0, 1.1 * whole) for _ in range(KILLS)]
 
 
-@pytest.mark.slow
 def test_killed_while_loading(jobs: Jobs, mapped_db: Path, big_file: Path, tmp_path: Path) -> None:
     whole = jobs.time("load", tmp_path / "other.duckdb", big_file, "big")
     before, info = stored_vectors(mapped_db, "small"), load_mapping(mapped_db).info
@@ -60,7 +61,6 @@ def test_killed_while_loading(jobs: Jobs, mapped_db: Path, big_file: Path, tmp_p
     assert len(stored_vectors(mapped_db, "big")[0]) == WORDS
 
 
-@pytest.mark.slow
 def test_killed_while_making_a_database(jobs: Jobs, db_path: Path, big_file: Path, tmp_path: Path) -> None:
     whole = jobs.time("load", tmp_path / "other.duckdb", big_file, "big")
     for moment in moments(whole)[:20]:
@@ -70,7 +70,6 @@ def test_killed_while_making_a_database(jobs: Jobs, db_path: Path, big_file: Pat
             db_path.unlink()
 
 
-@pytest.mark.slow
 def test_killed_while_mapping(jobs: Jobs, mapped_db: Path, big_file: Path) -> None:
     jobs.time("load", mapped_db, big_file, "big")
     whole = jobs.time("map", mapped_db, 20)
@@ -84,7 +83,6 @@ def test_killed_while_mapping(jobs: Jobs, mapped_db: Path, big_file: Path) -> No
             assert load_mapping(mapped_db, info.name).info == info  # its fingerprint holds
 
 
-@pytest.mark.slow
 def test_killed_while_sanitizing(jobs: Jobs, mapped_db: Path, tmp_path: Path) -> None:
     """The output is whole or absent, or what was there before; the ledger knows of every output that appeared."""
     source, target = tmp_path / "in.parquet", tmp_path / "out.parquet"
@@ -116,7 +114,6 @@ def test_killed_while_sanitizing(jobs: Jobs, mapped_db: Path, tmp_path: Path) ->
     assert [path.name for path in tmp_path.iterdir() if "draft" in path.name] == []
 
 
-@pytest.mark.slow
 def test_killed_while_writing_the_ledger(jobs: Jobs, mapped_db: Path) -> None:
     whole = jobs.time("write_ledger", mapped_db, 5)
     info = load_mapping(mapped_db).info
@@ -178,7 +175,6 @@ assert load_mapping(own).info == info
 """
 
 
-@pytest.mark.slow
 def test_a_full_disk_leaves_everything_as_it_was(mapped_db: Path, big_file: Path, tmp_path: Path) -> None:
     """A real one, in memory: the database fits, and two megabytes more."""
     source, disk = tmp_path / "in.parquet", tmp_path / "disk"

@@ -167,6 +167,7 @@ def test_a_process_that_ends_leaves_the_truth(mapped_db: Path, end: str, expecte
     assert done.stderr == b""
 
 
+@pytest.mark.slow
 def test_a_release_waits_until_the_ledger_can_be_written(mapped_db: Path) -> None:
     with connect(mapped_db, dataset="d") as connection:
         connection.execute(QUERY).fetchall()

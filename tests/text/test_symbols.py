@@ -173,6 +173,7 @@ def test_symbols_of_some_texts() -> None:
     assert {text: count_symbols(text) for text in counts} == counts
 
 
+@pytest.mark.slow
 @settings(max_examples=200)
 @given(rows=st.lists(texts, max_size=6), policy=st.sampled_from(["strict", "paper"]), plus=st.booleans())
 def test_what_is_said_to_be_spent_is_spent(

@@ -96,6 +96,7 @@ def test_the_starter_loads_into_an_empty_database_and_again_after_its_vectors_we
     assert load_starter(db_path) is None
 
 
+@pytest.mark.slow
 def test_a_default_database_that_fails_to_build_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
