@@ -7,6 +7,7 @@ import sys
 import unicodedata
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from hashlib import sha256
 from itertools import groupby, pairwise
 from typing import Any
@@ -54,16 +55,17 @@ def is_invisible(character: str) -> bool:
     return unicodedata.category(character) in ("Cf", "Co") or ord(character) in IGNORABLE
 
 
-_SYMBOLS = character_class(lambda one: unicodedata.category(one)[0] == "S")
-_DROPPED = re.compile(
-    f"(?<![{_SYMBOLS}])[\ufe0e\ufe0f]|"
-    f"[{character_class(lambda one: is_invisible(one) and one not in chr(0xFE0E) + chr(0xFE0F))}]"
-)
+@cache
+def compile_dropped() -> re.Pattern[str]:
+    """What is dropped: invisible characters, and variation selectors that follow no symbol."""
+    symbols = character_class(lambda one: unicodedata.category(one)[0] == "S")
+    others = character_class(lambda one: is_invisible(one) and one not in chr(0xFE0E) + chr(0xFE0F))
+    return re.compile(f"(?<![{symbols}])[\ufe0e\ufe0f]|[{others}]")
 
 
 def without_invisible(text: str) -> str:
     """A text as `strict` sees it."""
-    return _DROPPED.sub("", text)
+    return compile_dropped().sub("", text)
 
 
 def count_symbols(text: str) -> int:
@@ -240,7 +242,7 @@ def test_tokens_are_seen_without_it_too(strict: Sanitizer, documents: list[list[
         marks, position = [], 0
         whole = "".join(document)
         kept = [True] * len(whole)
-        for match in _DROPPED.finditer(whole):
+        for match in compile_dropped().finditer(whole):
             kept[match.start() : match.end()] = [False] * len(match[0])
         for token in document:
             end = position + len(token)
