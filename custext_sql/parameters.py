@@ -1,6 +1,8 @@
 """Names and numbers that callers pass: what they may be, and hints for those that are not found."""
 
 import difflib
+import math
+import numbers
 import operator
 import re
 from collections.abc import Iterable
@@ -26,6 +28,16 @@ def check_whole(number: int, what: str) -> int:
         return operator.index(number)
     except TypeError:
         raise SettingError(f"{what} must be a whole number; found {number!r}") from None
+
+
+def check_positive(number: float | None, option: str, name: str) -> None:
+    """Refuse a number that is not above 0 and finite; None is no limit. option, name: what callers know it by."""
+    if number is None:
+        return
+    if isinstance(number, bool) or not isinstance(number, numbers.Real):
+        raise SettingError(f"{option} must be a number ({name}); found {type(number).__name__}")
+    if not 0 < number < math.inf:
+        raise SettingError(f"{option} must be greater than 0 and finite ({name}); found {float(number):g}")
 
 
 def find_closest(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str | None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from custext_sql.errors import KeyFileError, SettingError
 from custext_sql.mapping.mapping import Mapping
-from custext_sql.mechanism.weights import check_calibration, check_epsilon
+from custext_sql.mechanism.weights import check_calibration
 from custext_sql.replacing.policy import DEFAULT_POLICY, POLICIES, Policy, choose_policy
 from custext_sql.replacing.row_settings import Epsilon, Plus, RowSettings, check_count, check_settings
 from custext_sql.store.database import Database, reading
@@ -24,7 +24,8 @@ class Settings:
     """What a run needs to know before it draws. Made by `settle`; without arguments, the defaults.
 
     mapping: a name, or None for the database's default. eps: the privacy budget of a word, 0.001 to 100. plus: keep
-    stopwords (CusText+). language: of the stopwords. key: where draws come from, if not from the system's randomness.
+    stopwords (CusText+). policy: a Policy, or the name of one. language: of the stopwords. key: where draws come from,
+    if not from the system's randomness.
     """
 
     mapping: str | None = None
@@ -34,6 +35,17 @@ class Settings:
     calibration: str = "paper"
     language: str = SHIPPED_LANGUAGE
     key: KeyFile | None = None
+
+    def __post_init__(self) -> None:
+        rows = check_settings(self.eps, self.plus, 1)
+        checked = {
+            "eps": float(rows.epsilon),
+            "plus": bool(rows.plus),
+            "policy": choose_policy(self.policy),
+            "calibration": check_calibration(self.calibration),
+        }
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
 
     @classmethod
     def settle(
@@ -55,12 +67,12 @@ class Settings:
         key = key if key is None or isinstance(key, KeyFile) else read_key_file(key)
         usual = cls() if key is None else cls._of_key(key)
         settled = cls(
-            mapping=mapping or usual.mapping,
-            eps=usual.eps if eps is None else check_epsilon(eps),
-            plus=usual.plus if plus is None else bool(plus),
+            mapping=usual.mapping if mapping is None else mapping,
+            eps=usual.eps if eps is None else eps,
+            plus=usual.plus if plus is None else plus,
             policy=_settle_policy(policy, usual),
-            calibration=check_calibration(calibration or usual.calibration),
-            language=language or usual.language,
+            calibration=usual.calibration if calibration is None else calibration,
+            language=usual.language if language is None else language,
             key=key,
         )
         if key is not None:

@@ -124,8 +124,9 @@ class CusText:
         }
         self._dataset, self._run_id = read_dataset(dataset), uuid.uuid4().hex
         self._error_handler: ErrorHandler = raise_error
-        if self.mask_unknown and self.sanitizer.key is not None:
-            check_key_masks(self.sanitizer.key)
+        key = self.sanitizer.key
+        if self.mask_unknown and key is not None:
+            check_key_masks(key)
         self._release.check()
 
     @property

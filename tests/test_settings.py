@@ -1,12 +1,14 @@
 """Settings are settled in one place: what was given, else the key's, else the default."""
 
+from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import pytest
 import spacy
 
-from custext_sql import CusTextError, Policy, Sanitizer, Settings, connect, make_key
+from custext_sql import CusTextError, Policy, Sanitizer, Settings, connect, make_key, sanitize_file
 from custext_sql.store.key_files import KeyFile, KeySettings
 
 OTHERS = {"eps": 2.0, "plus": False, "policy": "paper", "calibration": "paper", "language": "german"}
@@ -72,3 +74,49 @@ def test_python_sql_and_spacy_settle_alike(mapped_db: Path, key: KeyFile) -> Non
     doc = nlp.make_doc("alice said bob went home")
     doc._.custext_record = "r"
     assert nlp(doc)._.custext == expected
+
+
+@pytest.mark.parametrize("name", ["", "nothing"])
+def test_a_mapping_that_is_not_there_is_not_the_default_one(mapped_db: Path, tmp_path: Path, name: str) -> None:
+    for call in (Sanitizer.load, connect):
+        with pytest.raises(CusTextError, match=f"there is no mapping {name!r}"):
+            call(mapped_db, mapping=name)
+    with pytest.raises(CusTextError, match=f"there is no mapping {name!r}"):
+        make_key(tmp_path / "never.key", mapped_db, mapping=name)
+    assert not (tmp_path / "never.key").exists()
+
+
+@pytest.mark.parametrize(
+    "setting, value, message",
+    [
+        ("eps", 0.0, "eps must lie between"),
+        ("eps", float("nan"), "eps must lie between"),
+        ("plus", "no", "plus must be true or false"),
+        ("plus", "false", "plus must be true or false"),
+        ("plus", 1, "plus must be true or false"),
+        ("policy", "", "policy must be one of"),
+        ("policy", "loose", "policy must be one of"),
+        ("calibration", "", "calibration must be one of"),
+        ("language", "", "no stopwords for ''"),
+    ],
+)
+def test_no_surface_takes_what_is_no_setting(
+    mapped_db: Path, tmp_path: Path, setting: str, value: Any, message: str
+) -> None:
+    given = {setting: value}
+    (tmp_path / "in.csv").write_text("id,body\n1,alice\n")
+    calls: list[Callable[[], object]] = [
+        lambda: Sanitizer.load(mapped_db, **given),
+        lambda: make_key(tmp_path / "never.key", mapped_db, **given),
+        lambda: sanitize_file(tmp_path / "in.csv", tmp_path / "out.csv", columns="body", database=mapped_db, **given),
+    ]
+    if setting != "language":  # which is one if there is a list for it
+        calls += [lambda: Settings(**given), lambda: Settings.settle(**given)]
+    for call in calls:
+        with pytest.raises(CusTextError, match=message):
+            call()
+    assert not (tmp_path / "out.csv").exists() and not (tmp_path / "never.key").exists()
+
+
+def test_a_policy_has_a_name() -> None:
+    assert Settings(policy="paper") == Settings.settle(policy="paper")  # type: ignore[arg-type]

@@ -24,7 +24,7 @@ from custext_sql.release.spooled_streams import (
 )
 from custext_sql.replacing.policy import Policy
 from custext_sql.store.database import Database
-from custext_sql.store.ledger.dataset import STREAM
+from custext_sql.store.ledger.dataset import STREAM, Dataset
 
 
 def sanitize_file(
@@ -43,7 +43,7 @@ def sanitize_file(
     record_column: str | None = None,
     max_row_eps: float | None = None,
     budget_total: float | None = None,
-    dataset: str | None = None,
+    dataset: str | Dataset | None = None,
     second_mapping: bool = False,
     reuse_key: bool = False,
     force: bool = False,

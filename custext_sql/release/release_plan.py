@@ -1,12 +1,12 @@
 """What is to be released: by which sanitizer, which columns, within which limits, as which dataset."""
 
-import math
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from custext_sql.errors import BudgetError, SettingError
+from custext_sql.parameters import check_positive
 from custext_sql.replacing.policy import Policy
 from custext_sql.replacing.receipt import Receipt
 from custext_sql.replacing.tally import Tally
@@ -34,10 +34,7 @@ class ReleasePlan:
     dataset: Dataset = field(default_factory=Dataset)
 
     def __post_init__(self) -> None:
-        if self.max_row_eps is not None and not 0 < self.max_row_eps < math.inf:
-            raise SettingError(
-                f"--max-row-eps must be greater than 0 and finite (max_row_eps); found {self.max_row_eps:g}"
-            )
+        check_positive(self.max_row_eps, "--max-row-eps", "max_row_eps")
 
     @classmethod
     def make(
@@ -52,11 +49,11 @@ class ReleasePlan:
         language: str | None = None,
         key_file: str | os.PathLike[str] | None = None,
         seed: int | None = None,
-        columns: str | Sequence[str] = (),
+        columns: str | Sequence[str] | None = (),
         record_column: str | None = None,
         max_row_eps: float | None = None,
         budget_total: float | None = None,
-        dataset: str | None = None,
+        dataset: str | Dataset | None = None,
         second_mapping: bool = False,
         reuse_key: bool = False,
     ) -> "ReleasePlan":
@@ -75,10 +72,10 @@ class ReleasePlan:
         return cls(
             sanitizer=sanitizer,
             database=database,
-            columns=(columns,) if isinstance(columns, str) else tuple(columns),
+            columns=(columns,) if isinstance(columns, str) else tuple(columns or ()),
             record_column=record_column,
             max_row_eps=max_row_eps,
-            dataset=Dataset(dataset, budget_total, second_mapping, reuse_key),
+            dataset=_make_dataset(dataset, budget_total, second_mapping, reuse_key),
         )
 
     @property
@@ -115,6 +112,16 @@ class ReleasePlan:
             refuse_over(name, limit, receipt.largest_row_eps)
         entry.publish(publish, receipt, tally.keyed_sum)
         return receipt
+
+
+def _make_dataset(
+    dataset: str | Dataset | None, budget_total: float | None, second_mapping: bool, reuse_key: bool
+) -> Dataset:
+    if not isinstance(dataset, Dataset):
+        return Dataset(dataset, budget_total, second_mapping, reuse_key)
+    if budget_total is not None or second_mapping or reuse_key:
+        raise SettingError("budget_total, second_mapping and reuse_key are parts of the Dataset that was given")
+    return dataset
 
 
 def refuse_over(name: str, limit: float, largest: float, over: int | None = None) -> None:

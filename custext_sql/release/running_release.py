@@ -16,8 +16,8 @@ class RunningRelease:
     """Counts what a sanitizer draws, and enters it in the ledger of the sanitizer's database if a dataset is named.
 
     All draws are one release, in the ledger before the first of them, and brought up to date when nothing was drawn for
-    a second and when the process ends. Its total says "at least": nobody knows whether a text passes twice. A fork of
-    the process counts from zero and has an entry of its own.
+    a second and when the process ends. Its total says "at least": nobody knows whether a text passes twice. With a
+    dataset, a fork of the process counts from zero and has an entry of its own.
 
     dataset: what the ledger calls the data. budgets: every eps at which words may be drawn, and plus, whether stopwords
     stay; if not given, those that the sanitizer was loaded with. listed: the only words that are drawn, if a list says

@@ -19,17 +19,21 @@ STANDARD = "-"
 
 def find_input_stream(given: FileOrStream) -> BinaryIO | None:
     """Return the stream that is to be read, None for files."""
-    return sys.stdin.buffer if given == STANDARD else _find_stream(given)
+    return sys.stdin.buffer if given == STANDARD else _find_stream(given, "input", "read")
 
 
 def find_output_stream(given: FileOrStream) -> BinaryIO | None:
     """Return the stream that is to be written, None for a file."""
-    return sys.stdout.buffer if given == STANDARD else _find_stream(given)
+    return sys.stdout.buffer if given == STANDARD else _find_stream(given, "output", "write")
 
 
-def _find_stream(given: FileOrStream) -> BinaryIO | None:
+def _find_stream(given: FileOrStream, what: str, need: str) -> BinaryIO | None:
     if isinstance(given, str | os.PathLike):
         return None
+    if not all(hasattr(given, name) for name in (need, "flush", "closed")):
+        raise SettingError(f"{what} must be a path or a stream of bytes; found {type(given).__name__}")
+    if given.closed:
+        raise SettingError(f"{what} must be an open stream; found one that is closed")
     if isinstance(given, io.TextIOBase):
         raise SettingError('a stream must be of bytes, such as open(path, "rb") or sys.stdin.buffer; found one of text')
     return given

@@ -13,6 +13,7 @@ from custext_sql.release.release_report import ReleaseReport
 from custext_sql.release.row_releases import OpenSource, release_to_file, release_to_table
 from custext_sql.replacing.policy import Policy
 from custext_sql.store.database import Database
+from custext_sql.store.ledger.dataset import Dataset
 
 
 def sanitize_table(
@@ -31,7 +32,7 @@ def sanitize_table(
     record_column: str | None = None,
     max_row_eps: float | None = None,
     budget_total: float | None = None,
-    dataset: str | None = None,
+    dataset: str | Dataset | None = None,
     second_mapping: bool = False,
     reuse_key: bool = False,
     force: bool = False,

@@ -47,11 +47,17 @@ def load_embeddings(
 
 
 def _open(source: Source, format: str | None, member: str | None) -> VectorSource:
-    if not isinstance(source, tuple):
+    if isinstance(source, str | os.PathLike):
         return open_vectors(os.fspath(source), format, member)
+    if not isinstance(source, tuple) or len(source) != 2:
+        raise SettingError(f"source must be a file, or words with an array: (words, vectors); found {_tell(source)}")
     if format is not None or member is not None:
         raise SettingError("format and member are for files; words with an array have neither")
     return open_word_vectors(*source)
+
+
+def _tell(source: object) -> str:
+    return f"a tuple of {len(source)}" if isinstance(source, tuple) else type(source).__name__
 
 
 def list_embeddings(database: Database = None) -> list[Embedding]:

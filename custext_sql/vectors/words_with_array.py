@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from custext_sql.arrays import Points
 from custext_sql.errors import SourceError
 from custext_sql.vectors.source import Batch, VectorSource
 
@@ -19,13 +20,15 @@ def open_word_vectors(
 
     label: what messages call the source. format: what the database calls it.
     """
+    if not isinstance(words, Sequence | np.ndarray) or isinstance(words, str):
+        raise SourceError(f"expected a sequence of words; found {type(words).__name__}")
     words = list(words)
     if wrong := [type(word).__name__ for word in words if not isinstance(word, str)]:
         raise SourceError(f"expected words as strings; found {wrong[0]}")
     try:
         with np.errstate(over="ignore"):  # what float32 cannot hold becomes infinite, and is refused with its row
-            matrix = np.asarray(vectors, dtype=np.float32)
-    except (TypeError, ValueError):
+            matrix = _read_matrix(vectors)
+    except (TypeError, ValueError, OverflowError):
         raise SourceError("expected an array of numbers with a row for each word; found something else") from None
     if matrix.ndim != 2 or len(matrix) != len(words):
         found = " x ".join(map(str, matrix.shape)) or "a single number"
@@ -43,3 +46,11 @@ def open_word_vectors(
         return content.hexdigest()
 
     return VectorSource(label, format, "row", batches(), lambda: share[0], digest)
+
+
+def _read_matrix(vectors: Any) -> Points:
+    """Return the numbers in float32, unless something of them would be lost unnoticed."""
+    found = np.asanyarray(vectors)
+    if found.dtype.kind == "c" or (isinstance(found, np.ma.MaskedArray) and np.ma.is_masked(found)):
+        raise ValueError(found.dtype)
+    return np.asarray(found, dtype=np.float32)

@@ -14,6 +14,7 @@ import pytest
 
 from custext_sql import (
     CusTextError,
+    Dataset,
     PrivacyWarning,
     ReleaseReport,
     ReleaseWarning,
@@ -326,3 +327,38 @@ def test_nothing_warns_when_all_is_well(db: Path, data: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert sanitize_file("in.txt", "out.txt").note is None
+
+
+def closed_stream() -> io.BytesIO:
+    stream = io.BytesIO(b"alice\n")
+    stream.close()
+    return stream
+
+
+@pytest.mark.parametrize(
+    "given, message",
+    [
+        ({"input": 5}, "input must be a path or a stream of bytes; found int"),
+        ({"input": b"in.txt"}, "input must be a path or a stream of bytes; found bytes"),
+        ({"output": object()}, "output must be a path or a stream of bytes; found object"),
+        ({"input": closed_stream()}, "input must be an open stream"),
+        ({"output": closed_stream()}, "output must be an open stream"),
+        ({"max_row_eps": "3"}, r"--max-row-eps must be a number \(max_row_eps\); found str"),
+        ({"budget_total": True}, r"--budget-total must be a number \(budget_total\); found bool"),
+        ({"dataset": 5}, "the name of the dataset must be a string; found int"),
+        ({"dataset": Dataset("d", 100), "budget_total": 5}, "parts of the Dataset that was given"),
+    ],
+)
+def test_what_cannot_be_released_is_said_and_not_entered(db: Path, folder: Path, given: Any, message: str) -> None:
+    (folder / "in.txt").write_text("alice\n")
+    arguments = {"input": "in.txt", "output": "out.txt", **given}
+    with pytest.raises(CusTextError, match=message):
+        sanitize_file(**arguments)
+    assert read_ledger().releases == [] and not (folder / "out.txt").exists()
+
+
+def test_a_dataset_may_be_given_whole(db: Path, folder: Path) -> None:
+    (folder / "in.txt").write_text("alice bob\n")
+    sanitize_file("in.txt", "out.txt", dataset=Dataset("d", budget_total=3))
+    with pytest.raises(CusTextError, match="over --budget-total 3"):
+        sanitize_file("in.txt", "more.txt", dataset=Dataset("D", budget_total=3))

@@ -384,3 +384,11 @@ def test_a_trained_pipeline_works_in_front(starter_db: Path) -> None:
     doc = nlp("Barack Obama met the doctor in Paris.")
     assert doc._.custext_receipt.budgets == (0.5, 3.0)
     assert len(words_of(doc)) == len(doc)
+
+
+def test_a_fault_of_the_key_is_blamed_on_the_key(mapped_db: Path, tmp_path: Path) -> None:
+    for sensitive in (None, {"@misc": "custext.words.v1", "words": ["alice"]}):
+        for mask_unknown in (True, False):
+            config = {"key_file": str(tmp_path / "none"), "sensitive": sensitive, "mask_unknown": mask_unknown}
+            with pytest.raises(CusTextError, match="^key_file: cannot read"):
+                spacy.blank("en").add_pipe("custext", config={"database": str(mapped_db), **config})

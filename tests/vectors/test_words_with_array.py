@@ -59,12 +59,23 @@ def test_limit_and_vocabulary_apply(db_path: Path) -> None:
         (["a", "", "b", "c"], VECTORS, "row 2: expected a word, found an empty one"),
         (["a", "\ud800", "b", "c"], VECTORS, "row 2: expected valid Unicode"),
         ([], np.zeros((0, 2)), "no word was kept"),
+        (WORDS, [[10**400, 1]] * 4, "an array of numbers"),
+        (WORDS, VECTORS + 1j, "an array of numbers"),
+        (WORDS, np.ma.masked_greater(VECTORS, 8), "an array of numbers"),
+        ({*WORDS}, VECTORS, "a sequence of words; found set"),
+        ("abcd", VECTORS, "a sequence of words; found str"),
     ],
 )
 def test_what_cannot_be_loaded_is_said(db_path: Path, words: Any, vectors: Any, message: str) -> None:
     with pytest.raises(CusTextError, match=message):
         load_embeddings(db_path, (words, vectors), name="mine")
     assert not db_path.exists()
+
+
+@pytest.mark.parametrize("source", [[WORDS, VECTORS], (WORDS,), 5, None])
+def test_what_is_no_source_is_said(db_path: Path, source: Any) -> None:
+    with pytest.raises(CusTextError, match=r"source must be a file, or words with an array: \(words, vectors\); found"):
+        load_embeddings(db_path, source, name="mine")
 
 
 def test_files_alone_have_formats_and_members(db_path: Path) -> None:

@@ -112,6 +112,7 @@ def write_report(
         check_place(Path(html), force=force)
     under_test = MappingUnderTest(database, mapping=mapping)
     named = (words,) if isinstance(words, str) else tuple(words)
+    choose_policy(policy)  # refuse others now
     chosen = ReportSettings(check_epsilon(eps), check_calibration(calibration), plus, policy, named, data, column)
     known = find_prior(under_test, prior, *((data, column) if prior is None else (None, None)))
     report = gather_report(database, under_test, chosen, known, progress=progress)

@@ -1,12 +1,12 @@
 """Which data a release is of, whatever its spelling, and what the ledger checks before it is made."""
 
-import math
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from custext_sql.errors import SettingError
+from custext_sql.parameters import check_positive
 
 STREAM, ARGUMENT, QUERY = "<stdin>", "<argument>", "<query>"  # data that has no name of its own
 _NAMELESS = frozenset({STREAM, ARGUMENT, QUERY})
@@ -30,10 +30,11 @@ class Dataset:
     parts: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        if self.name is not None and not isinstance(self.name, str):
+            raise SettingError(f"the name of the dataset must be a string; found {type(self.name).__name__}")
         if self.name is not None and not self.name.strip():
             raise SettingError("the name of the dataset is empty")
-        if self.budget_total is not None and not 0 < self.budget_total < math.inf:
-            raise SettingError(f"--budget-total must be greater than 0 and finite; found {self.budget_total:g}")
+        check_positive(self.budget_total, "--budget-total", "budget_total")
 
     def or_called(self, name: str, parts: Iterable[str] = ()) -> "Dataset":
         """Return this dataset, which if it has no name is called so and consists of these parts."""
