@@ -139,6 +139,7 @@ def test_no_message_quotes_data(outcomes: dict[str, Outcome], name: str) -> None
     assert not quoting
 
 
+@pytest.mark.slow
 @every_secret
 def test_every_case_fails_as_it_should(outcomes: dict[str, Outcome], name: str) -> None:
     """Else it would show nothing; and a traceback is no message."""
