@@ -166,6 +166,7 @@ def test_a_terminal_that_shows_ascii_only_gets_no_traceback(starter_db: Path) ->
     assert shown.stdout == "é\n".encode()
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_named(starter_db: Path) -> None:
     command = [sys.executable, "-m", "custext_sql", "--db", str(starter_db), "inspect", "she", "--json"]
     with open("/dev/full", "w") as full:  # noqa: PTH123

@@ -133,6 +133,7 @@ def test_a_stream_whose_reader_has_stopped_ends_in_time(mapped_db: Path, folder:
     assert release.state == PENDING and release.sampled and release.largest_row_eps == 3.0
 
 
+@pytest.mark.slow
 def test_an_ignored_signal_stays_ignored(mapped_db: Path, folder: Path) -> None:
     """As under nohup."""
     (folder / "in.txt").write_text("alice\n" * 200_000)

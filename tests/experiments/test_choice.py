@@ -41,6 +41,7 @@ def test_the_promise_holds_whatever_the_calibration(few_db: Path, calibration: s
     assert found.success <= 0.97
 
 
+@pytest.mark.slow
 def test_among_mappings_the_closest_replacements_win(few_db: Path) -> None:
     build_mapping(few_db, embedding="starter", k=5)
     mappings = [MappingUnderTest(few_db), MappingUnderTest(few_db, mapping="starter-euclidean-k5")]
@@ -51,6 +52,7 @@ def test_among_mappings_the_closest_replacements_win(few_db: Path) -> None:
     assert choice.chosen.distance == min(distance for distance in distances.values() if distance is not None)
 
 
+@pytest.mark.slow
 def test_without_vectors_the_largest_eps_wins(few_db: Path) -> None:
     build_mapping(few_db, embedding="starter", k=40)
     drop_embedding(few_db, name="starter")

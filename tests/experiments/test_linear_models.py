@@ -61,6 +61,7 @@ def test_tfidf_tells_whether_a_pair_belongs_together() -> None:
     assert score_predictions(split, predict_by_tfidf(split, 0)) > 0.9
 
 
+@pytest.mark.slow
 def test_vectors_tell_classes_and_likeness(starter_db: Path) -> None:
     under_test = MappingUnderTest(starter_db)
     split = TrainTestSplit(*make_sentences(200, 0), *make_sentences(100, 1), "classification")

@@ -53,6 +53,7 @@ def test_the_query_attack(few_db: Path) -> None:
     assert custext_sql.attack_query(few_db, "car", eps=8, trials=200).words == attack.words[1:]
 
 
+@pytest.mark.slow
 def test_the_bayes_attack(few_db: Path, texts: Path) -> None:
     expected = printed(few_db, "attack", "bayes", "--eps", "1,4", "--public", texts, "--plus")
     attack = custext_sql.attack_bayes(few_db, eps=(1, 4), public=texts, plus=True)
@@ -73,6 +74,7 @@ def test_the_mask_attack(few_db: Path, texts: Path) -> None:
     assert listed.rows == 2
 
 
+@pytest.mark.slow
 def test_evaluation_of_utility(few_db: Path, labeled: dict[str, Any]) -> None:
     options = ["--train", labeled["train"], "--test", labeled["test"], "--text", "sentence", "--eps", "2"]
     expected = printed(few_db, "evaluate", "utility", *options, "--mechanisms", "original,custext", "--seeds", "2")
@@ -88,6 +90,7 @@ def test_evaluation_of_texts_in_memory(few_db: Path) -> None:
     assert len(found.results) == 1 and found.results[0].value > 0.8
 
 
+@pytest.mark.slow
 def test_the_tradeoff(few_db: Path, labeled: dict[str, Any], tmp_path: Path) -> None:
     options = ["--train", labeled["train"], "--test", labeled["test"], "--text", "sentence", "--eps", "2"]
     expected = printed(few_db, "evaluate", "tradeoff", *options, "--seeds", "1")
@@ -100,6 +103,7 @@ def test_the_tradeoff(few_db: Path, labeled: dict[str, Any], tmp_path: Path) -> 
         custext_sql.evaluate_tradeoff(few_db, **labeled, attack="guess")
 
 
+@pytest.mark.slow
 def test_choosing(few_db: Path, texts: Path) -> None:
     expected = printed(few_db, "choose", "--data", texts, "--max-attack", "0.95")
     choice = custext_sql.choose(few_db, data=texts, max_attack=0.95)

@@ -31,6 +31,7 @@ def frequencies(mechanism: SanText | SanTextPlus, word: int, size: int, epsilon:
     return np.bincount(chosen, minlength=size) / STRATA
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 15.0])
 @pytest.mark.parametrize("size", [7, 700])  # within a segment, over several
 def test_santext_draws_as_its_formula_says(size: int, epsilon: float) -> None:

@@ -56,6 +56,7 @@ def test_a_trial_is_measured_once(own_db: Path, experiment: Experiment, monkeypa
     assert asked == trials[3:]
 
 
+@pytest.mark.slow
 def test_a_trial_is_measured_anew_when_what_it_depends_on_changes(own_db: Path, experiment: Experiment) -> None:
     trial = Trial(MappingUnderTest(own_db), "custext", 1.0, 0)
     other_data = Experiment(experiment.train, experiment.train)

@@ -39,6 +39,7 @@ def test_groups_equal_the_oracle(measure: str, count: int, k: int) -> None:
     assert as_lists(found) == oracle.greedy_groups(vectors, k, DISTANCES[measure])
 
 
+@pytest.mark.slow
 @measures
 @settings(max_examples=150, deadline=None)
 @given(data=st.data())

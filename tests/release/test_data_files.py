@@ -113,6 +113,7 @@ def test_json_lines_keep_their_other_values(db: Path, folder: Path) -> None:
     check_texts([row["body"] for row in objects], [row["body"] for row in found], db)
 
 
+@pytest.mark.slow
 def test_parquet_keeps_its_types_and_order(db: Path, folder: Path) -> None:
     with duckdb.connect() as connection:
         connection.execute(
@@ -288,6 +289,7 @@ def test_tables_become_new_tables(db: Path, folder: Path) -> None:
     assert [release.dataset for release in list_releases(db)] == [f"{(folder / 'shop.duckdb').resolve()}:reviews"] * 2
 
 
+@pytest.mark.slow
 def test_what_is_wrong_is_said_and_nothing_is_written(db: Path, folder: Path) -> None:
     write_csv(folder / "in.csv")
     (folder / "numbers.csv").write_text("id,body\n1,2\n3,4\n")

@@ -96,6 +96,7 @@ def test_files_come_out_as_from_the_command(db: Path, data: Path, given: str, su
     assert last.read_bytes()[10:] != target.read_bytes()[10:]
 
 
+@pytest.mark.slow
 def test_streams_are_read_and_written(db: Path, data: Path) -> None:
     limited: dict[str, Any] = {"max_row_eps": 50.0}  # so that all must be read before anything is written
     rows: dict[str, Any] = {"format": "csv", "columns": "body"}

@@ -61,6 +61,7 @@ def test_every_way_out_is_entered(db: Path, shop: Path, folder: Path, way: str, 
         assert len(json.loads(done.stdout)) == 2
 
 
+@pytest.mark.slow
 def test_a_query_that_sanitizes_nothing_is_no_release(db: Path, shop: Path) -> None:
     for query in ("FROM messages", f"SELECT {CALL} FROM messages WHERE id > 9", "SELECT 'custext_sanitize' AS a"):
         assert run("sql", query, "--data", shop).exit_code == 0
@@ -71,6 +72,7 @@ def test_a_query_that_sanitizes_nothing_is_no_release(db: Path, shop: Path) -> N
     assert list_releases(db) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("with_data", [True, False])
 def test_a_statement_that_fails_after_it_wrote_is_entered(db: Path, shop: Path, folder: Path, with_data: bool) -> None:
     source = "messages" if with_data else "'in.csv'"
@@ -116,6 +118,7 @@ def test_what_a_query_hands_to_a_log_is_entered(db: Path, shop: Path, folder: Pa
     assert [(release.dataset, release.state) for release in list_releases(db)] == [("d", "pending")]
 
 
+@pytest.mark.slow
 def test_a_query_that_is_killed_while_it_writes_is_in_the_ledger(db: Path, shop: Path, folder: Path) -> None:
     query = f"COPY (SELECT {CALL} AS t FROM messages, range(100000000)) TO 'out.csv'"
     command = [sys.executable, "-m", "custext_sql", "sql", query, "--data", str(shop), "--dataset", "d"]
@@ -276,6 +279,7 @@ def test_a_macro_may_hide_a_second_draw(db: Path, shop: Path) -> None:
         assert not draws_each_row_once(connection, f"SELECT {CALL}, again(body) FROM messages")
 
 
+@pytest.mark.slow
 def test_queries_by_a_key_count_once_if_they_are_equal(db: Path, shop: Path, folder: Path) -> None:
     assert run("keygen", "k").exit_code == 0
     keyed = "SELECT custext_sanitize_keyed(body, 'body:' || id) AS body FROM messages"

@@ -133,6 +133,7 @@ def replaced(rows: Sequence[str], mapping: Mapping, vocabulary: Vocabulary, poli
     return [content[start:end].decode() for start, end in pairwise(bounds)]
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(rows=st.lists(texts, max_size=6), plus=st.booleans())
 @example(rows=["don", "'t", "Alice", "'s"], plus=True)
@@ -156,6 +157,7 @@ def test_stopwords_stay_in_the_rows_that_say_so(vocabulary: Vocabulary, rows: li
     assert found == [[kind for _, kind in read_kinds(row, plus)] for row, plus in rows]
 
 
+@pytest.mark.slow
 @settings(max_examples=200)
 @given(
     rows=st.lists(texts, max_size=6),

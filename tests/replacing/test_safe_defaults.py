@@ -29,6 +29,7 @@ def test_the_strict_policy_has_a_name_and_is_what_a_policy_is() -> None:
     assert POLICIES["paper"] == Policy("keep", "shape", "lower", "keep")
 
 
+@pytest.mark.slow
 def test_nothing_unknown_passes_by_default_on_any_surface(db: Path, folder: Path) -> None:
     assert hides(Sanitizer.load(db).sanitize(TEXT))
     query = f"SELECT custext_sanitize('{TEXT}', 1, false) AS t"
@@ -59,6 +60,7 @@ def test_experiments_stay_with_the_paper(db: Path) -> None:
         assert "mask both (strict, the default)" in shown, command
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("route", ["text", "file", "stream", "lines", "query", "output"])
 def test_words_that_passed_are_told_with_their_number(db: Path, folder: Path, route: str) -> None:
     rows = ["alice zzyzx", "Zzyzx qqq alice", "bob"]

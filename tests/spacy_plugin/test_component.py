@@ -244,6 +244,7 @@ def test_with_a_key_and_a_record_it_agrees_with_sql(starter_db: Path, tmp_path: 
     assert nlp(again)._.custext == docs[0]._.custext
 
 
+@pytest.mark.slow
 def test_a_key_needs_a_record_and_its_own_settings(starter_db: Path, tmp_path: Path) -> None:
     key = tmp_path / "key"
     make_key(key, starter_db, eps=2.0, plus=True)

@@ -133,6 +133,7 @@ class LongWords:
         return [2.5 if token.text == "Boston" else len(token) >= self.at_least or None for token in doc]
 
 
+@pytest.mark.slow
 def test_a_function_of_the_users_may_choose(starter_db: Path) -> None:
     registry.misc.register("test.long_words.v1", func=LongWords)
     nlp = make_pipeline(starter_db, {"@misc": "test.long_words.v1", "at_least": 5}, eps=0.5)
@@ -193,6 +194,7 @@ def test_the_eps_of_words_has_two_names(starter_db: Path) -> None:
         make_pipeline(starter_db, both)
 
 
+@pytest.mark.slow
 def test_what_nobody_looked_for_is_an_error(starter_db: Path) -> None:
     """Else every word would pass in clear because a component is missing."""
     nlp = spacy.blank("en")

@@ -76,6 +76,7 @@ def test_what_failed_is_not_entered(db: Path, folder: Path) -> None:
     assert list_releases(db) == []
 
 
+@pytest.mark.slow
 def test_fresh_releases_add_up_and_a_key_counts_once(db: Path, folder: Path) -> None:
     write_texts(folder / "in.csv", "alice bob", "carol")
     assert run("keygen", "k", "--eps", "2").exit_code == 0

@@ -37,6 +37,7 @@ def texts(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_words_that_drew_themselves_are_told_to_the_operator_alone(
     mapped_db: Path, texts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -64,6 +65,7 @@ def test_the_operators_papers_are_for_the_operator(mapped_db: Path, texts: Path,
         assert mode_of(tmp_path / name) == 0o600
 
 
+@pytest.mark.slow
 def test_a_guess_of_a_private_text_cannot_be_confirmed_from_the_database(few_db: Path, tmp_path: Path) -> None:
     data = tmp_path / "texts.txt"
     data.write_text(f"{SECRET}\n")

@@ -106,6 +106,7 @@ def test_a_call_that_fails_is_no_release_and_stops_no_other(mapped_db: Path) -> 
     assert [release.eps for release in list_releases(mapped_db)] == [0.1, 0.1]
 
 
+@pytest.mark.slow
 def test_docs_that_are_cut_or_chosen_in_another_way_are_other_draws(mapped_db: Path, tmp_path: Path) -> None:
     make_key(tmp_path / "k", mapped_db)
     listed = {"@misc": "custext.words.v1", "words": ["alice", "bob"]}
@@ -122,6 +123,7 @@ def test_docs_that_are_cut_or_chosen_in_another_way_are_other_draws(mapped_db: P
     assert sums[0] == sums[1] and len(set(sums)) == 3
 
 
+@pytest.mark.slow
 def test_no_text_leaves_if_the_ledger_cannot_be_written(mapped_db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("custext_sql.store.ledger.table._PATIENCE", 0.3)
     sanitizer = Sanitizer.load(mapped_db)
