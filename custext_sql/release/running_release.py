@@ -2,7 +2,9 @@
 
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
+from functools import cached_property
 
+from custext_sql.replacing.guarantee import Guarantee
 from custext_sql.replacing.receipt import Receipt
 from custext_sql.replacing.replacer import Counts
 from custext_sql.replacing.tally import Tally
@@ -69,8 +71,11 @@ class RunningRelease:
         return self._make_receipt(tally)
 
     def _make_receipt(self, tally: Tally) -> Receipt:
-        guarantee = self._sanitizer.guarantee(self._budgets, {self._plus}, self._listed)
-        return tally.receipt(self._sanitizer.policy, guarantee)
+        return tally.receipt(self._sanitizer.policy, self._guarantee)
+
+    @cached_property
+    def _guarantee(self) -> Guarantee:
+        return self._sanitizer.guarantee(self._budgets, {self._plus}, self._listed)
 
     def _open_entry(self) -> LedgerEntry:
         assert self._dataset is not None

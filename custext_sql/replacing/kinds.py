@@ -2,6 +2,10 @@
 
 from enum import IntEnum
 
+import numpy as np
+
+from custext_sql.arrays import Flags, Kinds
+
 
 class Kind(IntEnum):
     """The kinds of words, in the order in which arrays count them."""
@@ -13,3 +17,8 @@ class Kind(IntEnum):
     ENDING = 4  # an English one, behind an apostrophe
     KEPT = 5  # somebody chose to leave it as it is
     ALONE = 6  # no other word of its group is drawn, so nothing could hide it: masked
+
+    def find_in(self, kinds: Kinds) -> Flags:
+        """Return which words are of this kind. (Compared with the enum itself, NumPy widens the array first.)"""
+        found: Flags = kinds == np.uint8(self)
+        return found

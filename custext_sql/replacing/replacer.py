@@ -151,7 +151,7 @@ class Replaced:
             sampled = found.at(Kind.SAMPLED)
             spent = np.bincount(text_of[sampled], self.epsilon[found.rows[sampled]], count).astype(np.float64)
         symbols = find_symbols(self.before, found.starts, found.ends)
-        unknown = ((found.kinds == Kind.UNKNOWN) & self.kept).nonzero()[0]
+        unknown = (Kind.UNKNOWN.find_in(found.kinds) & self.kept).nonzero()[0]
         return Counts(
             by_kind=kinds,
             unchanged=np.bincount(text_of[self.unchanged], minlength=count),

@@ -117,8 +117,8 @@ def find_words_as_texts(
 
 def _find_symbols(text: EncodedText, words: FoundWords) -> tuple[Places, Places]:
     """What each word draws as, and how often."""
-    symbols = np.where(words.kinds == Kind.SAMPLED, words.numbers, 0).astype(np.int64)
-    draws = (words.kinds == Kind.SAMPLED).astype(np.int64)
+    symbols = np.where(Kind.SAMPLED.find_in(words.kinds), words.numbers, 0).astype(np.int64)
+    draws = Kind.SAMPLED.find_in(words.kinds).astype(np.int64)
     unknown, numbers = words.at(Kind.UNKNOWN), words.at(Kind.NUMBER)
     symbols[unknown], draws[unknown] = UNKNOWN_WORD, 1
     symbols[numbers], draws[numbers] = DIGIT, text.count_characters(words.starts[numbers], words.ends[numbers])
@@ -129,7 +129,7 @@ def _find_endings(batch: TokenBatch, text: EncodedText, words: FoundWords, vocab
     """Words that make up a token which is an ending of the token before: 's and the like, and n't if it is no word."""
     after_apostrophe = np.flatnonzero(vocabulary.is_ending[words.numbers])
     after_apostrophe = after_apostrophe[_starts_with_apostrophe(batch, text, words, after_apostrophe)]
-    behind_n = np.flatnonzero(words.kinds == Kind.ENDING)  # found within one token
+    behind_n = np.flatnonzero(Kind.ENDING.find_in(words.kinds))  # found within one token
     before = behind_n - 1
     starts = words.starts[before]
     is_n = (words.ends[before] - starts == 1) & (text.lowered[starts] == ord("n"))

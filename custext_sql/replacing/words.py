@@ -29,10 +29,9 @@ class FoundWords:
         """The row of each."""
         return find_rows(self.starts, self.offsets)
 
-    def at(self, kind: int) -> Places:
-        """Which of them are of a kind."""
-        places: Places = (self.kinds == kind).nonzero()[0]
-        return places
+    def at(self, kind: Kind) -> Places:
+        """Return which of them are of a kind."""
+        return kind.find_in(self.kinds).nonzero()[0]
 
 
 def find_words(
@@ -55,7 +54,7 @@ def find_words(
         lexicon.find_normalized(text, starts[first], ends[last], whole)
     endings = first[:0]
     if len(first):
-        known = vocabulary.find_kinds(whole, _at(plus, starts[first], offsets)) != Kind.UNKNOWN
+        known = ~Kind.UNKNOWN.find_in(vocabulary.find_kinds(whole, _at(plus, starts[first], offsets)))
         apart = last[~known]
         endings = apart[vocabulary.is_ending[words[apart]]]
         first, last = first[known], last[known]
@@ -67,7 +66,7 @@ def find_words(
         places = kept.nonzero()[0]
         starts, ends, words = starts.take(places), ends.take(places), words.take(places)
     kinds = vocabulary.find_kinds(words, _at(plus, starts, offsets))
-    strange = (kinds == Kind.UNKNOWN).nonzero()[0]
+    strange = Kind.UNKNOWN.find_in(kinds).nonzero()[0]
     kinds[strange[find_digits(text, starts[strange], ends[strange])]] = Kind.NUMBER
     kinds[endings] = Kind.ENDING
     return FoundWords(offsets, starts, ends, words, kinds)
