@@ -2,10 +2,12 @@
 
 import ast
 import importlib.metadata
+import inspect
 import shutil
 import subprocess
 import sys
 import zipfile
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -82,3 +84,13 @@ def test_no_test_leaves_a_process_behind() -> None:
         calls = [node.func for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
         starts = "Popen" in {getattr(call, "attr", "") for call in calls}
         assert not starts or path.name in ("processes.py", "make.py"), path
+
+
+def test_public_signatures_say_eps() -> None:
+    for name in custext_sql.__all__:
+        value = getattr(custext_sql, name)
+        methods = [method for key, method in vars(value).items() if key[0] != "_"] if isinstance(value, type) else []
+        for function in [value, *(getattr(method, "__func__", method) for method in methods)]:
+            if callable(function):
+                with suppress(ValueError):  # of an error's class
+                    assert not {"epsilon", "epsilons"} & set(inspect.signature(function).parameters), (name, function)
