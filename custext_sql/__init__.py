@@ -5,11 +5,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from custext_sql.errors import (
+        BudgetError,
+        CertificateError,
         CusTextError,
         DatabaseError,
         KeyFileError,
         MappingError,
+        OutputError,
         PrivacyWarning,
+        QueryError,
         ReleaseWarning,
         SettingError,
         SourceError,
@@ -26,8 +30,8 @@ if TYPE_CHECKING:
     from custext_sql.experiments.report.contents import Report
     from custext_sql.experiments.report.report import write_report, write_tradeoff
     from custext_sql.html.comparison import write_comparison
-    from custext_sql.mapping.mapping import Mapping
-    from custext_sql.mechanism.distribution import Distribution, inspect_word
+    from custext_sql.mapping.mapping import Mapping, MappingInfo
+    from custext_sql.mechanism.distribution import Distribution, Replacement, inspect_word
     from custext_sql.parameters import suggest
     from custext_sql.release.file_releases import sanitize_file
     from custext_sql.release.release_report import ReleaseReport
@@ -48,8 +52,11 @@ if TYPE_CHECKING:
     from custext_sql.store.key_files import KeyFile
     from custext_sql.store.ledger.dataset import Dataset
     from custext_sql.store.ledger.overview import Ledger, read_ledger
+    from custext_sql.store.ledger.spending import Total
+    from custext_sql.store.ledger.table import Release
     from custext_sql.store.mapping_builder import MappingReport
     from custext_sql.store.mappings import build_mapping, drop_mapping, list_mappings, load_mapping, use_mapping
+    from custext_sql.store.rows.embeddings import Embedding
     from custext_sql.store.stopwords import add_stopwords
     from custext_sql.text.word_list import WordList
     from custext_sql.vectors.source import VectorSource
@@ -58,13 +65,16 @@ if TYPE_CHECKING:
 __all__ = [
     "BayesAttack",
     "BayesResult",
+    "BudgetError",
     "Candidate",
     "Certificate",
+    "CertificateError",
     "Choice",
     "CusTextError",
     "DatabaseError",
     "Dataset",
     "Distribution",
+    "Embedding",
     "EvaluationSetup",
     "Figure",
     "KeyFile",
@@ -75,18 +85,23 @@ __all__ = [
     "LoadReport",
     "Mapping",
     "MappingError",
+    "MappingInfo",
     "MappingReport",
     "MaskAttack",
     "MaskResult",
+    "OutputError",
     "Piece",
     "Policy",
     "Prior",
     "PrivacyWarning",
     "QueryAttack",
+    "QueryError",
     "QueryResult",
     "Receipt",
+    "Release",
     "ReleaseReport",
     "ReleaseWarning",
+    "Replacement",
     "Report",
     "RunningRelease",
     "SanitizedTokens",
@@ -95,6 +110,7 @@ __all__ = [
     "Settings",
     "SourceError",
     "TokenBatch",
+    "Total",
     "TradeOff",
     "TradeOffEvaluation",
     "UtilityEvaluation",
@@ -134,11 +150,15 @@ __all__ = [
 
 _HOMES = {
     "errors": (
+        "BudgetError",
+        "CertificateError",
         "CusTextError",
         "DatabaseError",
         "KeyFileError",
         "MappingError",
+        "OutputError",
         "PrivacyWarning",
+        "QueryError",
         "ReleaseWarning",
         "SettingError",
         "SourceError",
@@ -155,8 +175,8 @@ _HOMES = {
     "experiments.report.contents": ("Report",),
     "experiments.report.report": ("write_report", "write_tradeoff"),
     "html.comparison": ("write_comparison",),
-    "mapping.mapping": ("Mapping",),
-    "mechanism.distribution": ("Distribution", "inspect_word"),
+    "mapping.mapping": ("Mapping", "MappingInfo"),
+    "mechanism.distribution": ("Distribution", "Replacement", "inspect_word"),
     "parameters": ("suggest",),
     "release.file_releases": ("sanitize_file",),
     "release.release_report": ("ReleaseReport",),
@@ -172,13 +192,16 @@ _HOMES = {
     "sql.functions": ("connect", "register"),
     "sql.query_errors": ("safe_errors",),
     "store.auditing": ("Certificate", "audit"),
-    "store.mapping_builder": ("MappingReport",),
+    "store.embedding_loader": ("LoadReport",),
     "store.embeddings": ("drop_embedding", "list_embeddings", "load_embeddings"),
     "store.key_files": ("KeyFile",),
     "store.ledger.dataset": ("Dataset",),
     "store.ledger.overview": ("Ledger", "read_ledger"),
-    "store.embedding_loader": ("LoadReport",),
+    "store.ledger.spending": ("Total",),
+    "store.ledger.table": ("Release",),
+    "store.mapping_builder": ("MappingReport",),
     "store.mappings": ("build_mapping", "drop_mapping", "list_mappings", "load_mapping", "use_mapping"),
+    "store.rows.embeddings": ("Embedding",),
     "store.stopwords": ("add_stopwords",),
     "text.word_list": ("WordList",),
     "vectors.source": ("VectorSource",),

@@ -9,7 +9,7 @@ import numpy as np
 
 from custext_sql.errors import KeyFileError, SettingError
 from custext_sql.mapping.mapping import Mapping
-from custext_sql.mechanism.weights import check_calibration
+from custext_sql.mechanism.weights import check_calibration, check_epsilon
 from custext_sql.replacing.policy import DEFAULT_POLICY, POLICIES, Policy, choose_policy
 from custext_sql.replacing.row_settings import Epsilon, Plus, RowSettings, check_count, check_settings
 from custext_sql.store.database import Database, reading
@@ -37,10 +37,9 @@ class Settings:
     key: KeyFile | None = None
 
     def __post_init__(self) -> None:
-        rows = check_settings(self.eps, self.plus, 1)
         checked = {
-            "eps": float(rows.epsilon),
-            "plus": bool(rows.plus),
+            "eps": check_epsilon(self.eps),
+            "plus": bool(check_settings(1.0, self.plus, 1).plus),
             "policy": choose_policy(self.policy),
             "calibration": check_calibration(self.calibration),
         }

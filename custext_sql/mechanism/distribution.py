@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from custext_sql.errors import SettingError
 from custext_sql.mapping.mapping import Mapping
 from custext_sql.mapping.scoring import UNIT
 from custext_sql.mechanism.sampler import Sampler
@@ -29,7 +30,13 @@ class Distribution:
 
 
 def inspect_word(mapping: Mapping, word: str, eps: float, *, calibration: str = "paper") -> Distribution:
-    """Return what a word of a mapping may become at that eps, and how probably."""
+    """Return the possible replacements of a word with their scores and probabilities, most probable first.
+
+    mapping: a Mapping, from `load_mapping`. eps: 0.001 to 100. calibration: "paper" or "tight". MappingError if the
+    word is not in the mapping, SettingError if eps is out of range.
+    """
+    if not isinstance(mapping, Mapping):
+        raise SettingError(f"mapping must be a Mapping, from load_mapping; found {type(mapping).__name__}")
     return find_distribution(Sampler(mapping, calibration), word, eps)
 
 

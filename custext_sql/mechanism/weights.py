@@ -21,9 +21,11 @@ _Cell = TypeVar("_Cell", np.int32, np.uint64)
 
 
 def check_epsilon(epsilon: float) -> float:
-    """The privacy budget of one word, if it lies in [0.001, 100]."""
+    """Return the privacy budget of one word, if it is a number in [0.001, 100]."""
     try:
         value = float(epsilon)
+        if isinstance(epsilon, str | bytes | bool | np.bool_):
+            raise TypeError
     except (TypeError, ValueError):
         raise SettingError(f"eps must be a number; found {type(epsilon).__name__}") from None
     if not (math.isfinite(value) and SMALLEST_EPSILON <= value <= LARGEST_EPSILON):

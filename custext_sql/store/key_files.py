@@ -223,12 +223,15 @@ def _read(path: Path) -> Any:
     try:
         with path.open("rb") as file:
             mode = os.fstat(file.fileno()).st_mode
+            content = json.loads(file.read(1 << 20))
+            if not isinstance(content, dict) or "custext_key" not in content:
+                raise ValueError
             if os.name == "posix" and mode & (stat.S_IRWXG | stat.S_IRWXO):
                 raise KeyFileError(
                     f"{path} can be read or changed by others (mode {stat.S_IMODE(mode):04o}); "
                     f"run: chmod 600 {shlex.quote(str(path))}"
                 )
-            return json.loads(file.read(1 << 20))
+            return content
     except OSError as error:
         raise KeyFileError(f"cannot read the key file {path}: {error.strerror}") from None
     except (ValueError, RecursionError):

@@ -19,6 +19,8 @@ class WordList:
     @classmethod
     def read(cls, words: Sequence[str]) -> "WordList":
         """Return the list of these words. Raise SettingError, which names a number, if one of them is no word."""
+        if isinstance(words, str):
+            raise SettingError("words must be a list of words; found a single string")
         wrong = [place for place, is_word in enumerate(are_words(words), start=1) if not is_word]
         if wrong:
             raise SettingError(f"words must each be one word, and number {wrong[0]} is none")

@@ -36,6 +36,16 @@ class LabeledTexts:
     labels: Sequence[str]
     left_out: int = 0
 
+    def __post_init__(self) -> None:
+        if len(self.texts) != len(self.labels):
+            raise SettingError(f"{self.name}: expected a label per row; found {len(self.labels)} for {len(self.texts)}")
+        for row, (texts, label) in enumerate(zip(self.texts, self.labels, strict=True), start=1):
+            where = f"{self.name}, row {row}"
+            if not isinstance(texts, tuple) or {type(text) for text in texts} != {str} or len(texts) > 2:
+                raise SettingError(f'{where}: expected a tuple of one or two texts, such as ("a text",)')
+            if not isinstance(label, str):
+                raise SettingError(f"{where}: expected a label as a string; found {type(label).__name__}")
+
     @cached_property
     def digest(self) -> str:
         """Return a keyed digest of all texts and labels."""

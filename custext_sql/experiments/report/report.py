@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from custext_sql.errors import SettingError
 from custext_sql.experiments.attacks.bayes_attack import BayesResult, measure_bayes
 from custext_sql.experiments.attacks.priors import Prior, find_prior, uniform_prior
 from custext_sql.experiments.attacks.query_attack import SAMPLE_TRIALS, QueryResult, find_quantile, measure_queries
@@ -29,7 +30,7 @@ from custext_sql.experiments.report.contents import CertificateRow, LetThrough, 
 from custext_sql.experiments.report.results import TradeOffCurves, find_tradeoffs, find_utility
 from custext_sql.experiments.text_files import Texts, name_texts, stream_texts
 from custext_sql.mechanism.weights import CALIBRATIONS, check_calibration, check_epsilon
-from custext_sql.replacing.policy import DEFAULT_POLICY, choose_policy
+from custext_sql.replacing.policy import DEFAULT_POLICY, POLICIES, choose_policy
 from custext_sql.replacing.receipt import Receipt
 from custext_sql.replacing.tally import Tally
 from custext_sql.sanitizer import Sanitizer
@@ -112,7 +113,8 @@ def write_report(
         check_place(Path(html), force=force)
     under_test = MappingUnderTest(database, mapping=mapping)
     named = (words,) if isinstance(words, str) else tuple(words)
-    choose_policy(policy)  # refuse others now
+    if policy not in POLICIES:
+        raise SettingError(f"policy must be one of {', '.join(POLICIES)}; found {policy!r}")
     chosen = ReportSettings(check_epsilon(eps), check_calibration(calibration), plus, policy, named, data, column)
     known = find_prior(under_test, prior, *((data, column) if prior is None else (None, None)))
     report = gather_report(database, under_test, chosen, known, progress=progress)

@@ -146,7 +146,7 @@ def when_free(path: Path, attempt: Callable[[], _Result], patience: float | None
             return attempt()
         except duckdb.Error as error:
             message = str(error)
-            if "Unique file handle conflict" in message:
+            if "Unique file handle conflict" in message or "different configuration" in message:
                 raise _refuse_second(path) from None
             if "not a valid DuckDB database file" in message or message.startswith("IO Error: Extension "):
                 raise ForeignFileError(f"{path} is not a DuckDB file") from None

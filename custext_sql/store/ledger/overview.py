@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import os
 from dataclasses import dataclass, fields
 from datetime import datetime
 from pathlib import Path
@@ -29,9 +30,9 @@ class Ledger:
             "totals": [total.to_dict() for total in self.totals],
         }
 
-    def write(self, path: Path, *, force: bool = False) -> None:
+    def write(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write every column of every release to a new file that only its owner can read, .csv or .json by its name."""
-        rows = self.to_dict()["releases"]
+        path, rows = Path(path), self.to_dict()["releases"]
         text = io.StringIO(newline="")
         if path.suffix.lower() == ".csv":
             writer = csv.DictWriter(text, [field.name for field in fields(Release)])
