@@ -27,10 +27,10 @@ class MappingError(CusTextError):
 class CertificateError(CusTextError):
     """Weights do not keep the promise of epsilon; nothing was sampled from them."""
 
-    def __init__(self, group: int, epsilon: float, words: Sequence[str] = ()) -> None:
+    def __init__(self, group: int, eps: float, words: Sequence[str] = ()) -> None:
         named = f" ({', '.join(words[:5])}{', ...' if words[5:] else ''})" if words else ""
         super().__init__(
-            f"group {group}{named}: no weights were found that keep any two of its words within eps = {epsilon:g}; "
+            f"group {group}{named}: no weights were found that keep any two of its words within eps = {eps:g}; "
             "nothing may be sampled from it"
         )
         self.group = group

@@ -46,7 +46,7 @@ def find_closest(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str
 
 
 def suggest(name: str, known: Iterable[str]) -> str:
-    """A hint for a name that was not found: the closest one, or all of them."""
+    """Return a hint for a name that was not found: the closest known one, or all of them."""
     names = sorted(known)
     if not names:
         return "there are none yet"

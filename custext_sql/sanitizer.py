@@ -156,7 +156,7 @@ class Sanitizer:
     def sanitize(
         self, text: str, eps: float | None = None, plus: bool | None = None, *, record: str | None = None
     ) -> str:
-        """One text, sanitized. record: what the text is known by, with a key."""
+        """Return a text, sanitized. record: the ID of the text; needed with a key, and refused without one."""
         if not isinstance(text, str):
             raise SettingError(f"the text must be a string; found {type(text).__name__}")
         [result] = self.sanitize_batch([text], eps, plus, records=None if record is None else [record])
@@ -165,7 +165,7 @@ class Sanitizer:
     def sanitize_batch(
         self, texts: Any, eps: Epsilon | None = None, plus: Plus | None = None, *, records: Any = None
     ) -> Any:
-        """Texts of a list, NumPy array, pandas or polars Series or Arrow array, sanitized, as the same kind.
+        """Return the texts of a list, NumPy array, pandas or polars Series or Arrow array, sanitized, as the same type.
 
         Missing texts stay missing. eps and plus may be given for each text. records: one for each text, with a key.
         """
@@ -205,14 +205,14 @@ class Sanitizer:
     def compare(
         self, texts: Any, eps: float | None = None, plus: bool | None = None, *, records: Any = None
     ) -> list[list[Piece]]:
-        """A few texts, sanitized, as pieces before and after, for people to look at; missing texts have none."""
+        """Return a few texts as pieces before and after, for people to look at; missing ones have none. Not entered."""
         column = open_column(texts)[0]
         settings = self.settings.settle_rows(eps, plus, len(column))
         randomness = self._draw_for(self.settings.settle_records(records, len(column)))
         return self._replacer.replace_words(column.text, column.offsets, randomness, settings).compare()
 
     def distribution(self, word: str, eps: float | None = None) -> dict[str, float]:
-        """What a word may become, and how probably, the likeliest first: the very table that is sampled from."""
+        """Return the probability of each possible replacement of a word, most probable first."""
         epsilon = float(self.settings.settle_rows(eps, None, 1).epsilon)
         found = find_distribution(self._sampler, word, epsilon)
         return {replacement.output: replacement.probability for replacement in found.group}
@@ -237,7 +237,7 @@ class Sanitizer:
         records: Any = None,
         tally: Recorder | None = None,
     ) -> TextColumn:
-        """A column, sanitized, as a part of a run that `tally` counts."""
+        """Return a column, sanitized, as a part of a run that `tally` counts."""
         settings = self.settings.settle_rows(eps, plus, len(column))
         known_by = self.settings.settle_records(records, len(column))
         texts, offsets = [np.zeros(0, dtype=np.uint8)], [np.zeros(1, dtype=np.int64)]
@@ -263,7 +263,7 @@ class Sanitizer:
         sensitive: Flags | None = None,
         records: Any = None,
     ) -> SanitizedTokens:
-        """Documents that were cut into tokens elsewhere, each token sanitized by itself.
+        """Sanitize documents that are already tokenized, each token on its own.
 
         eps may be given for each token. sensitive: which tokens are replaced, the others staying as they are. records:
         one for each document, with a key; words that are words of the text as a whole then come out as they do there.
@@ -286,7 +286,7 @@ class Sanitizer:
         return SanitizedTokens.join(done)
 
     def spend(self, column: TextColumn, eps: Epsilon | None = None, plus: Plus | None = None) -> Floats:
-        """What each text spends: the words that are sampled, times eps."""
+        """Return what each text would spend: its number of sampled words times eps."""
         settings = self.settings.settle_rows(eps, plus, len(column))
         counts = [np.zeros(0, dtype=np.int64)]
         for rows, block in split_column(column):

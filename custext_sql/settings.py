@@ -21,11 +21,12 @@ from custext_sql.text.columns import open_column
 
 @dataclass(frozen=True)
 class Settings:
-    """What a run needs to know before it draws. Made by `settle`; without arguments, the defaults.
+    """The settings of a run. Without arguments, the defaults.
 
     mapping: a name, or None for the database's default. eps: the privacy budget of a word, 0.001 to 100. plus: keep
-    stopwords (CusText+). policy: a Policy, or the name of one. language: of the stopwords. key: where draws come from,
-    if not from the system's randomness.
+    stopwords (CusText+). policy: a Policy, or the name of one. calibration: how eps sets the temperature: "paper"
+    (eps/2), or "tight" (the largest that keeps the promise). language: of the stopwords. key: where draws come from, if
+    not from the system's randomness. Whether the mapping exists is checked when it is loaded.
     """
 
     mapping: str | None = None
@@ -58,7 +59,7 @@ class Settings:
         language: str | None = None,
         key: KeyFile | str | os.PathLike[str] | None = None,
     ) -> "Settings":
-        """Return what was given, else what the key was made for, else the default.
+        """Return settings: each argument if given, else the key's value, else the default.
 
         key: a key, or the path of its file. A KeyFileError says so if what was given differs from what the key was
         made for; whether the mapping is the key's can be told only by its fingerprint, when it is loaded.
@@ -150,7 +151,12 @@ def make_key(
     calibration: str | None = None,
     language: str | None = None,
 ) -> KeyFile:
-    """Make a key for a stored mapping (default: the database's default one) and these settings, in a new file."""
+    """Create a key file and return the key.
+
+    The key is bound to the mapping (default: the database's default one) and the settings given here, whose defaults
+    are those of `Sanitizer.load`, and works with no others. Only its owner can read the file, which is never
+    overwritten. KeyFileError if the path exists or cannot be written.
+    """
     settled = Settings.settle(
         mapping=mapping, eps=eps, plus=plus, policy=policy, calibration=calibration, language=language
     )

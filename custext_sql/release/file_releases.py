@@ -67,8 +67,9 @@ def sanitize_file(
     that of earlier releases. reuse_key: allow a key that the ledger knows from other data. force: replace an existing
     output. progress: called with the share done, and the rows and words so far. database: where mapping and ledger are.
 
-    Raises a CusTextError, and leaves no output, if anything is wrong or a limit would be exceeded. What passes in the
-    clear is told in a ReleaseWarning.
+    Raise a CusTextError, and write nothing, if an input, a setting or a limit is wrong. If another connection has the
+    ledger open, the output is still written, unless there is a budget; its receipt is then saved beside it, and
+    `report.note` says so. A ReleaseWarning says how many unknown words passed, and when most words are unknown.
     """
     plan = ReleasePlan.make(
         database,

@@ -9,7 +9,7 @@ from custext_sql.replacing.receipt import Receipt
 
 @dataclass(frozen=True)
 class ReleaseReport:
-    """What came of a release.
+    """The result of a release.
 
     receipt: what was drawn, let through and spent. output: what there is now, as people call it, such as a path;
     None where it went to a stream or to the caller. copied: columns that were copied as they were. note: what the user

@@ -10,7 +10,7 @@ if TYPE_CHECKING:  # NumPy takes a moment to import
 class Kind(IntEnum):
     """The kind of a word, which decides what becomes of it; in the order in which arrays count them.
 
-    SAMPLED: in the mapping, drawn from its group. STOPWORD: kept by `plus`. NUMBER: digits only, and not in the mapping.
+    SAMPLED: in the mapping, drawn from its group. STOPWORD: kept by `plus`. NUMBER: digits only, not in the mapping.
     UNKNOWN: anything else. ENDING: English, behind an apostrophe. KEPT: somebody chose to leave it as it is. ALONE: the
     only word of its group that would be drawn, so that nothing could hide it; masked.
     """

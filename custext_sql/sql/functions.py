@@ -176,7 +176,8 @@ def connect(
     dataset: str | Dataset | None = None,
     config: dict[str, Any] | None = None,
 ) -> duckdb.DuckDBPyConnection:
-    """Return a DuckDB connection in memory with the functions registered and the custext database as `custext`.
+    """Return an in-memory DuckDB connection with the custext database attached as `custext` and its functions:
+    `custext_sanitize(text, eps, plus)`, `custext_sanitize_keyed(text, record)`, `custext_epsilon(text, eps, plus)`.
 
     The database is attached for reading only, so that other processes can read it too; its tables and macros are found
     without a prefix, and what is created without one lives in memory. Close the connection before the custext database
@@ -207,14 +208,14 @@ def register(
     key_file: str | os.PathLike[str] | None = None,
     dataset: str | Dataset | None = None,
 ) -> None:
-    """Make the functions available on every connection of the database instance that this one belongs to.
+    """Make the functions that `connect` names available on every connection of this connection's database instance.
 
-    Once more on the same instance, from whichever of its connections, replaces what they use. The settings are those
-    of Sanitizer.load. Nothing in the instance's own database changes, so it may be open for reading only. A transaction
-    that has begun to read does not see functions made after that.
+    Calling it again on any connection of the instance replaces the settings, which are those of Sanitizer.load. Nothing
+    in the instance's own database changes, so it may be open for reading only. A transaction that has begun to read
+    does not see functions made after that.
 
     dataset: what the ledger calls the data. All that the functions do, until `register` is called again, is then one
-    release: pending before the first text leaves, and brought up to date when they rest for a second and when the
+    release: pending before the first text leaves, and brought up to date after a second without calls and when the
     process ends. The functions see calls, not rows, so its total says "at least".
     """
     with connection.cursor() as own:

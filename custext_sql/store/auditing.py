@@ -49,8 +49,9 @@ def audit(
     calibration: str = "paper",
     language: str = SHIPPED_LANGUAGE,
 ) -> Certificate:
-    """Recompute a mapping's fingerprint, check that its groups are a partition, and verify every group at that eps.
+    """Verify a stored mapping at an eps, and return a Certificate.
 
+    Recomputes the fingerprint, checks that the groups are a partition, and verifies every group. eps: 0.001 to 100.
     plus: with the stopwords of `language` kept. Raises MappingError where the tables are not those that were built,
     CertificateError where a group fails.
     """

@@ -21,7 +21,7 @@ ShareDone = Callable[[float], None]
 
 @dataclass(frozen=True)
 class LoadReport:
-    """What loading read and what it kept."""
+    """The result of `load_embeddings`: what was read, and what was kept."""
 
     embedding: Embedding
     rows_read: int

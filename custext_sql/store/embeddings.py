@@ -29,12 +29,15 @@ def load_embeddings(
     replace: bool = False,
     progress: ShareDone | None = None,
 ) -> LoadReport:
-    """Load word vectors under a name, in one transaction.
+    """Store word vectors under a name, in one transaction, and return a LoadReport.
 
     source: a vector file (GloVe, word2vec, fastText, .npz, Parquet; plain, .gz or in a .zip), `spacy:PIPELINE`,
     "starter", or words with an array that has a row of numbers for each: `(words, vectors)`. Words are lower-cased; of
     rows that fold to one word the first is kept. limit: keep at most so many words. vocabulary: keep only these words;
-    a file has one per line, alone or with numbers behind it. progress: called with the share of the source read so far.
+    a file has one per line, alone or with numbers behind it. format: recognized unless given. member: which file of a
+    zip archive. replace: an embedding of that name. progress: called with the share of the source read so far.
+
+    SourceError names the line or row that is wrong.
     """
     check_name(name, "an embedding")
     if limit is not None and check_whole(limit, "limit") < 1:

@@ -26,7 +26,7 @@ from custext_sql.text.word_boundaries import are_words
 
 @dataclass(frozen=True)
 class MappingReport:
-    """What building did."""
+    """The result of `build_mapping`."""
 
     info: MappingInfo
     already_there: bool  # an identical mapping of that name was stored before; nothing was written

@@ -35,8 +35,11 @@ def build_mapping(
     replace: bool = False,
     progress: GroupingProgress | None = None,
 ) -> MappingReport:
-    """Group an embedding's words by Algorithm 1 of the paper, score every pair within a group, and store both.
+    """Group an embedding's words by Algorithm 1 of the paper, score every pair within a group, store both, and return a
+    MappingReport.
 
+    k: words per group, 2 to the number of words. normalization: "group" (the paper) or "word" (the published code).
+    name: EMBEDDING-MEASURE-kK unless given. replace: a mapping of that name with other settings.
     measure: "euclidean", "cosine", or a function (rows, rows) -> matrix together with larger_is_closer. order: pivots
     in the order of the embedding's source, or "random" by a seed; never by the frequencies of a private text.
     separate_stopwords: group the stopwords of `language` and the other words each on their own, so that CusText+ never

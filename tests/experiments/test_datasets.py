@@ -3,11 +3,12 @@
 import gzip
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from custext_sql.errors import CusTextError
-from custext_sql.experiments.evaluation.datasets import read_labeled, read_sentence_polarity
+from custext_sql.experiments.evaluation.datasets import LabeledTexts, read_labeled, read_sentence_polarity
 from custext_sql.experiments.text_files import list_texts
 
 SST2 = "sentence\tlabel\nhide new secretions from the parental units \t0\nan \"odd quote , isn't it \t1\n"
@@ -135,3 +136,18 @@ def test_a_corpus_that_is_not_there_is_told(tmp_path: Path, monkeypatch: pytest.
         read_sentence_polarity(str(tmp_path / "other.zip"))
     with pytest.raises(CusTextError, match="there is no such file"):
         read_sentence_polarity("nothing.zip")
+
+
+@pytest.mark.parametrize(
+    "texts, labels, message",
+    [
+        ([("good",)], ["1", "0"], "a label per row; found 2 for 1"),
+        (["good"], ["1"], "row 1: expected a tuple of one or two texts"),
+        ([("good",), ()], ["1", "0"], "row 2: expected a tuple"),
+        ([("a", "b", "c")], ["1"], "row 1: expected a tuple"),
+        ([("good",)], [1], "row 1: expected a label as a string; found int"),
+    ],
+)
+def test_labeled_texts_in_memory_are_checked(texts: Any, labels: Any, message: str) -> None:
+    with pytest.raises(CusTextError, match=message):
+        LabeledTexts("mine", texts, labels)
