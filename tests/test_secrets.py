@@ -19,8 +19,9 @@ from click.testing import CliRunner
 from custext_sql import CusTextError, build_mapping, connect, load_embeddings, make_key, safe_errors
 from custext_sql.cli import main
 from tests.conftest import WORDS
-from tests.secret_cases import CALLS, COMMANDS, QUERIES, STREAMS
+from tests.secret_cases import CALLS, COMMANDS, STREAMS
 from tests.secret_places import SECRETS, Secret, lay_out
+from tests.secret_queries import QUERIES
 from tests.vector_samples import write_glove
 
 

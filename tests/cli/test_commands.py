@@ -3,7 +3,6 @@
 import json
 import os
 import pty
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -123,57 +122,6 @@ def test_load_starter_brings_its_mapping(db_path: Path) -> None:
     assert "--format and --member are for files" in run("--db", db_path, "load", "starter", "--member", "x").output
     few = run("--db", db_path, "load", "starter", "--name", "few", "--limit", "3")
     assert "map --embedding few --k 3" in few.output
-
-
-def test_sanitize_prints_the_text_and_its_receipt(starter_db: Path) -> None:
-    result = run("--db", starter_db, "sanitize", "She saw a café.", "--plus", "--eps", "2", "--policy", "strict")
-    assert result.exit_code == 0
-    assert re.fullmatch(r"She \w+ a <unk>\.\n", result.stdout)
-    assert "4 words: 1 sampled" in result.stderr
-    assert "2 stopwords kept, 1 unknown masked; 4 characters in clear" in result.stderr
-    assert "spent 2 a sampled word, 2 at most in a row" in result.stderr
-    found = json.loads(run("--db", starter_db, "sanitize", "doctor nurse", "--json").stdout)
-    assert (found["receipt"]["sampled"], len(found["text"].split())) == (2, 2)
-
-
-@pytest.mark.slow
-def test_sanitize_passes_lines_through(starter_db: Path) -> None:
-    command = [sys.executable, "-m", "custext_sql", "--db", str(starter_db), "sanitize", "-", "--policy", "strict"]
-    lines = "Zoë,\r\n\nno end".encode()
-    result = subprocess.run(command, input=lines, capture_output=True, check=True)
-    assert re.fullmatch(rb"<unk>,\r\n\n\w+ \w+", result.stdout)
-    assert b"3 words: 2 sampled" in result.stderr
-    wrong = subprocess.run(command, input=b"fine\nsecret \xff\n", capture_output=True, check=False)
-    assert (wrong.returncode, wrong.stdout) == (1, b"")
-    assert wrong.stderr == b"Error: standard input, line 2: expected UTF-8, found other bytes\n"
-
-
-def test_sanitize_refuses_the_name_of_a_file(starter_db: Path, glove_file: Path) -> None:
-    result = run("--db", starter_db, "sanitize", glove_file)
-    assert result.exit_code == 2
-    assert f"custext sanitize {glove_file} OUTPUT --column NAME" in result.output
-
-
-@pytest.mark.slow
-def test_a_terminal_that_shows_ascii_only_gets_no_traceback(starter_db: Path) -> None:
-    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
-    command = [sys.executable, "-m", "custext_sql", "--db", str(starter_db)]
-    result = subprocess.run([*command, "inspect", "cafés"], env=environment, capture_output=True, check=False)
-    assert b"Traceback" not in result.stderr
-    shown = subprocess.run(
-        [*command, "sanitize", "é", "--policy", "paper"], env=environment, capture_output=True, check=True
-    )
-    assert shown.stdout == "é\n".encode()
-
-
-@pytest.mark.slow
-def test_a_full_disk_is_named(starter_db: Path) -> None:
-    command = [sys.executable, "-m", "custext_sql", "--db", str(starter_db), "inspect", "she", "--json"]
-    with open("/dev/full", "w") as full:  # noqa: PTH123
-        result = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
-    assert result.returncode == 1
-    assert "No space left on device" in result.stderr
-    assert "Traceback" not in result.stderr
 
 
 def test_load_takes_a_member_a_limit_and_a_vocabulary(db_path: Path, glove_file: Path, tmp_path: Path) -> None:
@@ -305,17 +253,3 @@ def test_the_launcher_works_in_a_checkout(glove_file: Path, db_path: Path) -> No
     launcher = Path(__file__).parents[2] / "cli.py"
     command = [sys.executable, str(launcher), "--db", str(db_path), "load", str(glove_file), "--name", "small"]
     assert subprocess.run(command, capture_output=True, text=True, check=True).stdout.startswith("small: 16 words")
-
-
-@pytest.mark.parametrize(
-    "text", ["", "word " * 60, "word" * 500, "a" * 300 + "/b", "x\0y", "é" * 200, "alice\n" * 400], ids=range(7)
-)
-def test_a_text_need_not_be_able_to_be_the_name_of_a_file(mapped_db: Path, text: str) -> None:
-    result = run("--db", mapped_db, "sanitize", text)
-    assert result.exit_code == 0, result.output
-    assert "name of a file" not in result.output
-
-
-def test_a_text_that_is_the_name_of_a_file_is_a_mistake(mapped_db: Path) -> None:
-    result = run("--db", mapped_db, "sanitize", str(mapped_db))
-    assert result.exit_code == 2 and "The text is the name of a file" in result.output

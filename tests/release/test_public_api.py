@@ -14,7 +14,6 @@ import pytest
 
 from custext_sql import (
     CusTextError,
-    Dataset,
     PrivacyWarning,
     ReleaseReport,
     ReleaseWarning,
@@ -24,7 +23,7 @@ from custext_sql import (
     sanitize_table,
 )
 from custext_sql.cli.sanitize import sanitize_command
-from custext_sql.errors import BudgetError, OutputError, SettingError, SourceError
+from custext_sql.errors import OutputError, SettingError
 from custext_sql.release.release_plan import ReleasePlan
 from custext_sql.release.text_releases import sanitize_text
 from tests.release.test_data_files import db, folder, run, write_csv
@@ -208,56 +207,6 @@ def test_tables_come_out_as_from_the_command(db: Path, data: Path, output: str) 
     assert first == second and first["dataset"] == f"{(data / 'shop.duckdb').resolve()}:reviews"
 
 
-def test_what_is_wrong_is_raised_and_nothing_is_written(db: Path, data: Path) -> None:
-    before = sorted(path.name for path in data.iterdir())
-    table = ("shop.duckdb", "reviews")
-    wrong: list[tuple[type[CusTextError], str, Callable[[], object]]] = [
-        (SettingError, r"columns=\[\.\.\.\]", lambda: sanitize_file("in.csv", "x.csv")),
-        (SettingError, "no columns", lambda: sanitize_file("in.txt", "x.txt", columns="body")),
-        (SettingError, "format must be one of", lambda: sanitize_file("in.csv", "x.csv", columns="body", format="xls")),
-        (SettingError, "max_row_eps", lambda: sanitize_file("in.csv", "x.csv", columns="body", max_row_eps=-1.0)),
-        (SourceError, "there is no such file", lambda: sanitize_file("no.csv", "x.csv", columns="body")),
-        (OutputError, "is the input", lambda: sanitize_file("in.csv", "in.csv", columns="body", force=True)),
-        (OutputError, "must end in", lambda: sanitize_file("in.csv", "x.txt", columns="body")),
-        (OutputError, "must end in", lambda: sanitize_table(*table, "x.txt", columns="body")),
-        (
-            OutputError,
-            "table reviews_2 already|is the input",
-            lambda: sanitize_table(*table, "reviews", columns="body"),
-        ),
-        (SourceError, "no DuckDB file", lambda: sanitize_table("no.duckdb", "t", "x", columns="body")),
-        (SourceError, "no DuckDB file", lambda: sanitize_table("in.csv", "t", "x", columns="body")),
-    ]
-    for expected, message, call in wrong:
-        with pytest.raises(expected, match=message):
-            call()
-    assert sorted(path.name for path in data.iterdir()) == before and list_entries(db) == []
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("limit", ["max_row_eps", "budget_total"])
-def test_limits_are_kept(db: Path, data: Path, limit: str) -> None:
-    """The largest row of parts and the text have three words, a row of the table has two."""
-
-    def sanitize_parts(bound: dict[str, Any]) -> object:
-        return sanitize_file("parts", "x.csv", columns="body", **bound)
-
-    def sanitize_reviews(bound: dict[str, Any]) -> object:
-        return sanitize_table("shop.duckdb", "reviews", "x", columns="body", **bound)
-
-    def sanitize_argument(bound: dict[str, Any]) -> object:
-        return sanitize_text("alice bob carol", dataset="one", **bound)
-
-    ways = ((sanitize_parts, 3.0), (sanitize_reviews, 2.0), (sanitize_argument, 3.0))
-    for sanitize, spent in ways:
-        with pytest.raises(BudgetError):
-            sanitize({limit: spent - 0.5})
-    assert list_entries(db) == [] and not (data / "x.csv").exists()
-    for sanitize, spent in ways:
-        sanitize({limit: spent})
-    assert [entry["largest_row_eps"] for entry in list_entries(db)] == [3.0, 2.0, 3.0]
-
-
 def test_what_passes_is_told_in_warnings(db: Path, data: Path) -> None:
     """Tests fail on warnings that they do not expect, so there is none under the strict policy."""
     strict = sanitize_file("in.csv", "strict.csv", columns="body")
@@ -328,38 +277,3 @@ def test_nothing_warns_when_all_is_well(db: Path, data: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert sanitize_file("in.txt", "out.txt").note is None
-
-
-def closed_stream() -> io.BytesIO:
-    stream = io.BytesIO(b"alice\n")
-    stream.close()
-    return stream
-
-
-@pytest.mark.parametrize(
-    "given, message",
-    [
-        ({"input": 5}, "input must be a path or a stream of bytes; found int"),
-        ({"input": b"in.txt"}, "input must be a path or a stream of bytes; found bytes"),
-        ({"output": object()}, "output must be a path or a stream of bytes; found object"),
-        ({"input": closed_stream()}, "input must be an open stream"),
-        ({"output": closed_stream()}, "output must be an open stream"),
-        ({"max_row_eps": "3"}, r"--max-row-eps must be a number \(max_row_eps\); found str"),
-        ({"budget_total": True}, r"--budget-total must be a number \(budget_total\); found bool"),
-        ({"dataset": 5}, "the name of the dataset must be a string; found int"),
-        ({"dataset": Dataset("d", 100), "budget_total": 5}, "parts of the Dataset that was given"),
-    ],
-)
-def test_what_cannot_be_released_is_said_and_not_entered(db: Path, folder: Path, given: Any, message: str) -> None:
-    (folder / "in.txt").write_text("alice\n")
-    arguments = {"input": "in.txt", "output": "out.txt", **given}
-    with pytest.raises(CusTextError, match=message):
-        sanitize_file(**arguments)
-    assert read_ledger().releases == [] and not (folder / "out.txt").exists()
-
-
-def test_a_dataset_may_be_given_whole(db: Path, folder: Path) -> None:
-    (folder / "in.txt").write_text("alice bob\n")
-    sanitize_file("in.txt", "out.txt", dataset=Dataset("d", budget_total=3))
-    with pytest.raises(CusTextError, match="over --budget-total 3"):
-        sanitize_file("in.txt", "more.txt", dataset=Dataset("D", budget_total=3))

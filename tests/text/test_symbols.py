@@ -1,6 +1,5 @@
 """Characters that are no words: what nobody sees is dropped, the rest passes and is counted; keys of old stay exact."""
 
-import random
 import re
 import string
 import sys
@@ -8,7 +7,6 @@ import unicodedata
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
-from hashlib import sha256
 from itertools import groupby, pairwise
 from typing import Any
 
@@ -17,21 +15,18 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from custext_sql import Policy, Receipt, Sanitizer
-from custext_sql.cli.output import describe_receipt
+from custext_sql import Policy, Sanitizer
 from custext_sql.mapping.mapping import Mapping
 from custext_sql.mechanism.keyed_randomness import KeyedRandomness, SecretKey
 from custext_sql.mechanism.sampler import Sampler
-from custext_sql.replacing.policy import POLICIES
-from custext_sql.replacing.replacer import Counts, Replacer, join_counts
+from custext_sql.replacing.replacer import Replacer
 from custext_sql.replacing.row_settings import RowSettings
-from custext_sql.replacing.tally import Tally
 from custext_sql.replacing.token_batch import TokenBatch
 from custext_sql.replacing.vocabulary import Vocabulary
 from custext_sql.settings import Settings
 from custext_sql.text.columns import open_column
 from custext_sql.text.encoded_text import join_texts
-from custext_sql.text.word_boundaries import RULES, fold_word, normalize_words, split_words
+from custext_sql.text.word_boundaries import RULES, normalize_words, split_words
 from tests.small_mapping import small_mapping
 from tests.text.test_word_boundaries import read_words
 
@@ -287,124 +282,6 @@ RECEIPT: dict[str, Any] = {
     "union_log_ratio": 0.5,
     "hides_among": 2,
 }
-
-
-def make_receipt(**changed: int) -> Receipt:
-    return Receipt(**{**RECEIPT, **changed})
-
-
-def test_a_receipt_warns_of_what_passed() -> None:
-    assert make_receipt(words=20, sampled=20, symbols=3).warnings == ()
-    assert make_receipt(words=100_000, sampled=3_434, unknown_kept=96_566, unknown_distinct=906).warnings == (
-        "96,566 words (906 distinct) are not in the vocabulary and passed unchanged",
-        "most words (96,566 of 100,000) are not in the vocabulary; the texts may be in another language or script than "
-        "the mapping",
-    )
-    assert make_receipt(words=9, sampled=8, unknown_kept=1, unknown_distinct=1).warnings == (
-        "1 word (1 distinct) is not in the vocabulary and passed unchanged",
-    )
-
-
-@pytest.mark.parametrize("unknown", ["unknown_kept", "unknown_masked", "unknown_random"])
-def test_a_receipt_warns_of_another_language(unknown: str) -> None:
-    def warns(**counts: int) -> bool:
-        return any("another language" in warning for warning in make_receipt(**counts).warnings)
-
-    assert warns(words=150, sampled=27, stopwords=10, endings=10, kept=10, **{unknown: 93})
-    assert warns(words=10, sampled=4, **{unknown: 6})
-    assert not warns(words=10, sampled=5, **{unknown: 5})
-    assert not warns(words=9, sampled=0, **{unknown: 9})
-    assert not warns(words=100, sampled=0, stopwords=91, **{unknown: 9})
-
-
-def test_the_receipt_is_shown_with_symbols_only_if_there_are_any() -> None:
-    assert ", 1,234 symbols passed" in describe_receipt(make_receipt(symbols=1234))
-    assert ", 1 symbol passed" in describe_receipt(make_receipt(symbols=1))
-    assert "symbol" not in describe_receipt(make_receipt())
-    assert (
-        make_receipt(symbols=3, unknown_distinct=2).to_dict().items() >= {"symbols": 3, "unknown_distinct": 2}.items()
-    )
-
-
-@pytest.mark.slow
-@settings(max_examples=200)
-@given(rows=st.lists(texts, max_size=6))
-@example(rows=["zoe ZOE zoë", "ZOË", "K k", "ΟΔΟΣ οδος", "x" * 30 + " " + "X" * 30 + " y" * 2])
-def test_unknown_words_are_counted_once_each(paper: Sanitizer, strict: Sanitizer, rows: list[str]) -> None:
-    unknown = {
-        fold_word(piece.before) for pieces in paper.compare(rows) for piece in pieces if piece.kind == 3
-    }  # not at the same time as the draws, but words are found in one way
-    receipt = paper.release(rows)[1]
-    assert receipt.unknown_distinct == len(unknown)
-    assert strict.release(rows)[1].unknown_distinct == 0
-
-
-def count(sanitizer: Sanitizer, rows: list[str]) -> Counts:
-    tally: list[Counts] = []
-
-    class Keeping(Tally):
-        def add(self, counts: Counts, **_: object) -> None:
-            tally.append(counts)
-
-    sanitizer.sanitize_column(open_column(rows)[0], tally=Keeping())
-    return join_counts(tally)
-
-
-def test_counts_are_cut_joined_and_added_with_all_that_they_hold(paper: Sanitizer) -> None:
-    first, second = count(paper, ["zoe ❤ zoe", "", "drug amy"]), count(paper, ["amy", "bea ❤❤", "zoe"])
-
-    def tally(counts: Counts) -> Receipt:
-        found = Tally()
-        found.add(counts)
-        return paper.receipt(found)
-
-    assert [tally(first[place : place + 1]).unknown_distinct for place in range(3)] == [1, 0, 1]
-    assert [tally(first[place : place + 1]).symbols for place in range(3)] == [1, 0, 0]
-    joined, added = join_counts([first, second]), first + second
-    assert (tally(joined).rows, tally(joined).unknown_distinct, tally(joined).symbols) == (6, 3, 3)
-    assert [tally(joined[place : place + 1]).unknown_distinct for place in range(6)] == [1, 0, 1, 1, 1, 1]
-    assert (tally(added).rows, tally(added).unknown_distinct, tally(added).symbols) == (3, 3, 3)
-    assert [tally(added[place : place + 1]).unknown_distinct for place in range(3)] == [2, 1, 2]
-    assert tally(joined[2:5][1:3][0:1]).unknown_distinct == tally(joined[2:5][1:2]).unknown_distinct == 1
-    assert tally(join_counts([])).words == 0
-
-
-def test_distinct_words_of_many_blocks_are_counted_once(paper: Sanitizer) -> None:
-    tally = Tally()
-    for start in range(0, 300_000, 30_000):
-        words = " ".join(f"w{number % 100_000}q" for number in range(start, start + 30_000))
-        tally.add(count(paper, [words]))
-    assert paper.receipt(tally).unknown_distinct == 100_000
-
-
-def old_texts() -> list[str]:
-    chooser = random.Random(13)
-    pool = [
-        *WORDS,
-        *(unicodedata.normalize("NFD", word) for word in WORDS),
-        *("fish", "flat", "ﬂat", "the", "déjà", "ＤＲＵＧ", "Drug’s", "'s", "’", "'", " ", " ", " ", "\n"),
-        *("1234", "٣٤", "①", "½", HEART),
-        *("\u200b", "\u00ad", "\ufe0f", "\U000e0041", "\ue000", "\x01", "İ", "ΟΔΟΣ", "J\u030c", "\u0301", "_", "zoe"),
-    ]
-    return ["".join(chooser.choices(pool, k=chooser.randrange(14))) for _ in range(400)]
-
-
-@pytest.mark.parametrize(
-    ("policy", "plus", "expected"),
-    [
-        ("paper", False, "695b4374d248bea4"),
-        ("paper", True, "695b4374d248bea4"),
-        ("strict", False, "8f0eecb5be634602"),
-        ("strict", True, "a0ea815562ce8d57"),
-    ],
-)
-def test_by_the_first_rules_keys_give_what_they_always_gave(policy: str, plus: bool, expected: str) -> None:
-    """As it was when keys had their first format, whose outputs these are."""
-    mapping = small_mapping([*WORDS, "ﬂat"], k=5)
-    sanitizer = Sanitizer(mapping, STOPWORDS, Settings.settle(policy=replace(POLICIES[policy], invisible="keep")))
-    outputs = keyed(sanitizer, old_texts(), plus=plus, rules=1)
-    assert sha256("\0".join(outputs).encode()).hexdigest()[:16] == expected
-    assert keyed(sanitizer, old_texts(), plus=plus) != outputs
 
 
 def test_a_list_of_words_finds_them_however_they_are_written() -> None:

@@ -1,0 +1,124 @@
+"""What is wrong with an input is said without quoting it, and nothing is written."""
+
+import re
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from custext_sql.errors import SourceError
+from custext_sql.release.inputs.source import Source
+from custext_sql.store.ledger.table import list_releases
+from tests.release.test_data_files import MARKER, db, folder, run, write_csv
+
+__all__ = ["db", "folder"]  # fixtures
+
+
+@pytest.mark.slow
+def test_what_is_wrong_is_said_and_nothing_is_written(db: Path, folder: Path) -> None:
+    write_csv(folder / "in.csv")
+    (folder / "numbers.csv").write_text("id,body\n1,2\n3,4\n")
+    (folder / "malformed.csv").write_text("id,body\n" + "1,alice\n" * 5 + f"2,{MARKER},{MARKER}\n")
+    (folder / "malformed.jsonl").write_text('{"body": "alice"}\n' * 5 + f'{{"body": {MARKER}\n')
+    (folder / "false.parquet").write_text(MARKER)
+    (folder / "headless.csv").write_text(f"1,{MARKER}\n2,{MARKER}\n")
+    (folder / "taken.csv").write_text("precious")
+    (folder / "strange.bin").write_text("x")
+    before = sorted(path.name for path in folder.iterdir())
+    for arguments, message in (
+        (["in.csv", "out.csv"], "(--column NAME, columns=[...]); it has 4, named in its first line"),
+        (["in.csv", "out.csv", "--column", "bdy"], "in.csv: there is no column bdy; it has 4, named in its first line"),
+        (["in.csv", "out.csv", "--column", "body", "--column", "BODY"], "a column is named twice"),
+        (["numbers.csv", "out.csv", "--column", "body"], "numbers.csv: column body holds BIGINT, not text"),
+        (["malformed.csv", "out.csv", "--column", "body"], "malformed.csv, line 7: expected 2 columns, found 3"),
+        (["headless.csv", "out.csv", "--column", "name"], "headless.csv: there is no column name; it has 2"),
+        (["malformed.jsonl", "out.jsonl", "--column", "body"], "malformed.jsonl"),
+        (["false.parquet", "out.parquet", "--column", "body"], "false.parquet"),
+        (["in.csv", "taken.csv", "--column", "body"], "taken.csv exists already; --force replaces it"),
+        (["in.csv", "in.csv", "--column", "body", "--force"], "in.csv is the input"),
+        (["in.csv", "no/out.csv", "--column", "body"], "there is no folder no"),
+        (["in.csv", "out.what", "--column", "body"], "its name must end in"),
+        (["in.csv", "out.txt", "--column", "body"], "its name must end in"),
+        (["nothing.csv", "out.csv", "--column", "body"], "nothing.csv: there is no such file"),
+        (["strange.bin", "out.csv", "--column", "body"], "cannot"),
+        (["in.csv"], "The text is the name of a file"),
+        (["in.csv", "out.csv", "--column", "body", "--eps", "0"], "eps must lie between"),
+        (["in.csv", "out.csv", "--column", "body", "--max-row-eps", "-1"], "--max-row-eps must be greater than 0"),
+        (["in.csv", "out.csv", "--column", "body", "--record-column", "id"], "--record-column is for draws from a key"),
+        (["in.csv", "out.csv", "--table", "t"], "--data and --table belong together"),
+        ([], "Expected TEXT, or INPUT and OUTPUT"),
+        (["a", "b", "c"], "Expected TEXT, or INPUT and OUTPUT"),
+    ):
+        result = run("sanitize", *arguments)
+        assert result.exit_code != 0 and message in result.output, (arguments, result.output)
+        assert MARKER not in result.output and "Traceback" not in result.output
+    assert sorted(path.name for path in folder.iterdir()) == before
+    assert (folder / "taken.csv").read_text() == "precious"
+    assert list_releases(db) == []
+
+
+def test_the_first_line_of_a_file_without_a_header_is_not_suggested(db: Path, folder: Path) -> None:
+    (folder / "in.csv").write_text("Alice Novak has HIV,x\n1,2\n")
+    (folder / "in.tsv").write_text("Alice Novak has HIV\tx\n1\t2\n")
+    for name in ("in.csv", "in.tsv"):
+        refused = run("sanitize", name, "out.csv", "--column", "Alice Novac")
+        assert refused.output == f"Error: {name}: there is no column Alice Novac; it has 2, named in its first line\n"
+
+
+def test_keys_of_json_are_not_listed(db: Path, folder: Path) -> None:
+    (folder / "in.jsonl").write_text('{"Alice Novak": "has HIV", "Bob": "is well"}\n')
+    for arguments, problem in (
+        ((), "name the columns to sanitize (--column NAME, columns=[...])"),
+        (("--column", "body"), "there is no column body"),
+        (("--column", "Alise Novak"), "there is no column Alise Novak"),
+    ):
+        refused = run("sanitize", "in.jsonl", "out.jsonl", *arguments)
+        assert refused.output == f"Error: in.jsonl: {problem}; it has 2, the keys of its objects\n"
+
+
+def test_columns_are_listed_where_they_are_known_to_be_names(folder: Path) -> None:
+    """In a schema; and in a file whose first line or keys have a name that the user typed."""
+    columns = {"id": "BIGINT", "body": "VARCHAR", "kind": "ENUM('Alice', 'Bob')", "st": 'STRUCT("Alice" INTEGER)'}
+    for format, typed, expected in (
+        ("parquet", [], "did you mean body?"),
+        ("table", [], "did you mean body?"),
+        ("csv", [], "it has 4, named in its first line"),
+        ("csv", ["nothing"], "it has 4, named in its first line"),
+        ("csv", ["ID"], "did you mean body?"),
+        ("tsv", ["nothing", "id"], "did you mean body?"),
+        ("json", ["id"], "did you mean body?"),
+    ):
+        with pytest.raises(SourceError, match=f"^in: there is no column boddy; {re.escape(expected)}$"):
+            Source("in", format, "", columns).find_column("boddy", typed)
+    with pytest.raises(SourceError, match="there is no column x; columns: id, body, kind, st$"):
+        Source("in", "json", "", columns).find_column("x", ["id"])
+    with pytest.raises(SourceError, match="column st holds STRUCT, not text$"):
+        Source("in", "table", "", columns).find_text_column("st")
+
+
+def test_a_table_is_never_a_file(db: Path, folder: Path) -> None:
+    """DuckDB reads a file where it finds no table of that name, and takes its first line for names."""
+    (folder / "in.csv").write_text(f"{MARKER},x\n1,2\n")
+    with duckdb.connect("shop.duckdb") as connection:
+        connection.execute("CREATE SCHEMA other; CREATE TABLE other.reviews AS SELECT 'alice' AS body")
+        connection.execute(f"CREATE VIEW late AS SELECT '{MARKER}'::INT AS n, 'x' AS body FROM range(3)")
+    form = ("sanitize", "--data", "shop.duckdb", "--table")
+    refused = run(*form, "in.csv", "clean", "--column", "body")
+    assert refused.output == "Error: shop.duckdb: there is no table in.csv; tables: late, reviews\n"
+    assert run(*form, "other.reviews", "clean", "--column", "body").exit_code == 0
+    refused = run(*form, "late", "clean_too", "--column", "body")
+    assert refused.exit_code == 1 and MARKER not in refused.output
+
+
+def test_a_text_in_place_of_a_file_is_not_quoted(db: Path, folder: Path) -> None:
+    for text in (
+        "Alice",
+        "Alice has HIV",
+        "Is Alice ill?",
+        "Alice [who has HIV]",
+        "has HIV/AIDS, says Alice",
+        "A" * 5000,
+    ):
+        refused = run("sanitize", text, "out.csv", "--column", "body")
+        assert refused.output in (f"Error: the input: {why}\n" for why in ("there is no such file", "no file matches"))
+    assert "no/in.csv: there is no such file" in run("sanitize", "no/in.csv", "out.csv", "--column", "body").output

@@ -1,0 +1,202 @@
+"""Which sanitizer the functions of a DuckDB instance use, and for how long."""
+
+import gc
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+from custext_sql import CusTextError, Sanitizer, build_mapping, connect, load_embeddings, make_key, register
+from custext_sql.replacing.vocabulary import Vocabulary
+from custext_sql.sql import functions as sql_functions
+
+
+def served_policy(connection: duckdb.DuckDBPyConnection) -> str:
+    [(text,)] = connection.execute("SELECT custext_sanitize('zq', 1.0, true)").fetchall()
+    return {"zq": "paper", "<unk>": "strict"}[text]
+
+
+def test_registering_again_replaces_what_is_served(mapped_db: Path, tmp_path: Path) -> None:
+    path = tmp_path / "own.duckdb"
+    first, second = duckdb.connect(path), duckdb.connect(path)
+    register(first, mapped_db)
+    assert served_policy(first) == served_policy(second) == "strict"
+    register(second, mapped_db, policy="paper")
+    assert served_policy(first) == served_policy(second) == "paper"
+    register(first.cursor(), mapped_db)
+    assert served_policy(second) == "strict"
+    first.close()
+    assert served_policy(second) == "strict"
+    register(second, mapped_db, policy="paper")
+    assert served_policy(second) == "paper"
+    second.close()
+    with duckdb.connect(path) as again:  # a new instance has none
+        with pytest.raises(duckdb.CatalogException):
+            served_policy(again)
+        register(again, mapped_db)
+        assert served_policy(again) == "strict"
+
+
+def test_registering_again_serves_the_mapping_as_it_is_now(mapped_db: Path) -> None:
+    with duckdb.connect() as connection:
+        register(connection, mapped_db)
+        [(before,)] = connection.execute("SELECT custext_epsilon('alice', 1.0, true)").fetchall()
+        build_mapping(mapped_db, embedding="small", k=2, name="small-euclidean-k4", replace=True)
+        register(connection, mapped_db)
+        outputs = {
+            text
+            for (text,) in connection.execute("SELECT custext_sanitize('alice', 0.1, true) FROM range(500)").fetchall()
+        }
+    assert before == 1.0
+    assert len(outputs) == 2
+
+
+def test_instances_do_not_share_what_they_serve(mapped_db: Path) -> None:
+    with connect(mapped_db) as one, connect(mapped_db, policy="paper") as other:
+        assert (served_policy(one), served_policy(other)) == ("strict", "paper")
+
+
+def test_a_transaction_that_rolls_back_leaves_the_functions(mapped_db: Path) -> None:
+    with duckdb.connect() as connection:
+        connection.execute("BEGIN")
+        connection.execute("CREATE TABLE t (a INTEGER)")
+        register(connection, mapped_db)
+        assert served_policy(connection) == "strict"
+        connection.execute("ROLLBACK")
+        assert served_policy(connection) == "strict"
+        register(connection, mapped_db, policy="paper")
+        assert served_policy(connection) == "paper"
+
+
+def test_a_database_open_for_reading_only_serves(mapped_db: Path, tmp_path: Path) -> None:
+    path = tmp_path / "own.duckdb"
+    with duckdb.connect(path) as connection:
+        connection.execute("CREATE TABLE t AS SELECT 'alice' AS name")
+    with duckdb.connect(path, read_only=True) as connection:
+        register(connection, mapped_db)
+        assert connection.execute("SELECT count(custext_sanitize(name, 1.0, true)) FROM t").fetchall() == [(1,)]
+    with duckdb.connect(mapped_db, read_only=True) as connection:  # the custext database itself
+        register(connection, mapped_db)
+        assert served_policy(connection) == "strict"
+
+
+@pytest.mark.parametrize("name", ["custext_sanitize", "CUSTEXT_EPSILON", "custext_registration"])
+def test_a_macro_in_place_of_a_function_is_refused(mapped_db: Path, tmp_path: Path, name: str) -> None:
+    """Else texts could pass through it in clear."""
+    with duckdb.connect() as connection:
+        connection.execute(f"CREATE MACRO {name}(text, eps, plus) AS text")
+        with pytest.raises(CusTextError, match=f"(?i)the macro {name} in database memory"):
+            register(connection, mapped_db)
+        connection.execute(f"DROP MACRO {name}")
+        register(connection, mapped_db)
+        assert served_policy(connection) == "strict"
+    with duckdb.connect(mapped_db) as connection:
+        connection.execute(f"CREATE MACRO {name}(text, eps, plus) AS text")
+    with pytest.raises(CusTextError, match=f"(?i)the macro {name} in database custext"):
+        connect(mapped_db)
+
+
+def count_vocabularies() -> int:
+    """How many tables of words this process holds."""
+    gc.collect()
+    return sum(type(one) is Vocabulary for one in gc.get_objects())
+
+
+@pytest.mark.slow
+def test_keys_share_everything_but_themselves(mapped_db: Path, tmp_path: Path) -> None:
+    before = count_vocabularies()
+    connections = []
+    for name in ("one", "two", "three"):
+        make_key(tmp_path / name, mapped_db)
+        connections.append(connect(mapped_db, key_file=tmp_path / name))
+    assert count_vocabularies() <= before + 1
+    query = "SELECT custext_sanitize_keyed(repeat('alice bob ', 100), 'r')"
+    assert len({connection.execute(query).fetchone() for connection in connections}) == 3
+    for connection in connections:
+        connection.close()
+
+
+@pytest.mark.slow
+def test_equal_sanitizers_are_shared_and_others_are_let_go(mapped_db: Path) -> None:
+    with duckdb.connect() as connection:
+        register(connection, mapped_db)
+        before = count_vocabularies()
+        for _ in range(5):
+            register(connection, mapped_db)
+            register(connection, mapped_db, policy="paper")
+        assert count_vocabularies() <= before + 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "ending",
+    [
+        "pass",
+        "c.close()",
+        "d = c.cursor(); d.execute(query); c.close()",
+        "d = c.cursor(); d.execute(query); d.close(); c.close()",
+        "d = c.cursor(); del c; d.execute(query).fetchall()",
+        "c.execute(query)",
+        "r = c.sql(query)",
+        "c = None",
+        "register(c, path, policy='paper')",
+        "e = duckdb.connect(); register(e, path); register(c.cursor(), path); e.execute(query).fetchall()",
+        "[connect(path) for _ in range(3)]",
+        "import importlib, custext_sql.sql.functions as f; importlib.reload(f); f.register(c, path); c.execute(query)",
+    ],
+)
+def test_connections_closed_in_any_order_or_never_leave_no_noise(mapped_db: Path, ending: str) -> None:
+    script = f"""
+        import duckdb
+        from custext_sql import connect, register
+        path, query = {str(mapped_db)!r}, "SELECT custext_sanitize('alice', 1.0, true) FROM range(5000)"
+        c = connect(path)
+        c.execute(query).fetchall()
+        {ending}
+        print("end")
+    """
+    result = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, check=False, timeout=120
+    )
+    assert (result.returncode, result.stdout, result.stderr) == (0, "end\n", "")
+
+
+def test_connect_takes_duckdb_settings_and_closes_on_an_error(mapped_db: Path) -> None:
+    with connect(mapped_db, config={"threads": 1}) as connection:
+        assert connection.execute("SELECT current_setting('threads')").fetchall() == [(1,)]
+    with pytest.raises(CusTextError, match="did you mean 'small-euclidean-k4'"):
+        connect(mapped_db, mapping="small-euclidean-k5")
+    load_embeddings(mapped_db, "starter", name="s", limit=10)  # nothing holds the file
+
+
+def test_a_call_takes_what_register_may_swap_once(mapped_db: Path) -> None:
+    """Else a call that meets a `register` draws with one sanitizer and counts for another."""
+
+    class Watched(sql_functions._Holder):
+        reads = 0
+
+        @property
+        def served(self) -> sql_functions._Served:
+            self.reads += 1
+            return self._kept
+
+        @served.setter
+        def served(self, value: sql_functions._Served) -> None:
+            self._kept = value
+
+    sanitizer = Sanitizer.load(mapped_db)
+    watched = Watched(sql_functions._Served(sanitizer, None, sql_functions.Usage()))
+    text, eps, plus = (pa.chunked_array([[value]]) for value in ("alice bob", 1.0, True))
+    watched.sanitize(text, eps, plus)
+    assert watched.reads == 1
+    watched.reads = 0
+    watched.spend(text, eps, plus)
+    assert watched.reads == 1
+    watched.reads = 0
+    with pytest.raises(CusTextError, match="needs a key"):
+        watched.sanitize_keyed(text, text)
+    assert watched.reads == 1
