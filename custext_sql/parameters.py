@@ -1,4 +1,4 @@
-"""Names and numbers that callers pass: what they may be, and hints for those that are not found."""
+"""Checks names and numbers that callers pass, and words messages about them: counts, and names that do not exist."""
 
 import difflib
 import math
@@ -10,20 +10,21 @@ from collections.abc import Iterable
 from custext_sql.errors import SettingError
 
 _NAME = re.compile(r"\w[\w.+-]{0,99}")
+_NAMES_SHOWN = 40
 
 
 def check_name(name: str, what: str) -> str:
-    """The name, if it can stand in a command and a message without quoting."""
+    """Return the name if it needs no quotes in a command or a message; SettingError otherwise. what: "a mapping"."""
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise SettingError(
-            f"the name of {what} must be letters, digits and . + - _, up to 100 and not beginning with a sign; "
-            f"found {name!r}"
+            f"the name of {what} must have 1 to 100 characters, only letters, digits and . + - _, and start with a "
+            f"letter, a digit or _; found {name!r}"
         )
     return name
 
 
 def check_whole(number: int, what: str) -> int:
-    """The number as a Python int, if it is a whole one of any kind."""
+    """Return the number as a Python int; SettingError if it is not an integer of some type. what: its name."""
     try:
         return operator.index(number)
     except TypeError:
@@ -31,24 +32,42 @@ def check_whole(number: int, what: str) -> int:
 
 
 def check_positive(number: float | None, option: str, name: str) -> None:
-    """Refuse a number that is not above 0 and finite; None is no limit. option, name: what callers know it by."""
+    """Raise SettingError unless the number is finite and greater than 0. None means no limit and is accepted.
+
+    option, name: what the number is called on the command line and in Python.
+    """
     if number is None:
         return
+    option = f"{option} (in Python: {name})"
     if isinstance(number, bool) or not isinstance(number, numbers.Real):
-        raise SettingError(f"{option} must be a number ({name}); found {type(number).__name__}")
+        raise SettingError(f"{option} must be a number; found {type(number).__name__}")
     if not 0 < number < math.inf:
-        raise SettingError(f"{option} must be greater than 0 and finite ({name}); found {float(number):g}")
+        raise SettingError(f"{option} must be greater than 0 and finite; found {float(number):g}")
+
+
+def count_of(number: int, noun: str, plural: str | None = None) -> str:
+    """Return a number with its noun: "1 row", "1,200 rows". plural: for nouns that do not just add an "s"."""
+    return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
 
 
 def find_closest(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str | None:
-    """Return the known name most like one that was not found; None if none is alike, by difflib's ratio."""
+    """Return the known name that is most similar to this one, or None if none is similar enough.
+
+    cutoff: the least similarity, from 0 to 1, by the ratio of difflib.
+    """
     return next(iter(difflib.get_close_matches(name, list(known), n=1, cutoff=cutoff)), None)
 
 
-def suggest(name: str, known: Iterable[str]) -> str:
-    """Return a hint for a name that was not found: the closest known one, or all of them."""
+def suggest(name: str, known: Iterable[str], plural: str = "expected one of") -> str:
+    """Return the second half of a message about a name that does not exist, such as "did you mean 'starter'?".
+
+    known: the names that exist. If none of them is similar, the result lists them, up to 40, in alphabetical order
+    after plural, a noun such as "mappings": "mappings: large, starter". If there are none, it says so.
+    """
     names = sorted(known)
     if not names:
         return "there are none yet"
     close = find_closest(name, names)
-    return f"did you mean {close!r}?" if close else f"there is {', '.join(names[:40])}"
+    if close is not None:
+        return f"did you mean {close!r}?"
+    return f"{plural}: {', '.join(names[:_NAMES_SHOWN])}{', ...' if names[_NAMES_SHOWN:] else ''}"
