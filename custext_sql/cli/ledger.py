@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 import click
 
 from custext_sql.cli.options import json_option
-from custext_sql.cli.output import count, print_json, print_table
+from custext_sql.cli.output import print_json, print_table
+from custext_sql.parameters import count_of
 
 if TYPE_CHECKING:
     from custext_sql.store.ledger.spending import Total
@@ -34,7 +35,7 @@ def ledger_command(db: str | None, dataset: str | None, export: str | None, forc
     found = read_ledger(db, dataset=dataset)
     if export is not None:
         found.write(Path(export), force=force)
-        click.echo(f"{export}: {count(len(found.releases), 'release')}")
+        click.echo(f"{export}: {count_of(len(found.releases), 'release')}")
         return
     if as_json:
         print_json(found.to_dict())

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from custext_sql.parameters import count_of
+
 if TYPE_CHECKING:
     from custext_sql.replacing.receipt import Receipt
 
@@ -136,25 +138,42 @@ def show_share(mean: float, spread: float | None) -> str:
 
 
 def describe_receipt(receipt: "Receipt") -> str:
-    """Return a receipt in a few lines for people."""
-    let_through = {
-        "stopwords kept": receipt.stopwords,
-        "unknown kept": receipt.unknown_kept,
-        "unknown masked": receipt.unknown_masked,
-        "unknown replaced": receipt.unknown_random,
-        "numbers": receipt.numbers,
-        "endings": receipt.endings,
-        "masked, being alone in their group": receipt.alone_masked,
-    }
-    others = "".join(f", {number:,} {what}" for what, number in let_through.items() if number)
-    symbols = f", {count(receipt.symbols, 'symbol')} passed" if receipt.symbols else ""
+    """Return a receipt in two or three lines, for people."""
+    parts = [f"{receipt.sampled:,} replaced" + _count_unchanged(receipt.sampled_unchanged)]
+    for number, what, several in (
+        (receipt.stopwords, "stopword kept", "stopwords kept"),
+        (receipt.unknown_kept, "unknown word kept", "unknown words kept"),
+        (receipt.unknown_masked, "unknown word masked", "unknown words masked"),
+        (receipt.unknown_random, "unknown word replaced at random", "unknown words replaced at random"),
+        (receipt.numbers, "number", "numbers"),  # what became of numbers depends on the policy
+        (receipt.endings, "ending kept", "endings kept"),
+        (receipt.kept, "word kept as not sensitive", "words kept as not sensitive"),
+        (
+            receipt.alone_masked,
+            "word masked because it would be alone in its group",
+            "words masked because each would be alone in its group",
+        ),
+    ):
+        if number:
+            parts.append(count_of(number, what, several))
+    counted = count_of(receipt.words, "word") + (f": {', '.join(parts)}" if receipt.words else "")
+    clear = f"{count_of(receipt.characters_in_clear, 'character')} in the clear"
+    symbols = f"; {count_of(receipt.symbols, 'symbol')} passed" if receipt.symbols else ""
+    mapping = f"mapping {receipt.mapping} ({receipt.fingerprint[:12]})"
+    if not receipt.sampled:
+        return f"{counted}; {clear}{symbols}\nno eps was spent; {mapping}"
+    most = "at most " if len(receipt.budgets) > 1 else ""
     return (
-        f"{count(receipt.words, 'word')}: {receipt.sampled:,} sampled, {receipt.sampled_unchanged:,} of them as they "
-        f"were{others}; {count(receipt.characters_in_clear, 'character')} in clear{symbols}\n"
-        f"spent {receipt.eps:g} a sampled word, {receipt.largest_row_eps:g} at most in a row; "
-        f"worst log-ratio {receipt.worst_log_ratio:.4g}, {receipt.mapping} {receipt.fingerprint[:12]}\n"
-        f"a drawn word hides among at least {receipt.hides_among} words of its group"
+        f"{counted}; {clear}{symbols}\n"
+        f"eps {most}{receipt.eps:g} per replaced word, at most {receipt.largest_row_eps:g} per row; "
+        f"certified log-ratio {receipt.worst_log_ratio:.4g}; {mapping}\n"
+        f"each replaced word hides among at least {count_of(receipt.hides_among, 'word')} of its group"
     )
+
+
+def _count_unchanged(number: int) -> str:
+    """Return how many words drew themselves, in parentheses; empty if none did."""
+    return f" ({number:,} drew {'itself' if number == 1 else 'themselves'})" if number else ""
 
 
 def tell_receipt(receipt: "Receipt", *, with_receipt: bool = True) -> None:
@@ -179,11 +198,6 @@ def printed_warnings() -> Iterator[None]:
 
 def warn(message: str) -> None:
     click.echo(f"Warning: {message}", err=True)
-
-
-def count(number: int, noun: str) -> str:
-    """Return a number of things: 1 row, 2 rows."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def again(db: str | None, command: str) -> str:

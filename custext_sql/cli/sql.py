@@ -13,7 +13,8 @@ from custext_sql.cli.options import (
     reuse_key_option,
     second_mapping_option,
 )
-from custext_sql.cli.output import count, print_json, print_table, progress_bar, tell_receipt, warn
+from custext_sql.cli.output import print_json, print_table, progress_bar, tell_receipt, warn
+from custext_sql.parameters import count_of
 
 if TYPE_CHECKING:
     from custext_sql.release.query_releases import Answer
@@ -88,7 +89,7 @@ def sql_command(
             receipt = None if written.receipt is None else written.receipt.to_dict()
             print_json({"output": output, "rows": written.result, "receipt": receipt})
         else:
-            click.echo(f"{Path(output)}: {count(written.result, 'row')}")
+            click.echo(f"{Path(output)}: {count_of(written.result, 'row')}")
         _tell(written, with_receipt=not as_json)
     elif as_json:
         fetched = release.fetch()

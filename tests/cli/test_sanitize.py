@@ -16,9 +16,9 @@ def test_sanitize_prints_the_text_and_its_receipt(starter_db: Path) -> None:
     result = run("--db", starter_db, "sanitize", "She saw a café.", "--plus", "--eps", "2", "--policy", "strict")
     assert result.exit_code == 0
     assert re.fullmatch(r"She \w+ a <unk>\.\n", result.stdout)
-    assert "4 words: 1 sampled" in result.stderr
-    assert "2 stopwords kept, 1 unknown masked; 4 characters in clear" in result.stderr
-    assert "spent 2 a sampled word, 2 at most in a row" in result.stderr
+    assert "4 words: 1 replaced" in result.stderr
+    assert "2 stopwords kept, 1 unknown word masked; 4 characters in the clear" in result.stderr
+    assert "eps 2 per replaced word, at most 2 per row; certified log-ratio " in result.stderr
     found = json.loads(run("--db", starter_db, "sanitize", "doctor nurse", "--json").stdout)
     assert (found["receipt"]["sampled"], len(found["text"].split())) == (2, 2)
 
@@ -29,7 +29,7 @@ def test_sanitize_passes_lines_through(starter_db: Path) -> None:
     lines = "Zoë,\r\n\nno end".encode()
     result = subprocess.run(command, input=lines, capture_output=True, check=True)
     assert re.fullmatch(rb"<unk>,\r\n\n\w+ \w+", result.stdout)
-    assert b"3 words: 2 sampled" in result.stderr
+    assert b"3 words: 2 replaced" in result.stderr
     wrong = subprocess.run(command, input=b"fine\nsecret \xff\n", capture_output=True, check=False)
     assert (wrong.returncode, wrong.stdout) == (1, b"")
     assert wrong.stderr == b"Error: standard input, line 2: expected UTF-8, found other bytes\n"

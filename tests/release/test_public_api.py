@@ -226,7 +226,7 @@ def test_the_command_prints_every_warning_once(db: Path, data: Path) -> None:
     lines = [line for line in shown.splitlines() if line.startswith("Warning: ")]
     assert len(lines) == len(set(lines)) and "seed" in lines[0] and len(lines) > 1
     assert shown.splitlines()[0] == lines[0]  # before the work is done
-    assert shown.index(lines[1]) > shown.index("sampled")  # with the receipt
+    assert shown.index(lines[1]) > shown.index("replaced")  # with the receipt
 
 
 def test_one_text_is_entered_in_the_ledger(db: Path, data: Path) -> None:

@@ -53,7 +53,7 @@ def test_every_way_out_is_entered(db: Path, shop: Path, folder: Path, way: str, 
     }[way]
     done = run("sql", *arguments, *(("--data", shop) if with_data else ()), "--dataset", "d")
     assert done.exit_code == 0, done.output
-    assert "3 words: 3 sampled" in done.stderr
+    assert "3 words: 3 replaced" in done.stderr
     [release] = list_releases(db)
     assert (release.state, release.dataset, release.row_count, release.sampled) == ("complete", "d", 2, 3)
     assert (release.largest_row_eps, release.at_least) == (Decimal(2), way in ("copy", "created"))
@@ -186,7 +186,7 @@ def test_raw_texts_are_not_copied_unless_that_is_said(db: Path, shop: Path, fold
     assert run("sql", loaded).exit_code == 0  # which takes texts in, and not out
     late = f"COPY messages TO 'x.csv'; SELECT {CALL} AS t FROM messages"
     done = run("sql", late, "--data", shop)
-    assert "copied texts out that passed through no custext function" in done.stderr and "3 sampled" in done.stderr
+    assert "copied texts out that passed through no custext function" in done.stderr and "3 replaced" in done.stderr
     assert list_releases(db)[-1].draws == "raw"
     early = f"CREATE TEMP TABLE t AS SELECT {CALL} AS t FROM messages; COPY t TO 'x.csv'; FROM t"
     assert "passed through no" not in run("sql", early, "--data", shop).stderr

@@ -1,5 +1,7 @@
 """What is counted, and what a receipt warns of."""
 
+from typing import Any
+
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -15,7 +17,7 @@ from tests.text.test_symbols import RECEIPT, mapping, paper, strict, texts
 __all__ = ["mapping", "paper", "strict"]  # fixtures
 
 
-def make_receipt(**changed: int) -> Receipt:
+def make_receipt(**changed: Any) -> Receipt:
     return Receipt(**{**RECEIPT, **changed})
 
 
@@ -43,9 +45,40 @@ def test_a_receipt_warns_of_another_language(unknown: str) -> None:
     assert not warns(words=100, sampled=0, stopwords=91, **{unknown: 9})
 
 
+def test_a_receipt_is_shown_with_correct_plurals() -> None:
+    fixed = {"eps": 4.0, "budgets": (4.0,), "largest_row_eps": 24.0, "worst_log_ratio": 3.1532, "hides_among": 19}
+    fixed |= {"mapping": "starter", "fingerprint": "0123456789abcdef"}
+    shown = describe_receipt(
+        make_receipt(**fixed, words=9, sampled=6, sampled_unchanged=2, stopwords=3, characters_in_clear=7)
+    )
+    assert shown == (
+        "9 words: 6 replaced (2 drew themselves), 3 stopwords kept; 7 characters in the clear\n"
+        "eps 4 per replaced word, at most 24 per row; certified log-ratio 3.153; mapping starter (0123456789ab)\n"
+        "each replaced word hides among at least 19 words of its group"
+    )
+    several = ("sampled", "stopwords", "unknown_kept", "unknown_masked", "unknown_random", "numbers", "endings")
+    one = dict.fromkeys((*several, "kept", "alone_masked", "sampled_unchanged", "characters_in_clear"), 1)
+    assert describe_receipt(make_receipt(**{**fixed, **one, "words": 9, "budgets": (1.0, 4.0)})).splitlines()[:2] == [
+        "9 words: 1 replaced (1 drew itself), 1 stopword kept, 1 unknown word kept, 1 unknown word masked, "
+        "1 unknown word replaced at random, 1 number, 1 ending kept, 1 word kept as not sensitive, "
+        "1 word masked because it would be alone in its group; 1 character in the clear",
+        "eps at most 4 per replaced word, at most 24 per row; certified log-ratio 3.153; "
+        "mapping starter (0123456789ab)",
+    ]
+
+
+def test_a_receipt_without_replaced_words_claims_nothing_of_them() -> None:
+    fixed = {"mapping": "starter", "fingerprint": "0123456789abcdef"}
+    assert describe_receipt(make_receipt(**fixed, words=1, stopwords=1, characters_in_clear=3)) == (
+        "1 word: 0 replaced, 1 stopword kept; 3 characters in the clear\n"
+        "no eps was spent; mapping starter (0123456789ab)"
+    )
+    assert describe_receipt(make_receipt(**fixed)).startswith("0 words; 0 characters in the clear\n")
+
+
 def test_the_receipt_is_shown_with_symbols_only_if_there_are_any() -> None:
-    assert ", 1,234 symbols passed" in describe_receipt(make_receipt(symbols=1234))
-    assert ", 1 symbol passed" in describe_receipt(make_receipt(symbols=1))
+    assert "; 1,234 symbols passed\n" in describe_receipt(make_receipt(symbols=1234))
+    assert "; 1 symbol passed\n" in describe_receipt(make_receipt(symbols=1))
     assert "symbol" not in describe_receipt(make_receipt())
     assert (
         make_receipt(symbols=3, unknown_distinct=2).to_dict().items() >= {"symbols": 3, "unknown_distinct": 2}.items()

@@ -47,7 +47,7 @@ def test_a_table_of_a_file_is_shown(mapped_db: Path, data: Path) -> None:
     assert lines[0].split() == ["id", "body"]
     assert lines[1].startswith(" 0  <unk> ")
     assert len(lines) == 3
-    assert "unknown masked" in result.stderr
+    assert "unknown words masked" in result.stderr
 
 
 def test_a_long_result_is_cut_and_says_so(mapped_db: Path, data: Path) -> None:
@@ -106,7 +106,7 @@ def test_a_result_is_written(mapped_db: Path, data: Path, tmp_path: Path, name: 
     query = "SELECT id, custext_sanitize(body, 1, true) AS body FROM reviews ORDER BY id -- all"
     result = run("--db", mapped_db, "sql", query, "--data", data, "--output", output)
     assert (result.exit_code, result.stdout) == (0, f"{output}: 250 rows\n")
-    assert result.stderr.startswith("500 words: 250 sampled")
+    assert result.stderr.startswith("500 words: 250 replaced")
     with duckdb.connect() as connection:
         quoted = str(output).replace("'", "''")
         rows = connection.execute(f"SELECT id, body FROM '{quoted}' ORDER BY id").fetchall()
