@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-torch: Any = pytest.importorskip("torch", reason="needs the extra evaluation")
-transformers: Any = pytest.importorskip("transformers", reason="needs the extra evaluation")
+torch: Any = pytest.importorskip("torch", reason="needs the extra models")
+transformers: Any = pytest.importorskip("transformers", reason="needs the extra models")
 tokenizers: Any = pytest.importorskip("tokenizers", reason="needs the extra evaluation")
 
 torch.set_num_threads(1)  # threads that wait for each other on a busy machine take ten times as long

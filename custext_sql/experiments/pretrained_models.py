@@ -1,7 +1,6 @@
-"""Models of Hugging Face: loads them with their tokenizers, and says plainly what is missing."""
+"""Hugging Face models: loads them with their tokenizers, without the libraries' own output."""
 
 import hashlib
-import importlib
 import os
 import warnings
 from collections.abc import Iterator, Sequence
@@ -13,33 +12,37 @@ from typing import Any
 import numpy as np
 
 from custext_sql.errors import SettingError
+from custext_sql.experiments.extras import check_installed, import_library
 from custext_sql.parameters import check_whole
 
-_LENGTH = 128  # tokens of a text, in the paper
-_PATIENCE = 10.0  # seconds; transformers alone tries six times for each file, 47 s without a network
+_LENGTH = 128  # tokens per text, in the paper
+_PATIENCE = 10.0  # seconds; transformers itself tries each file six times, which takes 47 s without a network
 
 
 @dataclass(frozen=True, eq=False)
 class Pretrained:
-    """A model in evaluation mode and its tokenizer, as transformers has them."""
+    """A transformers model in evaluation mode, and its tokenizer."""
 
     name: str
     model: Any
     tokenizer: Any
-    missing: tuple[str, ...]  # weights that the files do not have and that were drawn at random
+    missing: tuple[str, ...]  # weights that were not in the files and were initialized at random
 
     @property
     def longest(self) -> int:
-        """Return how many tokens a text may have, those at its ends included."""
+        """The most tokens that a text may have, including the special tokens at its ends."""
         limits = [self.tokenizer.model_max_length]
         if (positions := getattr(self.model.config, "max_position_embeddings", None)) is not None:
             embeddings = (part for name, part in self.model.named_modules() if name.endswith("position_embeddings"))
-            padding = getattr(next(embeddings, None), "padding_idx", None)  # RoBERTa counts from behind this one
+            padding = getattr(next(embeddings, None), "padding_idx", None)  # RoBERTa counts positions from after it
             limits.append(positions if padding is None else positions - padding - 1)
         return int(min(limits))
 
     def check_length(self, length: int | None, least: int) -> int:
-        """Return the number of tokens if the model takes that many; for None, the paper's 128 or what it takes."""
+        """Return the length in tokens, checked; for None, the paper's 128, or fewer if the model takes fewer.
+
+        SettingError if it is below `least`, or more than the model takes.
+        """
         if length is None:
             return min(_LENGTH, self.longest)
         length = check_whole(length, "length")
@@ -50,31 +53,19 @@ class Pretrained:
         return length
 
 
-def import_library(name: str) -> Any:
-    """Return a module of the extra `evaluation`, imported where it is first needed. SettingError if it is missing."""
-    try:
-        return importlib.import_module(name)
-    except ImportError as error:
-        raise SettingError(
-            f"language models need {name.partition('.')[0]}, which cannot be imported; "
-            "run: pip install 'custext-sql[evaluation]'"
-        ) from error
-
-
 def choose_device() -> Any:
-    """Return the graphics card if there is one that PyTorch can use, else the processor."""
+    """Return the GPU as a PyTorch device if PyTorch can use one, else the CPU."""
     torch = import_library("torch")
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
 def load_pretrained(name: str | os.PathLike[str], head: str, *, advice: str, **options: Any) -> Pretrained:
-    """Load the model in a folder, in the cache, or else on the Hub, without a word from the libraries.
+    """Load a model from a folder, from the Hugging Face cache, or else from the Hub, and return it.
 
-    head: the class of transformers that loads it, such as AutoModelForMaskedLM; options: what else that class is told.
-    advice: what a caller can do who has no such model.
+    head: the class of transformers that loads it, such as AutoModelForMaskedLM; options: passed to that class.
+    advice: what to do without such a model; it ends the error message. SettingError if the model cannot be loaded.
     """
-    import_library("torch")
-    import_library("transformers")
+    check_installed("torch", "transformers")
     folder = Path(name).expanduser()
     place = str(folder) if folder.is_dir() else os.fspath(name)
     with _silence():
@@ -88,7 +79,7 @@ def load_pretrained(name: str | os.PathLike[str], head: str, *, advice: str, **o
             return _load(place, head, options, local_files_only=False)
         except SettingError:
             raise
-        except Exception as error:  # what damaged or foreign files make the libraries raise is not documented
+        except Exception as error:  # the libraries do not document what they raise for damaged files
             lines = str(error).strip().splitlines()
             raise SettingError(
                 f"cannot load the model {place}: expected what {head}.from_pretrained reads (config.json, weights, "
@@ -97,8 +88,9 @@ def load_pretrained(name: str | os.PathLike[str], head: str, *, advice: str, **o
 
 
 def digest_model(name: str | os.PathLike[str]) -> str | None:
-    """Return a sha256 over the files of a model in a folder, so that another in the same place is not taken for it;
-    None for one that is known by its name at Hugging Face.
+    """Return a sha256 over the files of a model in a folder; None for a model known by its name at Hugging Face.
+
+    It keeps the saved results of one model from being reused for another in the same folder.
     """
     folder = Path(name)
     if not folder.is_dir():
@@ -113,7 +105,7 @@ def digest_model(name: str | os.PathLike[str]) -> str | None:
 
 
 def pad_rows(rows: Sequence[Sequence[int]], value: int) -> Any:
-    """Return a tensor of rows of different lengths, filled up at their ends."""
+    """Return rows of different lengths as one tensor, each padded at its end with a value."""
     filled = np.full((len(rows), max(map(len, rows))), value, dtype=np.int64)
     for number, row in enumerate(rows):
         filled[number, : len(row)] = row
@@ -122,12 +114,12 @@ def pad_rows(rows: Sequence[Sequence[int]], value: int) -> Any:
 
 def _load(place: str, head: str, options: dict[str, Any], *, local_files_only: bool) -> Pretrained:
     transformers, torch = import_library("transformers"), import_library("torch")
-    # code that comes with a model is never run, nor is there a question about it on the terminal
+    # never run code that comes with a model, and never ask about it on the terminal
     where: dict[str, Any] = {"local_files_only": local_files_only, "trust_remote_code": False}
     loader = getattr(transformers, head)
     model, info = loader.from_pretrained(place, dtype=torch.float32, output_loading_info=True, **where, **options)
     tokenizer = transformers.AutoTokenizer.from_pretrained(place, **where)
-    if len(tokenizer) <= len(tokenizer.all_special_ids):  # transformers makes one up where there are no files
+    if len(tokenizer) <= len(tokenizer.all_special_ids):  # transformers makes up an empty one if its files are missing
         raise SettingError(
             f"cannot load the model {place}: expected its tokenizer beside it, found none; "
             "save it there with tokenizer.save_pretrained"
@@ -139,7 +131,7 @@ def _reach_hub(name: str, advice: str) -> None:
     hub = import_library("huggingface_hub")
     try:
         hub.HfApi().model_info(name, timeout=_PATIENCE)
-    except Exception as error:  # no network, no such model, no permission: each in a class of its own
+    except Exception as error:  # no network, no such model, no permission: each has its own class
         raise SettingError(
             f"cannot load the model {name}: it is neither a folder nor in the Hugging Face cache, "
             f"and could not be fetched; {advice}"
@@ -148,7 +140,7 @@ def _reach_hub(name: str, advice: str) -> None:
 
 @contextmanager
 def _silence() -> Iterator[None]:
-    """Keep what the libraries log, warn of and draw on the terminal to themselves."""
+    """Suppress the log messages, warnings and progress bars of the libraries."""
     logs, hub = import_library("transformers.utils.logging"), import_library("huggingface_hub.utils")
     levels = logs.get_verbosity(), hub.logging.get_verbosity()
     bars = logs.is_progress_bar_enabled(), not hub.are_progress_bars_disabled()

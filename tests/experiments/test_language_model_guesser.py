@@ -14,7 +14,7 @@ from custext_sql.errors import SettingError
 from custext_sql.experiments.attacks import language_model_guesser
 from custext_sql.experiments.attacks.language_model_guesser import join_pieces, open_language_model
 from custext_sql.experiments.attacks.mask_guesses import count_guesses
-from custext_sql.experiments.pretrained_models import import_library
+from custext_sql.experiments.extras import import_library
 from custext_sql.replacing.kinds import Kind
 from custext_sql.replacing.replacer import Piece
 from tests.tiny_bert import WORDS, save_model, torch, train_bert, train_roberta, transformers, write_sentences
@@ -218,5 +218,5 @@ def test_lengths_and_batches_that_cannot_be_are_errors(folders: Folders) -> None
 
 def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch, folders: Folders) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(SettingError, match=r"need torch, .* run: pip install 'custext-sql\[evaluation\]'"):
+    with pytest.raises(SettingError, match=r"^this needs torch; in a checkout .* run: pip install '.\[models\]'$"):
         open_language_model(folders["bert"])

@@ -121,5 +121,5 @@ def test_tasks_are_checked() -> None:
     with pytest.raises(CusTextError, match="--text A --text B"):
         check_task("similarity", 1)
     empty = TrainTestSplit([("",), ("",)], np.array([0, 1]), [("",)], np.array([0]), "classification")
-    with pytest.raises(CusTextError, match="no words in the training data"):
+    with pytest.raises(CusTextError, match="no words in the training rows"):
         predict_by_tfidf(empty, 0)

@@ -9,10 +9,10 @@ from itertools import islice
 from typing import Any
 
 from custext_sql.errors import SettingError
+from custext_sql.experiments.extras import import_library
 from custext_sql.experiments.pretrained_models import (
     Pretrained,
     choose_device,
-    import_library,
     load_pretrained,
     pad_rows,
 )

@@ -12,6 +12,7 @@ from custext_sql.errors import SettingError
 from custext_sql.experiments.evaluation.datasets import LabeledTexts, read_labeled, read_sentence_polarity
 from custext_sql.experiments.evaluation.linear_models import BUILT_IN
 from custext_sql.experiments.evaluation.tasks import TASKS, check_task
+from custext_sql.experiments.extras import check_installed
 from custext_sql.experiments.measurements import digest_texts
 from custext_sql.experiments.mechanisms import MappingUnderTest
 from custext_sql.experiments.pretrained_models import digest_model
@@ -34,9 +35,7 @@ class Experiment:
     options: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        close = find_closest(self.model, BUILT_IN, cutoff=0.7)
-        if self.model not in BUILT_IN and close and not Path(self.model).exists():
-            raise SettingError(f"there is no model {self.model!r}; did you mean {close!r}?")
+        check_model(self.model)
         check_task(self.task, len(self.train.texts[0]))
         if self.options and self.model in BUILT_IN:
             names = ", ".join(self.options)
@@ -91,6 +90,17 @@ class ExperimentPlan:
     setup: EvaluationSetup
 
 
+def check_model(model: str) -> None:
+    """Check a model's name and that its libraries are installed. SettingError names the missing extra."""
+    if model in BUILT_IN:
+        check_installed("sklearn", "scipy")
+        return
+    close = find_closest(model, BUILT_IN, cutoff=0.7)
+    if close and not Path(model).exists():
+        raise SettingError(f"there is no model {model!r}; did you mean {close!r}?")
+    check_installed("torch", "transformers")
+
+
 def plan_experiment(
     database: Database,
     *,
@@ -111,6 +121,7 @@ def plan_experiment(
     **options: float | None,
 ) -> ExperimentPlan:
     """Return an experiment and its trials, given what `evaluate_utility` is given. options: of fine-tuning."""
+    check_model(os.fspath(model))  # before anything is read: a missing library is reported at once
     names: Sequence[str | None] = list_once(mappings) or [None]
     under_test = [
         MappingUnderTest(database, mapping=name, policy=policy, calibration=calibration, converted=convert_eps)

@@ -10,10 +10,10 @@ import numpy as np
 
 from custext_sql.arrays import Floats, Numbers
 from custext_sql.errors import SettingError
+from custext_sql.experiments.extras import import_library
 from custext_sql.experiments.pretrained_models import (
     Pretrained,
     choose_device,
-    import_library,
     load_pretrained,
     pad_rows,
 )
