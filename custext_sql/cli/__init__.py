@@ -1,4 +1,4 @@
-"""The command line. Commands import what they need when they run, so that help answers at once."""
+"""The `custext` command. Subcommands import what they need when they run, so that --help is fast."""
 
 import errno
 import io
@@ -35,7 +35,7 @@ from custext_sql.errors import CusTextError
 from custext_sql.parameters import find_closest
 from custext_sql.store.files.private_folders import remove_private_folders
 
-_NAME = re.compile(r"[a-z][a-z-]{0,30}")  # of a command; anything else may be a text
+_NAME = re.compile(r"[a-z][a-z-]{0,30}")  # of a command; anything else may be a user's text
 _OPTION = re.compile(r"--[a-z][a-z-]{0,30}")
 _NO_COMMAND = re.compile(r"No such command(?: '[a-z][a-z-]{0,30}')?\.(?: [A-Z(][\w '?,:()-]+)?")
 
@@ -62,7 +62,7 @@ _COMMANDS = (
 
 
 class _Commands(click.Group):
-    """Lists commands in order of use, suggests the nearest for a typo, and turns our errors into messages."""
+    """Commands in order of use. Suggests the closest name for a typo and prints our errors as messages."""
 
     def main(self, *args: Any, **options: Any) -> Any:
         with Ending(remove_private_folders):
@@ -77,8 +77,8 @@ class _Commands(click.Group):
         close = find_closest(args[0], self.list_commands(context))
         if self.get_command(context, args[0]) is None:
             if not _NAME.fullmatch(args[0]):
-                context.fail("No such command. For a text: custext sanitize TEXT")
-            hint = f"Did you mean {close!r}?" if close else "For a text: custext sanitize TEXT"
+                context.fail("No such command. To sanitize a text: custext sanitize TEXT")
+            hint = f"Did you mean {close!r}?" if close else "To sanitize a text: custext sanitize TEXT"
             context.fail(f"No such command {args[0]!r}. {hint}")
         return super().resolve_command(context, args)
 
@@ -90,19 +90,19 @@ class _Commands(click.Group):
         except CusTextError as error:
             raise click.ClickException(name_database(str(error), context.obj)) from None
         except OSError as error:
-            if error.errno == errno.EPIPE:  # the reader went away; click ends quietly
+            if error.errno == errno.EPIPE:  # the reader closed the pipe; click exits quietly
                 raise
             raise click.ClickException(f"cannot write the output: {error.strerror}") from None
 
 
 def _without_text(error: click.UsageError) -> click.UsageError:
-    """Return a usage error that quotes no text which somebody meant to have sanitized."""
+    """Return a usage error that does not quote a text that was meant to be sanitized."""
     if isinstance(error, click.NoSuchOption) and not _OPTION.fullmatch(error.option_name):
-        said = "No such option. Put -- before a text that begins with a dash: custext sanitize -- TEXT"
+        said = "No such option. If a text starts with a dash, put -- before it: custext sanitize -- TEXT"
     elif error.message.startswith("No such command") and not _NO_COMMAND.fullmatch(error.message):
         said = "No such command."
     elif error.message.startswith("Got unexpected extra argument"):
-        said = "Got more arguments than expected. A text of several words goes in quotes."
+        said = "Got more arguments than expected. Put a text of several words in quotes."
     else:
         return error
     return click.UsageError(said, ctx=error.ctx)
@@ -112,26 +112,28 @@ def _without_text(error: click.UsageError) -> click.UsageError:
 @click.option(
     "--db",
     metavar="PATH",
-    help="The custext database. Default: $CUSTEXT_DB, else your own, built on first use from the shipped vectors.",
+    help="The custext database.  [default: $CUSTEXT_DB if set, otherwise your own database, built on first use "
+    "from the shipped vectors]",
 )
 @click.version_option(package_name="custext-sql", prog_name="custext")
 @click.pass_context
 def main(context: click.Context, db: str | None) -> None:
-    """Differentially private text sanitization.
+    """Sanitize text with differential privacy.
 
-    A vocabulary of word vectors is split into groups of similar words; each word of a text is replaced by a word of its
-    group, drawn so that any two drawn words of a group are eps-indistinguishable.
+    A mapping splits a vocabulary into groups of similar words. Each word of a text is replaced by a random word of its
+    group, drawn so that any two words of a group are eps-indistinguishable: the smaller eps is, the less the output
+    reveals.
 
     \b
-    Try it, with nothing to download:
+    Try it (nothing to download):
       custext sanitize "My doctor said the surgery went well." --eps 1 --plus
       custext inspect doctor --eps 1
-    With vectors of your own:
+    Use your own vectors:
       custext --db my.duckdb load glove.6B.300d.txt --name glove
       custext --db my.duckdb map --embedding glove --k 20
     """
     context.obj = db
-    for stream in (sys.stdout, sys.stderr):  # a terminal that cannot show a letter shows its code
+    for stream in (sys.stdout, sys.stderr):  # show the code of a letter that the terminal cannot show
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     log = logging.getLogger("custext_sql")

@@ -4,9 +4,10 @@ import click
 
 from custext_sql.cli.options import eps_option, json_option, keyless_calibration_option, mapping_option, plus_option
 from custext_sql.cli.output import print_json
+from custext_sql.parameters import count_of
 
 
-@click.command("audit", short_help="Verify the promise of eps in every group.")
+@click.command("audit", short_help="Verify the privacy guarantee of a mapping.")
 @eps_option
 @plus_option
 @keyless_calibration_option
@@ -14,14 +15,14 @@ from custext_sql.cli.output import print_json
 @json_option
 @click.pass_obj
 def audit_command(db: str | None, eps: float, plus: bool, calibration: str, mapping: str | None, as_json: bool) -> None:
-    """Verify a mapping: fingerprint, partition, and the promise of eps in every group.
+    """Verify a mapping: its fingerprint, its partition into groups, and the guarantee of eps in every group.
 
-    The promise is checked in exact integer arithmetic, on the integers that are sampled from. With --plus it is about
-    the words that are drawn, and the audit says among how many of them a word hides at least. Exit status 1 if anything
-    fails, with the group that does.
+    The guarantee is checked in exact integer arithmetic, on the same integers that words are drawn from. With --plus,
+    it covers the words that are replaced. The audit also shows how many words a replaced word hides among. If a check
+    fails, the audit names the group and exits with status 1.
 
     \b
-    Example:
+    Examples:
       custext audit --eps 1 --plus
       custext audit --eps 1 --calibration tight
     """
@@ -38,8 +39,8 @@ def audit_command(db: str | None, eps: float, plus: bool, calibration: str, mapp
         f"partition         holds: {found.words:,} words in {found.groups:,} groups of {found.smallest_group} to "
         f"{found.largest_group}"
     )
-    among = "among the drawn words of every group" if found.plus else "in every group"
-    click.echo(f"promise           holds {among}, none above eps = {found.eps:g}")
-    click.echo(f"hiding            a drawn word hides among at least {found.hides_among} words")
+    among = "among the replaced words of every group" if found.plus else "in every group"
+    click.echo(f"guarantee         holds {among}; no log-ratio exceeds eps = {found.eps:g}")
+    click.echo(f"hiding            each replaced word hides among at least {count_of(found.hides_among, 'word')}")
     click.echo(f"worst log-ratio   {found.worst_log_ratio:.6g}")
     click.echo(f"median log-ratio  {found.median_log_ratio:.6g}")

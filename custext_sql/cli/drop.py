@@ -6,9 +6,9 @@ from custext_sql.cli.options import json_option
 from custext_sql.cli.output import print_json
 
 
-@click.group("drop")
+@click.group("drop", short_help="Remove an embedding or a mapping.")
 def drop_command() -> None:
-    """Remove an embedding or a mapping.
+    """Remove an embedding or a mapping from the database.
 
     \b
     Example:
@@ -21,7 +21,12 @@ def drop_command() -> None:
 @json_option
 @click.pass_obj
 def drop_embedding_command(db: str | None, name: str, as_json: bool) -> None:
-    """Remove an embedding's vectors. Mappings built from it stay, since they stand on their own."""
+    """Remove the vectors of an embedding. Mappings built from it stay and still work.
+
+    \b
+    Example:
+      custext drop embedding glove
+    """
     from custext_sql import drop_embedding
 
     drop_embedding(db, name=name)
@@ -33,7 +38,12 @@ def drop_embedding_command(db: str | None, name: str, as_json: bool) -> None:
 @json_option
 @click.pass_obj
 def drop_mapping_command(db: str | None, name: str, as_json: bool) -> None:
-    """Remove a mapping's groups and scores."""
+    """Remove the groups and scores of a mapping.
+
+    \b
+    Example:
+      custext drop mapping glove-cosine-k20
+    """
     from custext_sql import drop_mapping
 
     drop_mapping(db, name=name)

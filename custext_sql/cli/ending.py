@@ -1,9 +1,9 @@
-"""Ends a command in time after SIGTERM, SIGHUP or Ctrl-C, whatever the command is doing.
+"""Ends a command promptly after SIGTERM, SIGHUP or Ctrl-C, whatever the command is doing.
 
-The first signal interrupts the command, which then removes what is half done. If it has not ended after some seconds,
-or at a second signal, a thread of its own removes the private folders and ends the process: DuckDB may hang for good in
-code that no interrupt reaches. That thread hears of signals by a pipe which the system's handler writes to, so it needs
-no help of the main thread, where Python runs its own handlers.
+The first signal interrupts the command, which then removes its unfinished work. If it has not ended after some seconds,
+or on a second signal, a watcher thread removes the private folders and ends the process, because DuckDB may hang
+forever in code that no interrupt reaches. The watcher learns of signals from a pipe that the C-level handler writes to,
+so it does not need the main thread, where Python runs its own handlers.
 """
 
 import os
@@ -16,26 +16,28 @@ from contextlib import suppress
 from types import FrameType, TracebackType
 from typing import Any
 
-_PATIENCE = 7.0  # seconds for an orderly end
+_PATIENCE = 7.0  # seconds that a command gets to clean up
 _SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 _UNTOUCHED = (signal.SIG_DFL, signal.default_int_handler)
-_SHOW_CURSOR = "\x1b[?25h"  # which a progress bar may have hidden
+_SHOW_CURSOR = "\x1b[?25h"  # a progress bar may have hidden it
 
 
 class Ending:
-    """Within it, a signal ends the command in time, with exit status 128 plus its number."""
+    """A context in which a signal ends the command promptly, with exit status 128 plus the signal number."""
 
     def __init__(self, clean_up: Callable[[], object]) -> None:
-        """Take what removes the work of a command that does not end by itself."""
+        """Create the context. clean_up: removes the work of a command that does not end by itself."""
         self._clean_up = clean_up
         self._replaced: dict[int, Any] = {}
         self._number: int | None = None
 
     def __enter__(self) -> "Ending":
         if threading.current_thread() is not threading.main_thread():
-            return self  # handlers can be set there only; a program that runs commands on threads ends them itself
+            return (
+                self  # only the main thread can set handlers; a program that runs commands in threads ends them itself
+            )
         for number in _SIGNALS:
-            if signal.getsignal(number) in _UNTOUCHED:  # nohup ignores some: then they stay ignored
+            if signal.getsignal(number) in _UNTOUCHED:  # a signal that nohup ignores stays ignored
                 self._replaced[number] = signal.signal(number, self._interrupt)
         if self._replaced and os.name == "posix":
             self._heard, self._told = os.pipe()
@@ -51,16 +53,16 @@ class Ending:
             signal.signal(number, before)
         if self._replaced and os.name == "posix":
             signal.set_wakeup_fd(-1)
-            os.close(self._told)  # which ends the thread
+            os.close(self._told)  # ends the watcher thread
 
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
-        """Interrupt the command, once: a second exception could break into its cleaning up."""
+        """Interrupt the command, only once: a second exception could interrupt its cleanup."""
         if self._number is None:
             self._number = number
             raise KeyboardInterrupt if number == signal.SIGINT else SystemExit(128 + number)
 
     def _watch(self) -> None:
-        """Wait for a signal, then for the end of the process, and at last bring it about."""
+        """Wait for a signal, give the command time to end, then end the process."""
         number = self._hear(None)
         if number is not None:
             self._hear(_PATIENCE)
@@ -72,7 +74,7 @@ class Ending:
             os._exit(128 + number)
 
     def _hear(self, seconds: float | None) -> int | None:
-        """Return the next signal; None after so many seconds, or if the command has ended."""
+        """Return the next signal, or None if `seconds` have passed or the command has ended."""
         while select.select([self._heard], [], [], seconds)[0]:
             told = os.read(self._heard, 1)
             if not told:
@@ -83,7 +85,7 @@ class Ending:
         return None
 
     def _leave(self, number: int) -> None:
-        """End the process now that the command has cleaned up; the interpreter's own end might wait for DuckDB."""
+        """End the process after the cleanup; a normal interpreter exit might wait for DuckDB."""
         for stream in (sys.stdout, sys.stderr):
             with suppress(Exception):
                 stream.flush()

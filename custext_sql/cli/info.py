@@ -8,15 +8,16 @@ from custext_sql.cli.options import json_option
 from custext_sql.cli.output import again, print_json, print_table
 
 
-@click.command("info", short_help="Show what the database holds.")
+@click.command("info", short_help="Show what the database contains.")
 @json_option
 @click.pass_obj
 def info_command(db: str | None, as_json: bool) -> None:
-    """Show what the database holds: embeddings, mappings, stopwords, sizes and fingerprints.
+    """Show what the database contains: embeddings, mappings and stopwords, with sizes and fingerprints.
 
     \b
-    Example:
-      custext info --json
+    Examples:
+      custext info
+      custext --db my.duckdb info --json
     """
     from custext_sql import list_embeddings, list_mappings
     from custext_sql.store.database import locate
@@ -63,7 +64,7 @@ def info_command(db: str | None, as_json: bool) -> None:
             ],
             right=(1, 2, 3),
         )
-        click.echo("* the default" if default else f"no default; choose one with: {again(db, 'use NAME')}")
+        click.echo("* default mapping" if default else f"no default mapping; choose one with: {again(db, 'use NAME')}")
     else:
         click.echo(f"no mappings; build one with: {again(db, 'map --embedding NAME --k 20')}")
     click.echo()

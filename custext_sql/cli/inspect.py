@@ -5,10 +5,10 @@ import click
 from custext_sql.cli.options import eps_option, json_option, keyless_calibration_option, mapping_option
 from custext_sql.cli.output import draw_bar, print_json, print_table
 
-_WIDTH = 24  # cells of the longest bar
+_WIDTH = 24  # of the longest bar, in characters
 
 
-@click.command("inspect", short_help="Show what may come out for a word.")
+@click.command("inspect", short_help="Show the possible replacements of a word.")
 @click.argument("word")
 @mapping_option
 @eps_option
@@ -18,7 +18,7 @@ _WIDTH = 24  # cells of the longest bar
 def inspect_command(
     db: str | None, word: str, mapping: str | None, eps: float, calibration: str, as_json: bool
 ) -> None:
-    """Show what may come out for a word: its group, scores and probabilities.
+    """Show the possible replacements of a word: its group, with scores and probabilities.
 
     \b
     Example:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from custext_sql.store.key_files import KeySettings
 
 
-@click.command("keygen", short_help="Make a key for draws that repeat.")
+@click.command("keygen", short_help="Create a key for repeatable draws.")
 @click.argument("path")
 @eps_option
 @plus_option
@@ -38,13 +38,14 @@ def keygen_command(
     mapping: str | None,
     as_json: bool,
 ) -> None:
-    """Make a key file: with it the same record gives the same text however often it is asked for.
+    """Create a key file. With a key, the same record always gives the same output.
 
-    The key is for these settings alone, since other ones would be another draw, and for one dataset. Only you can read
-    the file: whoever has it can narrow every released word down to a few candidates. It never replaces a file.
+    A key is tied to the settings given here, because a record under other settings would be a second draw. Use it for
+    one dataset only. Keep the file secret: anyone who has it can narrow every released word down to a few candidates.
+    Only your user account can read it. An existing file is never overwritten.
 
     \b
-    Example:
+    Examples:
       custext keygen reviews.key --eps 1 --plus
       custext sql "SELECT custext_sanitize_keyed(body, 'body:' || id) FROM 'reviews.csv'" --key-file reviews.key
     """
@@ -56,17 +57,17 @@ def keygen_command(
         print_json(known | asdict(made.settings))
         return
     settings = made.settings
-    click.echo(f"{path}: key {made.key.name}, for these settings alone:")
+    click.echo(f"{path}: key {made.key.name}, for these settings only:")
     for name, value in _describe(settings):
         click.echo(f"  {name:<12} {value}")
     click.echo(f"  {'format':<12} {made.format}")
-    click.echo("Keep it secret: whoever has it can narrow every released word down to a few candidates.")
-    click.echo("Use it for one dataset. You choose the records: one for each text, and always the same one.")
-    click.echo("Do not use it for a second dataset, nor where callers choose texts or records.")
+    click.echo("Keep it secret: anyone who has it can narrow every released word down to a few candidates.")
+    click.echo("Use it for one dataset only. Give each text its own record ID, the same one every time.")
+    click.echo("Do not use it where callers can choose texts or record IDs.")
 
 
 def _describe(settings: "KeySettings") -> list[tuple[str, str]]:
-    """Return what a key is for, as names and values for people."""
+    """Return the settings of a key as names and values, for people."""
     from custext_sql.replacing.policy import POLICIES
 
     named = [f"{name}: " for name, policy in POLICIES.items() if policy == settings.policy]
@@ -74,7 +75,7 @@ def _describe(settings: "KeySettings") -> list[tuple[str, str]]:
     return [
         ("mapping", f"{settings.mapping}, fingerprint {settings.fingerprint}"),
         ("eps", f"{settings.eps:g}"),
-        ("plus", "yes, stopwords are kept" if settings.plus else "no, stopwords are drawn as all words"),
+        ("plus", "yes, stopwords are kept" if settings.plus else "no, stopwords are replaced like other words"),
         ("stopwords", f"{settings.language}, digest {settings.stopwords}"),
         ("policy", "".join(named) + parts),
         ("calibration", settings.calibration),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from custext_sql.cli.options import json_option
-from custext_sql.cli.output import print_json, print_table
+from custext_sql.cli.output import again, print_json, print_table
 from custext_sql.parameters import count_of
 
 if TYPE_CHECKING:
@@ -14,19 +14,21 @@ if TYPE_CHECKING:
     from custext_sql.store.ledger.table import Release
 
 
-@click.command("ledger", short_help="Show what was released, and what it spent.")
-@click.option("--dataset", metavar="NAME", help="Only releases of this dataset.")
-@click.option("--export", metavar="FILE", help="Write every column of every release: a name in .csv or .json.")
-@click.option("--force", is_flag=True, help="Replace an existing file.")
+@click.command("ledger", short_help="Show what was released and how much eps it spent.")
+@click.option("--dataset", metavar="NAME", help="Show only the releases of this dataset.")
+@click.option("--export", metavar="FILE", help="Write all columns of all releases to a .csv or .json file.")
+@click.option("--force", is_flag=True, help="Overwrite an existing file.")
 @json_option
 @click.pass_obj
 def ledger_command(db: str | None, dataset: str | None, export: str | None, force: bool, as_json: bool) -> None:
-    """Show every release, and the total eps of each dataset: what all releases of its data spent together on the row on
-    which each spent most. They add up, also where they share only some of their files; keyed releases of the same texts
-    count once. A total says "at least" where a query, a connection or a pipeline may have drawn a row more than once.
+    """Show every release and the total eps of each dataset.
+
+    The "row eps" of a release is the most that it spent on any one row. The total of a dataset is the sum of these over
+    its releases, including releases that share only some of its files. Keyed releases of the same texts count once. A total
+    says "at least" if a query, a connection or a pipeline may have drawn a row more than once.
 
     \b
-    Example:
+    Examples:
       custext ledger
       custext ledger --dataset /data/reviews.csv --export ledger.csv
     """
@@ -41,10 +43,11 @@ def ledger_command(db: str | None, dataset: str | None, export: str | None, forc
         print_json(found.to_dict())
         return
     if not found.releases:
-        click.echo("No releases yet." if dataset is None else f"No releases of {dataset}; see all with: custext ledger")
+        hint = f"No releases of {dataset}. To see all, run: {again(db, 'ledger')}"
+        click.echo("No releases yet." if dataset is None else hint)
         return
     print_table(
-        ["when (UTC)", "state", "dataset", "columns", "eps", "draws", "rows", "sampled", "clear", "row eps"],
+        ["when (UTC)", "state", "dataset", "columns", "eps", "draws", "rows", "replaced", "in the clear", "row eps"],
         [
             [
                 f"{release.started_at:%Y-%m-%d %H:%M}",

@@ -6,18 +6,21 @@ import click
 
 from custext_sql.cli.options import json_option
 from custext_sql.cli.output import again, print_json, progress_bar
+from custext_sql.parameters import count_of
 
 _FORMATS = ("glove", "word2vec", "word2vec-binary", "fasttext", "npz", "parquet")
 
 
-@click.command("load", short_help="Load word vectors.")
+@click.command("load", short_help="Load word vectors into the database.")
 @click.argument("source")
-@click.option("--name", help="Name of the embedding in the database. Required, except for 'starter'.")
-@click.option("--format", type=click.Choice(_FORMATS), help="Format of the file.  [default: recognized]")
-@click.option("--member", metavar="FILE", help="Which file of a zip archive, if it holds several.")
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Keep the first N words only.")
-@click.option("--vocab", metavar="FILE", help="Keep only the words of this file: the first field of each line.")
-@click.option("--replace", is_flag=True, help="Replace an embedding of that name. Mappings built from it stay.")
+@click.option("--name", help="Name of the embedding in the database; required except for 'starter'.")
+@click.option("--format", type=click.Choice(_FORMATS), help="Format of the file.  [default: detected]")
+@click.option("--member", metavar="FILE", help="The file to read in a zip archive that contains several.")
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Keep only the first N words.")
+@click.option("--vocab", metavar="FILE", help="Keep only the words in this file (the first field of each line).")
+@click.option(
+    "--replace", is_flag=True, help="Replace an existing embedding of that name. Mappings built from it stay."
+)
 @json_option
 @click.pass_obj
 def load_command(
@@ -33,9 +36,9 @@ def load_command(
 ) -> None:
     """Load word vectors into the database.
 
-    SOURCE is a GloVe, word2vec (text or binary) or fastText file, plain, .gz or in a .zip; a NumPy .npz with words and
-    a matrix; a Parquet file; spacy:PIPELINE for the vectors of an installed spaCy pipeline; or 'starter' for the
-    vectors that ship with custext, together with their mappings of K = 20.
+    SOURCE is a GloVe, word2vec (text or binary) or fastText file, which may be compressed (.gz or .zip); a NumPy .npz
+    file with words and a matrix; a Parquet file; spacy:PIPELINE for the vectors of an installed spaCy pipeline; or
+    'starter' for the vectors that ship with custext and their mappings with K = 20.
 
     \b
     Example:
@@ -47,10 +50,10 @@ def load_command(
     from custext_sql.vectors.starter import STARTER
 
     if name is None and source != STARTER:
-        raise click.UsageError("Missing option '--name': how shall the embedding be called?")
+        raise click.UsageError("Missing option '--name'; give the embedding a name: --name NAME")
     if source == STARTER and (format or member):
-        raise click.UsageError("--format and --member are for files; the starter vectors are none.")
-    path = locate(db)  # builds the default database, if it is that and not there, before any bar is drawn
+        raise click.UsageError("--format and --member are for files; the starter vectors are not a file")
+    path = locate(db)  # may build the default database; that must come before a progress bar
     with progress_bar(f"Loading {Path(source).name}") as progress:
         if source == STARTER and limit is None and vocab is None:
             report = load_starter(path, name=name or STARTER, replace=replace, progress=progress)
@@ -70,7 +73,7 @@ def load_command(
         print_json(report)
         return
     if report is None:
-        click.echo(f"{name or STARTER}: already there, with its mappings")
+        click.echo(f"{name or STARTER}: already loaded, with its mappings")
         return
     embedding = report.embedding
     click.echo(
@@ -78,11 +81,13 @@ def load_command(
         f"({embedding.format}), in {report.seconds:.1f} s"
     )
     if report.folded:
-        click.echo(f"  {report.folded:,} rows folded to a word that was there already; the first row of each stays")
+        click.echo(
+            f"  {count_of(report.folded, 'entry', 'entries')} skipped (same word as an earlier entry, ignoring case)"
+        )
     if report.outside_vocabulary:
-        click.echo(f"  {report.outside_vocabulary:,} rows outside the vocabulary left out")
+        click.echo(f"  {count_of(report.outside_vocabulary, 'entry', 'entries')} skipped (not in the vocabulary)")
     if report.not_found:
-        click.echo(f"  {report.not_found:,} words of the vocabulary not found")
+        click.echo(f"  {count_of(report.not_found, 'word')} of the vocabulary not found")
     step = f"map --embedding {embedding.name} --k {min(20, embedding.size)}"
     if source == STARTER and limit is None and vocab is None:
         step = f"inspect she --mapping {embedding.name} --eps 1"

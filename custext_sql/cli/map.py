@@ -4,24 +4,25 @@ import click
 
 from custext_sql.cli.options import json_option
 from custext_sql.cli.output import again, print_json, progress_bar
+from custext_sql.parameters import count_of
 
 
-@click.command("map", short_help="Split words into groups and score them.")
-@click.option("--embedding", required=True, help="The embedding to group.")
-@click.option("--k", default=20, show_default=True, type=click.IntRange(min=2), help="Words in a group.")
+@click.command("map", short_help="Split an embedding into groups of similar words.")
+@click.option("--embedding", required=True, help="The embedding whose words to group.")
+@click.option("--k", default=20, show_default=True, type=click.IntRange(min=2), help="Words per group.")
 @click.option(
     "--measure",
     default="euclidean",
     show_default=True,
     type=click.Choice(["euclidean", "cosine"]),
-    help="What makes words similar.",
+    help="How to measure the similarity of words.",
 )
 @click.option(
     "--normalization",
     default="group",
     show_default=True,
     type=click.Choice(["group", "word"]),
-    help="Scale scores over the group (the paper) or over each input word (the published code).",
+    help="Scale scores per group (as in the paper) or per input word (as in the published code).",
 )
 @click.option("--name", help="Name of the mapping.  [default: EMBEDDING-MEASURE-kK]")
 @click.option(
@@ -29,12 +30,12 @@ from custext_sql.cli.output import again, print_json, progress_bar
     default="file",
     show_default=True,
     type=click.Choice(["file", "random"]),
-    help="Order of pivots: that of the vector file, or random.",
+    help="The order of the pivot words: as in the vector file, or random.",
 )
-@click.option("--seed", type=int, metavar="N", help="Seed of a random order; recorded with the mapping.")
-@click.option("--separate-stopwords", is_flag=True, help="Group stopwords and other words each on their own.")
-@click.option("--language", help="Language of these stopwords.  [default: english]")
-@click.option("--replace", is_flag=True, help="Replace a mapping of that name.")
+@click.option("--seed", type=int, metavar="N", help="Seed for --order random; recorded with the mapping.")
+@click.option("--separate-stopwords", is_flag=True, help="Never put stopwords and other words in the same group.")
+@click.option("--language", help="Language of the stopwords.  [default: english]")
+@click.option("--replace", is_flag=True, help="Replace an existing mapping of that name.")
 @json_option
 @click.pass_obj
 def map_command(
@@ -51,9 +52,9 @@ def map_command(
     replace: bool,
     as_json: bool,
 ) -> None:
-    """Split an embedding's words into groups of K and score every pair within a group.
+    """Split the words of an embedding into groups of K, and score every pair of words within a group.
 
-    The first mapping of a database is its default until 'custext use'.
+    The first mapping of a database is its default; 'custext use' changes it.
 
     \b
     Example:
@@ -63,7 +64,7 @@ def map_command(
     from custext_sql.store.rows.stopwords import SHIPPED_LANGUAGE
 
     if language is not None and not separate_stopwords:
-        raise click.UsageError("--language goes with --separate-stopwords")
+        raise click.UsageError("--language requires --separate-stopwords")
     with progress_bar(f"Grouping {embedding}") as progress:
         report = build_mapping(
             db,
@@ -84,12 +85,12 @@ def map_command(
         return
     info = report.info
     click.echo(
-        f"{info.name}: {info.words:,} words in {info.group_count:,} groups of {report.smallest_group} to "
-        f"{report.largest_group}, in {report.seconds:.1f} s" + (" (already there)" if report.already_there else "")
+        f"{info.name}: {info.words:,} words in {count_of(info.group_count, 'group')} of {report.smallest_group} to "
+        f"{report.largest_group}, in {report.seconds:.1f} s" + (" (already built)" if report.already_there else "")
     )
     if info.left_out:
-        click.echo(f"  {info.left_out:,} tokens left out, each not being one word")
+        click.echo(f"  {count_of(info.left_out, 'entry', 'entries')} skipped (not single words)")
     if report.merged is not None:
-        click.echo(f"  {report.merged!r} was alone in its class and is grouped with the other")
+        click.echo(f"  {report.merged!r} is the only word of its class and is grouped with the other class")
     click.echo(f"  fingerprint {info.fingerprint}")
     click.echo(f"Next: {again(db, f'inspect WORD --mapping {info.name} --eps 1')}")

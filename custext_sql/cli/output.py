@@ -1,4 +1,4 @@
-"""What commands share when they print: JSON for programs, tables and progress bars for people."""
+"""Output that commands share: JSON for programs; tables, progress bars and receipts for people."""
 
 import json
 import re
@@ -20,10 +20,10 @@ from custext_sql.parameters import count_of
 if TYPE_CHECKING:
     from custext_sql.replacing.receipt import Receipt
 
-WIDE = 1000  # for tables of numbers, which are better read in one line
+WIDE = 1000  # for tables of numbers, which are easier to read without wrapped lines
 _WIDTH = 120
 _EIGHTHS = " ▏▎▍▌▋▊▉"
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # what a terminal would obey
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # control codes of a terminal
 
 
 def print_json(value: Any) -> None:
@@ -44,7 +44,10 @@ def to_json(value: Any) -> str:
 def print_table(
     columns: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[int] = (), width: int = _WIDTH
 ) -> None:
-    """Print a plain table that fits the terminal. right: the columns of numbers; width: where there is no terminal."""
+    """Print a plain table that fits the terminal.
+
+    right: the indexes of right-aligned columns. width: the width in characters if the output is not a terminal.
+    """
     from rich.console import Console
     from rich.table import Table
 
@@ -57,20 +60,23 @@ def print_table(
 
 
 def show_control(text: str) -> str:
-    """Return a text with codes in place of what a terminal would obey."""
+    """Return a text with its control characters written as codes such as \\x1b."""
     return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
 
 
 @contextmanager
 def progress_bar(label: str) -> Iterator[Callable[[float], None] | None]:
-    """Yield what shows the share done in a bar on standard error; None where that is no terminal."""
+    """Yield a function that shows a share of work done as a bar on standard error.
+
+    Yield None if standard error is not a terminal.
+    """
     with _bar(label) as update:
         yield None if update is None else lambda share: update(share, "")
 
 
 @contextmanager
 def counting_bar(label: str) -> Iterator[Callable[[float, int, int], None] | None]:
-    """Yield the same for rows: it takes the share done, the rows and the words so far."""
+    """Yield a function that shows the share done, and the rows and words so far; None as in progress_bar."""
     first: tuple[float, int] | None = None  # the time and the words of the first call
     with _bar(label) as update:
 
@@ -80,14 +86,14 @@ def counting_bar(label: str) -> Iterator[Callable[[float, int, int], None] | Non
             now = time.monotonic()
             first = first or (now, words)
             seconds, more = now - first[0], words - first[1]
-            update(share, f"{rows:,} rows" + (f", {more / seconds:,.0f} words/s" if seconds else ""))
+            update(share, count_of(rows, "row") + (f", {more / seconds:,.0f} words/s" if seconds else ""))
 
         yield None if update is None else show
 
 
 @contextmanager
 def _bar(label: str) -> Iterator[Callable[[float, str], None] | None]:
-    """Yield what shows the share done and a remark. The bar appears with the first of them."""
+    """Yield a function that shows the share done and a remark. The bar appears when it is first called."""
     if not sys.stderr.isatty():
         yield None
         return
@@ -105,7 +111,7 @@ def _bar(label: str) -> Iterator[Callable[[float, str], None] | None]:
     task = progress.add_task(label, total=1.0, remark="")
 
     def update(share: float, remark: str) -> None:
-        progress.start()  # only now: what goes from stream to stream has no share to show
+        progress.start()  # not earlier: work that never reports a share, such as a stream, shows no bar
         progress.update(task, completed=share, remark=remark)
 
     try:
@@ -116,7 +122,7 @@ def _bar(label: str) -> Iterator[Callable[[float, str], None] | None]:
 
 
 def draw_bar(share: float, width: int) -> str:
-    """Return a bar of that share of a width, in eighths of a character where the terminal has them."""
+    """Return a bar that fills a share of a width, in eighths of a character if standard output is UTF-8."""
     if "utf" not in (sys.stdout.encoding or "").lower():
         return "#" * round(share * width)
     whole, rest = divmod(round(share * width * 8), 8)
@@ -124,7 +130,7 @@ def draw_bar(share: float, width: int) -> str:
 
 
 def show_draws(count: int | None, error: float | None) -> str:
-    """Return a number of draws, with its standard error unless it is settled."""
+    """Return a number of draws with its standard error, unless that is negligible."""
     if count is None:
         return "never"
     if error is None or error < 0.05:
@@ -133,7 +139,7 @@ def show_draws(count: int | None, error: float | None) -> str:
 
 
 def show_share(mean: float, spread: float | None) -> str:
-    """Return a value between 0 and 1, with its spread if there is one."""
+    """Return a value between 0 and 1, with its spread if there is one: "0.8123 ± 0.0040"."""
     return f"{mean:.4f}" if spread is None else f"{mean:.4f} ± {spread:.4f}"
 
 
@@ -177,7 +183,7 @@ def _count_unchanged(number: int) -> str:
 
 
 def tell_receipt(receipt: "Receipt", *, with_receipt: bool = True) -> None:
-    """Print a receipt and its warnings on standard error. with_receipt: False where it was printed as JSON."""
+    """Print a receipt and its warnings on standard error. with_receipt: False if it was already printed as JSON."""
     if with_receipt:
         click.echo(describe_receipt(receipt), err=True)
     for warning in receipt.warnings:
@@ -186,7 +192,7 @@ def tell_receipt(receipt: "Receipt", *, with_receipt: bool = True) -> None:
 
 @contextmanager
 def printed_warnings() -> Iterator[None]:
-    """Print warnings as they come, but for those on a release that was made: these go with its receipt."""
+    """Print warnings as they occur, except those about a finished release, which are printed with its receipt."""
     from custext_sql.errors import ReleaseWarning
 
     with warnings.catch_warnings():
@@ -201,12 +207,12 @@ def warn(message: str) -> None:
 
 
 def again(db: str | None, command: str) -> str:
-    """Return a command for the same database, to be shown as the next step."""
+    """Return a command for the same database, to suggest as the next step."""
     return name_database(f"custext {command}", db)
 
 
 def name_database(message: str, db: str | None) -> str:
-    """Return a message in which every command to run names the database that the user named."""
+    """Return a message in which every suggested command has the user's --db option."""
     if db is None:
         return message
     return re.sub(r"(^|: )custext (?=[a-z])", lambda match: f"{match[1]}custext --db {shlex.quote(db)} ", message)

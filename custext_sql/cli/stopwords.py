@@ -6,17 +6,18 @@ from custext_sql.cli.options import json_option
 from custext_sql.cli.output import print_json, print_table
 
 
-@click.command("stopwords", short_help="Show or add stopword lists.")
-@click.option("--language", help="Take this language's list from NLTK's stopwords corpus.")
+@click.command("stopwords", short_help="Show the stopword lists, or add one.")
+@click.option("--language", help="Add the list of this language from NLTK's stopwords corpus.")
 @json_option
 @click.pass_obj
 def stopwords_command(db: str | None, language: str | None, as_json: bool) -> None:
     """Show the stored stopword lists, or add one from NLTK's corpus.
 
-    English ships with custext (NLTK's list of 179 words); the corpus is needed for other languages.
+    English ships with custext (NLTK's list of 179 words). Other languages need the corpus to be installed.
 
     \b
-    Example:
+    Examples:
+      custext stopwords
       custext stopwords --language german
     """
     from custext_sql.store.stopwords import add_stopwords, list_stopwords

@@ -6,12 +6,12 @@ from custext_sql.cli.options import json_option
 from custext_sql.cli.output import print_json
 
 
-@click.command("use")
+@click.command("use", short_help="Set the default mapping.")
 @click.argument("name")
 @json_option
 @click.pass_obj
 def use_command(db: str | None, name: str, as_json: bool) -> None:
-    """Make a mapping the default of the database.
+    """Set the default mapping of the database, which other commands use unless --mapping is given.
 
     \b
     Example:

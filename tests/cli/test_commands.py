@@ -116,8 +116,8 @@ def test_every_command_that_prints_takes_json(mapped_db: Path) -> None:
 def test_load_starter_brings_its_mapping(db_path: Path) -> None:
     assert run("--db", db_path, "load", "starter").exit_code == 0
     assert json.loads(run("--db", db_path, "info", "--json").output)["default_mapping"] == "starter"
-    assert "(already there)" in run("--db", db_path, "map", "--embedding", "starter", "--k", "20").output
-    assert run("--db", db_path, "load", "starter").output == "starter: already there, with its mappings\n"
+    assert "(already built)" in run("--db", db_path, "map", "--embedding", "starter", "--k", "20").output
+    assert run("--db", db_path, "load", "starter").output == "starter: already loaded, with its mappings\n"
     assert run("--db", db_path, "load", "starter", "--json").output == "null\n"
     assert "--format and --member are for files" in run("--db", db_path, "load", "starter", "--member", "x").output
     few = run("--db", db_path, "load", "starter", "--name", "few", "--limit", "3")
@@ -133,7 +133,7 @@ def test_load_takes_a_member_a_limit_and_a_vocabulary(db_path: Path, glove_file:
         *("--vocab", vocabulary, "--limit", "2", "--format", "glove"),
     )
     assert "some: 2 words of 5 dimensions from two.zip/b.txt" in result.output
-    assert "3 rows outside the vocabulary left out\n" in result.output
+    assert "3 entries skipped (not in the vocabulary)\n" in result.output
     assert "not found" not in result.output  # the limit was reached before the end of the file
 
 
@@ -146,13 +146,13 @@ def test_upgrade_of_a_current_database_says_so(mapped_db: Path) -> None:
     [
         (["lod", "x"], 2, "No such command 'lod'. Did you mean 'load'?"),
         (["load", "x", "--nmae", "y"], 2, "Did you mean"),
-        (["load", "x.txt"], 2, "Missing option '--name'"),
+        (["load", "x.txt"], 2, "Missing option '--name'; give the embedding a name: --name NAME"),
         (["load", "missing.txt", "--name", "x"], 1, "there is no file missing.txt"),
         (["map", "--embedding", "smal"], 1, "did you mean 'small'?"),
         (["map", "--embedding", "small", "--k", "99"], 1, "must not exceed the number of words, 16; found 99"),
         (["map", "--embedding", "small", "--order", "random"], 1, "needs a seed"),
         (["inspect", "bobb"], 1, "did you mean 'bob'?"),
-        (["map", "--embedding", "small", "--language", "german"], 2, "--language goes with --separate-stopwords"),
+        (["map", "--embedding", "small", "--language", "german"], 2, "--language requires --separate-stopwords"),
         (["inspect", "bob", "--eps", "0"], 1, "eps must lie between 0.001 and 100; found 0.0"),
         (["inspect", "bob", "--eps", "nan"], 1, "found nan"),
         (["inspect", "bob", "--mapping", "none"], 1, "there is small-euclidean-k4"),

@@ -203,7 +203,7 @@ def test_choose_ends_with_1_below_the_floor(few_db: Path, texts: str) -> None:
     ("arguments", "message"),
     [
         (["attack", "query", "carr"], "did you mean"),
-        (["attack", "query", "car", "--eps", "1,,2"], "expected numbers with commas between them, such as 1,2,3"),
+        (["attack", "query", "car", "--eps", "1,,2"], "expected comma-separated numbers such as 1,2,3"),
         (["attack", "query", "car", "--eps", "0"], "eps must lie between 0.001 and 100"),
         (["attack", "bayes", "--prior", "nothing.csv"], "nothing.csv"),
         (["attack", "bayes", "--prior", "a.csv", "--public", "b.csv"], "not from both"),

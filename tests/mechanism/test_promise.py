@@ -110,8 +110,8 @@ def test_an_audit_says_among_how_many_words_a_drawn_word_hides(starter_db: Path)
         assert certificate.worst_log_ratio == pytest.approx(find_worst(older, 1.0, kept), abs=1e-9)
     shown = CliRunner().invoke(main, ["--db", str(starter_db), "audit", "--plus"]).output
     assert "starter, eps = 1, calibration paper, stopwords kept" in shown
-    assert "promise           holds among the drawn words of every group, none above eps = 1" in shown
-    assert "a drawn word hides among at least 19 words" in shown
+    assert "guarantee         holds among the replaced words of every group; no log-ratio exceeds eps = 1" in shown
+    assert "each replaced word hides among at least 19 words" in shown
     listed = json.loads(CliRunner().invoke(main, ["--db", str(starter_db), "audit", "--plus", "--json"]).output)
     assert (listed["plus"], listed["hides_among"]) == (True, 19)
 

@@ -59,7 +59,7 @@ def test_keygen_tells_all_that_a_key_is_for(mapped_db: Path, tmp_path: Path) -> 
     assert result.exit_code == 0, result.output
     made = read_key_file(path)
     for expected in (
-        f"{path}: key {made.key.name}, for these settings alone:",
+        f"{path}: key {made.key.name}, for these settings only:",
         f"mapping      small-euclidean-k4, fingerprint {made.settings.fingerprint}",
         "eps          0.5",
         "plus         yes, stopwords are kept",
@@ -67,7 +67,7 @@ def test_keygen_tells_all_that_a_key_is_for(mapped_db: Path, tmp_path: Path) -> 
         "policy       paper: unknown keep, numbers shape, case lower, invisible keep",
         "calibration  tight",
         "format       2",
-        "Do not use it for a second dataset",
+        "Use it for one dataset only.",
     ):
         assert expected in result.output
     assert json.loads(path.read_text())["key"] not in result.output
