@@ -1,4 +1,4 @@
-"""custext audit"""
+"""The command `custext audit`."""
 
 import click
 

@@ -1,4 +1,4 @@
-"""custext drop"""
+"""The command group `custext drop`."""
 
 import click
 

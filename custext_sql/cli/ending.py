@@ -33,9 +33,7 @@ class Ending:
 
     def __enter__(self) -> "Ending":
         if threading.current_thread() is not threading.main_thread():
-            return (
-                self  # only the main thread can set handlers; a program that runs commands in threads ends them itself
-            )
+            return self  # only the main thread can set handlers; a program with threads ends its commands itself
         for number in _SIGNALS:
             if signal.getsignal(number) in _UNTOUCHED:  # a signal that nohup ignores stays ignored
                 self._replaced[number] = signal.signal(number, self._interrupt)

@@ -1,4 +1,4 @@
-"""custext info"""
+"""The command `custext info`."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""custext inspect"""
+"""The command `custext inspect`."""
 
 import click
 

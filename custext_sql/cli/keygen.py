@@ -1,4 +1,4 @@
-"""custext keygen"""
+"""The command `custext keygen`."""
 
 from dataclasses import asdict
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""custext ledger"""
+"""The command `custext ledger`."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,8 +24,8 @@ def ledger_command(db: str | None, dataset: str | None, export: str | None, forc
     """Show every release and the total eps of each dataset.
 
     The "row eps" of a release is the most that it spent on any one row. The total of a dataset is the sum of these over
-    its releases, including releases that share only some of its files. Keyed releases of the same texts count once. A total
-    says "at least" if a query, a connection or a pipeline may have drawn a row more than once.
+    its releases, including releases that share only some of its files. Keyed releases of the same texts count once. A
+    total says "at least" if a query, a connection or a pipeline may have drawn a row more than once.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""custext load"""
+"""The command `custext load`."""
 
 from pathlib import Path
 
@@ -18,9 +18,7 @@ _FORMATS = ("glove", "word2vec", "word2vec-binary", "fasttext", "npz", "parquet"
 @click.option("--member", metavar="FILE", help="The file to read in a zip archive that contains several.")
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Keep only the first N words.")
 @click.option("--vocab", metavar="FILE", help="Keep only the words in this file (the first field of each line).")
-@click.option(
-    "--replace", is_flag=True, help="Replace an existing embedding of that name. Mappings built from it stay."
-)
+@click.option("--replace", is_flag=True, help="Replace an existing embedding; mappings built from it stay.")
 @json_option
 @click.pass_obj
 def load_command(
@@ -82,7 +80,7 @@ def load_command(
     )
     if report.folded:
         click.echo(
-            f"  {count_of(report.folded, 'entry', 'entries')} skipped (same word as an earlier entry, ignoring case)"
+            f"  {count_of(report.folded, 'entry', 'entries')} skipped (same word as an earlier one, ignoring case)"
         )
     if report.outside_vocabulary:
         click.echo(f"  {count_of(report.outside_vocabulary, 'entry', 'entries')} skipped (not in the vocabulary)")

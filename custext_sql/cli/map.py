@@ -1,4 +1,4 @@
-"""custext map"""
+"""The command `custext map`."""
 
 import click
 

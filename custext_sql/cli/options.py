@@ -18,7 +18,7 @@ _POLICY: dict[str, Any] = {
     "help": "For words outside the vocabulary and numbers: mask both (strict, the default), or keep the words and "
     "replace digits at random (paper).",
 }
-policy_option = click.option("--policy", **_POLICY)  # without it, the policy of the key applies, if there is one
+policy_option = click.option("--policy", **_POLICY)  # without it, that of the key applies
 keyless_policy_option = click.option("--policy", default="strict", **_POLICY)
 experiment_policy_option = click.option(
     "--policy",
@@ -33,19 +33,17 @@ _CALIBRATION: dict[str, Any] = {
     "help": "How eps sets the temperature: eps/2 as in the paper (the default), or the largest value that keeps the "
     "guarantee (tight).",
 }
-calibration_option = click.option(
-    "--calibration", **_CALIBRATION
-)  # without it, that of the key applies, if there is one
+calibration_option = click.option("--calibration", **_CALIBRATION)  # without it, that of the key applies
 keyless_calibration_option = click.option("--calibration", default="paper", **_CALIBRATION)
 second_mapping_option = click.option(
     "--second-mapping",
     is_flag=True,
-    help="Release data under a second mapping, although the two outputs together reveal more.",
+    help="Allow a second mapping for data that was released before, which reveals more.",
 )
 reuse_key_option = click.option(
     "--reuse-key",
     is_flag=True,
-    help="Use a key that was used for other data, although this correlates the two outputs.",
+    help="Allow a key that was used for other data, which correlates the outputs.",
 )
 mapping_option = click.option("--mapping", help="Name of the mapping.  [default: the default mapping of the database]")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -57,6 +55,7 @@ class Epsilons(click.ParamType[list[float]]):
     name = "list"
 
     def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> list[float]:
+        """Return the numbers, each once; fail if one is not a valid eps."""
         if isinstance(value, list):
             return value
         from custext_sql.errors import SettingError
@@ -85,7 +84,7 @@ def epsilons_option(default: str) -> Callable[[_Command], _Command]:
 def prior_options(command: _Command) -> _Command:
     """Add the options for the word frequencies that an attacker assumes."""
     for option in (
-        click.option("--column", metavar="NAME", help="The text column of --public, unless it is a file of lines."),
+        click.option("--column", metavar="NAME", help="Column of --public; omit it for lines of text."),
         click.option("--public", metavar="FILE", help="Public texts, whose word frequencies the attacker uses."),
         click.option("--prior", metavar="FILE", help="Word frequencies: one word and one number per line."),
     ):

@@ -27,10 +27,13 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # control codes of a te
 
 
 def print_json(value: Any) -> None:
+    """Print a value as JSON on standard output."""
     click.echo(to_json(value))
 
 
 def to_json(value: Any) -> str:
+    """Return a value as indented JSON: dataclasses as objects, times in ISO format, other types as strings."""
+
     def default(item: Any) -> Any:
         if is_dataclass(item) and not isinstance(item, type):
             return asdict(item)
@@ -203,6 +206,7 @@ def printed_warnings() -> Iterator[None]:
 
 
 def warn(message: str) -> None:
+    """Print a warning on standard error."""
     click.echo(f"Warning: {message}", err=True)
 
 

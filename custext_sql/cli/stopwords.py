@@ -1,4 +1,4 @@
-"""custext stopwords"""
+"""The command `custext stopwords`."""
 
 import click
 

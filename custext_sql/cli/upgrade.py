@@ -1,4 +1,4 @@
-"""custext upgrade"""
+"""The command `custext upgrade`."""
 
 import click
 

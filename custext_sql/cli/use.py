@@ -1,4 +1,4 @@
-"""custext use"""
+"""The command `custext use`."""
 
 import click
 
