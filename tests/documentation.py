@@ -1,0 +1,232 @@
+"""Runs the examples of the README and of docs/. `python -m tests.documentation [PAGE...]` fills in the real output."""
+
+import csv
+import gzip
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+import numpy as np
+
+from custext_sql.experiments.evaluation.datasets import read_sentence_polarity
+from custext_sql.store.database import default_path
+from custext_sql.store.default_database import load_starter
+from custext_sql.vectors.starter import open_starter
+from tests.vector_samples import write_glove
+
+ROOT = Path(__file__).parents[1]
+PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+GLOVE = "glove.840B.300d.34k.txt.gz"
+FILMS = ("films.txt", "more-films.txt")
+LABELED = ("train.csv", "test.csv")
+REVIEWS = """id,body
+1,"My doctor in Boston was kind, and the surgery went well."
+2,The pizza arrived cold. Terrible service!
+3,
+4,I bought this camera for my wedding and I love it.
+"""
+
+# What the comments above a block say of it.
+DRAWN = "drawn anew each time"  # the output differs from run to run: only its steady lines are compared
+REAL = "with CUSTEXT_DATA"  # the output is that of the real data, and compared if they are there
+RUN_BY_CI = ("the first command", "the test command")  # .ci/run runs these, in fresh environments
+PRINTED_BY = "printed by "  # a long run of this command printed the block
+FILE = "file "  # the block is a file of this name
+
+_BLOCK = re.compile(
+    r"(?P<marks>(?:^<!-- [^\n]* -->\n)*)"
+    r"^```(?P<kind>\w*)\n(?P<body>.*?)^```\n(?:```text\n(?P<shown>.*?)^```\n)?",
+    re.DOTALL | re.MULTILINE,
+)
+_VARYING = re.compile(r"\bin \d+\.\d s\b|\b\d+\.\d MB\b|\b20\d\d-\d\d-\d\d \d\d:\d\d\b")
+_STEADY = re.compile(r"(?:\$ |  \S|eps \d|each replaced word|Error: |Warning: |columns copied|dataset |when )")
+_FAILURE = re.compile(r"(?:Error: |Traceback |\w+Error: )")
+
+
+@dataclass(frozen=True)
+class Step:
+    """A command, or a Python script, with the output that the page shows and the one that it had."""
+
+    command: str
+    shown: str
+    found: str
+    status: int
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block of a page; `start` and `end` are where it lies in the page's text."""
+
+    marks: tuple[str, ...]
+    kind: str
+    body: str
+    shown: str
+    start: int
+    end: int
+
+    def find_mark(self, prefix: str) -> str | None:
+        """Return the rest of the mark that starts with a prefix."""
+        return next((mark.removeprefix(prefix) for mark in self.marks if mark.startswith(prefix)), None)
+
+    @property
+    def is_run(self) -> bool:
+        """Whether a test runs the block."""
+        return self.kind in ("console", "python", "sh") and not self.is_quoted
+
+    @property
+    def is_quoted(self) -> bool:
+        """Whether the block stands for a file, for what .ci/run runs, or for what a long run printed."""
+        prefixes = (FILE, PRINTED_BY, *RUN_BY_CI)
+        return any(mark.startswith(prefix) for mark in self.marks for prefix in prefixes)
+
+
+def find_blocks(text: str) -> Iterator[Block]:
+    """Yield the fenced blocks of a page. A `text` block right after a Python block is that block's output."""
+    for match in _BLOCK.finditer(text):
+        marks = tuple(re.findall(r"<!-- (.*?) -->", match["marks"]))
+        yield Block(marks, match["kind"], match["body"], match["shown"] or "", match.start("kind"), match.end())
+
+
+def run_page(page: str, folder: Path) -> Iterator[tuple[Block, list[Step]]]:
+    """Run the blocks of a page in order, in one folder, and yield each with its steps."""
+    for block in find_blocks(page):
+        name = block.find_mark(FILE)
+        if name is not None:
+            (folder / name).write_text(block.body, encoding="utf-8")
+        yield block, list(_run_block(block, folder)) if block.is_run else []
+
+
+def _run_block(block: Block, folder: Path) -> Iterator[Step]:
+    if block.kind == "console":
+        for command, shown in split_console(block.body):
+            yield _run(["bash", "-c", command], command, shown, folder)
+    elif block.kind == "python":
+        yield _run([sys.executable, "-c", block.body], block.body, block.shown, folder)
+    else:
+        yield _run(["bash", "-euc", block.body], block.body, "", folder)
+
+
+def split_console(body: str) -> list[tuple[str, str]]:
+    """Return the commands of a console block, without their prompts, each with the output below it."""
+    parts: list[tuple[str, str]] = []
+    open_command = False
+    for line in body.splitlines(keepends=True):
+        if line.startswith("$ "):
+            parts.append((line[2:], ""))
+        elif open_command:
+            parts[-1] = (parts[-1][0] + line, "")
+        else:
+            parts[-1] = (parts[-1][0], parts[-1][1] + line)
+        open_command = (line.startswith("$ ") or open_command) and line.endswith("\\\n")
+    return parts
+
+
+def _run(arguments: list[str], command: str, shown: str, folder: Path) -> Step:
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    result = subprocess.run(
+        arguments,
+        cwd=folder,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    found = "".join(f"{line.rstrip()}\n" for line in result.stdout.rstrip().splitlines())
+    return Step(command, shown, found, result.returncode)
+
+
+def find_differences(block: Block, steps: list[Step], *, real: bool) -> Iterator[str]:
+    """Yield what a page says wrongly of a block that ran. real: whether the real data are there."""
+    for step in steps:
+        lines = step.found.splitlines()
+        hidden = [line for line in lines if _FAILURE.match(line) and line not in step.shown.splitlines()]
+        if hidden and not (block.kind == "sh" and step.status == 0):
+            yield f"{step.command}\nfails, and the page does not show it:\n{step.found}"
+        elif step.status and not any(_FAILURE.match(line) for line in lines):
+            yield f"{step.command}\nends with status {step.status}:\n{step.found}"
+        elif block.kind != "sh" and (real or REAL not in block.marks):
+            steady = _keep_steady if DRAWN in block.marks else _keep_all
+            if steady(step.found) != steady(step.shown):
+                yield f"{step.command}\nprints:\n{step.found}\nbut the page shows:\n{step.shown}"
+
+
+def _keep_all(output: str) -> str:
+    """Return an output without what varies: times, sizes, and the widths of columns that depend on them."""
+    return re.sub(r"[ ─]+", " ", _VARYING.sub("...", output))
+
+
+def _keep_steady(output: str) -> list[str]:
+    """Return the lines of a random output that do not depend on the draws; of others, only that they are there."""
+    return [_keep_all(line) if _STEADY.match(line) else "..." for line in output.splitlines()]
+
+
+def fill(page: str, folder: Path) -> str:
+    """Return a page with the output of every example as it is now."""
+    parts, end = [], 0
+    for block, steps in run_page(page, folder):
+        if block.kind in ("console", "python") and steps:
+            parts.append(page[end : block.start] + _fill_block(block, steps))
+            end = block.end
+    return "".join(parts) + page[end:]
+
+
+def _fill_block(block: Block, steps: list[Step]) -> str:
+    if block.kind == "console":
+        return "console\n" + "".join(f"$ {step.command}{step.found}" for step in steps) + "```\n"
+    output = f"```text\n{steps[0].found}```\n" if steps[0].found else ""
+    return f"python\n{block.body}```\n{output}"
+
+
+def prepare(folder: Path) -> bool:
+    """Lay out the files that the examples name; return whether they are the real ones."""
+    (folder / "reviews.csv").write_text(REVIEWS)
+    with duckdb.connect(str(folder / "shop.duckdb")) as connection:
+        connection.execute("CREATE TABLE reviews AS FROM read_csv(?)", [str(folder / "reviews.csv")])
+    data = os.environ.get("CUSTEXT_DATA")
+    if data:
+        (folder / GLOVE).symlink_to(Path(data) / GLOVE)
+        parts = read_sentence_polarity(str(Path(data) / "sentence_polarity.zip"))
+        texts = [([text for (text,) in part.texts], part.labels) for part in parts]
+    else:
+        batches = list(open_starter().batches)
+        words = [word for batch in batches for word in batch.words]
+        write_glove(folder / "v.txt", words, np.concatenate([batch.vectors for batch in batches]))
+        (folder / GLOVE).write_bytes(gzip.compress((folder / "v.txt").read_bytes(), compresslevel=1))
+        texts = [(["the film was good", "she hated the film"] * 200, ["pos", "neg"] * 200)] * 2
+    for name, labeled, (lines, labels) in zip(FILMS, LABELED, texts, strict=True):
+        (folder / name).write_text("".join(f"{line}\n" for line in lines))
+        with (folder / labeled).open("w", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow(["text", "label"])
+            writer.writerows(zip(lines[:1000], labels[:1000], strict=True))
+    return bool(data)
+
+
+def main(names: list[str]) -> None:
+    """Fill the pages of these names, or all of them."""
+    with tempfile.TemporaryDirectory() as root:
+        template = Path(root) / "starter.duckdb"
+        load_starter(template)
+        for page in PAGES:
+            if names and page.name not in names:
+                continue
+            print(page.name, flush=True)
+            folder = Path(root) / page.stem
+            folder.mkdir()
+            os.environ["XDG_DATA_HOME"] = str(folder / "home")
+            default_path().parent.mkdir(parents=True)
+            default_path().write_bytes(template.read_bytes())
+            assert prepare(folder), "CUSTEXT_DATA must name the folder of the real data"
+            page.write_text(fill(page.read_text(encoding="utf-8"), folder), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

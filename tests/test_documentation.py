@@ -1,0 +1,139 @@
+"""The README and docs/ show what happens, mention everything public, and link to what exists."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+import custext_sql
+from custext_sql.cli import main
+from custext_sql.store.database import default_path
+from custext_sql.store.schema import tables
+from tests import documentation
+from tests.conftest import copy_database
+from tests.documentation import DRAWN, PAGES, PRINTED_BY, REAL, ROOT, Block, Step
+
+_LINK = re.compile(r"\]\(([^)\s]+)\)")
+_HEADING = re.compile(r"^#{1,6} (.*)$", re.MULTILINE)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_examples_print_what_the_page_shows(page: Path, tmp_path: Path, starter_db: Path) -> None:
+    default_path().parent.mkdir(parents=True)
+    copy_database(starter_db, default_path())
+    real = documentation.prepare(tmp_path)
+    found = [
+        difference
+        for block, steps in documentation.run_page(page.read_text(encoding="utf-8"), tmp_path)
+        for difference in documentation.find_differences(block, steps, real=real)
+    ]
+    assert not found, "\n\n".join(found)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_every_block_is_run_or_says_where_it_comes_from(page: Path) -> None:
+    for block in documentation.find_blocks(page.read_text(encoding="utf-8")):
+        assert block.is_run or block.is_quoted, block.body
+        known = (DRAWN, REAL, PRINTED_BY, documentation.FILE, *documentation.RUN_BY_CI)
+        assert all(mark.startswith(known) for mark in block.marks), block.marks
+
+
+def test_seeded_examples_inspect_and_audit_are_always_compared() -> None:
+    text = "".join(page.read_text(encoding="utf-8") for page in PAGES)
+    compared = [
+        command
+        for block in documentation.find_blocks(text)
+        if block.is_run and not {DRAWN, REAL} & set(block.marks)
+        for command, _ in documentation.split_console(block.body if block.kind == "console" else "")
+    ]
+    assert all(any(name in command for command in compared) for name in ("--seed", "custext inspect", "custext audit"))
+
+
+_RUN = Block((), "console", "", "", 0, 0)
+_DRAWN = Block((DRAWN,), "console", "", "", 0, 0)
+_REAL = Block((REAL,), "console", "", "", 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("block", "step", "differs"),
+    [
+        (_RUN, Step("c", "a\n", "a\n", 0), False),
+        (_RUN, Step("c", "a\n", "b\n", 0), True),
+        (_RUN, Step("c", "in 0.1 s\n", "in 2.3 s\n", 0), False),
+        (_RUN, Step("c", "Error: x\n", "Error: x\n", 1), False),
+        (_RUN, Step("c", "", "", 1), True),
+        (_DRAWN, Step("c", "a\neps 1\n", "b\neps 1\n", 0), False),
+        (_DRAWN, Step("c", "a\neps 1\n", "b\neps 2\n", 0), True),
+        (_DRAWN, Step("c", "a\n", "b\nc\n", 0), True),
+        (_DRAWN, Step("c", "a\n", "Error: x\n", 1), True),
+        (_REAL, Step("c", "a\n", "b\n", 0), False),
+        (_REAL, Step("c", "a\n", "Error: x\n", 1), True),
+        (_REAL, Step("c", "a\n", "Traceback (most recent call last):\n", 1), True),
+    ],
+)
+def test_differences_are_found(block: Block, step: Step, differs: bool) -> None:
+    """Without the real data, an error that a page does not show is still found."""
+    assert bool(list(documentation.find_differences(block, [step], real=False))) == differs
+
+
+def test_a_page_is_filled_with_what_its_commands_print(tmp_path: Path) -> None:
+    page = "Text.\n\n<!-- file a.txt -->\n```csv\n1\n```\n\n```console\n$ cat \\\n  a.txt\n2\n$ echo 3\n```\n"
+    page += "```python\nprint(4)\n```\n```text\n5\n```\nMore.\n"
+    filled = documentation.fill(page, tmp_path)
+    assert filled == page.replace("2\n", "1\n").replace("echo 3\n", "echo 3\n3\n").replace("5\n", "4\n")
+
+
+def _commands(group: click.Group = main, path: str = "") -> Iterator[str]:
+    for name, command in group.commands.items():
+        if isinstance(command, click.Group):
+            yield from _commands(command, f"{path}{name} ")
+        else:
+            yield f"{path}{name}"
+
+
+def test_every_command_is_documented() -> None:
+    text = "".join(page.read_text(encoding="utf-8") for page in PAGES)
+    commands = list(_commands())
+    assert "attack query" in commands and "drop mapping" in commands
+    for name in commands:
+        assert re.search(rf"custext (--db \S+ )?{name}\b", text), name
+
+
+def test_every_public_name_is_documented_and_has_a_docstring() -> None:
+    text = "".join(page.read_text(encoding="utf-8") for page in PAGES)
+    for name in custext_sql.__all__:
+        assert f"`{name}`" in text, name
+        assert getattr(custext_sql, name).__doc__, name
+
+
+def test_every_table_is_documented_with_its_columns() -> None:
+    text = (ROOT / "docs" / "schema.md").read_text(encoding="utf-8")
+    for table in tables.metadata.sorted_tables:
+        section = text.partition(f"## {table.name}\n")[2].partition("\n## ")[0]
+        assert re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE) == [column.name for column in table.columns]
+
+
+@pytest.mark.parametrize(
+    "page", [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"], ids=lambda page: page.stem
+)
+def test_links_lead_somewhere(page: Path) -> None:
+    for link in _LINK.findall(page.read_text(encoding="utf-8")):
+        if link.startswith("https:"):
+            continue
+        name, _, anchor = link.partition("#")
+        target = (page.parent / name).resolve() if name else page
+        assert target.exists(), link
+        assert not anchor or anchor in _anchors(target), link
+
+
+def _anchors(page: Path) -> set[str]:
+    """Return the anchors that a page's headings have, on GitHub and on the site."""
+    headings = _HEADING.findall(page.read_text(encoding="utf-8"))
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_the_readme_is_short() -> None:
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 200
