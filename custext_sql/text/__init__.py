@@ -1,1 +1,1 @@
-"""What a word is, and columns of texts as bytes."""
+"""Finds words in texts, and converts columns of texts to bytes and back."""

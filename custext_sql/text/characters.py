@@ -1,4 +1,4 @@
-"""What Unicode says of characters. Each is asked about once, when it first occurs."""
+"""Unicode properties of characters, each looked up once, when the character first occurs."""
 
 import sys
 import unicodedata
@@ -9,36 +9,37 @@ import numpy.typing as npt
 
 from custext_sql.arrays import Codes
 
-LOWER, TITLE, UPPER = 0, 1, 2  # how a word is written; of a letter, TITLE is small and UPPER a capital
+LOWER, TITLE, UPPER = 0, 1, 2  # the case of a word; for a letter, TITLE means lowercase and UPPER a capital
 
-_UNASKED = -2
-_SIGMA = "\u03a3"  # its lower case depends on what follows
+_UNKNOWN = -2
+_SIGMA = "\u03a3"  # its lowercase form depends on what follows
 
-WORD, MARK, SYMBOL, OTHER, INVISIBLE, CHANGING = (1 << bit for bit in range(6))  # what `traits` says of a character
+WORD, MARK, SYMBOL, OTHER, INVISIBLE, CHANGING = (1 << bit for bit in range(6))  # the bits of `traits`
 _TRAITS = {"L": WORD, "M": WORD | MARK, "N": WORD, "S": SYMBOL, "C": OTHER}  # by category
 
-# Those that programs show as nothing (Unicode's Default_Ignorable_Code_Point) and that are not of category Cf
+# Characters that programs do not show (Unicode's Default_Ignorable_Code_Point), except those of category Cf
 _IGNORABLE = (
     *((0x034F, 0x034F), (0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180F), (0x2065, 0x2065), (0x3164, 0x3164)),
     *((0xFE00, 0xFE0F), (0xFFA0, 0xFFA0), (0xFFF0, 0xFFF8), (0xE0000, 0xE0FFF)),
 )
-# Those that are no marks and yet may become one with the character before them: vowels and finals of Hangul, Kirat Rai
+# Characters other than marks that can combine with the one before them: vowels and finals of Hangul, Kirat Rai
 _COMPOSING = ((0x1161, 0x1175), (0x11A8, 0x11C2), (0x16D63, 0x16D63), (0x16D67, 0x16D67))
 
 
 class CharacterTable:
-    """A property of characters, looked up by code point a column at a time."""
+    """A property of characters, looked up by code point for a whole column at once."""
 
     def __init__(self, property_of: Callable[[str], int]) -> None:
         self._property_of = property_of
         self._values: npt.NDArray[np.int32] | None = None
 
     def find(self, codes: Codes) -> npt.NDArray[np.int32]:
+        """Return the property of each code point."""
         values = self._values
-        if values is None:  # another thread may do the same; each then goes on with a table of its own
-            values = self._values = np.full(sys.maxunicode + 1, _UNASKED, dtype=np.int32)
+        if values is None:  # another thread may do the same; each then continues with its own table
+            values = self._values = np.full(sys.maxunicode + 1, _UNKNOWN, dtype=np.int32)
         found = values.take(codes)
-        new = codes[found == _UNASKED]
+        new = codes[found == _UNKNOWN]
         if len(new):
             for code in np.unique(new).tolist():
                 values[code] = self._property_of(chr(code))
@@ -71,9 +72,10 @@ def _lower_case(character: str) -> int:
     return ord(lower) if same_width and character != _SIGMA else -1
 
 
-# WORD: letters, digits, marks and underscores. MARK: marks. SYMBOL: what Unicode calls so. OTHER: controls, format
-# characters, private use, unassigned. INVISIBLE: what a policy may drop. CHANGING: what NFKC may write in another way.
+# WORD: letters, digits, marks and underscores. MARK: marks. SYMBOL: Unicode category S. OTHER: controls, format
+# characters, private use, unassigned. INVISIBLE: characters that a policy may drop. CHANGING: characters that NFKC may
+# change.
 traits = CharacterTable(_find_traits)
 decimal_digits = CharacterTable(lambda character: unicodedata.category(character) == "Nd")  # of any script
 letter_cases = CharacterTable(_letter_case)
-lower_cases = CharacterTable(_lower_case)  # -1 where it is wider or narrower in UTF-8, or depends on the context
+lower_cases = CharacterTable(_lower_case)  # -1 if its length in UTF-8 differs or it depends on context

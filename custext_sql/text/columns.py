@@ -1,4 +1,4 @@
-"""Columns of texts as Python keeps them (lists, NumPy, pandas, polars, Arrow) and as bytes end to end."""
+"""Converts columns of texts (lists, NumPy, pandas, polars, Arrow) to one buffer of bytes, and back."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -12,13 +12,16 @@ import pyarrow.compute as pc
 from custext_sql.arrays import Bytes, Flags, Places
 from custext_sql.errors import SettingError, tell_arrow_type
 
-_BLOCK = 1 << 20  # bytes handled at a time: enough that NumPy works long without the lock that threads share
+_BLOCK = 1 << 20  # bytes per block: enough that NumPy works for long stretches without the interpreter lock
 _EMPTY = pa.array([], pa.large_string())
 
 
 @dataclass(frozen=True, eq=False)
 class TextColumn:
-    """Texts end to end in UTF-8, where each begins and ends, and which of them are missing (None: none of them)."""
+    """Texts end to end in UTF-8.
+
+    offsets: where each text begins and ends. missing: which texts are missing; None if none is.
+    """
 
     text: Bytes
     offsets: Places
@@ -28,23 +31,26 @@ class TextColumn:
         return len(self.offsets) - 1
 
     def __getitem__(self, rows: slice) -> "TextColumn":
-        """Some consecutive rows."""
+        """Return some consecutive rows."""
         start, end = self.offsets[rows.start], self.offsets[rows.stop]
         missing = None if self.missing is None else self.missing[rows]
         return TextColumn(self.text[start:end], self.offsets[rows.start : rows.stop + 1] - start, missing)
 
     @classmethod
     def from_arrow(cls, array: pa.Array | pa.ChunkedArray) -> "TextColumn":
-        """A column of any of Arrow's types for text."""
+        """Return a column from an array of any text type of Arrow.
+
+        Raise SettingError if the array does not contain text or is not valid.
+        """
         if isinstance(array, pa.ChunkedArray):
             array = array.chunk(0) if array.num_chunks == 1 else pa.concat_arrays(array.chunks or [_EMPTY])
         if not (pa.types.is_string(array.type) or pa.types.is_large_string(array.type)):
             array = _to_large_string(array)
-        _check_arrow(array)  # also what DuckDB hands on: it takes what an Arrow table says of itself for granted
+        _check_arrow(array)  # also needed for data from DuckDB, which does not validate Arrow tables
         missing = None
         if array.null_count:
             missing = array.is_null().to_numpy(zero_copy_only=False)
-            array = pc.fill_null(array, "")  # what lies below a null may be anything
+            array = pc.fill_null(array, "")  # the bytes below a null may be anything
         if not len(array):
             return cls(np.zeros(0, dtype=np.uint8), np.zeros(1, dtype=np.int64))
         _, offsets, content = array.buffers()
@@ -54,7 +60,7 @@ class TextColumn:
         return cls(text, places.astype(np.int64) - int(places[0]), missing)
 
     def to_arrow(self) -> pa.Array:
-        """The column as large_string."""
+        """Return the column as an Arrow array of type large_string."""
         validity = None if self.missing is None else pa.py_buffer(np.packbits(~self.missing, bitorder="little"))
         offsets, text = pa.py_buffer(self.offsets), pa.py_buffer(self.text)
         return pa.LargeStringArray.from_buffers(len(self), offsets, text, validity)
@@ -71,12 +77,12 @@ def _to_large_string(array: pa.Array) -> pa.Array:
 
 
 def split_column(column: TextColumn) -> Iterator[tuple[slice, TextColumn]]:
-    """Yield the rows of a column a block at a time, with their places."""
+    """Yield the rows of a column in blocks, each with its slice."""
     return ((rows, column[rows]) for rows in slice_texts(column.offsets))
 
 
 def slice_texts(offsets: Places) -> Iterator[slice]:
-    """Yield consecutive texts of about a block together."""
+    """Yield slices of consecutive texts, each of about one block."""
     start = 0
     while start < len(offsets) - 1:
         end = int(np.searchsorted(offsets, offsets[start] + _BLOCK, side="right")) - 1
@@ -86,7 +92,10 @@ def slice_texts(offsets: Places) -> Iterator[slice]:
 
 
 def open_column(texts: Any) -> tuple[TextColumn, Callable[[TextColumn], Any]]:
-    """The texts of a list or column, and what makes of new texts a list or column of the same kind."""
+    """Return the texts of a list or column, and a function that turns new texts into the same type.
+
+    Raise SettingError if `texts` is not a list or column of strings or missing values.
+    """
     kind = f"{type(texts).__module__.partition('.')[0]}.{type(texts).__name__}"
     if kind == "polars.Series":
         return TextColumn.from_arrow(texts.to_arrow()), lambda column: _like_polars(texts, column)
@@ -98,11 +107,11 @@ def open_column(texts: Any) -> tuple[TextColumn, Callable[[TextColumn], Any]]:
         if texts.ndim != 1:
             raise SettingError(f"texts must be one column; found an array of {texts.ndim} dimensions")
         if texts.dtype.kind == "S" or isinstance(texts, np.ma.MaskedArray):
-            raise SettingError("texts must be strings or None; found an array of bytes, or a masked one")
+            raise SettingError("texts must be strings or None; found an array of bytes or a masked array")
         return _from_python(texts.tolist()), lambda column: _like_numpy(texts, column)
     if isinstance(texts, (str, bytes)) or not isinstance(texts, Sequence):
         raise SettingError(
-            f"texts must be a list, or a column of NumPy, pandas, polars or Arrow; found {type(texts).__name__}"
+            f"texts must be a list or a NumPy, pandas, polars or Arrow column; found {type(texts).__name__}"
         )
     return _from_python(texts), lambda column: column.to_arrow().to_pylist()
 
@@ -111,21 +120,21 @@ def _check_arrow(texts: pa.Array | pa.ChunkedArray) -> None:
     try:
         texts.validate(full=True)
     except pa.ArrowInvalid:
-        raise SettingError("texts must be valid Arrow data in UTF-8; this column is not") from None
+        raise SettingError("texts must be valid Arrow data in UTF-8; found an invalid column") from None
 
 
 def _from_python(texts: Any) -> TextColumn:
-    """None and what pandas puts in its place are missing texts."""
+    """Return a column in which None and the missing values of pandas are missing texts."""
     try:
         return TextColumn.from_arrow(pa.array(texts, pa.large_string(), from_pandas=True))
     except UnicodeEncodeError:
         place = next(place for place, text in enumerate(texts) if isinstance(text, str) and not _is_unicode(text))
-        problem = "valid Unicode; found half of a surrogate pair"
+        problem = "valid Unicode; found a lone surrogate"
     except (pa.ArrowException, TypeError, UnicodeDecodeError):
         wrong = ((place, text) for place, text in enumerate(texts) if text is not None and not isinstance(text, str))
         place, text = next(wrong, (0, ""))
-        problem = f"strings or None; found {type(text).__name__}" if text else "valid Unicode; some text is not,"
-    raise SettingError(f"texts must be {problem} at place {place}")
+        problem = f"strings or None; found {type(text).__name__}" if text else "valid Unicode; found an invalid text"
+    raise SettingError(f"texts must be {problem} at index {place}")
 
 
 def _is_unicode(text: str) -> bool:
@@ -156,7 +165,7 @@ def _like_numpy(texts: npt.NDArray[Any], column: TextColumn) -> npt.NDArray[Any]
     result = column.to_arrow().to_pylist()
     if texts.dtype.kind == "U":
         return np.array(result, dtype=np.str_)
-    missing = getattr(texts.dtype, "na_object", None)  # of NumPy's own strings
+    missing = getattr(texts.dtype, "na_object", None)  # of NumPy's StringDType
     return np.array([missing if text is None else text for text in result], dtype=texts.dtype)
 
 

@@ -1,4 +1,4 @@
-"""Spans of a text, equal ones only once: what is slow to do is done for each different word."""
+"""Finds the distinct spans of a text, so that slow work is done once per distinct word."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,10 @@ from custext_sql.text.encoded_text import spread_out
 
 @dataclass(frozen=True, eq=False)
 class DistinctSpans:
-    """Different spans end to end, where each begins and ends, and for each of the spans given which of them it is."""
+    """Distinct spans end to end.
+
+    offsets: where each begins and ends. numbers: for each given span, the number of its distinct span.
+    """
 
     content: Bytes
     offsets: Places
@@ -19,7 +22,7 @@ class DistinctSpans:
 
 
 def find_distinct(content: Bytes, starts: Places, ends: Places) -> DistinctSpans:
-    """Return the different ones among some spans, in the order in which they first occur."""
+    """Return the distinct ones of some spans, in order of first occurrence."""
     lengths = ends - starts
     bounds = pa.py_buffer(np.append(0, np.cumsum(lengths)))
     buffers = [None, bounds, pa.py_buffer(content.take(spread_out(starts, lengths)))]

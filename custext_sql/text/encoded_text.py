@@ -1,4 +1,4 @@
-"""A buffer of UTF-8 and what is asked of it more than once: its characters beyond ASCII, and what spans hold."""
+"""A buffer of UTF-8, with cached views of its characters and functions on spans of it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,17 +10,19 @@ import numpy.typing as npt
 from custext_sql.arrays import Bytes, Flags, Hashes, Places
 from custext_sql.text.characters import INVISIBLE, SYMBOL, traits
 
-PADDING = 24  # zeros behind a text in lower case, so that as many bytes can be read from any place
-_STYLE = 0xFE0E  # behind a symbol: shown as text; the next one, as a picture
+PADDING = 24  # zeros after a lowercase text, so that this many bytes can be read from any position
+_STYLE = 0xFE0E  # after a symbol: show it as text; the next code point: show it as a picture
 _ASCII_SYMBOLS = np.frombuffer(b"$+<=>^`|~", dtype=np.uint8)
 _NEW_LINE = ord("\n")
 _ALL_BITS = (1 << 64) - 1
-FIRST_BYTES = np.array([(1 << 8 * count) - 1 for count in range(9)], dtype=np.uint64)  # masks: 0 to 8 of eight bytes
+FIRST_BYTES = np.array(
+    [(1 << 8 * count) - 1 for count in range(9)], dtype=np.uint64
+)  # masks for the first 0 to 8 bytes
 
 
 @dataclass(frozen=True)
 class WideCharacters:
-    """The characters beyond ASCII in a buffer: where each begins, how many bytes it takes, and its code point."""
+    """The non-ASCII characters of a buffer: where each begins, its width in bytes, and its code point."""
 
     leads: Places
     widths: Places
@@ -28,15 +30,15 @@ class WideCharacters:
 
     @cached_property
     def traits(self) -> npt.NDArray[np.int32]:
-        """What Unicode says of each, as `characters.traits` has it."""
+        """The properties of each character, as bits of `characters.traits`."""
         return traits.find(self.codes)
 
     def at(self, places: Places | Flags) -> "WideCharacters":
-        """Some of them."""
+        """Return some of the characters, by index or by flag."""
         return WideCharacters(self.leads[places], self.widths[places], self.codes[places])
 
     def spread(self, values: npt.NDArray[np.generic], target: npt.NDArray[np.generic]) -> None:
-        """Write the value of each character to all its bytes."""
+        """Write the value of each character to all of its bytes in `target`."""
         target[self.leads] = values
         target[self.leads + 1] = values
         for step in (2, 3):
@@ -53,12 +55,12 @@ class EncodedText:
 
     @cached_property
     def wide(self) -> WideCharacters | None:
-        """The characters beyond ASCII; None if there is none."""
+        """The non-ASCII characters; None if there are none."""
         return _decode_wide(self.content) if self.content.max(initial=0) >= 0x80 else None
 
     @cached_property
     def lowered(self) -> Bytes:
-        """The content with ASCII letters in lower case, and some zeros behind it."""
+        """The content with ASCII letters in lower case, followed by PADDING zeros."""
         lowered = np.zeros(len(self.content) + PADDING, dtype=np.uint8)
         capital = ((self.content - np.uint8(ord("A"))) < 26).view(np.uint8)
         np.left_shift(capital, 5, out=capital)
@@ -66,7 +68,7 @@ class EncodedText:
         return lowered
 
     def count(self, flags: Flags, starts: Places, ends: Places) -> Places:
-        """How many bytes with a flag lie within each span, none of which is empty."""
+        """Return how many flagged bytes each span contains. No span may be empty."""
         lengths = ends - starts
         if not len(lengths):
             return lengths
@@ -74,7 +76,7 @@ class EncodedText:
         return np.add.reduceat(flags.take(spread_out(starts, lengths)), begins, dtype=np.int64)
 
     def count_characters(self, starts: Places, ends: Places) -> Places:
-        """How many characters each span has; spans are in order."""
+        """Return the number of characters of each span. Spans are in ascending order."""
         counts = ends - starts
         if self.wide is not None and len(counts):
             span = np.searchsorted(starts, self.wide.leads, side="right") - 1
@@ -84,10 +86,10 @@ class EncodedText:
 
 
 def drop_invisible(text: EncodedText, offsets: Places, texts: Places) -> tuple[EncodedText, Places]:
-    """Leave out the characters that nobody sees, and those for private use; and say where the offsets lie then.
+    """Return the text without invisible and private-use characters, and the offsets moved accordingly.
 
-    One that says how the symbol before it is to be shown stays. texts: where each of them begins and ends, since a
-    symbol at the end of another text does not count.
+    A variation selector after a symbol stays, because it says how to show the symbol. texts: where each text begins and
+    ends; a symbol at the end of the previous text does not count.
     """
     wide = text.wide
     if wide is None or not (dropped := (wide.traits & INVISIBLE) != 0).any():
@@ -102,14 +104,14 @@ def drop_invisible(text: EncodedText, offsets: Places, texts: Places) -> tuple[E
 
 
 def _follow_symbols(text: EncodedText, wide: WideCharacters, some: Places) -> Flags:
-    """Which of some characters stand directly behind a symbol."""
+    """Return which of some characters directly follow a symbol."""
     before = text.content[wide.leads[some] - 1]
     found: Flags = np.where(before < 0x80, np.isin(before, _ASCII_SYMBOLS), (wide.traits[some - 1] & SYMBOL) != 0)
     return found
 
 
 def join_lines(content: Bytes, starts: Places, ends: Places) -> str:
-    """Return spans, none of which has a new line, with one behind each."""
+    """Return spans as lines, each ended by a newline. No span may contain a newline."""
     lengths = ends - starts + 1
     lines = content.take(spread_out(starts, lengths), mode="clip")
     lines[np.cumsum(lengths) - 1] = _NEW_LINE
@@ -117,19 +119,21 @@ def join_lines(content: Bytes, starts: Places, ends: Places) -> str:
 
 
 def split_lines(lines: str) -> tuple[EncodedText, Places]:
-    """Return lines end to end, without the new line behind each, and where each begins and ends."""
+    """Return lines end to end, without newlines, and where each begins and ends."""
     content = np.frombuffer(lines.encode(), dtype=np.uint8)
     breaks = (content == _NEW_LINE).nonzero()[0]
     return EncodedText(content[content != _NEW_LINE]), np.append(0, breaks - np.arange(len(breaks)))
 
 
 def hash_spans(padded: Bytes, starts: Places, ends: Places) -> Hashes:
-    """Return a number for the bytes of each span; spans that differ hardly ever have the same.
+    """Return a 64-bit hash of the bytes of each span; different spans almost never have the same.
 
-    padded: a text with PADDING bytes behind it. Numbers are those of this process.
+    padded: a text followed by PADDING bytes. Hashes are valid only within this process.
     """
     lengths = ends - starts
-    chunks = np.ndarray((len(padded) - 7,), dtype="<u8", buffer=padded, strides=(1,))  # the eight bytes from each place
+    chunks = np.ndarray(
+        (len(padded) - 7,), dtype="<u8", buffer=padded, strides=(1,)
+    )  # the eight bytes from each position
     hashes = _scramble(chunks[starts] & FIRST_BYTES.take(np.minimum(lengths, 8)))
     for step in range(8, PADDING, 8):
         longer = (lengths > step).nonzero()[0]
@@ -141,7 +145,7 @@ def hash_spans(padded: Bytes, starts: Places, ends: Places) -> Hashes:
 
 
 def _scramble(numbers: Hashes) -> Hashes:
-    """SplitMix64: numbers that look random, one for each."""
+    """Return a pseudorandom number for each number, by SplitMix64."""
     mixed = (numbers + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -149,7 +153,7 @@ def _scramble(numbers: Hashes) -> Hashes:
 
 
 def join_texts(texts: Sequence[str]) -> tuple[Bytes, Places]:
-    """Texts end to end in UTF-8, and where each begins and ends."""
+    """Return texts end to end in UTF-8, and where each begins and ends."""
     encoded = [text.encode() for text in texts]
     offsets = np.zeros(len(encoded) + 1, dtype=np.int64)
     np.cumsum([len(text) for text in encoded], out=offsets[1:])
@@ -157,26 +161,26 @@ def join_texts(texts: Sequence[str]) -> tuple[Bytes, Places]:
 
 
 def find_rows(starts: Places, offsets: Places) -> Places:
-    """The row in which each span begins; spans are in order."""
+    """Return the row in which each span begins. Spans are in ascending order."""
     before = starts.searchsorted(offsets)
     return np.arange(len(offsets) - 1).repeat(before[1:] - before[:-1])
 
 
 def begin_rows(places: Places, offsets: Places) -> Flags:
-    """For each place within some rows whether one begins there."""
+    """Return for each position whether a row begins there. Positions lie within the rows."""
     found: Flags = offsets[offsets.searchsorted(places)] == places
     return found
 
 
 def spread_out(starts: Places, lengths: Places) -> Places:
-    """Every place within spans, one span after the other; a span may be empty."""
+    """Return every position within the spans, one span after the other. A span may be empty."""
     if not lengths.all():
         some = np.flatnonzero(lengths)
         starts, lengths = starts.take(some), lengths.take(some)
     if not len(lengths):
         return lengths
     ends = np.cumsum(lengths)
-    steps = np.ones(int(ends[-1]), dtype=np.int64)  # from one place to the next; a cumulative sum is faster than repeat
+    steps = np.ones(int(ends[-1]), dtype=np.int64)  # between positions; a cumulative sum is faster than repeat
     steps[0], steps[ends[:-1]] = starts[0], starts[1:] - starts[:-1] - lengths[:-1] + 1
     return np.cumsum(steps, out=steps)
 

@@ -1,4 +1,4 @@
-"""Words to numbers, a column at a time: exact hash tables over the bytes of folded words."""
+"""Looks up words of a whole column at once, in exact hash tables over the bytes of folded words."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -28,21 +28,21 @@ from custext_sql.text.word_boundaries import (
     normalize_words,
 )
 
-NOT_LISTED, DIGITS = -1, -2  # in place of a word's number
+NOT_LISTED, DIGITS = -1, -2  # returned instead of a word's number
 
-_LONGEST = 1024  # bytes of a word that is normalized: the time for that grows with the square of the marks on a letter
+_LONGEST = 1024  # bytes; longer words are not normalized, since that takes time quadratic in the marks on a letter
 _NO_ALIASES: Mapping[str, int] = MappingProxyType({})
 _NOWHERE = np.zeros(0, dtype=np.int64)
 _FACTORS = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9], dtype=np.uint64)
 
 
 class Lexicon:
-    """A fixed list of distinct folded words, in which spans of a text are looked up as `fold_word` folds them.
+    """A fixed list of distinct folded words. Looks up spans of a text as `fold_word` folds them.
 
-    aliases: other ways of writing some of them, none of which is a word of the list, each with the number of its word.
+    aliases: other spellings of some words, with the number of each word. No alias is itself a word of the list.
 
-    Words of up to 8 bytes, by far the most, have one integer as their key, those of up to 24 bytes three; the hardly
-    any others are compared one by one.
+    The key of a word of up to 8 bytes, by far the most common, is one integer; up to 24 bytes, three integers. Longer
+    words are rare and are compared one by one.
     """
 
     def __init__(self, words: Sequence[str], aliases: Mapping[str, int] = _NO_ALIASES) -> None:
@@ -60,7 +60,7 @@ class Lexicon:
         return len(self._index)
 
     def find(self, text: "FoldedText", starts: Places, ends: Places) -> WordNumbers:
-        """The number of the word at each span, -1 where it is none of the list. Spans are in order."""
+        """Return the number of the word at each span, -1 if it is not in the list. Spans are in ascending order."""
         numbers = self._find_plain(text, starts, ends)
         self._correct(text, starts, ends, numbers)
         return numbers
@@ -68,7 +68,7 @@ class Lexicon:
     def find_both(
         self, text: "FoldedText", starts: Places, ends: Places, more_starts: Places, more_ends: Places
     ) -> tuple[WordNumbers, WordNumbers]:
-        """The same for two lists of spans, at little more cost than for one."""
+        """Return the numbers for two lists of spans, at little more cost than `find` for one."""
         all_starts, all_ends = np.concatenate([starts, more_starts]), np.concatenate([ends, more_ends])
         numbers = self._find_plain(text, all_starts, all_ends)
         first, second = numbers[: len(starts)], numbers[len(starts) :]
@@ -77,15 +77,15 @@ class Lexicon:
         return first, second
 
     def find_normalized(self, text: EncodedText, starts: Places, ends: Places, numbers: WordNumbers) -> None:
-        """Look the spans up that have no number, as NFKC writes them; DIGITS is the number of those that are digits.
+        """Look up the NFKC form of each span without a number, and write the result into `numbers`.
 
-        What is not one word then is not looked up.
+        Spans that are digits in NFKC get DIGITS. Spans that are not a single word in NFKC are skipped.
         """
         if text.wide is None:
             return
         some = _spans_with(text.wide.leads[(text.wide.traits & CHANGING) != 0], starts, ends)
         some = some[(numbers[some] == NOT_LISTED) & (ends[some] - starts[some] <= _LONGEST)]
-        some = some[np.diff(some, prepend=-1) > 0]  # each once
+        some = some[np.diff(some, prepend=-1) > 0]  # without repeats
         if not len(some):
             return
         spans = find_distinct(text.content, starts[some], ends[some])
@@ -96,7 +96,7 @@ class Lexicon:
         numbers[some] = found[spans.numbers]
 
     def _find_plain(self, text: "FoldedText", starts: Places, ends: Places) -> WordNumbers:
-        """As if all characters were folded in place."""
+        """Return the number of each span, as if folding never changed the length of a character."""
         lengths = ends - starts
         numbers = self._short.find([_short_keys(text.chunks, starts, lengths)])
         longer = (lengths > 8).nonzero()[0]
@@ -114,7 +114,7 @@ class Lexicon:
         return numbers
 
     def _correct(self, text: "FoldedText", starts: Places, ends: Places, numbers: WordNumbers) -> None:
-        """Look spans up again in which characters fold in unusual ways."""
+        """Look up again the spans with characters that fold in unusual ways, and correct `numbers`."""
         if len(some := _spans_with(text.apostrophes, starts, ends)):
             numbers[some] = self._find_plain(*_write_plain_apostrophes(text, starts[some], ends[some]))
         self._find_one_by_one(text, starts, ends, _spans_with(text.unusual, starts, ends), numbers)
@@ -122,14 +122,17 @@ class Lexicon:
     def _find_one_by_one(
         self, text: "FoldedText", starts: Places, ends: Places, places: Places, numbers: WordNumbers
     ) -> None:
-        """Words that a key cannot tell, or that fold in unusual ways: rare."""
+        """Look up words that have no key or that fold in unusual ways. These are rare."""
         for place in places.tolist():
             word = text.original[starts[place] : ends[place]].tobytes().decode()
             numbers[place] = self._index.get(fold_word(word), NOT_LISTED)
 
 
 def find_aliases(words: Sequence[str]) -> dict[str, int]:
-    """Return how NFKC writes the words that it changes, and the first that it writes so; words of the list are none."""
+    """Return the NFKC forms of words that NFKC changes, each with the number of the first word that has it.
+
+    A form that is itself a word of the list, or not a single word, is skipped.
+    """
     listed = frozenset(words)
     normal = {number: normalize_words(word) for number, word in enumerate(words) if not word.isascii()}
     are_single = are_words(list(normal.values()))
@@ -141,9 +144,9 @@ def find_aliases(words: Sequence[str]) -> dict[str, int]:
 
 
 class _Table:
-    """Hashes of one or more integers, none of them 0, and the number of each.
+    """A hash table from keys, of one or more nonzero integers each, to numbers.
 
-    Two hash tables: a key lies at its place in the one or at its place in the other, so that no lookup goes further.
+    It consists of two tables (cuckoo hashing): a key is at its slot in one or the other, so a lookup takes two probes.
     """
 
     def __init__(self, keys: Sequence[Hashes], numbers: Places) -> None:
@@ -166,7 +169,7 @@ class _Table:
         return number_table, key_tables
 
     def find(self, keys: Sequence[Hashes]) -> WordNumbers:
-        """The number of each key, -1 where there is none."""
+        """Return the number of each key, -1 if it is not in the table."""
         mixed = _mix(keys)
         numbers, differ = self._look(mixed, keys, 0)
         rest = differ.nonzero()[0]
@@ -176,7 +179,7 @@ class _Table:
         return numbers
 
     def _look(self, mixed: Hashes, keys: Sequence[Hashes], side: int) -> tuple[WordNumbers, Flags]:
-        """The number at each key's place on that side, and whether another key lies there, or none."""
+        """Return the number at each key's slot on that side, and whether the slot does not hold that key."""
         slots = self._slots(mixed, side)
         number_table, key_tables = self._sides[side]
         differ: Flags = key_tables[0].take(slots) != keys[0]
@@ -190,7 +193,7 @@ class _Table:
 
 
 def _place(first: Sequence[int], second: Sequence[int]) -> list[int] | None:
-    """For each key the side, 0 or 1, on which it has its slot to itself; None if that does not work out."""
+    """Return for each key the side, 0 or 1, on which it has a slot to itself; None if no such choice is found."""
     slots = (first, second)
     owners: tuple[dict[int, int], dict[int, int]] = ({}, {})
     sides = [0] * len(first)
@@ -202,14 +205,14 @@ def _place(first: Sequence[int], second: Sequence[int]) -> list[int] | None:
             owners[side][slots[side][moving]] = moving
             if before is None:
                 break
-            moving, side = before, 1 - side  # the one that was there goes to its other place
+            moving, side = before, 1 - side  # the evicted key goes to its other slot
         else:
             return None
     return sides
 
 
 def _mix(keys: Sequence[Hashes]) -> Hashes:
-    """One integer for each key."""
+    """Return one integer per key."""
     mixed = keys[0]
     for key in keys[1:]:
         mixed = (mixed ^ (mixed >> np.uint64(29))) * _FACTORS[2] + key
@@ -217,17 +220,17 @@ def _mix(keys: Sequence[Hashes]) -> Hashes:
 
 
 def _overlapping_chunks(padded: Bytes) -> Hashes:
-    """The eight bytes from each place on, as an integer."""
+    """Return the eight bytes from each position on, as an integer."""
     return np.ascontiguousarray(np.ndarray((len(padded) - 7,), dtype="<u8", buffer=padded, strides=(1,)))
 
 
 def _short_keys(chunks: Hashes, starts: Places, lengths: Places) -> Hashes:
-    """The first 8 bytes of each span as an integer, with zeros behind its end."""
+    """Return the first 8 bytes of each span as an integer, with zeros after its end."""
     return chunks.take(starts) & FIRST_BYTES.take(np.minimum(lengths, 8))
 
 
 def _long_keys(chunks: Hashes, starts: Places, lengths: Places) -> list[Hashes]:
-    """The first 24 bytes of each span, which has more than 8, as three integers with zeros behind its end."""
+    """Return the first 24 bytes of each span, of more than 8 bytes, as three integers with zeros after its end."""
     second = chunks.take(starts + 8) & FIRST_BYTES.take(np.minimum(lengths - 8, 8))
     third = chunks.take(starts + 16, mode="clip") & FIRST_BYTES.take(np.clip(lengths - 16, 0, 8))
     return [chunks.take(starts), second, third]
@@ -235,10 +238,10 @@ def _long_keys(chunks: Hashes, starts: Places, lengths: Places) -> list[Hashes]:
 
 @dataclass(frozen=True)
 class FoldedText:
-    """A text, and the same in lower case as overlapping integers: the eight bytes from each place on.
+    """A text, and its lowercase form as overlapping integers: the eight bytes from each position on.
 
-    unusual: where characters stand that change their width or need a look at what follows; they are left as they are,
-    and words that contain them are folded one by one. apostrophes: where those stand that fold to another one.
+    unusual: positions of characters whose lowercase form has another width or depends on context; they are unchanged
+    here, and words that contain them are folded one by one. apostrophes: positions of typographic apostrophes.
     """
 
     original: Bytes
@@ -248,7 +251,7 @@ class FoldedText:
 
 
 def fold_text(text: EncodedText) -> FoldedText:
-    """A text in lower case."""
+    """Return a text in lower case."""
     if text.wide is None:
         return FoldedText(text.content, _overlapping_chunks(text.lowered))
     folded, wide = text.lowered.copy(), text.wide
@@ -263,7 +266,7 @@ def fold_text(text: EncodedText) -> FoldedText:
 
 
 def _spans_with(places: Places, starts: Places, ends: Places) -> Places:
-    """The spans in which any of these places lies; places and spans are in order."""
+    """Return the spans that contain any of these positions. Positions and spans are in ascending order."""
     if not len(places) or not len(starts):
         return _NOWHERE
     spans = np.searchsorted(starts, places, side="right") - 1
@@ -273,7 +276,7 @@ def _spans_with(places: Places, starts: Places, ends: Places) -> Places:
 
 
 def _write_plain_apostrophes(text: FoldedText, starts: Places, ends: Places) -> tuple[FoldedText, Places, Places]:
-    """Spans laid end to end, each apostrophe of three bytes written as one of one byte; and where each lies now."""
+    """Return spans end to end, with one-byte apostrophes for three-byte ones, and the new start and end of each."""
     lengths = ends - starts
     places = spread_out(starts, lengths)
     content = text.chunks.take(places).astype(np.uint8)  # the first byte of each chunk
@@ -288,7 +291,7 @@ def _write_plain_apostrophes(text: FoldedText, starts: Places, ends: Places) -> 
 
 
 def _encode(codes: npt.NDArray[np.int32], widths: Places) -> list[Bytes]:
-    """The UTF-8 bytes of code points beyond ASCII, the first of all, the second of all, and so on."""
+    """Return the UTF-8 bytes of non-ASCII code points: the first byte of each, the second of each, and so on."""
     prefix = np.array([0, 0, 0xC0, 0xE0, 0xF0])[widths]
     encoded = [(prefix | codes >> 6 * (widths - 1)).astype(np.uint8)]
     for step in range(1, 4):

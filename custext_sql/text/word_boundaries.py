@@ -1,8 +1,8 @@
-"""What a word is, and where words lie in a column of texts.
+"""Finds the words in a column of texts.
 
-Words are runs of Unicode letters, digits, marks and underscores, joined by inner apostrophes (' and \u2019). A mark
-that stands on none of the others is no part of a word. The texts of a column lie end to end in one buffer of UTF-8; all
-work is done on the whole buffer at once.
+A word is a run of Unicode letters, digits, marks and underscores, joined by inner apostrophes (' and \u2019). A mark
+that follows none of these is not part of a word. The texts of a column lie end to end in one buffer of UTF-8, and all
+functions work on the whole buffer at once.
 """
 
 import unicodedata
@@ -15,10 +15,10 @@ from custext_sql.arrays import Bytes, Flags, Numbers, Places
 from custext_sql.text.characters import LOWER, MARK, OTHER, SYMBOL, TITLE, UPPER, WORD, decimal_digits, letter_cases
 from custext_sql.text.encoded_text import EncodedText, WideCharacters, begin_rows, drop_invisible, find_rows, join_texts
 
-# Keys say by which rules words are found with them, since other words would draw released records anew. By the first,
-# marks that stand alone are words, and a word is looked up only as it is written.
+# A key file records the rules for finding words, because other rules would change the draws of released records. Under
+# rules 1, marks that stand alone are words, and words are not looked up in NFKC.
 RULES = 2
-OTHER_APOSTROPHE = 0x2019  # of three bytes
+OTHER_APOSTROPHE = 0x2019  # three bytes in UTF-8
 _IS_CONTROL = np.array([(code < 32 or code == 127) and chr(code) not in "\t\n\v\f\r" for code in range(256)])
 
 
@@ -26,7 +26,7 @@ _IS_CONTROL = np.array([(code < 32 or code == 127) and chr(code) not in "\t\n\v\
 class Parts:
     """Runs of word characters, in order: where each begins and ends in the buffer.
 
-    joined: the numbers of those behind which a single apostrophe, of the same row, stands before the next.
+    joined: the numbers of the parts that a single apostrophe connects to the next part of the same row.
     """
 
     starts: Places
@@ -35,37 +35,37 @@ class Parts:
 
 
 def fold_word(word: str) -> str:
-    """The form in which a word is stored and looked up: lower case, with ' for the typographic apostrophe."""
+    """Return the form in which a word is stored and looked up: lower case, with ' for the typographic apostrophe."""
     return word.lower().replace("\u2019", "'")
 
 
 def normalize_words(words: str) -> str:
-    """Return folded words in the one way in which Unicode writes those that look alike (NFKC); lines stay lines."""
+    """Return folded words in NFKC, which gives equivalent spellings the same form. Newlines are preserved."""
     return unicodedata.normalize("NFKC", fold_word(unicodedata.normalize("NFKC", words)))
 
 
 def find_parts(text: EncodedText, offsets: Places, rules: int = RULES) -> Parts:
-    """The parts of words in a buffer whose row i lies from offsets[i] to offsets[i + 1]."""
+    """Return the parts of words in a buffer whose row i goes from offsets[i] to offsets[i + 1]."""
     is_word = _find_word_bytes(text, offsets, rules)
-    edges = (is_word[1:] != is_word[:-1]).nonzero()[0]  # into words and out of them, in turn
+    edges = (is_word[1:] != is_word[:-1]).nonzero()[0]  # alternately into a word and out of it
     inner = offsets[1:-1]
-    touching = inner[is_word[inner] & is_word[inner + 1]]  # a word does not reach from one row into the next
+    touching = inner[is_word[inner] & is_word[inner + 1]]  # a word does not continue in the next row
     if len(touching):
         if (touching[1:] == touching[:-1]).any():  # an empty row between them
             touching = np.unique(touching)
-        edges = np.sort(np.concatenate([edges, touching, touching]), kind="stable")  # quick, of three sorted runs
+        edges = np.sort(np.concatenate([edges, touching, touching]), kind="stable")  # fast for three sorted runs
     starts, ends = edges[0::2].copy(), edges[1::2].copy()
     return Parts(starts, ends, ends.searchsorted(_find_inner_apostrophes(text, is_word, offsets)))
 
 
 def are_words(entries: Sequence[str]) -> Flags:
-    """Return for each entry of an embedding whether it is one word."""
+    """Return for each entry of an embedding whether it is a single word."""
     content, offsets = join_texts(entries)
     return find_single_words(EncodedText(content), offsets)
 
 
 def find_single_words(text: EncodedText, offsets: Places) -> Flags:
-    """For each row whether it is one word and nothing else."""
+    """Return for each row whether it is a single word and nothing else."""
     count = len(offsets) - 1
     parts = find_parts(text, offsets)
     rows = find_rows(parts.starts, offsets)
@@ -78,7 +78,10 @@ def find_single_words(text: EncodedText, offsets: Places) -> Flags:
 
 
 def split_words(texts: Sequence[str]) -> list[list[str]]:
-    """The words of each text, joined ones also part by part; also in NFKC and without what nobody sees in the text."""
+    """Return the words of each text in all forms in which they may be listed.
+
+    These are the words, the parts of words with apostrophes, and both in NFKC without invisible characters.
+    """
     content, offsets = join_texts(texts)
     text = EncodedText(content)
     found = _split_words(text, offsets)
@@ -104,7 +107,7 @@ def _split_words(text: EncodedText, offsets: Places) -> list[list[str]]:
 
 
 def find_digits(text: EncodedText, starts: Places, ends: Places) -> Flags:
-    """For each span whether it consists of decimal digits only, of any script."""
+    """Return for each span whether it consists only of decimal digits, of any script."""
     first = text.content.take(starts)
     found = _in_range(first, "0", "9") | (first >= 0x80)
     maybe = np.flatnonzero(found)
@@ -118,7 +121,10 @@ def find_digits(text: EncodedText, starts: Places, ends: Places) -> Flags:
 
 
 def find_symbols(text: EncodedText, starts: Places, ends: Places) -> Places:
-    """Where characters stand that are neither spaces nor punctuation, nor within words; starts, ends: of the words."""
+    """Return the positions of symbols: characters that are not spaces or punctuation and not within words.
+
+    starts, ends: of the words.
+    """
     content = text.content
     low = ((content < ord(" ")) | (content == 127)).nonzero()[0]
     controls: Places = low[_IS_CONTROL[content[low]]]
@@ -134,7 +140,10 @@ def find_symbols(text: EncodedText, starts: Places, ends: Places) -> Places:
 
 
 def find_cases(text: EncodedText, starts: Places, ends: Places) -> Numbers:
-    """How each span is written: UPPER with two capitals or more and no small letter, TITLE with a capital first."""
+    """Return the case of each span.
+
+    UPPER: at least two capitals and no lowercase letter. TITLE: other spans that start with a capital. LOWER: the rest.
+    """
     written = letter_cases.find(np.arange(256) % 128).take(text.content)
     if text.wide is not None:
         text.wide.spread(np.zeros(len(text.wide.codes), dtype=np.int32), written)
@@ -145,7 +154,7 @@ def find_cases(text: EncodedText, starts: Places, ends: Places) -> Numbers:
 
 
 def _find_word_bytes(text: EncodedText, offsets: Places, rules: int) -> Flags:
-    """For each byte whether its character belongs to words; one byte more at either end, which does not."""
+    """Return for each byte whether its character belongs to a word, with one False added at either end."""
     size = len(text.content)
     found = np.zeros(size + 2, dtype=bool)
     inner = found[1:-1]
@@ -154,28 +163,28 @@ def _find_word_bytes(text: EncodedText, offsets: Places, rules: int) -> Flags:
     if text.wide is not None:
         text.wide.spread((text.wide.traits & WORD) != 0, inner)
         if rules > 1:
-            _leave_out_stray_marks(text.wide, offsets, found)
+            _clear_stray_marks(text.wide, offsets, found)
     return found
 
 
-def _leave_out_stray_marks(wide: WideCharacters, offsets: Places, is_word: Flags) -> None:
-    """Unflag marks that stand on nothing that belongs to a word of their row."""
+def _clear_stray_marks(wide: WideCharacters, offsets: Places, is_word: Flags) -> None:
+    """Clear the flags of marks that do not follow a word character of their row."""
     places = (wide.traits & MARK).nonzero()[0]
     if not len(places):
         return
     marks = wide.at(places)
     begins_row = begin_rows(marks.leads, offsets)
-    follows = np.zeros(len(places), dtype=bool)  # the mark before it, directly
+    follows = np.zeros(len(places), dtype=bool)  # directly after another mark
     follows[1:] = (marks.leads[:-1] + marks.widths[:-1] == marks.leads[1:]) & ~begins_row[1:]
     first = (~follows).nonzero()[0]
-    on_word = is_word[marks.leads[first]] & ~begins_row[first]  # flags begin one byte before the text
+    on_word = is_word[marks.leads[first]] & ~begins_row[first]  # flags start one byte before the text
     stands = on_word[np.cumsum(~follows) - 1]
     stray = marks.at(~stands)
     stray.spread(np.zeros(len(stray.leads), dtype=bool), is_word[1:-1])
 
 
 def _find_inner_apostrophes(text: EncodedText, is_word: Flags, offsets: Places) -> Places:
-    """Where apostrophes begin that stand between two parts of one row."""
+    """Return where apostrophes between two parts of the same row begin."""
     found = _between_words((text.content == ord("'")).nonzero()[0], 1, is_word, offsets)
     if text.wide is not None:
         others = text.wide.leads[text.wide.codes == OTHER_APOSTROPHE]
@@ -184,8 +193,8 @@ def _find_inner_apostrophes(text: EncodedText, is_word: Flags, offsets: Places) 
 
 
 def _between_words(places: Places, width: int, is_word: Flags, offsets: Places) -> Places:
-    """Those of some characters that have bytes of words on both sides, in their own row."""
-    places = places[is_word[places] & is_word[places + width + 1]]  # flags begin one byte before the text
+    """Return those of some characters that have word characters of their row on both sides."""
+    places = places[is_word[places] & is_word[places + width + 1]]  # flags start one byte before the text
     same_row = offsets.searchsorted(places - 1, "right") == offsets.searchsorted(places + width, "right")
     within: Places = places[same_row]
     return within

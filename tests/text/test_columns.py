@@ -111,19 +111,19 @@ def test_what_lies_below_a_null_is_never_read(sanitizer: Sanitizer) -> None:
 @pytest.mark.parametrize(
     ("texts", "message"),
     [
-        ("alice", "must be a list, or a column of NumPy, pandas, polars or Arrow; found str"),
+        ("alice", "must be a list or a NumPy, pandas, polars or Arrow column; found str"),
         (3, "found int"),
         ({"alice"}, "found set"),
-        (["alice", 3], "strings or None; found int at place 1"),
-        (np.array(["alice", 3.5], dtype=object), "found float at place 1"),
+        (["alice", 3], "strings or None; found int at index 1"),
+        (np.array(["alice", 3.5], dtype=object), "found float at index 1"),
         (np.array([["a"]]), "one column; found an array of 2 dimensions"),
-        (np.array([b"secret"]), "found an array of bytes, or a masked one"),
-        (np.ma.MaskedArray(["secret"], [True]), "found an array of bytes, or a masked one"),
-        (np.array([1.5]), "found float at place 0"),
+        (np.array([b"secret"]), "found an array of bytes or a masked array"),
+        (np.ma.MaskedArray(["secret"], [True]), "found an array of bytes or a masked array"),
+        (np.array([1.5]), "found float at index 0"),
         (pa.array([1, 2]), "a column of int64"),
         (pl.Series([1, 2]), "a column of int64"),
         (pd.Series([1, 2]), "found int"),
-        (["alice", "secret\ud800"], "valid Unicode; found half of a surrogate pair at place 1"),
+        (["alice", "secret\ud800"], "valid Unicode; found a lone surrogate at index 1"),
     ],
 )
 def test_other_things_are_refused_without_quoting_them(sanitizer: Sanitizer, texts: Any, message: str) -> None:

@@ -18,5 +18,5 @@ def test_listed_words_are_found_in_any_case_and_spelling() -> None:
 
 @pytest.mark.parametrize("words", [["alice", "New York"], ["alice", ""], ["alice", "a@b"]])
 def test_what_is_no_word_is_named_by_its_number(words: list[str]) -> None:
-    with pytest.raises(SettingError, match="number 2 is none"):
+    with pytest.raises(SettingError, match="entry 2 is not"):
         WordList.read(words)
