@@ -1,7 +1,7 @@
 """Options that several commands share, each with one help text."""
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -49,7 +49,13 @@ mapping_option = click.option("--mapping", help="Name of the mapping.  [default:
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
-class Epsilons(click.ParamType[list[float]]):
+if TYPE_CHECKING:
+    _ListOfNumbers = click.ParamType[list[float]]
+else:
+    _ListOfNumbers = click.ParamType  # takes no type parameter before click 8.4
+
+
+class Epsilons(_ListOfNumbers):
     """Comma-separated numbers."""
 
     name = "list"

@@ -89,6 +89,8 @@ def test_other_stopwords_are_another_experiment_where_they_are_kept(own_db: Path
 def test_another_model_in_the_same_folder_is_another_experiment(
     own_db: Path, experiment: Experiment, tmp_path: Path
 ) -> None:
+    pytest.importorskip("torch", reason="needs the extra models")
+    pytest.importorskip("transformers", reason="needs the extra models")
     folder = tmp_path / "model"
     folder.mkdir()
     trial, found = Trial(MappingUnderTest(own_db), "custext", 1.0, 0), set()
