@@ -1,1 +1,1 @@
-"""Where spaCy and custext-sql meet: a pipeline component, and the vectors of pipelines."""
+"""The spaCy side of custext-sql: a pipeline component, and a source for the word vectors of pipelines."""

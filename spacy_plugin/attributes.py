@@ -1,8 +1,8 @@
-"""What the component leaves on a Doc: `doc._.custext` and its kin.
+"""The results that the component stores on a Doc, and the attributes that read them, such as `doc._.custext`.
 
-Everything lies in one entry of `doc.user_data`, in types that spaCy can write to bytes, so that it travels with the Doc
-between processes and in files. On a new Doc, which may be released, that entry is a constant: counts and kinds would
-tell about the original, for one whether the word of a one-word text is still the same.
+Everything is in one entry of `doc.user_data`, in types that spaCy can serialize, so that it travels with the Doc to
+other processes and to files. On a new Doc, which may be released, that entry is a constant. Counts and kinds would
+reveal something about the original: for a text of one word, whether the word has changed.
 """
 
 from dataclasses import dataclass
@@ -19,20 +19,21 @@ from spacy_plugin.new_text import NewText
 if TYPE_CHECKING:
     from custext_sql import Receipt
 
-KEY = ("._.", "custext_results", None, None)  # as spaCy keys extension attributes, so that it knows how to treat it
+KEY = ("._.", "custext_results", None, None)  # the form of spaCy's keys for extension attributes
 RECORD_KEY = ("._.", "custext_record", None, None)
-_REPLACED = "replaced"  # what a new Doc has under the key
+_REPLACED = "replaced"  # what a new Doc has under KEY
 
 
 @dataclass(frozen=True, eq=False)
 class Sanitized:
-    """A document's new text, what each token is, and the receipt: what a Doc has that is left as it is otherwise."""
+    """The results for a Doc that is only annotated: its new text, the kind of each token, and the receipt."""
 
     text: NewText
     kinds: npt.NDArray[np.uint8]
     receipt: "Receipt"
 
     def store(self, doc: Doc) -> None:
+        """Store the results on the Doc they belong to."""
         doc.user_data[KEY] = {  # type: ignore[index]
             "text": self.text.to_bytes(),
             "tokens": doc.to_array(ORTH).astype("<u8").tobytes(),
@@ -44,16 +45,17 @@ class Sanitized:
 
 
 def mark_replaced(doc: Doc) -> None:
-    """Leave on a new Doc that it is one, and nothing else."""
+    """Mark a new Doc as such, and store nothing else on it."""
     doc.user_data[KEY] = _REPLACED  # type: ignore[index]
 
 
 def is_sanitized(doc: Doc) -> bool:
+    """Return whether the Doc has been through the component, in either output mode."""
     return doc.user_data.get(KEY) is not None  # type: ignore[call-overload]
 
 
 def is_replaced(doc: Doc) -> bool:
-    """Whether it is a new Doc, which has nothing but its text."""
+    """Return whether this is a new Doc, which has no results except its text."""
     return bool(doc.user_data.get(KEY) == _REPLACED)  # type: ignore[call-overload]
 
 
@@ -63,7 +65,7 @@ def _read(doc: Doc) -> dict[str, Any] | None:
 
 
 def _find(doc: Doc) -> dict[str, Any] | None:
-    """What is stored on a Doc that was left as it is."""
+    """Return the results stored on an annotated Doc, else None. Raise CusTextError if its tokens have changed since."""
     found = _read(doc)
     if found is not None and found["tokens"] != doc.to_array(ORTH).astype("<u8").tobytes():
         raise _changed()
@@ -71,7 +73,7 @@ def _find(doc: Doc) -> dict[str, Any] | None:
 
 
 def _find_at(token: Token) -> dict[str, Any] | None:
-    """The same, looking only at one token."""
+    """Return the same results, checking only that the given token has not changed."""
     found = _read(token.doc)
     if found is not None:
         place = slice(8 * token.i, 8 * token.i + 8)
@@ -82,13 +84,13 @@ def _find_at(token: Token) -> dict[str, Any] | None:
 
 def _changed() -> CusTextError:
     return CusTextError(
-        "the tokens of this Doc are not those that were sanitized: what was merged, split or cut out since has no "
-        "replacement; do that before the custext component"
+        "the tokens of this Doc have changed since it was sanitized; merge, split or remove tokens before the custext "
+        "component"
     )
 
 
 def get_text(doc: Doc) -> str | None:
-    """The sanitized text; None before the component has seen the Doc."""
+    """Return the sanitized text; None if the Doc has not been through the component."""
     if is_replaced(doc):
         return doc.text
     found = _find(doc)
@@ -96,7 +98,7 @@ def get_text(doc: Doc) -> str | None:
 
 
 def get_receipt(doc: Doc) -> "Receipt | None":
-    """What was drawn, let through and spent; None on a new Doc, whose receipt the component holds."""
+    """Return the receipt of the Doc; None on a new Doc, which only the component's own receipt counts."""
     from custext_sql import Receipt
 
     found = _find(doc)
@@ -104,7 +106,7 @@ def get_receipt(doc: Doc) -> "Receipt | None":
 
 
 def get_replacement(token: Token) -> str | None:
-    """What stands in the sanitized text for the token; the token itself where it stays, and on a new Doc."""
+    """Return the replacement of the token; the token itself if it was kept, and on a new Doc."""
     if is_replaced(token.doc):
         return token.text
     found = _find_at(token)
@@ -115,10 +117,10 @@ def get_replacement(token: Token) -> str | None:
 
 
 def get_kind(token: Token) -> str | None:
-    """sampled, stopword, unknown, number, ending or kept.
+    """Return the kind of the token: sampled, stopword, unknown, number, ending, kept or alone.
 
-    Of a token with several words in it, the first of unknown, number, sampled, stopword and ending that occurs. None on
-    a new Doc, where it would tell a drawn "and" from one that was kept.
+    A token of several words has the first kind that occurs among unknown, alone, number, sampled, stopword and ending.
+    None on a new Doc, where the kind would distinguish a drawn "and" from one that was kept.
     """
     found = _find_at(token)
     return None if found is None else Kind(found["kinds"][token.i]).name.lower()
@@ -134,15 +136,18 @@ _ATTRIBUTES: tuple[tuple[type[Doc] | type[Token], str, dict[str, Any]], ...] = (
 
 
 def register_attributes() -> None:
-    """Make those that are not there yet."""
+    """Register the extension attributes that do not exist yet."""
     for owner, name, options in _ATTRIBUTES:
         if not owner.has_extension(name):
             owner.set_extension(name, **options)
 
 
 def check_attributes() -> None:
-    """Refuse to work beside attributes of the same names that somebody else made."""
+    """Raise CusTextError if other code has registered attributes with the same names."""
     register_attributes()
     for owner, name, options in _ATTRIBUTES:
         if owner.get_extension(name)[2] is not options.get("getter"):
-            raise CusTextError(f"{owner.__name__} already has an extension attribute {name}, made by somebody else")
+            raise CusTextError(
+                f"{owner.__name__} already has an extension attribute {name!r} from other code; give that one another "
+                f'name, or remove it with {owner.__name__}.remove_extension("{name}")'
+            )

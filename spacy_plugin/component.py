@@ -1,4 +1,4 @@
-"""The pipeline component `custext`: replaces the tokens of Docs by the custext tables, a batch at a time."""
+"""The pipeline component `custext`, which replaces the tokens of Docs, one batch at a time."""
 
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -27,51 +27,57 @@ from spacy_plugin.config import (
     check_choice,
     check_eps,
     check_key_masks,
+    check_mask_unknown,
     check_one_of,
     check_plus,
+    naming_config_keys,
     read_dataset,
     read_policy,
 )
 from spacy_plugin.documents import DocBatch, find_records, sum_docs
 from spacy_plugin.label_check import LabelCheck
 from spacy_plugin.new_docs import check_carry, write_doc
-from spacy_plugin.sensitive_tokens import AllTokens, Floats
+from spacy_plugin.sensitive_tokens import Floats
 from spacy_plugin.surroundings import Surroundings
 
 ErrorHandler = Callable[[str, "CusText", list[Doc], Exception], Any]
 
 OUTPUTS = ("annotate", "replace")
-_KEYS = {KeyFileError: "key_file", DatabaseError: "database", MappingError: "mapping"}  # of the config, at fault
+_KEYS = {KeyFileError: "key_file", DatabaseError: "database", MappingError: "mapping"}  # the config key at fault
 
 
 class CusText:
-    """Replaces tokens. Draws are made when a Doc passes, once; the results are `doc._.custext` and its kin.
+    """A pipeline component that replaces tokens.
 
-    database, mapping, policy, calibration, key_file: as for `custext_sql.Sanitizer.load`; a policy may be given by its
-    parts. eps: the privacy budget of a word, 0.001 to 100, also called epsilon; plus keeps stopwords. What is not given
-    comes from the key file, if there is one, and else is 1.0, False, "strict" and "paper". sensitive: a choice, see
-    `spacy_plugin.sensitive_tokens`.
+    Each Doc is sanitized once, when it passes; the results are in `doc._.custext`, `doc._.custext_receipt`,
+    `token._.custext` and `token._.custext_kind`. Settings that are not given come from the key file, if there is one,
+    else they have the defaults of `custext_sql.Settings`.
 
-    mask_unknown: whether unknown words become <unk>, and numbers <num>, where the policy would keep them; if not given,
-    they do where `sensitive` selects some tokens and not all: what is sensitive would pass in clear because no vector
-    is known for it. This goes for all tokens that the component replaces, also those that `others` has an eps for.
-    With false the policy decides.
+    database, mapping, calibration, key_file: as for `custext_sql.Sanitizer.load`. policy: the name of a policy, or a
+    dict of its parts. eps: the privacy budget per word, 0.001 to 100; epsilon is another name for it. plus: keep
+    stopwords.
 
-    output: "annotate" leaves the Doc as it is and adds the results; "replace" hands on a new Doc with the new text, and
-    of the original what `carry` names and nothing else.
+    sensitive: which tokens are replaced, and at what eps: a choice from `spacy_plugin.sensitive_tokens`, or a function
+    that takes a Doc; None for all tokens. A label or tag that no component before this one sets is reported at the
+    first Doc; see `spacy_plugin.label_check`.
 
-    carry: entries of `spacy_plugin.new_docs.CARRIED`, where it says what each of them tells; if not given, "sentences"
-    and "entities". Entries that belong to tokens (pos, tag, morph, dep, lemma, ent_id, ent_kb_id, tensor, user_data)
-    imply "tokens": the boundaries of the original's tokens. Without it, tokens are what the tokenizer of the pipeline
-    makes of the new text. nlp: that pipeline, held weakly; `nlp.add_pipe` gives it.
+    mask_unknown: whether unknown words become <unk> and numbers <num> even if the policy would keep them. The default
+    is True if `sensitive` selects some of the tokens: a sensitive word would otherwise stay in the clear because it has
+    no vector. It applies to all tokens that the component replaces, including those that get their eps from `others`.
+    If False, the policy decides.
 
-    A label or tag of `sensitive` that no component in front of this one sets is reported at the first Doc, see
-    `spacy_plugin.label_check`.
+    output: "annotate" leaves the Doc unchanged and adds the results; "replace" returns a new Doc that has the new text
+    and, from the original, only what `carry` names.
 
-    dataset: what the ledger calls the data, or the parts of `custext_sql.Dataset`; what the component sanitizes is then
-    entered in the ledger of the database, by every process that has a part in it, see `custext_sql.RunningRelease`.
+    carry: entries of `spacy_plugin.new_docs.CARRIED`, which says what each one reveals; default: "sentences" and
+    "entities". Entries that belong to tokens (pos, tag, morph, dep, lemma, ent_id, ent_kb_id, tensor, user_data) imply
+    "tokens", the token boundaries of the original. Without "tokens", the pipeline's tokenizer splits the new text.
+    nlp: that pipeline, held weakly; `nlp.add_pipe` passes it.
 
-    `receipt` counts what this component has sanitized.
+    dataset: the name of the data in the ledger, or a dict of parts of `custext_sql.Dataset`. If it is given, every
+    process that runs the component enters what it sanitizes in the ledger; see `custext_sql.RunningRelease`.
+
+    Raises CusTextError if a setting is invalid, or if the ledger does not allow the release.
     """
 
     def __init__(
@@ -98,18 +104,18 @@ class CusText:
         self.output = check_one_of("output", output, OUTPUTS)
         self.carry = check_carry(carry)
         if carry and output != "replace":
-            raise SettingError('carry: what a new Doc takes over; there is one only with output = "replace"')
-        self._surroundings: Surroundings | None = None  # needed where new texts are cut
+            raise SettingError('carry applies only to new Docs: set "output": "replace", or remove "carry"')
+        self._surroundings: Surroundings | None = None  # only needed to tokenize new texts
         if output == "replace" and "tokens" not in self.carry:
             if nlp is None:
                 raise SettingError(
-                    'nlp: output = "replace" needs a pipeline, whose tokenizer cuts the new text; add the component '
+                    'nlp: output "replace" needs a pipeline, whose tokenizer splits the new text; add the component '
                     'with nlp.add_pipe("custext"), or make it with CusText(nlp=nlp, output="replace")'
                 )
             self._surroundings = Surroundings(nlp, name)
         self.sensitive = check_choice(sensitive)
         self._labels = LabelCheck(self.sensitive, nlp)
-        self.mask_unknown = not isinstance(self.sensitive, AllTokens) if mask_unknown is None else mask_unknown
+        self.mask_unknown = check_mask_unknown(mask_unknown, self.sensitive)
         chosen_policy = read_policy(policy)
         if self.mask_unknown and key_file is None:
             chosen_policy = Settings.settle(policy=chosen_policy).policy.mask_kept_words()
@@ -127,38 +133,44 @@ class CusText:
         key = self.sanitizer.key
         if self.mask_unknown and key is not None:
             check_key_masks(key)
-        self._release.check()
+        with naming_config_keys(self._dataset):
+            self._release.check()
 
     @property
     def sanitizer(self) -> Sanitizer:
-        """Load it, once per process; the database is closed again at once."""
+        """The sanitizer, loaded once per process; the database is closed as soon as it is loaded."""
         if "_sanitizer" not in self.__dict__:
             try:
                 self._sanitizer = Sanitizer.load(**self._source)  # type: ignore[arg-type]
             except (KeyFileError, DatabaseError, MappingError) as error:
-                raise type(error)(f"{_KEYS[type(error)]}: {error}") from None
+                key, message = _KEYS[type(error)], str(error)
+                raise type(error)(message if message.startswith(f"{key} ") else f"{key}: {message}") from None
         return self._sanitizer
 
     @property
     def eps(self) -> float:
-        """Return the budget of a word, where the choice of what is sensitive names no other."""
+        """The privacy budget per word, for tokens to which `sensitive` gives no eps of their own."""
         return self.sanitizer.settings.eps
 
     @property
     def receipt(self) -> Receipt:
-        """Return what was drawn, let through and spent on all Docs that this component has sanitized in this process.
+        """The receipt of all Docs that this component has sanitized in this process.
 
-        With `n_process` above 1 each worker counts for itself, and the component of the process that started them
-        counts nothing. A component that is pickled or loaded from disk starts from zero.
+        With `n_process` above 1, each worker counts its own Docs and the main process counts none. A component that was
+        pickled or loaded from disk starts from zero.
         """
         return self._release.receipt
 
     def __call__(self, doc: Doc) -> Doc:
+        """Return the sanitized Doc: the same one, or a new one if output is "replace"."""
         [result] = self._sanitize([doc])
         return result
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
-        """Yield Docs, sanitized a batch at a time."""
+        """Yield sanitized Docs, one batch at a time.
+
+        A Doc that cannot be sanitized goes to the error handler and is not yielded.
+        """
         for docs in minibatch(stream, batch_size):  # type: ignore[no-untyped-call]
             for _, alike in groupby(docs, _vocab_of):
                 part = list(alike)
@@ -175,7 +187,7 @@ class CusText:
         return self._error_handler
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out the tables, which another process reads and verifies itself, and what was counted."""
+        """Return the state without the tables, which another process loads and verifies itself, and without counts."""
         if self._surroundings is not None:
             self._surroundings.look(self.name)
         state = {**self.__dict__, "_labels": self._labels.for_pickle(self)}
@@ -185,7 +197,7 @@ class CusText:
 
     @property
     def _release(self) -> RunningRelease:
-        """Return what counts the Docs of this process, and enters them in the ledger if the config names a dataset."""
+        """The release that counts the Docs of this process and, if there is a dataset, enters them in the ledger."""
         if "_running" not in self.__dict__:
             try:
                 release = RunningRelease(
@@ -197,22 +209,22 @@ class CusText:
                 )
             except KeyFileError as error:
                 raise KeyFileError(f"sensitive: {error}") from None
-            self.__dict__.setdefault("_running", release)  # the first, if threads make several
+            self.__dict__.setdefault("_running", release)  # keeps the first one if several threads get here
         running: RunningRelease = self.__dict__["_running"]
         return running
 
     def _sanitize(self, docs: Sequence[Doc]) -> list[Doc]:
         if any(is_sanitized(doc) for doc in docs):
             raise CusTextError(
-                "this Doc was sanitized already; once more would be another release, of which its receipt would not "
-                "tell: use one custext component, with a budget for each label"
+                "this Doc has already been sanitized; sanitizing it again would be a second release, which its receipt "
+                'would not count. Use one custext component, with an eps per label: "labels": {"PERSON": 0.5}'
             )
         self._labels.check(self, docs)
         tokens = DocBatch(docs)
         budgets = self._find_budgets(docs)
         punctuation = tokens.find_punctuation()
         stays = np.isnan(budgets)
-        budgets[stays] = max(self._budgets)  # drawn, and not used
+        budgets[stays] = max(self._budgets)  # these tokens are drawn too, but their draws are not used
         sensitive = ~(stays | punctuation) if stays.any() or punctuation.any() else None
         key = self.sanitizer.key
         records = None if key is None else find_records(key, docs)
@@ -225,14 +237,14 @@ class CusText:
         return finished
 
     def _annotate(self, tokens: DocBatch, result: SanitizedTokens) -> list[Doc]:
-        """Leave the results on the Docs, and return them."""
+        """Store the results on the Docs and return the Docs."""
         for number, (doc, within, text) in enumerate(tokens.split(result)):
             receipt = self._release.make_receipt(result.counts[number : number + 1])
             Sanitized(text, result.kinds[within], receipt).store(doc)
         return list(tokens.docs)
 
     def _replace(self, tokens: DocBatch, result: SanitizedTokens) -> list[Doc]:
-        """Return new Docs."""
+        """Return new Docs with the sanitized texts."""
         if self._surroundings is not None:
             self._surroundings.look(self.name)
         return [
@@ -241,7 +253,7 @@ class CusText:
         ]
 
     def _sanitize_one_by_one(self, docs: Sequence[Doc]) -> Iterator[Doc]:
-        """Yield Docs so that only those that cannot be sanitized are lost to the rest of the pipeline."""
+        """Yield sanitized Docs; those that cannot be sanitized go to the error handler, the others go on."""
         for doc in docs:
             try:
                 yield self(doc)
@@ -250,11 +262,11 @@ class CusText:
 
     @property
     def _budgets(self) -> frozenset[float]:
-        """Return every eps that may occur."""
+        """Every eps that can occur."""
         return frozenset(self.sensitive.list_budgets(self.eps))
 
     def _find_budgets(self, docs: Sequence[Doc]) -> Floats:
-        """Return the eps of each token, NaN for those that stay."""
+        """Return the eps of each token, NaN for tokens that stay unchanged."""
         return np.concatenate([self.sensitive.find_budgets(doc, self.eps) for doc in docs])
 
 

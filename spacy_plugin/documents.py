@@ -1,4 +1,4 @@
-"""Docs as columns of tokens."""
+"""Turns Docs into columns of tokens, and back into one new text per Doc."""
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -16,7 +16,7 @@ Flags = npt.NDArray[np.bool_]
 
 
 class DocBatch:
-    """Docs of one vocabulary, and their tokens end to end."""
+    """Docs that share a vocabulary, and their tokens end to end."""
 
     def __init__(self, docs: Sequence[Doc]) -> None:
         self.docs = docs
@@ -32,14 +32,14 @@ class DocBatch:
         self.batch = TokenBatch(text, offsets, documents)
 
     def find_punctuation(self) -> Flags:
-        """For each token whether it is punctuation and yet has characters of words, which underscores are."""
+        """Return which tokens are punctuation with an underscore, a character that can also be part of a word."""
         vocab = self.docs[0].vocab
         found = ["_" in text and vocab[orth].is_punct for orth, text in zip(self._orths, self._texts, strict=True)]
         flags: Flags = np.array(found, dtype=bool)[self._number_of]
         return flags
 
     def split(self, result: SanitizedTokens) -> Iterator[tuple[Doc, slice, NewText]]:
-        """Yield each Doc, where its tokens are in the batch, and its new text."""
+        """Yield each Doc, the slice of its tokens in the batch, and its new text."""
         starts, ends = result.offsets[:-1], result.offsets[1:] - self.spaces
         for doc, (first, last) in zip(self.docs, pairwise(self.batch.documents.tolist()), strict=True):
             within = slice(first, last)
@@ -47,7 +47,7 @@ class DocBatch:
             yield doc, within, NewText(result.text[start:end], starts[within] - start, ends[within] - start)
 
     def _lay_out(self) -> tuple[npt.NDArray[np.uint8], Places]:
-        """Return the tokens end to end, each with the space behind it, and where they begin and end."""
+        """Return the tokens end to end, each with the space after it, and where they begin and end."""
         strings = pa.array([*self._texts, *(f"{text} " for text in self._texts)], pa.large_string())
         _, bounds, content = strings.take(pa.array(self._number_of + len(self._texts) * self.spaces)).buffers()
         offsets = np.frombuffer(bounds, dtype=np.int64)[: len(self._number_of) + 1]
@@ -55,22 +55,23 @@ class DocBatch:
 
 
 def find_records(key: KeyFile, docs: Sequence[Doc]) -> list[str]:
-    """Return what each Doc is known by, which a key needs."""
+    """Return the record of each Doc, which keyed draws need. Raise KeyFileError if a Doc has none."""
     records = [doc._.custext_record for doc in docs]
     for record in records:
         if not isinstance(record, str):
             found = "none" if record is None else type(record).__name__
             raise KeyFileError(
-                f"{key.path}: draws from a key need a record for each Doc: set doc._.custext_record to a string "
-                f"before the component sees it; found {found}"
+                f"key_file: {key.path}: keyed draws need a record for every Doc: set doc._.custext_record to a string "
+                f"before the Doc reaches custext; found {found}"
             )
     return records
 
 
 def sum_docs(key: KeyFile, records: Sequence[str], tokens: DocBatch, chosen: Flags | None) -> int:
-    """Return what tells equal keyed releases of Docs: the same texts, cut and chosen in the same way, by record.
+    """Return a sum that is equal for equal keyed releases: same records, texts, token boundaries and chosen tokens.
 
-    Draws depend on how a text is cut into tokens, so Docs are never taken for the texts of files or queries.
+    Draws depend on how a text is split into tokens, so the sum of a Doc differs from that of the same text in a file or
+    a query.
     """
     batch = tokens.batch
     bounds, cuts = batch.document_offsets.tolist(), batch.documents.tolist()

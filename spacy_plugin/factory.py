@@ -1,7 +1,7 @@
-"""What spaCy finds by entry point: the factory `custext`, the choices for its config, the attributes it sets.
+"""The entry point for spaCy: the factory `custext`, the choices its config can name and the attributes it sets.
 
-Every pipeline in an environment imports this module, whether it uses the component or not; so it stays light, and what
-the component needs is imported when it is added.
+Every pipeline in an environment imports this module, even if it does not use the component. So this module stays light;
+the rest is imported when the component is added.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -54,7 +54,31 @@ def make_custext(
     carry: list[StrictStr] | None,
     dataset: StrictStr | dict[str, Any] | None,
 ) -> "CusText":
-    """Make the component for a pipeline, from its config."""
+    """Return the component for a pipeline, made from its config. Raise CusTextError if the config is invalid.
+
+    Everything is optional. A setting that is not given comes from the key file, if there is one, else it has the
+    default named here.
+
+    database: path of the custext database; default: $CUSTEXT_DB, else the user's default database.
+    mapping: name of a mapping; default: the database's default mapping.
+    eps: privacy budget per word, 0.001 to 100; default: 1.0. epsilon: another name for it.
+    plus: true keeps stopwords (CusText+); default: false.
+    policy: what happens to unknown words, numbers, case and invisible characters: "strict" (default), "paper", or a
+        dict such as {"unknown": "random"}.
+    calibration: "paper" (default) or "tight"; see `custext_sql.Settings`.
+    key_file: path of a key; the same key, record and text then give the same output. Set doc._.custext_record to a
+        string on every Doc before it reaches the component.
+    output: "annotate" (default) leaves the Doc unchanged and adds doc._.custext, doc._.custext_receipt,
+        token._.custext and token._.custext_kind; "replace" returns a new Doc with the sanitized text.
+    sensitive: which tokens are replaced, and at what eps; default: all. A choice such as
+        {"@misc": "custext.entities.v1", "labels": ["PERSON"]}; see `spacy_plugin.sensitive_tokens`.
+    mask_unknown: true masks unknown words and numbers even if the policy would keep them; false leaves them to the
+        policy; default: true if `sensitive` selects some of the tokens, else false.
+    carry: what a new Doc takes over from the original, only with output "replace"; default: ["sentences", "entities"].
+        See `spacy_plugin.new_docs.CARRIED` for the entries and for what each reveals.
+    dataset: name of the data in the ledger, or a dict with "name", "second_mapping" and "reuse_key"; without it,
+        nothing is entered in the ledger.
+    """
     from spacy_plugin.component import CusText
 
     return CusText(

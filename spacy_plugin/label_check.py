@@ -1,4 +1,4 @@
-"""Labels that no component of the pipeline sets: words that are chosen by such a label would all pass in clear."""
+"""Reports labels in `sensitive` that no component of the pipeline sets: the words meant would stay in the clear."""
 
 import gc
 import warnings
@@ -18,16 +18,17 @@ from custext_sql import PrivacyWarning, SettingError, suggest
 from spacy_plugin.sensitive_tokens import ByAttribute, TokenChoice
 from spacy_plugin.surroundings import HeldPipeline
 
-_NOUNS = {ENT_TYPE: "label", TAG: "tag"}  # of the attributes whose values depend on the pipeline
-_ASSIGNED = {ENT_TYPE: {"doc.ents", "token.ent_type"}, TAG: {"token.tag"}}  # as components declare it
-_SET_NO_LABELS = {"doc_cleaner", "merge_entities", "merge_noun_chunks", "merge_subtokens", "token_splitter"}  # of spaCy
+_NOUNS = {ENT_TYPE: "label", TAG: "tag"}  # the attributes whose values depend on the pipeline
+_ASSIGNED = {ENT_TYPE: {"doc.ents", "token.ent_type"}, TAG: {"token.tag"}}  # as components declare them
+# Factories of spaCy that declare nothing and set no labels.
+_SET_NO_LABELS = {"doc_cleaner", "merge_entities", "merge_noun_chunks", "merge_subtokens", "token_splitter"}
 
 
 @dataclass(frozen=True)
 class Listed:
-    """What the components in front of custext say of the labels that they set.
+    """The labels that components before custext list as theirs.
 
-    labels: all that are listed. silent: names of components that set labels, or may, and list none.
+    labels: all that are listed. silent: names of components that set labels, or may set them, but list none.
     """
 
     labels: frozenset[str]
@@ -35,12 +36,13 @@ class Listed:
 
 
 class LabelCheck:
-    """Reports labels of a choice that no component in front of custext sets, when a Doc has come that far.
+    """Reports labels of a choice that no component before custext sets, once a Doc reaches custext.
 
-    Before that, labels may still be added. It is an error if all components that set labels list them: on the first
-    Doc and on all others, until the pipeline is changed. Else it is a warning, once. Nothing is reported if no
-    component in front sets labels, nor on a Doc of another pipeline: then they come from somewhere else. A label that
-    these Docs have and nobody lists tells the same of the others. A pickle takes along what was listed by then.
+    Until then, labels can still be added. If all components that set labels list them, a missing label is an error, on
+    every Doc until the pipeline is changed; else it is a warning, given once. It is also a warning if the Docs have a
+    label that no component lists, because then other labels may come from the same place. Nothing is reported if no
+    component before custext sets labels, or for Docs of another pipeline: their labels come from elsewhere. A pickle
+    includes the labels listed at that time.
     """
 
     def __init__(self, choice: TokenChoice, nlp: Language | None) -> None:
@@ -49,12 +51,15 @@ class LabelCheck:
         if isinstance(choice, ByAttribute) and choice.attribute in _NOUNS:
             self._attribute, self._chosen = choice.attribute, choice.ids
         self._pipeline = HeldPipeline(nlp)
-        self._carried: Listed | None = None  # where the pipeline is gone
+        self._carried: Listed | None = None  # used once the pipeline is gone
         self._has_refused = False
         self._is_done = not self._chosen
 
     def check(self, component: object, docs: Sequence[Doc]) -> None:
-        """Report labels that nothing sets, if these are the first Docs."""
+        """Report labels that nothing sets, if these are the first Docs.
+
+        Raise SettingError if it is certain that no component sets them, else give a PrivacyWarning.
+        """
         listed = None if self._is_done else self._find_listed(component, docs)
         if listed is None:
             return
@@ -64,18 +69,20 @@ class LabelCheck:
         if missing and knows_all:
             if not self._has_refused:
                 self._has_refused = True
-                gc.collect()  # it may be a pipeline that is gone, and that the component was only taken from
+                gc.collect()  # the component may have been taken from a pipeline that is gone but not yet collected
                 if self._find_listed(component, docs) is None:
                     return
             raise SettingError(self._describe(missing[0], listed, "sets"))
         self._is_done = True
         for name in missing:
-            others = ", ".join(listed.silent) or "something else"
-            message = f"{self._describe(name, listed, 'lists')} Such words pass in clear unless {others} finds them"
+            described = self._describe(name, listed, "lists")
+            others = " or ".join(listed.silent) or "something else"
+            end = "" if described.endswith("?") else "."
+            message = f"{described}{end} Its words stay in the clear unless {others} sets it"
             warnings.warn(message, PrivacyWarning, stacklevel=2)
 
     def for_pickle(self, component: object) -> "LabelCheck":
-        """Return the same with what is listed now."""
+        """Return a copy that includes the labels listed now."""
         other, nlp = copy(self), self._pipeline.find()
         if nlp is not None and not self._is_done:
             other._carried = list_labels(nlp, component, self._attribute)
@@ -88,12 +95,16 @@ class LabelCheck:
         return list_labels(nlp, component, self._attribute) if docs[0].vocab is nlp.vocab else None
 
     def _describe(self, name: str, listed: Listed, verb: str) -> str:
-        hint = f"; {suggest(name, listed.labels)}" if listed.labels else "."
-        return f"sensitive: no component of the pipeline {verb} the {_NOUNS[self._attribute]} {name!r}{hint}"
+        noun = _NOUNS[self._attribute]
+        hint = f"; {suggest(name, listed.labels, f'{noun}s')}" if listed.labels else ""
+        return f"sensitive: no component of the pipeline {verb} the {noun} {name!r}{hint}"
 
 
 def list_labels(nlp: Language, component: object, attribute: int) -> Listed | None:
-    """Return what is listed in front of a component, for entities or tags; None if that cannot be told."""
+    """Return the labels that components before the given one list, for entities or tags.
+
+    Return None if the component is not in the pipeline, or if no component before it sets labels.
+    """
     names = [name for name, pipe in nlp.pipeline if pipe is component]
     if not names:
         return None
@@ -110,16 +121,16 @@ def list_labels(nlp: Language, component: object, attribute: int) -> Listed | No
 
 
 def _sets_labels(nlp: Language, name: str, pipe: Any, attribute: int) -> bool:
-    """Whether a component sets labels, or may, since it does not declare what it sets."""
+    """Return whether a component sets labels, or may set them because it does not declare what it sets."""
     meta = nlp.get_pipe_meta(name)
     if not meta.assigns:
         return meta.factory not in _SET_NO_LABELS
-    annotates = attribute == ENT_TYPE and bool(getattr(pipe, "annotate_ents", False))  # a span_ruler, if it is asked to
+    annotates = attribute == ENT_TYPE and bool(getattr(pipe, "annotate_ents", False))  # an option of span_ruler
     return annotates or not _ASSIGNED[attribute].isdisjoint(meta.assigns)
 
 
 def _read_labels(pipe: Any) -> set[str]:
-    """Return the labels that a component lists; none if it does not."""
+    """Return the labels that a component lists; empty if it lists none."""
     for name in ("labels", "label_data"):
         found = getattr(pipe, name, None)
         if isinstance(found, Iterable) and (labels := {label for label in found if isinstance(label, str)}):

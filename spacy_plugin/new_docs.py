@@ -1,4 +1,4 @@
-"""New Docs for output="replace": the new text, and of the original what `carry` names."""
+"""Makes new Docs for output="replace": the new text and, from the original, only what `carry` names."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -8,28 +8,28 @@ import numpy.typing as npt
 from spacy.attrs import DEP, ENT_ID, ENT_IOB, ENT_KB_ID, ENT_TYPE, HEAD, LEMMA, MORPH, POS, SENT_START, TAG
 from spacy.tokens import Doc, Span
 
-from custext_sql import SettingError
+from custext_sql import SettingError, suggest
 from spacy_plugin.alignment import Alignment
 from spacy_plugin.attributes import RECORD_KEY, mark_replaced
 from spacy_plugin.new_text import NewText, Places
 from spacy_plugin.surroundings import Surroundings
 from spacy_plugin.tokenizing import tokenize
 
-# What a new Doc may take over from the original, and what each entry tells about it.
+# What a new Doc may take over from the original, and what each entry reveals about it.
 CARRIED = {
     "sentences": "where sentences begin in the original: a sentencizer sees one in 'Mr. Li' and two in 'Sir. Li'",
     "entities": "where entities are in the original, and their labels",
-    "tokens": "where tokens begin and end in the original: a tokenizer knows 'Mr.' and keeps it whole, not so 'Sir.'",
-    "pos": "part of speech of the original word",
-    "tag": "fine-grained tag of the original word",
+    "tokens": "where tokens begin and end in the original: a tokenizer keeps 'Mr.' whole but splits 'Sir.'",
+    "pos": "the part of speech of the original word",
+    "tag": "the fine-grained tag of the original word",
     "morph": "number, tense and other features of the original word",
     "dep": "the parse of the original sentences: heads, labels, and where sentences begin",
-    "lemma": "the lemma of the original word: the word itself in all but its inflection",
-    "ent_id": "the id of an entity's pattern or cluster",
-    "ent_kb_id": "the id of the very entity in a knowledge base",
+    "lemma": "the lemma of the original word: the word itself, without its inflection",
+    "ent_id": "the ID of an entity's pattern or cluster",
+    "ent_kb_id": "the ID of the entity itself in a knowledge base",
     "cats": "categories predicted from the original text",
-    "spans": "span groups with their labels and ids",
-    "tensor": "vectors computed from the original words, from which these can be found again",
+    "spans": "span groups with their labels and IDs",
+    "tensor": "vectors computed from the original words, which can reveal them",
     "user_data": "extension attributes, and whatever else components left in doc.user_data",
 }
 DEFAULT = ("sentences", "entities")
@@ -48,23 +48,25 @@ _OF_TOKENS = {"pos", "tag", "morph", "dep", "lemma", "ent_id", "ent_kb_id", "ten
 
 
 def check_carry(carry: Iterable[str] | None) -> frozenset[str]:
-    """Return what to carry: the default if it is None, and "tokens" too if an entry belongs to tokens."""
+    """Return what to carry: the default for None; "tokens" is added if an entry belongs to tokens."""
+    if isinstance(carry, str):
+        raise SettingError(f'carry must be a list, as in ["{carry}"]; found str')
     chosen = list(DEFAULT if carry is None else carry)
     for name in chosen:
         if name not in CARRIED:
-            raise SettingError(f"carry must be a list of entries from {', '.join(CARRIED)}; found {name!r}")
+            raise SettingError(f"carry: {name!r} cannot be carried; {suggest(name, CARRIED, 'possible entries')}")
     return frozenset(chosen) | ({"tokens"} if _OF_TOKENS.intersection(chosen) else set())
 
 
 def write_doc(
     doc: Doc, text: NewText, spaces: npt.NDArray[np.bool_], carry: frozenset[str], surroundings: Surroundings | None
 ) -> Doc:
-    """Return a Doc with the new text, and of the original Doc what is carried and nothing else.
+    """Return a Doc with the new text and, from the original Doc, what is carried and nothing else.
 
-    spaces: which tokens of the original have a space behind them. surroundings: may be None if tokens are carried.
+    spaces: which original tokens are followed by a space. surroundings: may be None if tokens are carried.
     """
     if "tokens" in carry:
-        words = [word or " " for word in text.words()]  # spaCy has no empty tokens, which dropped characters may leave
+        words = [word or " " for word in text.words()]  # spaCy allows no empty tokens; dropped characters may leave one
         new = Doc(doc.vocab, words=words, spaces=spaces.tolist())
         _copy_attributes(doc, new, carry)
     else:
@@ -80,14 +82,14 @@ def write_doc(
     if "user_data" in carry:
         new.user_data.update(_move_user_data(doc, new))
     mark_replaced(new)
-    new._context = doc._context  # what `nlp.pipe(..., as_tuples=True)` hands on: it belongs to the caller
+    new._context = doc._context  # passed on by `nlp.pipe(..., as_tuples=True)`; it belongs to the caller
     return new
 
 
 def _copy_attributes(doc: Doc, new: Doc, carry: frozenset[str]) -> None:
-    """Give tokens the attributes of those that they stand for."""
+    """Copy the carried attributes from each original token to the token that replaces it."""
     names = carry & _ATTRIBUTES.keys()
-    if "dep" in names:  # a parse has its own sentences
+    if "dep" in names:  # a parse includes sentence boundaries
         names -= {"sentences"} if doc.has_annotation("DEP") else {"dep"}
     attributes = [attribute for name in _ATTRIBUTES if name in names for attribute in _ATTRIBUTES[name]]
     if attributes and len(doc):
@@ -95,10 +97,10 @@ def _copy_attributes(doc: Doc, new: Doc, carry: frozenset[str]) -> None:
 
 
 def _move_attributes(doc: Doc, new: Doc, carry: frozenset[str], text: NewText, surroundings: Surroundings) -> None:
-    """Give tokens that are cut in another way the sentences and entities of the original."""
+    """Move sentences and entities to new tokens whose boundaries differ from those of the original."""
     starts, tags, labels = doc.to_array([SENT_START, ENT_IOB, ENT_TYPE]).reshape(-1, 3).astype(np.int64).T
-    # SpaCy itself marks the first token, so a Doc of one token does not say whether anybody looked for sentences; left
-    # like that it would tell that it had one token.
+    # SpaCy always marks the first token, so a Doc of one token does not show whether a component looked for sentences.
+    # A new Doc without sentences would then reveal that the original had only one token.
     has_sentences = starts[1:].any() if len(doc) > 1 else surroundings.finds_sentences
     moves_sentences, moves_entities = "sentences" in carry and has_sentences, "entities" in carry and tags.any()
     if not len(new) or not (moves_sentences or moves_entities):
@@ -122,13 +124,16 @@ def _move_spans(doc: Doc, new: Doc, alignment: Alignment | None) -> None:
 
 
 def _move_user_data(doc: Doc, new: Doc) -> dict[Any, Any]:
-    """User data for a Doc with as many tokens; spaCy keys those of tokens and spans by where these begin and end."""
+    """Return the user data for a new Doc with the same number of tokens.
+
+    The keys of spaCy contain the character offsets of tokens and spans, which differ in the new Doc.
+    """
     starts = {token.idx: new[token.i].idx for token in doc}
     ends = {token.idx + len(token): new[token.i].idx + len(new[token.i]) for token in doc}
     moved: dict[Any, Any] = {}
     data: dict[Any, Any] = doc.user_data
     for key, value in data.items():
-        if key == RECORD_KEY:  # what draws by a key depend on, and nothing that a reader needs
+        if key == RECORD_KEY:  # keyed draws depend on it, and readers do not need it
             continue
         if not (isinstance(key, tuple) and len(key) == 4 and key[0] == "._."):
             moved[key] = value

@@ -1,4 +1,4 @@
-"""A document's new text, and where each token of the original went in it."""
+"""The new text of a Doc, with the position of each original token's replacement."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ Places = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class NewText:
-    """A text in UTF-8; where the replacement of each token of the original begins and ends, in bytes."""
+    """A text in UTF-8, with the start and end, in bytes, of the replacement of each original token."""
 
     content: npt.NDArray[np.uint8]
     starts: Places
@@ -28,7 +28,7 @@ class NewText:
         return [text[start:end].decode() for start, end in zip(self.starts.tolist(), self.ends.tolist(), strict=True)]
 
     def in_characters(self) -> tuple[Places, Places]:
-        """Return where the replacements begin and end, in characters of the decoded text."""
+        """Return the start and end of each replacement, in characters of the decoded text."""
         begins_character = (self.content & 0xC0) != 0x80
         if begins_character.all():
             return self.starts, self.ends

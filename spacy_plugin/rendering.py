@@ -1,4 +1,4 @@
-"""A picture of Docs before and after, in the manner of displaCy."""
+"""An HTML page of Docs before and after, in the style of displaCy."""
 
 from collections.abc import Iterable
 
@@ -9,9 +9,10 @@ from spacy_plugin.attributes import is_replaced
 
 
 def render(docs: Doc | Iterable[Doc], *, title: str = "Before and after") -> str:
-    """Return a self-contained HTML page of Docs that the component has annotated; each replaced token is marked.
+    """Return a self-contained HTML page that shows annotated Docs before and after, with every replaced token marked.
 
-    It shows the original words: it is for the eyes of those who may read them.
+    The page contains the original words: show it only to people who may read them. Raise CusTextError if a Doc has not
+    been through the component, or is a new Doc, which no longer has the original words.
     """
     several = [docs] if isinstance(docs, Doc) else list(docs)
     pieces = [_read_pieces(doc) for doc in several]
@@ -19,14 +20,17 @@ def render(docs: Doc | Iterable[Doc], *, title: str = "Before and after") -> str
 
 
 def _count(receipt: Receipt) -> str:
-    return f"{receipt.words:,} words, {receipt.sampled:,} drawn; {receipt.characters_in_clear:,} characters in clear"
+    words = "1 word" if receipt.words == 1 else f"{receipt.words:,} words"
+    clear = receipt.characters_in_clear
+    characters = "1 character" if clear == 1 else f"{clear:,} characters"
+    return f"{words}, {receipt.sampled:,} replaced; {characters} in the clear"
 
 
 def _read_pieces(doc: Doc) -> list[Piece]:
     if doc._.custext is None:
-        raise CusTextError("this Doc has not passed the custext component")
+        raise CusTextError("this Doc has not been through the custext component")
     if is_replaced(doc):
-        raise CusTextError('this Doc has only the new text; a picture of both needs Docs of output = "annotate"')
+        raise CusTextError('this Doc no longer has the original words; to show both, set "output": "annotate"')
     pieces = []
     for token in doc:
         has_word = token._.custext_kind != "kept" or any(character.isalnum() for character in token.text)

@@ -1,18 +1,18 @@
-"""Which tokens of a Doc are sensitive, and with what privacy budget: choices that a pipeline's config can name.
+"""Which tokens of a Doc are sensitive, and at what privacy budget: choices that a pipeline's config can name.
 
-`sensitive` in the component's config is one of those below, or what a function of your own makes that is registered
-with `@spacy.registry.misc("NAME")`: something to be called with a Doc, which gives a value for each token: True
-(replace it, at the component's eps), False (keep it, in clear), or an eps of its own, a float. Every eps that it may
-give must be listed in its attribute `budgets`, so that what is promised does not depend on the text.
+`sensitive` in the component's config is one of the choices below, or your own: with `@spacy.registry.misc("NAME")`,
+register a function that returns a function. The component calls the latter with a Doc. It must return a list or array
+with one value per token: True (replace it, at the component's eps), False (keep it, in the clear), or an eps, a float.
+Its attribute `budgets` must list every eps that it can return, so that the guarantee does not depend on the text.
 
-Where a choice selects tokens, unknown words and numbers among them are masked even if the policy would keep them,
-unless `mask_unknown` is false. A label or tag that no component of the pipeline sets is reported at the first Doc.
+Unknown words and numbers among the selected tokens are masked even if the policy would keep them, unless `mask_unknown`
+is false. A label or tag that no component of the pipeline sets is reported at the first Doc.
 
-A choice that depends on the text is itself visible to whoever reads the output: that a word stayed, or how far words
-of its kind stray, tells what the pipeline took it for.
+A choice that depends on the text is itself visible in the output. Which words stayed, and how far words of a kind were
+moved, shows what the pipeline took them for.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -30,28 +30,33 @@ from custext_sql import SettingError, WordList
 
 Floats = npt.NDArray[np.float64]
 Number = StrictFloat | StrictInt
-Named = list[str] | dict[str, Number]  # names, or an eps for each
+Named = list[str] | dict[str, Number]  # names, or names with an eps each
 
-STAYS = float("nan")  # in place of an eps: no number is mistaken for it, nor it for a budget
+_SETTERS = {  # what an attribute of tokens holds, and components that set it
+    ENT_TYPE: ("entities", "ner or entity_ruler"),
+    POS: ("parts of speech", "morphologizer or attribute_ruler"),
+    TAG: ("tags", "tagger or attribute_ruler"),
+}
+STAYS = float("nan")  # instead of an eps, for tokens that stay unchanged: NaN is never a valid budget
 
 
 class TokenChoice(Protocol):
-    """What is sensitive, with budgets that are known beforehand."""
+    """A rule for which tokens are sensitive, with budgets that are known before any text is seen."""
 
     @property
     def keeps_stopwords(self) -> bool:
-        """Whether it is CusText+."""
+        """Whether stopwords are kept, as in CusText+."""
 
     def list_budgets(self, usual: float) -> set[float]:
-        """Return every eps that may occur. usual: the component's own."""
+        """Return every eps that can occur. usual: the component's own eps."""
 
     def find_budgets(self, doc: Doc, usual: float) -> Floats:
-        """Return the eps of each token, NaN for those that stay."""
+        """Return the eps of each token, NaN for tokens that stay unchanged. usual: the component's own eps."""
 
 
 @dataclass(frozen=True)
 class AllTokens:
-    """Every token, at the component's eps."""
+    """All tokens, at the component's eps."""
 
     keeps_stopwords: bool = False
 
@@ -64,7 +69,7 @@ class AllTokens:
 
 @dataclass(frozen=True)
 class Budgets:
-    """An eps for each of some names, None for the component's own; and one for all other tokens, None if they stay."""
+    """An eps per name, None for the component's own; and one for all other tokens, None if they stay unchanged."""
 
     named: Mapping[str, float | None]
     others: float | None
@@ -72,10 +77,10 @@ class Budgets:
     @classmethod
     def check(cls, key: str, named: Sequence[str] | Mapping[str, float], others: float | None) -> "Budgets":
         if not named or not all(named):
-            raise SettingError(f"sensitive: {key} must name at least one, and no empty name")
+            raise SettingError(f'sensitive: "{key}" must list at least one name, and no empty ones')
         budgets: dict[str, float | None] = dict.fromkeys(named)
         if isinstance(named, Mapping):
-            budgets = {name: _check_budget(f"{key}, {name}", epsilon) for name, epsilon in named.items()}
+            budgets = {name: _check_budget(f"{key}: {name}", epsilon) for name, epsilon in named.items()}
         return cls(budgets, None if others is None else _check_budget("others", others))
 
     def list(self, usual: float) -> set[float]:
@@ -83,7 +88,7 @@ class Budgets:
         return found if self.others is None else {*found, self.others}
 
     def find(self, values: npt.NDArray[Any], ids: Mapping[str, int], usual: float) -> Floats:
-        """Return for each value the eps of the name whose id it is."""
+        """Return the eps of each value. ids: the value that stands for each name."""
         found = np.full(len(values), STAYS if self.others is None else self.others)
         for name, epsilon in self.named.items():
             found[values == ids[name]] = usual if epsilon is None else epsilon
@@ -92,7 +97,10 @@ class Budgets:
 
 @dataclass(frozen=True)
 class ByAttribute:
-    """Tokens by an attribute that earlier components of the pipeline set; annotation: what tells that they did."""
+    """Tokens selected by an attribute that earlier components of the pipeline set.
+
+    annotation: the name by which `doc.has_annotation` says whether a component has set it.
+    """
 
     attribute: int
     annotation: str
@@ -104,17 +112,17 @@ class ByAttribute:
         return self.budgets.list(usual)
 
     def find_budgets(self, doc: Doc, usual: float) -> Floats:
-        if len(doc) and not doc.has_annotation(self.annotation):  # else all of it would pass in clear
+        if len(doc) and not doc.has_annotation(self.annotation):  # all tokens would stay in the clear
+            what, setters = _SETTERS[self.attribute]
             raise SettingError(
-                f"sensitive: no component has set {self.annotation} on this Doc; the one that finds entities or parts "
-                "of speech must come before custext in the pipeline"
+                f"sensitive: no component has set {what} on this Doc; add one before custext, such as {setters}"
             )
         return self.budgets.find(doc.to_array(self.attribute), self.ids, usual)
 
 
 @dataclass(frozen=True)
 class ByWord:
-    """Tokens that have a word of a list in them, in any case."""
+    """Tokens that contain a listed word, in upper or lower case."""
 
     words: WordList
     budgets: Budgets
@@ -122,7 +130,7 @@ class ByWord:
 
     @property
     def listed(self) -> frozenset[str] | None:
-        """Return the only words that are drawn; None if others are drawn too."""
+        """The listed words, if no other words are drawn; else None."""
         return self.words.words if self.budgets.others is None else None
 
     def list_budgets(self, usual: float) -> set[float]:
@@ -136,7 +144,7 @@ class ByWord:
 
 @dataclass(frozen=True)
 class ByFunction:
-    """What a function of the user's chooses."""
+    """Tokens selected by a user's function, which takes a Doc and returns one value per token."""
 
     function: Callable[[Doc], Any]
     budgets: frozenset[float]
@@ -144,7 +152,11 @@ class ByFunction:
 
     @classmethod
     def of(cls, function: Callable[[Doc], Any]) -> "ByFunction":
+        """Return the choice that a function makes. Raise SettingError if its attribute `budgets` is invalid."""
         declared = getattr(function, "budgets", ())
+        if not isinstance(declared, Iterable):
+            found = type(declared).__name__
+            raise SettingError(f'sensitive: the attribute "budgets" of the function must be a list; found {found}')
         return cls(function, frozenset(_check_budget("budgets", epsilon) for epsilon in declared))
 
     def list_budgets(self, usual: float) -> set[float]:
@@ -153,46 +165,55 @@ class ByFunction:
     def find_budgets(self, doc: Doc, usual: float) -> Floats:
         values = self.function(doc)
         if not isinstance(values, (list, tuple, np.ndarray)):
-            raise SettingError(f"sensitive: expected a list or an array; found {type(values).__name__}")
+            raise SettingError(
+                "sensitive: the function is called with a whole Doc, not with a token, and must return a list or an "
+                f"array with one value per token; found {type(values).__name__}"
+            )
         if len(values) != len(doc):
-            raise SettingError(f"sensitive: expected a value for each of {len(doc):,} tokens; found {len(values):,}")
+            raise SettingError(
+                f"sensitive: the function must return one value per token: expected {len(doc):,}, found {len(values):,}"
+            )
         found = np.array([_read_value(value, usual) for value in values], dtype=np.float64)
         if undeclared := set(found[~np.isnan(found)].tolist()) - self.list_budgets(usual):
             raise SettingError(
-                f"sensitive: an eps of {min(undeclared):g} is not among the budgets that the choice declares; list "
-                "every one in its attribute `budgets`"
+                f"sensitive: the function returned eps {min(undeclared):g}, which its attribute "
+                '"budgets" does not list; list every eps that it can return'
             )
         return found
 
 
 def choose_all() -> AllTokens:
-    """Every token; the component's `plus` decides on stopwords."""
+    """Choose all tokens; the component's `plus` decides whether stopwords are kept."""
     return AllTokens()
 
 
 def choose_all_but_stopwords() -> AllTokens:
-    """CusText+: every token that is no stopword of the custext database."""
+    """Choose all tokens except the stopwords of the custext database (CusText+)."""
     return AllTokens(keeps_stopwords=True)
 
 
 def choose_entities(labels: Named, others: Number | None = None) -> ByAttribute:
-    """Tokens of entities. labels: a list, or an eps for each. others: the eps of other tokens, or they stay."""
+    """Choose the tokens of entities.
+
+    labels: a list of entity labels, or a dict with an eps per label. others: the eps of all other tokens; if it is not
+    given, they stay unchanged.
+    """
     budgets = Budgets.check("labels", labels, others)
     return ByAttribute(ENT_TYPE, "ENT_IOB", {label: get_string_id(label) for label in budgets.named}, budgets)
 
 
 def choose_parts_of_speech(tags: Named, others: Number | None = None) -> ByAttribute:
-    """Tokens by coarse part of speech (`token.pos_`: PROPN, NOUN, ...); tags and others as for entities."""
+    """Choose tokens by coarse part of speech (`token.pos_`: PROPN, NOUN, ...); tags and others as for entities."""
     budgets = Budgets.check("tags", tags, others)
     for tag in budgets.named:
         if not tag or tag not in IDS:
             known = ", ".join(sorted(name for name in IDS if name))
-            raise SettingError(f"sensitive: tags must be universal parts of speech ({known}); found {tag!r}")
+            raise SettingError(f'sensitive: "tags" must list universal parts of speech ({known}); found {tag!r}')
     return ByAttribute(POS, "POS", {tag: IDS[tag] for tag in budgets.named}, budgets)
 
 
 def choose_tags(tags: Named, others: Number | None = None) -> ByAttribute:
-    """Tokens by fine-grained tag (`token.tag_`: NNP, CD, ...); tags and others as for entities."""
+    """Choose tokens by fine-grained tag (`token.tag_`: NNP, CD, ...); tags and others as for entities."""
     budgets = Budgets.check("tags", tags, others)
     return ByAttribute(TAG, "TAG", {tag: get_string_id(tag) for tag in budgets.named}, budgets)
 
@@ -204,35 +225,36 @@ def choose_words(
     others: Number | None = None,
     epsilon: Number | None = None,
 ) -> ByWord:
-    """Tokens on a list, or in a file with one per line, in any case. eps: theirs. others: as for entities.
+    """Choose tokens that contain a listed word, in upper or lower case.
 
-    epsilon: another name for eps.
+    words: a list, or path: a UTF-8 file with one word per line. eps: of these tokens; default: the component's.
+    epsilon: another name for eps. others: as for entities.
     """
     if (words is None) == (path is None):
-        raise SettingError("sensitive: give either words, a list, or path, a file with one per line")
+        raise SettingError('sensitive: give either "words" (a list) or "path" (a file with one word per line)')
     given = [word.strip() for word in (words if words is not None else _read_words(str(path)))]
     if not given:
-        raise SettingError("sensitive: words must name at least one; found none")
+        where = '"words"' if path is None else f"path: {path}"
+        raise SettingError(f"sensitive: {where} must list at least one word; found none")
     try:
         listed = WordList.read(given)
     except SettingError as error:
-        advice = "for phrases put an entity_ruler before custext and choose by its labels"
+        advice = "for phrases, put an entity_ruler before custext and choose its labels with custext.entities.v1"
         raise SettingError(f"sensitive: {error}; {advice}") from None
-    key, budget = choose_eps(eps, epsilon, "sensitive: ")
-    if budget is None:
-        return ByWord(listed, Budgets.check("words", ["words"], others))
-    return ByWord(listed, Budgets.check(key, {"words": budget}, others))
+    key, chosen = choose_eps(eps, epsilon, "sensitive: ")
+    budget = None if chosen is None else _check_budget(key, chosen)
+    return ByWord(listed, Budgets({"words": budget}, None if others is None else _check_budget("others", others)))
 
 
 def choose_eps(eps: float | None, epsilon: float | None, prefix: str = "") -> tuple[str, float | None]:
-    """Return the name by which a config gave an eps, and the eps. prefix: of the message if it gave two."""
+    """Return the name under which a config gives an eps, and the eps. prefix: starts the message if both are given."""
     if eps is not None and epsilon is not None:
-        raise SettingError(f"{prefix}eps and epsilon are two names of one setting; give one of them")
+        raise SettingError(f"{prefix}eps and epsilon are two names for one setting; give only one of them")
     return ("eps", eps) if epsilon is None else ("epsilon", epsilon)
 
 
 def _read_value(value: Any, usual: float) -> float:
-    """Return an eps for a flag or an eps; whole numbers 0 and 1 are flags, as in spaCy's arrays."""
+    """Return the eps that a flag or an eps stands for; the integers 0 and 1 are flags, as in spaCy's arrays."""
     if value is None:
         return STAYS
     if isinstance(value, (bool, np.bool_)) or (isinstance(value, (int, np.integer)) and value in (0, 1)):
@@ -241,22 +263,26 @@ def _read_value(value: Any, usual: float) -> float:
     if is_float and not np.isnan(value):
         return float(value)
     found = "nan" if is_float else type(value).__name__
-    raise SettingError(f"sensitive: expected True, False or an eps such as 2.0 for each token; found {found}")
+    raise SettingError(
+        f"sensitive: the function must return True, False or an eps such as 2.0 for each token; found {found}"
+    )
 
 
 def _read_words(path: str) -> list[str]:
     try:
         lines = Path(path).read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise SettingError(f"sensitive: path: {path} cannot be read: {type(error).__name__}") from None
+    except OSError as error:
+        raise SettingError(f"sensitive: path: cannot read {path}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise SettingError(f"sensitive: path: {path} is not UTF-8 text") from None
     return [line.strip() for line in lines if line.strip()]
 
 
 def _check_budget(key: str, epsilon: float) -> float:
-    from custext_sql import Settings  # loads DuckDB, so not before there is a component to make
+    from custext_sql import Settings  # imports DuckDB, so only when a component is made
 
     if isinstance(epsilon, bool) or not isinstance(epsilon, (int, float)):
-        raise SettingError(f"sensitive: {key}: an eps must be a number; found {type(epsilon).__name__}")
+        raise SettingError(f"sensitive: {key}: eps must be a number; found {type(epsilon).__name__}")
     try:
         return Settings.settle(eps=epsilon).eps
     except SettingError as error:

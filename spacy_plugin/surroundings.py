@@ -1,4 +1,4 @@
-"""What the component uses of the pipeline that it is part of."""
+"""The parts of the surrounding pipeline that the component uses."""
 
 import weakref
 from collections.abc import Callable
@@ -11,7 +11,7 @@ _SENTENCES = {"token.is_sent_start", "doc.sents"}
 
 
 class HeldPipeline:
-    """Holds a pipeline weakly, since it holds the component. Once it is gone, or in a pickle, there is none."""
+    """A weak reference to a pipeline, because the pipeline holds the component; empty in a pickle."""
 
     def __init__(self, nlp: Language | None) -> None:
         self.find: Callable[[], Language | None] = _find_none if nlp is None else weakref.ref(nlp)
@@ -21,12 +21,11 @@ class HeldPipeline:
 
 
 class Surroundings:
-    """What was last seen of the pipeline around the component.
+    """The pipeline around the component, as it was when last looked at.
 
-    tokenizer: the pipeline's. finds_sentences: whether a pipe in front of the component declares that it finds
-    sentences. Once the pipeline is gone, as when the component was sourced from it or comes out of a pickle, nothing
-    changes any more. A pickle takes the tokenizer along, and with it the vocabulary, which has every word that the
-    pipeline has met.
+    tokenizer: the pipeline's. finds_sentences: whether a component before this one declares that it finds sentences.
+    Both stay the same once the pipeline is gone, which happens if the component was sourced from it or was pickled.
+    A pickle includes the tokenizer and its vocabulary, which has every word that the pipeline has seen.
     """
 
     def __init__(self, nlp: Language, name: str) -> None:
@@ -36,7 +35,10 @@ class Surroundings:
         self.look(name)
 
     def look(self, name: str) -> None:
-        """See what the pipeline is now. name: the component's, which is the last one while it is being added."""
+        """Look at the pipeline again.
+
+        name: the component's. While it is being added, it is not in the pipeline yet: all others come before it.
+        """
         nlp = self._pipeline.find()
         if nlp is None:
             return
@@ -46,4 +48,4 @@ class Surroundings:
 
 
 def _find_none() -> None:
-    """Stand for a pipeline that is gone."""
+    """Return None, in place of a weak reference whose pipeline is gone."""

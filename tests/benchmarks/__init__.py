@@ -1,4 +1,5 @@
-"""Speed and memory, side by side with what others do. Run: python -m tests.benchmarks
+"""Measures speed and memory, and compares them with other implementations. Run: python -m tests.benchmarks
 
-The vectors are those of CUSTEXT_DATA if it names a folder, else the ones that ship. Times are the best of several runs.
+The vectors are the GloVe vectors in the folder that CUSTEXT_DATA names, else the shipped ones. Times are the best of
+several runs.
 """

@@ -1,4 +1,4 @@
-"""Runs the benchmarks named on the command line, or all: python -m tests.benchmarks loading grouping"""
+"""Runs the benchmarks named on the command line, or all of them: python -m tests.benchmarks loading grouping"""
 
 import os
 import sys
@@ -12,7 +12,7 @@ def main() -> None:
     print(f"{os.cpu_count()} cores, Python {sys.version.split()[0]}", flush=True)
     for name in chosen:
         if name not in NAMES:
-            raise SystemExit(f"no benchmark {name!r}; there are {', '.join(NAMES)}")
+            raise SystemExit(f"benchmark {name!r} does not exist; benchmarks: {', '.join(NAMES)}")
         import_module(f"tests.benchmarks.{name}").main()
 
 

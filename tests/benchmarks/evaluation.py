@@ -1,4 +1,4 @@
-"""The paper's Table 1 on NLTK's sentence polarity: all mechanisms, three eps, three seeds; and how long it takes."""
+"""Reproduces Table 1 of the paper on NLTK's sentence polarity (all mechanisms, three eps, three seeds) and times it."""
 
 import os
 import resource
@@ -33,4 +33,4 @@ def main() -> None:
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
     print("\ncustext evaluate utility --corpus sentence_polarity --eps 1,2,3 --seeds 3")
     print("  " + "\n  ".join(result.stdout.rstrip().splitlines()))
-    print(f"  {seconds:.0f} s of {LIMIT:.0f} allowed, {peak:.0f} MB of resident memory at most")
+    print(f"  {seconds:.0f} s (limit: {LIMIT:.0f} s), peak resident memory {peak:.0f} MB")

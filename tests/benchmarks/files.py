@@ -1,4 +1,4 @@
-"""`custext sanitize` from Parquet to Parquet, against the bare SQL function on the same file; memory."""
+"""Compares `custext sanitize`, from Parquet to Parquet, with the SQL function on the same file, and measures memory."""
 
 import subprocess
 import sys
@@ -40,10 +40,10 @@ def main() -> None:
             )
         seconds["sanitize"] = best_time(lambda: sanitize(database, source, folder / "out.parquet"), runs=2)
         print(f"\nsanitizing {ROWS:,} sentences, Parquet to Parquet, two threads")
-        print(f"  the SQL function alone            {seconds['function']:6.1f} s")
-        print(f"  the SQL function and COPY         {seconds['copy']:6.1f} s")
-        print(f"  custext sanitize, with a ledger   {seconds['sanitize']:6.1f} s  ", end="")
-        print(f"{seconds['copy'] / seconds['sanitize']:.0%} of the throughput of function and COPY")
+        print(f"  SQL function alone                  {seconds['function']:6.1f} s")
+        print(f"  SQL function in a COPY statement    {seconds['copy']:6.1f} s")
+        print(f"  custext sanitize, with the ledger   {seconds['sanitize']:6.1f} s  ", end="")
+        print(f"({seconds['copy'] / seconds['sanitize']:.0%} of the throughput of COPY)")
         arguments = [str(database), str(folder / "large.parquet"), str(folder / "large_out.parquet")]
         subprocess.run([sys.executable, "-m", "tests.benchmarks.files", *arguments], check=True)
 
@@ -65,8 +65,8 @@ def measure_memory(database: Path, source: Path, target: Path) -> None:
     rows: list[int] = []
     seconds = best_time(lambda: rows.append(sanitize(database, source, target)), runs=1)
     peak = int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0]) / 1024
-    print(f"\nsanitizing {rows[0]:,} sentences, Parquet to Parquet, with a ledger, two threads")
-    print(f"  {seconds:.0f} s, {peak:.0f} MB of resident memory at most")
+    print(f"\nsanitizing {rows[0]:,} sentences, Parquet to Parquet, with the ledger, two threads")
+    print(f"  {seconds:.0f} s, peak resident memory {peak:.0f} MB")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Algorithm 1 in blocks, against a full scan and sort for each pivot; and peak memory on 66,000 words."""
+"""Compares Algorithm 1 in blocks with a full scan and sort per pivot, and measures peak memory for 66,000 words."""
 
 import numpy as np
 import numpy.typing as npt
@@ -14,26 +14,27 @@ LARGE = 66_000
 
 def main() -> None:
     _, vectors = real_vectors()
-    print(f"\ngrouping {len(vectors):,} x {vectors.shape[1]}, Euclidean, K = {K}")
+    print(f"\ngrouping {len(vectors):,} words by vectors of {vectors.shape[1]} numbers, Euclidean, k = {K}")
     scanned: list[npt.NDArray[np.int64]] = []
     theirs = best_time(lambda: scanned.append(scan_and_sort(vectors)), runs=1)
     blocked: list[Partition] = []
     ours = best_time(lambda: blocked.append(partition_words(vectors, MEASURES["euclidean"], K)))
     assert np.array_equal(blocked[-1].members, scanned[0]), "both must find the same groups"
     print(f"  full scan and sort  {theirs:6.2f} s")
-    print(f"  in blocks           {ours:6.2f} s  {theirs / ours:.0f}x faster, the same groups", flush=True)
+    print(f"  in blocks           {ours:6.2f} s  ({theirs / ours:.0f}x faster, identical groups)", flush=True)
     noise = np.random.default_rng(0).normal(scale=0.05, size=vectors.shape).astype(np.float32)
     large = np.concatenate([vectors, vectors + noise])[:LARGE]
     times: list[float] = []
     peak = peak_megabytes(
         lambda: times.append(best_time(lambda: partition_words(large, MEASURES["euclidean"], K), runs=1))
     )
-    print(f"\ngrouping {LARGE:,} x {vectors.shape[1]}, Euclidean, K = {K}")
-    print(f"  in blocks           {times[0]:6.2f} s, {peak:.0f} MB above the vectors ({large.nbytes / 2**20:.0f} MB)")
+    print(f"\ngrouping {LARGE:,} words by vectors of {vectors.shape[1]} numbers, Euclidean, k = {K}")
+    print(f"  in blocks           {times[0]:6.2f} s, peak memory {peak:.0f} MB ", end="")
+    print(f"in addition to the vectors ({large.nbytes / 2**20:.0f} MB)")
 
 
 def scan_and_sort(vectors: Matrix) -> npt.NDArray[np.int64]:
-    """What the published code does: for each pivot, distances to all words, sorted."""
+    """Group as the published code does: for each pivot, compute the distances to all words and sort them."""
     rows = vectors.astype(np.float64)
     free = np.ones(len(rows), dtype=bool)
     groups: list[npt.NDArray[np.int64]] = []

@@ -1,7 +1,7 @@
-"""What a key does not stop: somebody who may submit texts under a record whose released text is known.
+"""Measures an attack that a key does not prevent: submitting texts under a record whose released text is known.
 
-The group of every released word is public. The attacker submits the words of the group under that record, each as often
-as it may have occurred, and keeps those of which one occurrence becomes what was released.
+The group of every released word is public. The attacker submits each word of the group under that record, as often as
+it may have occurred, and keeps the words for which an occurrence becomes the released word.
 """
 
 import random
@@ -21,7 +21,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         database, key = Path(name) / "custext.duckdb", Path(name) / "key"
         load_starter(database)
-        print("\nsubmitting the words of a group under a known record, eps = 1, stopwords kept")
+        print("\nan attacker submits every word of a group under a known record (eps = 1, stopwords kept)")
         make_key(key, database, eps=1.0, plus=True)
         sanitizer = Sanitizer.load(database, key_file=key)
         texts = random.Random(1).sample(read_corpora()[0], TEXTS)
@@ -30,12 +30,12 @@ def main() -> None:
         for record, pieces in zip(records, sanitizer.compare(texts, records=records), strict=True):
             left += attack(sanitizer, record, [piece for piece in pieces if piece.kind == Kind.SAMPLED])
     single = left.count(1)
-    print(f"  {single:,} of {len(left):,} drawn words identified ({single / len(left):.0%})")
-    print(f"  {sum(left) / len(left):.1f} candidates left for a word on average")
+    print(f"  {single:,} of {len(left):,} replaced words identified ({single / len(left):.0%})")
+    print(f"  {sum(left) / len(left):.1f} candidates left per word on average")
 
 
 def attack(sanitizer: Sanitizer, record: str, drawn: list[Piece]) -> list[int]:
-    """Return how many candidates are left for each drawn word of a record."""
+    """Return the number of candidates left for each replaced word of a record."""
     seen: list[frozenset[str]] = []
     left = []
     for piece in drawn:

@@ -1,4 +1,4 @@
-"""Times, peak memory and data for benchmarks."""
+"""Measures times and peak memory, and provides the vectors, for all benchmarks."""
 
 import os
 import time
@@ -13,12 +13,12 @@ from tests.vector_samples import Matrix
 
 
 def best_time(work: Callable[[], object], runs: int = 3) -> float:
-    """Seconds of the fastest of several runs."""
+    """Return the seconds that the fastest of several runs took."""
     return min(_time(work) for _ in range(runs))
 
 
 def best_times(works: Mapping[str, Callable[[], object]], rounds: int = 4) -> dict[str, float]:
-    """The same for several, one after the other in each round, so that a slow minute of the machine meets them all."""
+    """Return the best time of each work, in seconds. Each round runs them all, so that a slow minute affects all."""
     times = [{name: _time(work) for name, work in works.items()} for _ in range(rounds)]
     return {name: min(each[name] for each in times) for name in works}
 
@@ -30,8 +30,8 @@ def _time(work: Callable[[], object]) -> float:
 
 
 def peak_megabytes(work: Callable[[], object]) -> float:
-    """How far resident memory rises above its present level while `work` runs (Linux)."""
-    Path("/proc/self/clear_refs").write_text("5")  # the peak starts anew
+    """Return how many MB resident memory rises above its current level while `work` runs (Linux only)."""
+    Path("/proc/self/clear_refs").write_text("5")  # resets the peak
     before = _status("VmRSS")
     work()
     return (_status("VmHWM") - before) / 1024
@@ -43,7 +43,7 @@ def _status(key: str) -> int:
 
 
 def real_vectors() -> tuple[list[str], Matrix]:
-    """33,860 words with 300 dimensions: GloVe 840B if CUSTEXT_DATA has it, else the shipped rounding of it."""
+    """Return 33,860 words and their 300 dimensions: GloVe 840B from CUSTEXT_DATA, else its shipped rounding."""
     if folder := os.environ.get("CUSTEXT_DATA"):
         return read_whole(str(Path(folder) / "glove.840B.300d.34k.txt.gz"))
     batches = list(open_starter().batches)

@@ -1,4 +1,4 @@
-"""Sanitizing inside DuckDB, against the published code's way and DuckDB's own functions; keys, eps columns, memory."""
+"""Compares sanitizing in DuckDB with the published code and DuckDB's own functions; keys, many eps, memory."""
 
 import os
 import subprocess
@@ -21,8 +21,9 @@ ROWS = 1_000_000
 LONG_ROWS = 40_000
 LARGE = 10_000_000
 DISTINCT = 10_000
+KINDS = ("all", "plus")  # all words replaced, or stopwords kept
 STOPWORDS = frozenset(shipped_stopwords.STOPWORDS)
-SAMPLE = 40_000  # words, about, given to the slow method, whose speed does not depend on how many
+SAMPLE = 40_000  # approximate number of words for the published loop, whose speed does not depend on the number
 
 
 def main() -> None:
@@ -34,8 +35,10 @@ def main() -> None:
         sanitizer = Sanitizer.load(database)
         make_key(folder / "key", database, plus=True)
         connection = connect(database, key_file=folder / "key")
-        connection.execute(f"ATTACH '{folder / 'texts.duckdb'}' AS bench (ROW_GROUP_SIZE 20480)")  # what threads share
-        connection.execute("SET force_compression = 'uncompressed'")  # else repeated texts are handled once by `lower`
+        # Small row groups, because threads share work by row group. Uncompressed, because `lower` would otherwise
+        # handle repeated texts only once.
+        connection.execute(f"ATTACH '{folder / 'texts.duckdb'}' AS bench (ROW_GROUP_SIZE 20480)")
+        connection.execute("SET force_compression = 'uncompressed'")
         short, long = read_corpora()
         for title, texts, copies in (
             ("sentences", short, -(-ROWS // len(short))),
@@ -58,7 +61,7 @@ def compare(
     connection.execute("CHECKPOINT bench")
     [(rows, size)] = connection.execute("SELECT count(*), sum(strlen(text)) FROM bench.texts").fetchall()
     words = sanitizer.release(texts, 1.0)[1].words * copies
-    print(f"\nsanitizing {rows:,} {title}, {words / 1e6:.1f} million words, {size / 1e6:.0f} MB; million words/s")
+    print(f"\nsanitizing {rows:,} {title} ({words / 1e6:.1f} million words, {size / 1e6:.0f} MB), in million words/s")
 
     def query(expression: str, threads: int = 1) -> Callable[[], object]:
         statement = f"SET threads = {threads}; SELECT max(strlen({expression})) FROM bench.texts"
@@ -81,22 +84,26 @@ def compare(
     )
     sampled = sanitizer.release(sample, 1.0)[1].words
     speed = {name: (sampled if name.startswith("loop") else words) / best / 1e6 for name, best in seconds.items()}
-    print("                                     all words  with stopwords kept")
-    print(f"  numpy.random.choice, word by word   {speed['loop, all']:8.3f}  {speed['loop, plus']:8.3f}")
-    print(f"  custext_sanitize, one thread        {speed['all']:8.2f}  {speed['plus']:8.2f}")
-    print(f"    times the loop                    {speed['all'] / speed['loop, all']:8.0f}  ", end="")
-    print(f"{speed['plus'] / speed['loop, plus']:8.0f}")
-    print(f"    two threads, times one            {speed['all, two threads'] / speed['all']:8.2f}  ", end="")
-    print(f"{speed['plus, two threads'] / speed['plus']:8.2f}")
-    print(f"    of string_split ({speed['split']:.1f})            1/{speed['split'] / speed['all']:.1f}  ", end="")
-    print(f"     1/{speed['split'] / speed['plus']:.1f}")
-    print(f"    of lower ({speed['lower']:.0f})                   1/{speed['lower'] / speed['all']:.0f}  ", end="")
-    print(f"     1/{speed['lower'] / speed['plus']:.0f}")
-    print(f"  custext_sanitize_keyed, of fresh              {speed['keyed'] / speed['plus']:8.2f}", flush=True)
+    print(f"  {'':38s}  all words  stopwords kept")
+    print_row("published loop, numpy.random.choice", *(f"{speed[name]:.3f}" for name in ("loop, all", "loop, plus")))
+    print_row("custext_sanitize, one thread", *(f"{speed[name]:.2f}" for name in KINDS))
+    print_row("  faster than the loop", *(f"{speed[name] / speed[f'loop, {name}']:.0f}x" for name in KINDS))
+    print_row(
+        "  two threads, relative to one", *(f"{speed[f'{name}, two threads'] / speed[name]:.2f}x" for name in KINDS)
+    )
+    print_row("  with a key, relative to fresh draws", "", f"{speed['keyed'] / speed['plus']:.2f}x")
+    print_row("DuckDB's string_split, one thread", f"{speed['split']:.1f}")
+    print_row("  faster than custext_sanitize", *(f"{speed['split'] / speed[name]:.1f}x" for name in KINDS))
+    print_row("DuckDB's lower, one thread", f"{speed['lower']:.0f}")
+    print_row("  faster than custext_sanitize", *(f"{speed['lower'] / speed[name]:.0f}x" for name in KINDS))
+
+
+def print_row(label: str, first: str, second: str = "") -> None:
+    print(f"  {label:38s}{first:>11s}{second:>16s}".rstrip(), flush=True)
 
 
 class PublishedLoop:
-    """What the published code does with texts: words between spaces, one by one, with the tables made beforehand."""
+    """Sanitizes as the published code does: one word at a time, split at spaces, with tables made in advance."""
 
     def __init__(self, sanitizer: Sanitizer, texts: list[str]) -> None:
         self._prepared: dict[str, tuple[list[str], list[float]]] = {}
@@ -136,11 +143,11 @@ def vary_eps(connection: duckdb.DuckDBPyConnection, texts: list[str]) -> None:
     one, many = seconds("1.0"), seconds("eps")
     print(f"\nsanitizing {DISTINCT:,} sentences")
     print(f"  one eps                 {one:6.2f} s")
-    print(f"  {distinct:,} distinct eps     {many:6.2f} s  each verified for the groups that occur", flush=True)
+    print(f"  {distinct:,} distinct eps     {many:6.2f} s  (each eps verified for the groups in its texts)", flush=True)
 
 
 def read_corpora() -> tuple[list[str], list[str]]:
-    """Sentences and long texts: those of CUSTEXT_DATA, else words drawn at random."""
+    """Return sentences and long texts: those of CUSTEXT_DATA, else random words."""
     if folder := os.environ.get("CUSTEXT_DATA"):
         with zipfile.ZipFile(Path(folder) / "sentence_polarity.zip") as archive:
             halves = [
@@ -180,9 +187,7 @@ def stream(source: Path, target: Path) -> None:
         [(rows,)] = connection.execute(f"SELECT count(*) FROM '{target}'").fetchall()
     status = Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0]
     print(f"\nsanitizing {rows:,} sentences, Parquet to Parquet, two threads, memory_limit = '400MB'")
-    print(
-        f"  {times[0]:.0f} s, {int(status) / 1024:.0f} MB of resident memory at most, {peak:.0f} MB of it for the query"
-    )
+    print(f"  {times[0]:.0f} s, peak resident memory {int(status) / 1024:.0f} MB ({peak:.0f} MB of it for the query)")
 
 
 if __name__ == "__main__":

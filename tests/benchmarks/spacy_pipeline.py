@@ -1,4 +1,4 @@
-"""A spaCy pipeline with the component, against the same pipeline without it."""
+"""Compares a spaCy pipeline with the component to the same pipeline without it."""
 
 import tempfile
 from collections.abc import Iterable
@@ -25,19 +25,19 @@ def main() -> None:
         carrying.add_pipe("custext", config={"database": str(database), "output": "replace", "carry": ["tokens"]})
         works = {
             BLANK: lambda: exhaust(plain, texts),
-            "and custext, reading doc._.custext of each": lambda: sum(
+            "with custext, reading every doc._.custext": lambda: sum(
                 len(doc._.custext) for doc in annotating.pipe(texts)
             ),
-            'and custext, output = "replace"': lambda: exhaust(replacing, texts),
-            'and custext, output = "replace", carry tokens': lambda: exhaust(carrying, texts),
+            'with custext, output "replace"': lambda: exhaust(replacing, texts),
+            'with custext, output "replace", carry "tokens"': lambda: exhaust(carrying, texts),
         }
         for nlp in (annotating, replacing, carrying):
-            nlp("The doctor said so.")  # tables are made
+            nlp("The doctor said so.")  # loads the tables
         first = {title: best_time(work, runs=1) for title, work in works.items()}
         later = best_times(works)
         tokens = sum(map(len, plain.pipe(texts)))
     print(f"\nspaCy, {len(texts):,} reviews, {tokens / 1e6:.2f} million tokens, one process")
-    print(f"  {'':46s}  first time       when the tokenizer knows the words")
+    print(f"  {'':46s}  first pass       later passes (tokenizer cache filled)")
     for title in works:
         figures = (f"{times[title]:6.2f} s  {times[title] / times[BLANK]:.2f}x" for times in (first, later))
         print(f"  {title:46s}", "  ".join(figures), flush=True)

@@ -1,4 +1,4 @@
-"""Annotations that move from tokens of one cut to tokens of another."""
+"""Annotations move correctly between two ways of splitting the same text into tokens."""
 
 from collections.abc import Sequence
 
@@ -19,7 +19,7 @@ NLP.add_pipe("sentencizer")
 
 
 def cut(text: str, places: Sequence[int]) -> Doc:
-    """A Doc of the text, cut behind spaces and at some more places."""
+    """Return a Doc of the text, split at spaces and at the given places."""
     words, spaces = [], []
     start = 0
     for end in sorted({*places, *(place for place in range(len(text)) if text[place] == " "), len(text)}):
@@ -32,14 +32,14 @@ def cut(text: str, places: Sequence[int]) -> Doc:
 
 
 def lay_out(doc: Doc) -> NewText:
-    """Where the tokens are in the text, as the component finds them."""
+    """Return where the tokens are in the text, as the component finds them."""
     starts = [len(doc.text[: token.idx].encode()) for token in doc]
     ends = [len(doc.text[: token.idx + len(token)].encode()) for token in doc]
     return NewText(np.frombuffer(doc.text.encode(), dtype=np.uint8), np.array(starts), np.array(ends))
 
 
 def move(doc: Doc, new: Doc, carry: list[str] | None) -> Doc:
-    """What the component makes of a Doc whose text does not change, in a pipeline that cuts it as the new one is."""
+    """Return the new Doc for one whose text does not change; the pipeline's tokenizer gives the tokens of `new`."""
     NLP.tokenizer = lambda text: new
     return write_doc(doc, lay_out(doc), doc.to_array("SPACY") != 0, check_carry(carry), Surroundings(NLP, "custext"))
 
@@ -78,7 +78,7 @@ def test_sentences_begin_at_the_same_characters(
 def test_entities_stay_apart_and_lose_nothing(
     text: str, before: list[int], after: list[int], data: st.DataObject
 ) -> None:
-    """Whatever has a character of an entity is in one; labels keep their order."""
+    """A token that shares a character with an entity is in an entity; labels keep their order."""
     doc, new = cut(text, before), cut(text, after)
     bounds = sorted(data.draw(st.sets(st.integers(0, len(doc)))))
     entities = [Span(doc, a, b, label=f"L{a}") for a, b in zip(bounds[::2], bounds[1::2], strict=False)]
@@ -94,11 +94,11 @@ def test_entities_stay_apart_and_lose_nothing(
         assert [(e.start, e.end, e.label_) for e in made.ents] == [(e.start, e.end, e.label_) for e in entities]
 
 
-def test_what_was_not_looked_at_stays_so() -> None:
+def test_missing_annotation_stays_missing() -> None:
     doc, new = cut("ab cd ef", [1]), cut("ab cd ef", [4])
     plain = move(doc, cut("ab cd ef", [4]), None)
     assert not plain.has_annotation("SENT_START") and not plain.has_annotation("ENT_IOB")
-    doc[2].is_sent_start = True  # and nothing is said of others
+    doc[2].is_sent_start = True  # the others stay unknown
     doc.set_ents([Span(doc, 0, 1, label="A")], blocked=[doc[2:3]], default="missing")
     moved = move(doc, new, None)
     assert [token.text for token in moved] == ["ab", "c", "d", "ef"]
@@ -106,7 +106,7 @@ def test_what_was_not_looked_at_stays_so() -> None:
     assert [(token.ent_iob_, token.ent_type_) for token in moved] == [("B", "A"), ("B", ""), ("B", ""), ("", "")]
 
 
-def test_spaces_that_were_tokens_may_be_none() -> None:
+def test_spaces_that_were_tokens_may_disappear() -> None:
     doc = Doc(NLP.vocab, words=["ab", " ", "cd", " "], spaces=[False] * 4, sent_starts=[True] * 4)
     doc.set_ents([Span(doc, place, place + 1, label=f"L{place}") for place in range(4)])
     doc.spans["key"] = [doc[1:2], doc[3:4]]
@@ -118,7 +118,7 @@ def test_spaces_that_were_tokens_may_be_none() -> None:
 
 
 @pytest.mark.parametrize("carry", [["spans"], ["spans", "tokens"]])
-def test_span_groups_move(carry: list[str]) -> None:
+def test_span_groups_move_with_their_tokens(carry: list[str]) -> None:
     doc = cut("ab cd ef", [1])
     doc.spans["key"] = [Span(doc, 1, 3, label="x", kb_id="k", span_id="i"), Span(doc, 0, 2), Span(doc, 4, 4)]
     moved = move(doc, cut("ab cd ef", [4]), carry)

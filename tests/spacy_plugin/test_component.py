@@ -1,4 +1,4 @@
-"""The spaCy component in real pipelines: what it leaves on Docs, and what it refuses."""
+"""The spaCy component in real pipelines: what it stores on Docs, and what it refuses."""
 
 import os
 import subprocess
@@ -21,7 +21,7 @@ KINDS = {"sampled", "stopword", "unknown", "number", "ending", "kept", "alone"}
 
 
 def make_pipeline(database: Path, *before: str, language: str = "en", **config: Any) -> Language:
-    """A blank pipeline with these components and then custext."""
+    """Return a blank pipeline with these components, followed by custext."""
     nlp = spacy.blank(language)
     for name in before:
         nlp.add_pipe(name)
@@ -38,7 +38,7 @@ def kinds_of(doc: Doc) -> list[str]:
 
 
 @pytest.mark.slow
-def test_it_is_added_with_no_import_and_no_config(own_home: Path) -> None:
+def test_it_works_without_an_import_or_a_config(own_home: Path) -> None:
     script = """
         import spacy
         nlp = spacy.blank("en")
@@ -51,8 +51,8 @@ def test_it_is_added_with_no_import_and_no_config(own_home: Path) -> None:
 
 
 @pytest.mark.slow
-def test_pipelines_without_it_do_not_pay_for_it() -> None:
-    """SpaCy loads every factory of the environment when a pipeline is made."""
+def test_pipelines_without_it_do_not_import_it() -> None:
+    """SpaCy loads every factory in the environment whenever a pipeline is made."""
     script = """
         import sys, spacy
         spacy.blank("en")
@@ -66,7 +66,7 @@ def test_tokens_and_docs_hold_the_results(starter_db: Path) -> None:
     nlp = make_pipeline(starter_db, "sentencizer", plus=True, policy="paper")
     text = "Alice's doctor in Boston didn't call bob@example.com;  see http://x.org/a_b.\n\nShe paid 1234567 to Zzyzxa!"
     doc = nlp(text)
-    assert doc.text == text  # the Doc itself is left alone
+    assert doc.text == text  # the Doc itself is unchanged
     found = dict(zip((token.text for token in doc), kinds_of(doc), strict=True))
     expected = {
         "Alice": "sampled",
@@ -86,7 +86,7 @@ def test_tokens_and_docs_hold_the_results(starter_db: Path) -> None:
     assert expected.items() <= found.items()
     assert set(found.values()) <= KINDS
     assert doc._.custext == "".join(token._.custext + token.whitespace_ for token in doc)
-    assert found["http://x.org/a_b"] == "unknown"  # for its last part; the others are drawn
+    assert found["http://x.org/a_b"] == "unknown"  # because of its last part; the other parts are drawn
     assert doc[[token.text for token in doc].index("http://x.org/a_b")]._.custext.endswith("/a_b")
     kept = [token for token in doc if token._.custext_kind in ("kept", "stopword", "ending") or token.text == "Zzyzxa"]
     assert [token._.custext for token in kept] == [token.text for token in kept]
@@ -95,7 +95,7 @@ def test_tokens_and_docs_hold_the_results(starter_db: Path) -> None:
     assert words_of(doc) == words_of(doc) and doc._.custext == doc._.custext  # drawn once
 
 
-def test_the_receipt_is_that_of_the_document(starter_db: Path) -> None:
+def test_the_receipt_of_a_doc_counts_that_doc_alone(starter_db: Path) -> None:
     nlp = make_pipeline(starter_db, eps=0.5, plus=True, policy="paper")
     first, empty, second = nlp.pipe(["The doctor paid 1234567 to Zzyzxa.", "", "It was"])
     receipt = first._.custext_receipt
@@ -110,7 +110,7 @@ def test_the_receipt_is_that_of_the_document(starter_db: Path) -> None:
 
 
 @pytest.mark.parametrize("output", ["annotate", "replace"])
-def test_the_component_holds_the_receipt_of_everything(starter_db: Path, output: str) -> None:
+def test_the_component_has_the_receipt_of_all_docs(starter_db: Path, output: str) -> None:
     nlp = make_pipeline(starter_db, eps=0.5, plus=True, output=output)
     component: Any = nlp.get_pipe("custext")
     assert (component.receipt.rows, component.receipt.words, component.receipt.budgets) == (0, 0, (0.5,))
@@ -123,12 +123,12 @@ def test_the_component_holds_the_receipt_of_everything(starter_db: Path, output:
     assert receipt.fingerprint == component.sanitizer.mapping.info.fingerprint
 
 
-def test_a_doc_that_did_not_pass_has_no_results(starter_db: Path) -> None:
+def test_a_doc_that_has_not_been_through_the_component_has_no_results(starter_db: Path) -> None:
     make_pipeline(starter_db)
     doc = spacy.blank("en")("doctor")
     assert doc._.custext is None and doc._.custext_receipt is None
     assert doc[0]._.custext is None and doc[0]._.custext_kind is None
-    with pytest.raises(CusTextError, match="has not passed"):
+    with pytest.raises(CusTextError, match="has not been through"):
         render(doc)
 
 
@@ -139,18 +139,18 @@ def test_tokens_changed_afterwards_are_noticed(starter_db: Path) -> None:
     with doc.retokenize() as retokenizer:
         retokenizer.split(doc[1], ["sa", "id"], heads=[(doc[1], 1), doc[0]])  # as many tokens as before
     for owner, name in ((doc[0], "custext"), (doc[1], "custext_kind"), (doc, "custext")):
-        with pytest.raises(CusTextError, match="the tokens of this Doc are not those that were sanitized"):
+        with pytest.raises(CusTextError, match="the tokens of this Doc have changed since it was sanitized"):
             getattr(owner._, name)
 
 
-def test_a_doc_is_sanitized_once(starter_db: Path) -> None:
-    """A second release would not be on the receipt."""
+def test_a_doc_cannot_be_sanitized_twice(starter_db: Path) -> None:
+    """The receipt would not count the second release."""
     for output in ("annotate", "replace"):
         nlp = make_pipeline(starter_db, output=output)
         doc = nlp("The doctor said so.")
         copies = DocBin(docs=[doc], store_user_data=True).get_docs(nlp.vocab)
         for copy in (doc, Doc(nlp.vocab).from_bytes(doc.to_bytes()), *copies):
-            with pytest.raises(CusTextError, match="this Doc was sanitized already"):
+            with pytest.raises(CusTextError, match="this Doc has already been sanitized"):
                 nlp(copy)
         assert nlp.get_pipe("custext").receipt.rows == 1  # type: ignore[attr-defined]
 
@@ -187,7 +187,7 @@ def test_other_languages_work(starter_db: Path, language: str) -> None:
         assert not any(token._.custext == token.text for token in doc if token._.custext_kind == "unknown")
 
 
-def test_long_docs_and_odd_whitespace(starter_db: Path) -> None:
+def test_whitespace_stays_the_same_in_long_and_odd_docs(starter_db: Path) -> None:
     nlp = make_pipeline(starter_db, plus=True)
     texts = ["doctor the " * 50_000, "", " ", "\n\n\t  x", "\u3000doctor\u00a0house", "a\x00b"]
     nlp.max_length = 10**7
@@ -199,7 +199,7 @@ def test_long_docs_and_odd_whitespace(starter_db: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("calibration", ["paper", "tight"])
 def test_replacements_follow_the_integer_table_that_sql_uses(mapped_db: Path, calibration: str) -> None:
-    """Two hundred thousand draws a word; the same test rejects a table with 1% moved between two outputs."""
+    """200,000 draws per word; the same test rejects a table in which 1% has moved from one output to another."""
     nlp = make_pipeline(mapped_db, eps=2.0, calibration=calibration)
     with connect(mapped_db, calibration=calibration) as connection:
         [(spent,)] = connection.execute("SELECT custext_epsilon('alice', 2, false)").fetchall()
@@ -237,25 +237,25 @@ def test_with_a_key_and_a_record_it_agrees_with_sql(starter_db: Path, tmp_path: 
                 "SELECT custext_sanitize_keyed(?, ?)", [text, f"body:{number}"]
             ).fetchall()
             for chunk, theirs, ours in zip(text.split(), expected.split(), doc._.custext.split(), strict=True):
-                if chunk not in ("doesn't", "7654321km"):  # other tokens to spaCy
+                if chunk not in ("doesn't", "7654321km"):  # which spaCy splits differently
                     assert ours == theirs, chunk
     again = nlp.make_doc(texts[0])
     again._.custext_record = "body:0"
     assert nlp(again)._.custext == docs[0]._.custext
 
 
-def test_attributes_of_somebody_else_are_not_taken_over(starter_db: Path) -> None:
+def test_attributes_of_other_code_are_not_overwritten(starter_db: Path) -> None:
     ours = Token.remove_extension("custext")
     try:
         Token.set_extension("custext", default="mine")
-        with pytest.raises(CusTextError, match="Token already has an extension attribute custext"):
+        with pytest.raises(CusTextError, match="Token already has an extension attribute 'custext'"):
             make_pipeline(starter_db)
     finally:
         Token.set_extension("custext", getter=ours[2], force=True)
 
 
-def test_an_error_handler_drops_what_could_not_be_sanitized(starter_db: Path, tmp_path: Path) -> None:
-    """What cannot be sanitized does not come out at all."""
+def test_an_error_handler_gets_docs_that_could_not_be_sanitized(starter_db: Path, tmp_path: Path) -> None:
+    """Such Docs do not leave the pipeline."""
     make_key(tmp_path / "key", starter_db)
     nlp = make_pipeline(starter_db, key_file=str(tmp_path / "key"))
     failed: list[Doc] = []
@@ -268,7 +268,7 @@ def test_an_error_handler_drops_what_could_not_be_sanitized(starter_db: Path, tm
     assert nlp.get_pipe("custext").receipt.rows == 1  # type: ignore[attr-defined]
 
 
-def test_errors_quote_no_text(starter_db: Path, tmp_path: Path) -> None:
+def test_errors_do_not_quote_the_text(starter_db: Path, tmp_path: Path) -> None:
     make_key(tmp_path / "key", starter_db)
     nlp = make_pipeline(starter_db, key_file=str(tmp_path / "key"))
     with pytest.raises(CusTextError) as caught:
@@ -276,7 +276,7 @@ def test_errors_quote_no_text(starter_db: Path, tmp_path: Path) -> None:
     assert "Marker81" not in str(caught.value)
 
 
-def test_a_trained_pipeline_works_in_front(starter_db: Path) -> None:
+def test_it_works_after_a_trained_pipeline(starter_db: Path) -> None:
     installed = spacy.util.get_installed_models()
     if not installed:
         pytest.skip("no trained spaCy pipeline is installed")

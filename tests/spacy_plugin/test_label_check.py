@@ -1,4 +1,4 @@
-"""Labels that no component of a pipeline sets are reported at the first Doc."""
+"""Labels that no component of the pipeline sets are reported at the first Doc."""
 
 import gc
 import os
@@ -33,7 +33,7 @@ def find_doctors(doc: Doc) -> Doc:
 
 @Language.component("find_nothing", assigns=["doc.ents"])
 def find_nothing(doc: Doc) -> Doc:
-    """Declare that entities are set, and list no labels."""
+    """Declare that it sets entities, but list no labels."""
     doc.set_ents([], default="outside")
     return doc
 
@@ -44,7 +44,7 @@ def leave_alone(doc: Doc) -> Doc:
 
 
 class Lister:
-    """Finds nobody, and lists its labels."""
+    """A component that finds no entities but lists its labels."""
 
     labels = ("PERSON",)
 
@@ -78,14 +78,14 @@ def add(nlp: Language, database: Path, labels: Any, *, by: str = "labels", **con
 
 
 def train(nlp: Language, name: str, annotations: dict[str, Any]) -> Language:
-    """Add a component with the labels of an example, and weights as they begin."""
+    """Return the pipeline with an untrained component that has the labels of an example."""
     nlp.add_pipe(name)
     nlp.initialize(lambda: [Example.from_dict(nlp.make_doc(TEXT), annotations)])
     return nlp
 
 
 def find_warnings(nlp: Language, *texts: str) -> list[str]:
-    """What is warned of when the texts pass."""
+    """Return the privacy warnings that the texts cause."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         for text in texts:
@@ -107,7 +107,7 @@ def find_warnings(nlp: Language, *texts: str) -> list[str]:
 )
 def test_a_label_that_nothing_sets_is_an_error(mapped_db: Path, before: tuple[str, ...], output: str) -> None:
     nlp = add(make_pipeline(*before), mapped_db, ["PERSN", "PERSON"], output=output)
-    for text in (TEXT, TEXT, "Nobody"):  # until it is put right, not once
+    for text in (TEXT, TEXT, "Nobody"):  # every time, until it is corrected
         with pytest.raises(SettingError, match=WRONG):
             nlp(text)
     with pytest.raises(SettingError, match=WRONG):
@@ -115,7 +115,7 @@ def test_a_label_that_nothing_sets_is_an_error(mapped_db: Path, before: tuple[st
     assert not find_warnings(add(make_pipeline(*before), mapped_db, ["PERSON"], output=output), TEXT, "Nobody")
 
 
-def test_no_doc_gets_past_an_error_handler(mapped_db: Path) -> None:
+def test_an_error_handler_gets_every_doc_until_the_label_is_corrected(mapped_db: Path) -> None:
     nlp = add(make_pipeline("entity_ruler"), mapped_db, {"PERSN": 1.0})
     failed: list[Exception] = []
     nlp.set_error_handler(lambda name, proc, docs, error: failed.append(error))  # type: ignore[arg-type, return-value]
@@ -148,7 +148,7 @@ def test_tags_are_checked_too(mapped_db: Path) -> None:
 
 def test_labels_may_be_added_until_the_first_doc_and_after_an_error(mapped_db: Path) -> None:
     nlp = add(make_pipeline("entity_ruler"), mapped_db, ["DRUG"])
-    with pytest.raises(SettingError, match=r"the label 'DRUG'; there is GPE, PERSON$"):
+    with pytest.raises(SettingError, match=r"the label 'DRUG'; labels: GPE, PERSON$"):
         nlp(TEXT)
     nlp.get_pipe("entity_ruler").add_patterns([{"label": "DRUG", "pattern": "aspirin"}])  # type: ignore[attr-defined]
     assert nlp(TEXT)._.custext == TEXT
@@ -157,11 +157,11 @@ def test_labels_may_be_added_until_the_first_doc_and_after_an_error(mapped_db: P
     assert not find_warnings(late, TEXT)
 
 
-def test_only_components_in_front_count(mapped_db: Path) -> None:
+def test_only_components_before_it_count(mapped_db: Path) -> None:
     nlp = add(make_pipeline("entity_ruler"), mapped_db, ["DRUG"])
     behind: Any = nlp.add_pipe("entity_ruler", name="behind")
     behind.add_patterns([{"label": "DRUG", "pattern": [{"LOWER": "aspirin"}]}])
-    with pytest.raises(SettingError, match="'DRUG'; there is GPE, PERSON$"):
+    with pytest.raises(SettingError, match="'DRUG'; labels: GPE, PERSON$"):
         nlp(TEXT)
     nlp.rename_pipe("custext", "renamed")
     with pytest.raises(SettingError, match="'DRUG'"):
@@ -169,26 +169,26 @@ def test_only_components_in_front_count(mapped_db: Path) -> None:
 
 
 @pytest.mark.parametrize("silent", ["find_doctors", "find_nothing"])
-def test_beside_a_component_that_lists_no_labels_it_is_a_warning(mapped_db: Path, silent: str) -> None:
+def test_it_is_only_a_warning_if_a_component_lists_no_labels(mapped_db: Path, silent: str) -> None:
     nlp = add(make_pipeline("entity_ruler", silent), mapped_db, ["PERSN", "GPE"])
     assert find_warnings(nlp, "Nobody", TEXT, TEXT) == [
-        "sensitive: no component of the pipeline lists the label 'PERSN'; did you mean 'PERSON'? Such words pass in "
-        f"clear unless {silent} finds them"
+        "sensitive: no component of the pipeline lists the label 'PERSN'; did you mean 'PERSON'? Its words stay in the "
+        f"clear unless {silent} sets it"
     ]
     [alone] = find_warnings(add(make_pipeline(silent), mapped_db, ["PERSN"]), TEXT)
-    assert "lists the label 'PERSN'. Such words pass in clear unless" in alone
+    assert "lists the label 'PERSN'. Its words stay in the clear unless" in alone
     assert not find_warnings(add(make_pipeline("entity_ruler", silent), mapped_db, ["PERSON"]), TEXT)
 
 
-def test_a_span_ruler_that_leaves_entities_alone_sets_no_labels(mapped_db: Path) -> None:
+def test_a_span_ruler_that_does_not_annotate_entities_sets_no_labels(mapped_db: Path) -> None:
     nlp = make_pipeline("entity_ruler")
     nlp.add_pipe("span_ruler").add_patterns([{"label": "DRUG", "pattern": "aspirin"}])  # type: ignore[attr-defined]
-    with pytest.raises(SettingError, match="'DRUG'; there is GPE, PERSON$"):
+    with pytest.raises(SettingError, match="'DRUG'; labels: GPE, PERSON$"):
         add(nlp, mapped_db, ["DRUG"])(TEXT)
 
 
-def test_what_is_on_the_doc_was_set_by_somebody(mapped_db: Path) -> None:
-    """Entities that were set by hand, in front of a pipeline that lists all of its labels."""
+def test_labels_that_the_docs_have_are_not_reported(mapped_db: Path) -> None:
+    """The entities are set by hand, before a pipeline that lists all of its labels."""
     nlp = add(make_pipeline("entity_ruler"), mapped_db, ["NAME"])
     doc = nlp.make_doc(TEXT)
     doc.set_ents([Span(doc, 1, 2, label="NAME")])
@@ -198,22 +198,22 @@ def test_what_is_on_the_doc_was_set_by_somebody(mapped_db: Path) -> None:
     nlp = add(make_pipeline("entity_ruler"), mapped_db, ["PERSN"])
     doc = nlp.make_doc(TEXT)
     doc.set_ents([Span(doc, 1, 2, label="NAME")])
-    with pytest.warns(PrivacyWarning, match="'PERSN'; did you mean 'PERSON'.* unless something else finds them"):
+    with pytest.warns(PrivacyWarning, match="'PERSN'; did you mean 'PERSON'.* unless something else sets it"):
         nlp(doc)
 
 
-def test_without_components_that_set_labels_nothing_is_reported(mapped_db: Path) -> None:
+def test_nothing_is_reported_if_no_component_sets_labels(mapped_db: Path) -> None:
     for nlp in (add(make_pipeline("sentencizer"), mapped_db, ["NAME"]), add(make_pipeline(), mapped_db, ["NAME"])):
         doc = nlp.make_doc(TEXT)
         doc.set_ents([Span(doc, 1, 2, label="OTHER")])
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             assert nlp(doc)._.custext == TEXT
-        with pytest.raises(CusTextError, match="must come before custext"):
+        with pytest.raises(CusTextError, match="add one before custext"):
             nlp(TEXT)
 
 
-def test_outside_its_pipeline_nothing_is_known(mapped_db: Path) -> None:
+def test_nothing_is_reported_outside_its_pipeline(mapped_db: Path) -> None:
     nlp = add(make_pipeline("entity_ruler"), mapped_db, ["PERSN"])
     component: Any = nlp.get_pipe("custext")
     other = make_pipeline("entity_ruler")
@@ -226,12 +226,12 @@ def test_outside_its_pipeline_nothing_is_known(mapped_db: Path) -> None:
         nlp(TEXT)
 
 
-def test_a_component_sourced_from_a_pipeline_that_is_gone_does_not_ask_it(mapped_db: Path, tmp_path: Path) -> None:
+def test_a_component_does_not_ask_the_pipeline_it_was_sourced_from(mapped_db: Path, tmp_path: Path) -> None:
     add(make_pipeline("entity_ruler"), mapped_db, ["DRUG"]).to_disk(tmp_path / "source")
     config = make_pipeline("lister").config.copy()
     config["nlp"]["pipeline"] = ["lister", "custext"]
     config["components"]["custext"] = {"source": str(tmp_path / "source")}
-    gc.disable()  # as if it came late
+    gc.disable()  # as if garbage collection came late
     try:
         nlp = spacy.util.load_model_from_config(config)
         assert not find_warnings(nlp, TEXT)
@@ -241,7 +241,7 @@ def test_a_component_sourced_from_a_pipeline_that_is_gone_does_not_ask_it(mapped
 
 @pytest.mark.slow
 @pytest.mark.parametrize("output", ["annotate", "replace"])
-def test_the_check_travels(mapped_db: Path, tmp_path: Path, output: str) -> None:
+def test_the_check_works_in_copies_of_the_pipeline(mapped_db: Path, tmp_path: Path, output: str) -> None:
     nlp = add(make_pipeline("entity_ruler"), mapped_db, ["PERSN"], output=output)
     right = add(make_pipeline("entity_ruler"), mapped_db, ["PERSON"], output=output)
     for number, (pipeline, is_right) in enumerate([(nlp, False), (right, True)]):
@@ -280,7 +280,7 @@ SCRIPT = """
 
 @pytest.mark.slow
 @pytest.mark.parametrize("method", ["fork", "spawn"])
-def test_processes_check_too(mapped_db: Path, tmp_path: Path, method: str) -> None:
+def test_worker_processes_check_too(mapped_db: Path, tmp_path: Path, method: str) -> None:
     script = tmp_path / "script.py"
     script.write_text(textwrap.dedent(SCRIPT))
     for label in ("PERSON", "PERSN"):

@@ -1,4 +1,4 @@
-"""What a new Doc tells: its text, and what it was asked to carry."""
+"""A new Doc reveals its text and what it was asked to carry, and nothing else."""
 
 import re
 from collections import defaultdict
@@ -16,7 +16,7 @@ from custext_sql import CusTextError, Sanitizer, build_mapping, load_embeddings
 from spacy_plugin.component import CusText
 from tests.vector_samples import write_glove
 
-TITLES = ["mr", "sir", "lord", "dame"]  # to spaCy "Mr." is one token, the others with a period are two
+TITLES = ["mr", "sir", "lord", "dame"]  # spaCy keeps "Mr." as one token and splits the others with a period in two
 MASKED = ["Zzyzxa.", "Qwrtz.", "1234567.", "7654321.", "Zzyzxa-Qwrtz"]
 
 
@@ -44,8 +44,8 @@ def serialize(doc: Doc) -> tuple[bytes, bytes]:
     return doc.to_bytes(), DocBin(docs=[doc], store_user_data=True).to_bytes()
 
 
-def check_text_tells_all(nlp: Language, inputs: Iterable[str], draws: int) -> int:
-    """Any two new Docs with the same text are the same, byte for byte; return how many texts came of several inputs."""
+def check_text_determines_doc(nlp: Language, inputs: Iterable[str], draws: int) -> int:
+    """Check that new Docs with equal texts are equal, byte for byte; return how many texts came from several inputs."""
     found: dict[str, set[tuple[bytes, bytes]]] = defaultdict(set)
     origins: dict[str, set[str]] = defaultdict(set)
     stream = [(text, text) for text in inputs for _ in range(draws)]
@@ -65,8 +65,8 @@ def test_a_new_doc_of_one_word_is_a_function_of_its_text(
     nlp = make_pipeline(titles_db, *before, **config)
     for pattern in ("{}", "{}.", '"{}."', "({}.) "):
         inputs = [pattern.format(form) for word in TITLES for form in (word, word.capitalize(), word.upper())]
-        assert check_text_tells_all(nlp, inputs, 12) == len(TITLES)
-    shared = check_text_tells_all(nlp, MASKED, 2)
+        assert check_text_determines_doc(nlp, inputs, 12) == len(TITLES)
+    shared = check_text_determines_doc(nlp, MASKED, 2)
     assert shared == (2 if config.get("policy") == "strict" else 0)
 
 
@@ -74,25 +74,25 @@ def test_a_new_doc_of_one_word_is_a_function_of_its_text(
 def test_a_new_doc_of_many_words_is_a_function_of_its_text(titles_db: Path) -> None:
     nlp = make_pipeline(titles_db)
     inputs = [f"{a}. ({b}) {c}!" for a in ("Mr", "Sir") for b in ("Mr", "lord.") for c in ("dame", "Mr.")]
-    assert check_text_tells_all(nlp, inputs, 100) > 30
+    assert check_text_determines_doc(nlp, inputs, 100) > 30
 
 
 @pytest.mark.slow
-def test_real_groups_with_words_that_the_tokenizer_knows(starter_db: Path) -> None:
-    """Such as "Miss." and "vs.", one token each, beside words of their groups that are two with a period."""
+def test_a_new_doc_is_a_function_of_its_text_for_words_that_the_tokenizer_knows(starter_db: Path) -> None:
+    """Such as "Miss." and "vs.": one token each, while other words of their groups become two with a period."""
     nlp = make_pipeline(starter_db)
     sanitizer = Sanitizer.load(starter_db)
     for word in ("miss", "mass", "vs", "ill", "co"):
         group = sorted(sanitizer.distribution(word, 1.0))
         inputs = [f"{form}." for member in group for form in (member, member.capitalize())]
-        assert len({len(nlp.tokenizer(text)) for text in inputs}) > 1  # the case is there
-        assert check_text_tells_all(nlp, inputs, 10) > 5
+        assert len({len(nlp.tokenizer(text)) for text in inputs}) > 1  # the groups do contain such words
+        assert check_text_determines_doc(nlp, inputs, 10) > 5
 
 
-def test_carried_tokens_tell_what_the_default_does_not(titles_db: Path) -> None:
-    """The counter-check: with the original's tokens the same outputs can be told apart."""
+def test_carried_tokens_reveal_what_the_default_does_not(titles_db: Path) -> None:
+    """The counter-test: with the tokens of the original, Docs with equal texts differ."""
     with pytest.raises(AssertionError):
-        check_text_tells_all(make_pipeline(titles_db, carry=["tokens"]), ["Mr.", "Sir."], 40)
+        check_text_determines_doc(make_pipeline(titles_db, carry=["tokens"]), ["Mr.", "Sir."], 40)
     docs = make_pipeline(titles_db, carry=["tokens"]).pipe(["Mr.", "Sir."] * 20)
     assert {len(doc) for doc in list(docs)[::2]} == {1}
     for doc in make_pipeline(titles_db).pipe(["Mr.", "Sir."] * 20):
@@ -111,7 +111,7 @@ def test_user_data_is_the_same_on_every_new_doc(starter_db: Path) -> None:
             assert copy.text == doc.text and not copy._.custext_receipt
 
 
-def test_masks_are_cut_as_words_and_numbers_are(starter_db: Path) -> None:
+def test_masks_are_tokenized_like_words_and_numbers(starter_db: Path) -> None:
     nlp = make_pipeline(starter_db, "sentencizer", policy="strict")
     doc = nlp("Zzyzxa-Qwrtz (Zzyzxa's), $1234567.7654321 1234567% Qwrtz@zzyzxa.com. can't xunkx Zzyzxa")
     tokens = [token.text for token in doc]
@@ -122,7 +122,7 @@ def test_masks_are_cut_as_words_and_numbers_are(starter_db: Path) -> None:
     assert doc._.custext == doc.text == "".join(token.text_with_ws for token in doc)
 
 
-def test_exceptions_keep_their_norm_beside_masks(titles_db: Path) -> None:
+def test_tokenizer_exceptions_keep_their_norm_next_to_masks(titles_db: Path) -> None:
     for text in ("can't mr", "can't zzyzxa"):
         doc = make_pipeline(
             titles_db, sensitive={"@misc": "custext.words.v1", "words": ["mr", "zzyzxa"]}, policy="strict"
@@ -148,7 +148,7 @@ def test_other_languages_get_new_docs(starter_db: Path, language: str) -> None:
         assert len(list(doc.sents)) == sum(doc.text.count(mark) for mark in "!。") + (not text.endswith("。"))
 
 
-def test_the_tokenizer_is_the_one_the_pipeline_has_now(titles_db: Path) -> None:
+def test_the_current_tokenizer_of_the_pipeline_is_used(titles_db: Path) -> None:
     nlp = make_pipeline(titles_db)
     plain = nlp.tokenizer
 
@@ -165,11 +165,11 @@ def test_a_tokenizer_that_changes_the_text_is_refused(titles_db: Path) -> None:
     plain = nlp.tokenizer
     nlp.tokenizer = lambda text: Doc(nlp.vocab, words=[*text.split(), "x"])
     for text in ("mr sir", ""):
-        with pytest.raises(CusTextError, match="does not keep the text"):
+        with pytest.raises(CusTextError, match="tokenizer changes the text"):
             nlp(plain(text))
 
 
-def test_a_component_made_by_hand_is_given_a_pipeline(titles_db: Path) -> None:
+def test_a_component_made_by_hand_needs_a_pipeline_for_new_docs(titles_db: Path) -> None:
     with pytest.raises(CusTextError, match=r"nlp: .*CusText\(nlp=nlp, "):
         CusText(database=str(titles_db), output="replace")
     nlp = spacy.blank("en")

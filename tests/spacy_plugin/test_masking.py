@@ -1,4 +1,4 @@
-"""Unknown words and numbers among those that a choice selects do not pass in clear, whatever the policy."""
+"""Unknown words and numbers that a choice selects do not stay in the clear, whatever the policy."""
 
 import pickle
 from pathlib import Path
@@ -50,10 +50,12 @@ def read(doc: Doc) -> list[str]:
 @pytest.mark.slow
 @pytest.mark.parametrize("choice", CHOICES)
 @pytest.mark.parametrize("policy", [KEEP, {**KEEP, "numbers": "mask"}])
-def test_what_is_selected_is_masked(starter_db: Path, choice: dict[str, Any], policy: dict[str, str]) -> None:
+def test_selected_unknown_words_and_numbers_are_masked(
+    starter_db: Path, choice: dict[str, Any], policy: dict[str, str]
+) -> None:
     nlp = make_pipeline(starter_db, choice, policy=policy)
     doc = nlp(TEXT)
-    assert read(doc) == ["Qwrtz", "met", "<unk>", "", "about", "<num>", "and", "7654321"]  # the rest stays
+    assert read(doc) == ["Qwrtz", "met", "<unk>", "", "about", "<num>", "and", "7654321"]  # the others stay unchanged
     for receipt in (doc._.custext_receipt, nlp.get_pipe("custext").receipt):  # type: ignore[attr-defined]
         assert (receipt.unknown_kept, receipt.unknown_masked, receipt.numbers, receipt.sampled) == (0, 1, 1, 1)
         assert (receipt.kept, receipt.characters_in_clear) == (5, len("Qwrtzmetaboutand7654321"))
@@ -61,7 +63,7 @@ def test_what_is_selected_is_masked(starter_db: Path, choice: dict[str, Any], po
 
 @pytest.mark.slow
 @pytest.mark.parametrize("choice", CHOICES)
-def test_the_policy_decides_if_it_is_asked_to(starter_db: Path, choice: dict[str, Any]) -> None:
+def test_the_policy_decides_if_mask_unknown_is_false(starter_db: Path, choice: dict[str, Any]) -> None:
     doc = make_pipeline(starter_db, choice, policy=KEEP, mask_unknown=False)(TEXT)
     assert read(doc) == ["Qwrtz", "met", "Zzyzxa", "", "about", "1234567", "and", "7654321"]
     receipt = doc._.custext_receipt
@@ -69,7 +71,7 @@ def test_the_policy_decides_if_it_is_asked_to(starter_db: Path, choice: dict[str
     assert receipt.characters_in_clear == len(TEXT.replace("Alice", "").replace(" ", ""))
 
 
-def test_what_does_not_pass_in_clear_is_as_the_policy_says(starter_db: Path) -> None:
+def test_masking_leaves_the_rest_of_the_policy_alone(starter_db: Path) -> None:
     doc = make_pipeline(starter_db, CHOICES[0], policy="paper")(TEXT)
     assert doc[2]._.custext == "<unk>" and len(doc[5]._.custext) == 7 and doc[5]._.custext.isdigit()
     drawn = make_pipeline(starter_db, CHOICES[0], policy={"unknown": "random"})(TEXT)
@@ -77,8 +79,8 @@ def test_what_does_not_pass_in_clear_is_as_the_policy_says(starter_db: Path) -> 
     assert drawn[5]._.custext == "<num>"
 
 
-def test_others_that_are_replaced_are_masked_too(starter_db: Path) -> None:
-    """One policy for a run, so that its receipt can say what was kept and what was masked."""
+def test_words_that_others_gives_an_eps_are_masked_too(starter_db: Path) -> None:
+    """A run has one policy, so that its receipt can say what was kept and what was masked."""
     doc = make_pipeline(starter_db, {**CHOICES[0], "others": 3.0}, policy=KEEP)(TEXT)
     assert (doc[0]._.custext, doc[2]._.custext, doc[7]._.custext) == ("<unk>", "<unk>", "<num>")
     receipt = doc._.custext_receipt
@@ -87,7 +89,7 @@ def test_others_that_are_replaced_are_masked_too(starter_db: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("choice", [None, {"@misc": "custext.all.v1"}, {"@misc": "custext.all_but_stopwords.v1"}])
-def test_where_nothing_is_selected_the_policy_decides(starter_db: Path, choice: dict[str, Any] | None) -> None:
+def test_the_policy_decides_if_all_tokens_are_replaced(starter_db: Path, choice: dict[str, Any] | None) -> None:
     doc = make_pipeline(starter_db, choice, policy=KEEP)(TEXT)
     assert (doc[2]._.custext, doc[5]._.custext, doc._.custext_receipt.unknown_kept) == ("Zzyzxa", "1234567", 2)
     asked = make_pipeline(starter_db, choice, policy=KEEP, mask_unknown=True)(TEXT)
@@ -100,11 +102,11 @@ def test_new_docs_are_masked(starter_db: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_key_that_was_made_to_keep_is_refused(starter_db: Path, tmp_path: Path) -> None:
+def test_a_key_that_keeps_unknown_words_is_refused(starter_db: Path, tmp_path: Path) -> None:
     for name in ("paper", "strict"):
         make_key(tmp_path / name, starter_db, policy=name)
     for wrong in ({}, {"policy": "paper"}, {"mask_unknown": True}):
-        with pytest.raises(CusTextError, match=r"^key_file: .*--policy strict, or set mask_unknown to false"):
+        with pytest.raises(CusTextError, match=r'^key_file: .*--policy strict, or set "mask_unknown": false'):
             make_pipeline(starter_db, CHOICES[0], key_file=str(tmp_path / "paper"), **wrong)
     found = []
     for config in (
@@ -121,7 +123,7 @@ def test_a_key_that_was_made_to_keep_is_refused(starter_db: Path, tmp_path: Path
 
 
 @pytest.mark.slow
-def test_the_setting_travels(starter_db: Path, tmp_path: Path) -> None:
+def test_mask_unknown_is_saved_with_the_pipeline(starter_db: Path, tmp_path: Path) -> None:
     for value, expected in ((None, "<unk>"), (True, "<unk>"), (False, "Zzyzxa")):
         nlp = make_pipeline(starter_db, CHOICES[3], policy=KEEP, mask_unknown=value)
         nlp.to_disk(tmp_path / str(value))
@@ -135,7 +137,7 @@ def test_the_setting_travels(starter_db: Path, tmp_path: Path) -> None:
             assert other(TEXT)[2]._.custext == expected
 
 
-def test_a_pipeline_of_an_earlier_version_is_masked(starter_db: Path) -> None:
+def test_a_pipeline_saved_without_mask_unknown_masks(starter_db: Path) -> None:
     nlp = spacy.blank("en")
     nlp.add_pipe("custext", config={"database": str(starter_db), "sensitive": CHOICES[3], "policy": KEEP})
     config = nlp.config.copy()
@@ -143,8 +145,10 @@ def test_a_pipeline_of_an_earlier_version_is_masked(starter_db: Path) -> None:
     assert spacy.util.load_model_from_config(config, auto_fill=True)(TEXT)[2]._.custext == "<unk>"
 
 
-def test_it_is_a_flag(starter_db: Path) -> None:
-    with pytest.raises(ValueError, match="mask_unknown"):
+def test_mask_unknown_must_be_true_or_false(starter_db: Path) -> None:
+    with pytest.raises((ValueError, CusTextError), match="mask_unknown"):  # spaCy's error, or ours
         make_pipeline(starter_db, None, mask_unknown="yes")
+    with pytest.raises(CusTextError, match="mask_unknown must be true or false; found str"):
+        CusText(database=str(starter_db), mask_unknown="yes")  # type: ignore[arg-type]
     assert CusText(database=str(starter_db)).mask_unknown is False
     assert CusText(database=str(starter_db), sensitive=choose).mask_unknown is True

@@ -1,4 +1,4 @@
-"""output="replace": new Docs, without a trace of the original words, also in what is written to disk."""
+"""New Docs (output="replace") contain no trace of the original words, in memory or on disk."""
 
 import zlib
 from pathlib import Path
@@ -32,7 +32,7 @@ TEXT = "Alice Zzyzxa holds a Doctoratez. The Bostonianz wrote to q7zk-81@example
 
 @Language.component("leave_traces")
 def leave_traces(doc: Doc) -> Doc:
-    """Everything that components may set, with something to be found again in each."""
+    """Set everything that components can set, each to a value that can be searched for."""
     doc[1].lemma_, doc[2].norm_ = "zzlemma", "zznorm"
     doc.ents = [Span(doc, 0, 2, label="PERSON", kb_id="zzkb", span_id="zzid")]
     doc.cats["zzcat"] = 1.0
@@ -56,7 +56,7 @@ def make_pipeline(database: Path, **config: Any) -> Language:
 def check_clean(content: bytes) -> None:
     for secret in SECRETS:
         assert secret.encode() not in content, secret
-        assert get_string_id(secret).to_bytes(8, "little") not in content, secret  # as spaCy's hash of it
+        assert get_string_id(secret).to_bytes(8, "little") not in content, secret  # its hash in spaCy
     assert np.float32(81.25).tobytes() not in content
 
 
@@ -76,7 +76,7 @@ def test_a_new_doc_has_no_trace_of_the_original(starter_db: Path) -> None:
     assert doc._.custext_receipt is None and {token._.custext_kind for token in doc} == {None}
 
 
-def test_the_check_for_traces_finds_them(starter_db: Path) -> None:
+def test_the_check_for_traces_finds_traces(starter_db: Path) -> None:
     doc = make_pipeline(starter_db, output="annotate")(TEXT)
     for content in (doc.to_bytes(), zlib.decompress(DocBin(docs=[doc]).to_bytes())):
         with pytest.raises(AssertionError, match="Zzyzxa"):
@@ -103,13 +103,13 @@ def test_without_sentences_and_entities_there_are_none(starter_db: Path) -> None
 
 @pytest.mark.slow
 @pytest.mark.parametrize("item", [None, *CARRIED])
-def test_what_is_carried_is_what_was_named(starter_db: Path, item: str | None) -> None:
+def test_only_what_carry_names_is_carried(starter_db: Path, item: str | None) -> None:
     doc = make_pipeline(starter_db, carry=[item] if item else [])(TEXT)
     present = {
         "sentences": doc.has_annotation("SENT_START") and len(list(doc.sents)) == 2,
         "entities": [entity.label_ for entity in doc.ents] == ["PERSON"],
-        "tokens": doc.text.split(" ")[-2] in [token.text for token in doc],  # as "Dr." is one
-        "pos": False,  # nobody set any
+        "tokens": doc.text.split(" ")[-2] in [token.text for token in doc],  # like "Dr.", which is one token
+        "pos": False,  # no component has set any
         "tag": False,
         "morph": False,
         "dep": doc[0].dep_ == "zzspan",
@@ -162,7 +162,7 @@ def test_parts_of_speech_are_carried(starter_db: Path) -> None:
     assert (token.pos_, token.tag_, str(token.morph)) == ("NOUN", "NN", "Number=Sing")
 
 
-def test_components_behind_it_see_the_new_words(starter_db: Path) -> None:
+def test_later_components_see_the_new_words(starter_db: Path) -> None:
     seen: list[str] = []
 
     @Language.component("look")
@@ -179,9 +179,7 @@ def test_components_behind_it_see_the_new_words(starter_db: Path) -> None:
 
 
 def test_a_written_pipeline_does_not_hold_the_words_seen_in_a_memory_zone(starter_db: Path, tmp_path: Path) -> None:
-    """The README shows this way. Outside a zone the pipeline's vocabulary remembers all words, which the counter-check
-    sees.
-    """
+    """The docs recommend this. Outside a zone, the vocabulary remembers all words, as the counter-test shows."""
     nlp = make_pipeline(starter_db)
     with nlp.memory_zone():
         docs = list(nlp.pipe([TEXT] * 3))
@@ -200,7 +198,7 @@ def test_a_written_pipeline_does_not_hold_the_words_seen_in_a_memory_zone(starte
         check_clean(nlp.to_bytes())
 
 
-def test_a_key_s_record_is_not_carried(starter_db: Path, tmp_path: Path) -> None:
+def test_the_record_of_a_keyed_doc_is_not_carried(starter_db: Path, tmp_path: Path) -> None:
     make_key(tmp_path / "key", starter_db)
     nlp = spacy.blank("en")
     config = {"database": str(starter_db), "key_file": str(tmp_path / "key"), "output": "replace"}
@@ -212,13 +210,13 @@ def test_a_key_s_record_is_not_carried(starter_db: Path, tmp_path: Path) -> None
     assert b"patient 81" not in new.to_bytes()
 
 
-def test_entries_of_carry_need_a_new_doc(starter_db: Path) -> None:
-    with pytest.raises(CusTextError, match='only with output = "replace"'):
+def test_carry_needs_output_replace(starter_db: Path) -> None:
+    with pytest.raises(CusTextError, match='carry applies only to new Docs: set "output": "replace"'):
         make_pipeline(starter_db, output="annotate", carry=["pos"])
 
 
 @pytest.mark.parametrize("carry", [["tokens"], ["tokens", "pos", "user_data"], None])
-def test_a_token_of_nothing_but_invisible_characters_leaves_a_doc(mapped_db: Path, carry: list[str] | None) -> None:
+def test_tokens_of_invisible_characters_only_do_not_break_new_docs(mapped_db: Path, carry: list[str] | None) -> None:
     nlp = spacy.blank("en")
     nlp.add_pipe("custext", config={"database": str(mapped_db), "output": "replace", "carry": carry})
     doc = nlp(Doc(nlp.vocab, words=["alice", "\u200b\u200b", "bob", "\U000e0041"], spaces=[True, True, True, False]))
@@ -228,7 +226,7 @@ def test_a_token_of_nothing_but_invisible_characters_leaves_a_doc(mapped_db: Pat
         assert len(doc) == 4
 
 
-def test_a_list_of_words_finds_them_in_either_way_of_writing_them(mapped_db: Path) -> None:
+def test_a_list_of_words_matches_every_unicode_form(mapped_db: Path) -> None:
     import unicodedata
 
     nlp = spacy.blank("en")

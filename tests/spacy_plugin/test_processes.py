@@ -1,4 +1,4 @@
-"""The component in several processes, in files, and in config files."""
+"""The component works in several processes, and after being saved, pickled or loaded from a config file."""
 
 import gc
 import os
@@ -39,7 +39,7 @@ SCRIPT = """
             assert (doc.text == sys.argv[4]) == (sys.argv[3] == "annotate")
             found.append(doc._.custext)
         print(len(found), len(set(found)))
-        assert nlp.get_pipe("custext").receipt.rows == 0  # the workers counted
+        assert nlp.get_pipe("custext").receipt.rows == 0  # the workers have counted
 
     if __name__ == "__main__":
         main()
@@ -50,7 +50,7 @@ SCRIPT = """
 @pytest.mark.parametrize("output", ["annotate", "replace"])
 @pytest.mark.parametrize("method", ["fork", "spawn"])
 def test_processes_draw_independently(mapped_db: Path, tmp_path: Path, method: str, output: str) -> None:
-    """Sixty equal texts of twelve words, each of four equally likely outputs: no two results meet."""
+    """60 equal texts of 12 words with four almost equally likely outputs each: no two results are equal."""
     script = tmp_path / "script.py"
     script.write_text(textwrap.dedent(SCRIPT))
     command = [sys.executable, str(script), method, str(mapped_db), output, TEXT]
@@ -59,7 +59,7 @@ def test_processes_draw_independently(mapped_db: Path, tmp_path: Path, method: s
     assert done.stdout.split() == ["60", "60"]
 
 
-def test_the_database_is_read_once_and_left_alone(mapped_db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_database_is_read_once_and_never_written(mapped_db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     loads: list[object] = []
     load = Sanitizer.load
 
@@ -74,18 +74,18 @@ def test_the_database_is_read_once_and_left_alone(mapped_db: Path, monkeypatch: 
         list(nlp.pipe([TEXT] * 10))
     assert len(loads) == 1
     mapped_db.chmod(0o600)
-    mapped_db.unlink()  # nobody holds it
+    mapped_db.unlink()  # nothing holds it open
     assert nlp(TEXT)._.custext
 
 
 @pytest.mark.slow
-def test_a_pipeline_travels_in_every_way(mapped_db: Path, tmp_path: Path) -> None:
+def test_copies_of_a_pipeline_work_however_they_are_made(mapped_db: Path, tmp_path: Path) -> None:
     sensitive = {"@misc": "custext.words.v1", "words": ["alice", "bob"], "epsilon": 0.5}
     nlp = make_pipeline(mapped_db, "sentencizer", sensitive=sensitive, policy={"unknown": "mask"}, output="replace")
-    nlp("alice bob")  # which its copies do not count
+    nlp("alice bob")  # its copies do not count this
     nlp.to_disk(tmp_path / "pipeline")
     (tmp_path / "pipeline.cfg").write_text(nlp.config.to_str(), encoding="utf-8")
-    travelled = {
+    copies = {
         "disk": spacy.load(tmp_path / "pipeline"),
         "bytes": spacy.blank("en", config=nlp.config).from_bytes(nlp.to_bytes()),
         "pickle": pickle.loads(pickle.dumps(nlp)),
@@ -97,23 +97,23 @@ def test_a_pipeline_travels_in_every_way(mapped_db: Path, tmp_path: Path) -> Non
         check=True,
         capture_output=True,
     )
-    travelled["assemble"] = spacy.load(tmp_path / "assembled")
-    for way, other in travelled.items():
+    copies["assemble"] = spacy.load(tmp_path / "assembled")
+    for way, other in copies.items():
         assert other.config["components"]["custext"] == nlp.config["components"]["custext"], way
         assert words_of(other("alice carol zzz."))[1:] == ["carol", "zzz", "."], way
         receipt = other.get_pipe("custext").receipt
         assert (receipt.rows, receipt.sampled, receipt.kept, receipt.budgets) == (1, 1, 2, (0.5,)), way
 
 
-def test_the_component_itself_travels(mapped_db: Path) -> None:
+def test_the_component_itself_can_be_pickled(mapped_db: Path) -> None:
     component = make_pipeline(mapped_db).get_pipe("custext")
     content = pickle.dumps(component)
-    assert len(content) < 2000  # settings, no tables
+    assert len(content) < 2000  # settings without tables
     doc = pickle.loads(content)(spacy.blank("en")("alice"))
     assert doc._.custext in Sanitizer.load(mapped_db).distribution("alice", 1.0)
 
 
-def test_a_component_takes_its_tokenizer_along_and_not_the_pipeline(mapped_db: Path) -> None:
+def test_a_pickled_component_includes_the_tokenizer_but_not_the_pipeline(mapped_db: Path) -> None:
     nlp = make_pipeline(mapped_db, "sentencizer", policy="paper", output="replace")
     component = nlp.get_pipe("custext")
     content = pickle.dumps(component)

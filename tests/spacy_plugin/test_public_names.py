@@ -1,4 +1,4 @@
-"""The plugin is built on the public names of the package, as adapters for Spark or dbt would be."""
+"""The plugin uses only public names of the package, as adapters for Spark or dbt would."""
 
 import ast
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ FILES = sorted(Path(spacy_plugin.__path__[0]).glob("**/*.py"))
 
 
 def find_imports(source: str) -> Iterator[tuple[str, str | None]]:
-    """Yield every module of the package that is imported, anywhere in a file, and the name taken from it, if any."""
+    """Yield every module of the package that a file imports, anywhere in it, with the imported name, if any."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.ImportFrom) and node.module and node.module.partition(".")[0] == "custext_sql":
             yield from ((node.module, alias.name) for alias in node.names)
@@ -23,7 +23,7 @@ def find_imports(source: str) -> Iterator[tuple[str, str | None]]:
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
-def test_every_import_of_the_package_is_of_a_public_name(path: Path) -> None:
+def test_the_plugin_imports_only_public_names(path: Path) -> None:
     for module, name in find_imports(path.read_text(encoding="utf-8")):
         assert module == "custext_sql", f"{path.name} imports {module}, below the public names"
         assert name in custext_sql.__all__, f"{path.name} imports {name}, which is not public"
@@ -35,8 +35,8 @@ def test_the_check_sees_lazy_and_deep_imports() -> None:
     assert any(found for path in FILES for found in find_imports(path.read_text(encoding="utf-8")))
 
 
-def test_the_plugin_asks_for_nothing_that_python_calls_private() -> None:
-    """Attributes with an underscore are its own, or spaCy's `doc._`."""
+def test_the_plugin_uses_no_private_attributes() -> None:
+    """Attributes that begin with an underscore are its own, or `doc._` of spaCy."""
     for path in FILES:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Attribute) and node.attr.startswith("_") and node.attr not in ("_", "_context"):

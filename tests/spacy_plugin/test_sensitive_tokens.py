@@ -1,4 +1,4 @@
-"""What is sensitive, and with what budget: choices named in a pipeline's config."""
+"""Choices of what is sensitive, and at what budget, as a pipeline's config names them."""
 
 import math
 import pickle
@@ -53,7 +53,9 @@ def sampled(doc: Doc) -> list[str]:
         ({"@misc": "custext.words.v1", "words": ["met"], "eps": 0.5, "others": 2}, TEXT.replace(".", "")),
     ],
 )
-def test_what_is_chosen_is_replaced_and_the_rest_stays(starter_db: Path, choice: dict[str, Any], expected: str) -> None:
+def test_chosen_tokens_are_replaced_and_the_others_stay(
+    starter_db: Path, choice: dict[str, Any], expected: str
+) -> None:
     doc = make_pipeline(starter_db, choice)(TEXT)
     assert sampled(doc) == expected.split()
     for token in doc:
@@ -67,7 +69,7 @@ def test_what_is_chosen_is_replaced_and_the_rest_stays(starter_db: Path, choice:
     assert receipt.characters_in_clear == clear
 
 
-def test_words_of_a_file_are_chosen(starter_db: Path, tmp_path: Path) -> None:
+def test_words_can_be_listed_in_a_file(starter_db: Path, tmp_path: Path) -> None:
     (tmp_path / "names.txt").write_text("Alice\n\n  boston \n", encoding="utf-8")
     choice = {"@misc": "custext.words.v1", "path": str(tmp_path / "names.txt")}
     assert sampled(make_pipeline(starter_db, choice)(TEXT)) == ["Alice", "Boston"]
@@ -82,7 +84,7 @@ def test_all_but_stopwords_is_plus(starter_db: Path) -> None:
 
 @pytest.mark.slow
 def test_each_label_has_its_budget(starter_db: Path) -> None:
-    """A word drawn at 100 hardly strays, at 0.001 it hardly stays."""
+    """At eps 100 a word almost always stays the same, at 0.001 almost never."""
     choice = {"@misc": "custext.entities.v1", "labels": {"PERSON": 0.001, "GPE": 100.0}, "others": 3.0}
     nlp = make_pipeline(starter_db, choice)
     docs = list(nlp.pipe([TEXT] * 400))
@@ -105,7 +107,7 @@ def test_a_list_of_labels_has_the_budget_of_the_component(starter_db: Path) -> N
 
 @pytest.mark.parametrize("calibration", ["paper", "tight"])
 def test_the_receipt_reports_the_union_of_the_tables(mapped_db: Path, calibration: str) -> None:
-    """The figure is that of a plain reading: any word at any budget against any other of its group at any budget."""
+    """It is the worst log-ratio of any two words of a group, each drawn at any of the budgets."""
     choice = {"@misc": "custext.entities.v1", "labels": {"PERSON": 0.5}, "others": 3.0}
     receipt = make_pipeline(mapped_db, choice, calibration=calibration)("alice")._.custext_receipt
     sanitizer = Sanitizer.load(mapped_db, calibration=calibration)
@@ -119,12 +121,12 @@ def test_the_receipt_reports_the_union_of_the_tables(mapped_db: Path, calibratio
     assert receipt.union_log_ratio == pytest.approx(worst, abs=1e-9)
     assert receipt.worst_log_ratio == pytest.approx(sanitizer.guarantee({3.0}, {False}).worst_log_ratio)
     smaller = sanitizer.guarantee({0.5}, {False})
-    assert receipt.union_log_ratio > smaller.worst_log_ratio  # the smaller budget does not hold
+    assert receipt.union_log_ratio > smaller.worst_log_ratio  # the smaller budget alone is not the guarantee
 
 
 @dataclass(frozen=True)
 class LongWords:
-    """A choice as a user may write it."""
+    """A choice as a user might write it."""
 
     at_least: int
     budgets: tuple[float, ...] = (2.5,)
@@ -134,13 +136,13 @@ class LongWords:
 
 
 @pytest.mark.slow
-def test_a_function_of_the_users_may_choose(starter_db: Path) -> None:
+def test_a_function_can_choose(starter_db: Path) -> None:
     registry.misc.register("test.long_words.v1", func=LongWords)
     nlp = make_pipeline(starter_db, {"@misc": "test.long_words.v1", "at_least": 5}, eps=0.5)
     doc = nlp(TEXT)
     assert sampled(doc) == ["doctor", "Alice", "Zzyzxa", "Boston", "yesterday"]
     assert doc._.custext_receipt.budgets == (0.5, 2.5)
-    assert nlp("a")._.custext_receipt.budgets == (0.5, 2.5)  # whatever occurs
+    assert nlp("a")._.custext_receipt.budgets == (0.5, 2.5)  # whatever the text
     assert sampled(pickle.loads(pickle.dumps(nlp))(TEXT)) == sampled(doc)
     registry.misc.register("test.flags.v1", func=lambda: lambda doc: doc.to_array("IS_TITLE"))
     flagged = make_pipeline(starter_db, {"@misc": "test.flags.v1"}, eps=0.25)(TEXT)
@@ -152,17 +154,17 @@ def test_a_function_of_the_users_may_choose(starter_db: Path) -> None:
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ([True], "a value for each of 9 tokens; found 1"),
+        ([True], "one value per token: expected 9, found 1"),
         (["x"] * 9, "found str"),
         ([2] * 9, "such as 2.0"),
-        ([2.0] * 9, "an eps of 2 is not among the budgets"),
-        ([0.0] * 9, "an eps of 0 is not among the budgets"),  # a budget, not a word that stays
+        ([2.0] * 9, 'returned eps 2, which its attribute "budgets" does not list'),
+        ([0.0] * 9, "returned eps 0, which its attribute"),  # an eps, not False
         ([float("nan")] * 9, "found nan"),
-        ({1: True}, "expected a list or an array; found dict"),
+        ({1: True}, "must return a list or an array with one value per token; found dict"),
         (None, "found NoneType"),
     ],
 )
-def test_a_function_that_goes_wrong_is_refused(starter_db: Path, values: Any, message: str) -> None:
+def test_a_function_with_a_wrong_result_is_an_error(starter_db: Path, values: Any, message: str) -> None:
     registry.misc.register("test.wrong.v1", func=lambda: lambda doc: values)
     with pytest.raises(CusTextError, match=f"sensitive: .*{message}"):
         make_pipeline(starter_db, {"@misc": "test.wrong.v1"})(TEXT)
@@ -175,11 +177,11 @@ def test_listed_words_are_found_within_tokens(starter_db: Path) -> None:
     assert chosen == ["alice@corp.com", "Alice", "www.bob.org", "o'brien"]
 
 
-def test_an_eps_that_nothing_would_use_is_refused(starter_db: Path) -> None:
-    """`PERSON 0.5, everything else 3` is said with `others`."""
+def test_an_eps_that_no_token_would_use_is_an_error(starter_db: Path) -> None:
+    """ "PERSON at 0.5, everything else at 3" needs `others`."""
     choice = {"@misc": "custext.entities.v1", "labels": {"PERSON": 0.5}}
     for name in ("eps", "epsilon"):
-        with pytest.raises(CusTextError, match=f"^{name}: no token would be drawn at 3"):
+        with pytest.raises(CusTextError, match=f"^{name}: no token would be drawn at eps 3"):
             make_pipeline(starter_db, choice, **{name: 3.0})
 
 
@@ -187,32 +189,32 @@ def test_the_eps_of_words_has_two_names(starter_db: Path) -> None:
     for name in ("eps", "epsilon"):
         choice = {"@misc": "custext.words.v1", "words": ["doctor"], name: 0.5}
         assert make_pipeline(starter_db, choice)(TEXT)._.custext_receipt.budgets == (0.5,)
-        with pytest.raises(CusTextError, match=f"sensitive: {name}, words: eps must lie between"):
+        with pytest.raises(CusTextError, match=f"sensitive: {name}: eps must"):
             make_pipeline(starter_db, {**choice, name: 101.0})
     both = {"@misc": "custext.words.v1", "words": ["doctor"], "eps": 0.5, "epsilon": 0.5}
-    with pytest.raises(CusTextError, match="sensitive: eps and epsilon are two names of one setting"):
+    with pytest.raises(CusTextError, match="sensitive: eps and epsilon are two names for one setting"):
         make_pipeline(starter_db, both)
 
 
 @pytest.mark.slow
-def test_what_nobody_looked_for_is_an_error(starter_db: Path) -> None:
-    """Else every word would pass in clear because a component is missing."""
+def test_missing_entities_or_tags_are_an_error(starter_db: Path) -> None:
+    """Otherwise every word would stay in the clear because a component is missing."""
     nlp = spacy.blank("en")
     sensitive = {"@misc": "custext.entities.v1", "labels": ["PERSON"]}
     nlp.add_pipe("custext", config={"database": str(starter_db), "sensitive": sensitive})
-    with pytest.raises(CusTextError, match="must come before custext"):
+    with pytest.raises(CusTextError, match="no component has set entities on this Doc; add one before custext"):
         nlp(TEXT)
     assert nlp("")._.custext == ""
     for name, tags in (("custext.parts_of_speech.v1", ["NOUN"]), ("custext.tags.v1", ["NN"])):
         other = spacy.blank("en")
         other.add_pipe("custext", config={"database": str(starter_db), "sensitive": {"@misc": name, "tags": tags}})
-        with pytest.raises(CusTextError, match="must come before custext"):
+        with pytest.raises(CusTextError, match="add one before custext"):
             other(TEXT)
     nothing_found = make_pipeline(starter_db, sensitive)("The doctor left.")
     assert nothing_found._.custext == "The doctor left." and nothing_found._.custext_receipt.kept == 3
 
 
-def test_choices_travel(starter_db: Path) -> None:
+def test_choices_can_be_pickled(starter_db: Path) -> None:
     for name, options in (
         ("custext.all.v1", {}),
         ("custext.entities.v1", {"labels": {"PERSON": 1.0}}),
@@ -223,8 +225,8 @@ def test_choices_travel(starter_db: Path) -> None:
         assert pickle.loads(pickle.dumps(choice)) == choice
 
 
-def test_a_receipt_says_that_a_word_which_is_listed_alone_hides_alone(mapped_db: Path) -> None:
-    """All others stay, so an output that is the listed word tells it with certainty."""
+def test_the_receipt_says_how_many_words_a_listed_word_hides_among(mapped_db: Path) -> None:
+    """If all other words stay, the only listed word of a group does not hide at all."""
     for options, expected in (({"words": ["alice"]}, 1), ({"words": ["alice"], "others": 2.0}, 4)):
         nlp = spacy.blank("en")
         chosen = {"@misc": "custext.words.v1", **options}

@@ -1,4 +1,4 @@
-"""The vectors of a real spaCy pipeline load like those of a file."""
+"""The vectors of a spaCy pipeline load like those of a file."""
 
 import sys
 from pathlib import Path
@@ -21,7 +21,7 @@ def vectors() -> np.ndarray[tuple[int, int], np.dtype[np.float32]]:
 
 @pytest.fixture
 def pipeline(tmp_path: Path, vectors: np.ndarray[tuple[int, int], np.dtype[np.float32]]) -> Path:
-    """A pipeline with word vectors, saved to disk."""
+    """Return the folder of a saved pipeline with word vectors."""
     nlp = spacy.blank("en")
     nlp.add_pipe("sentencizer")
     for name, row in zip(NAMES, vectors, strict=True):
@@ -30,7 +30,7 @@ def pipeline(tmp_path: Path, vectors: np.ndarray[tuple[int, int], np.dtype[np.fl
     return tmp_path / "pipeline"
 
 
-def test_vectors_of_a_pipeline_on_disk(
+def test_vectors_of_a_saved_pipeline_load(
     db_path: Path, pipeline: Path, vectors: np.ndarray[tuple[int, int], np.dtype[np.float32]]
 ) -> None:
     report = load_embeddings(db_path, f"spacy:{pipeline}", name="pipeline")
@@ -43,7 +43,7 @@ def test_vectors_of_a_pipeline_on_disk(
     assert build_mapping(db_path, embedding="pipeline", k=2).info.words == 4
 
 
-def test_vectors_of_an_installed_pipeline(
+def test_vectors_of_an_installed_pipeline_load(
     db_path: Path, pipeline: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     site = tmp_path / "site"
@@ -66,7 +66,7 @@ def test_vectors_of_an_installed_pipeline(
 
 
 def test_a_pipeline_that_is_not_installed_is_an_error(db_path: Path) -> None:
-    with pytest.raises(CusTextError, match="spacy:en_nothing: no spaCy pipeline of that name is installed"):
+    with pytest.raises(CusTextError, match="spacy:en_nothing: no spaCy pipeline or folder of that name exists"):
         load_embeddings(db_path, "spacy:en_nothing", name="none")
 
 
@@ -76,7 +76,7 @@ def test_a_pipeline_that_does_not_load_is_an_error(db_path: Path, pipeline: Path
         load_embeddings(db_path, f"spacy:{pipeline}", name="none")
     with pytest.raises(CusTextError, match="spaCy cannot load it"):
         load_embeddings(db_path, "spacy:numpy", name="none")
-    with pytest.raises(CusTextError, match="--format and --member are for files"):
+    with pytest.raises(CusTextError, match="format and member apply to files only, not to spacy:"):
         load_embeddings(db_path, f"spacy:{pipeline}", name="none", format="glove")
 
 
@@ -85,7 +85,7 @@ def test_hashed_vectors_are_an_error(db_path: Path, tmp_path: Path) -> None:
     data = np.zeros((10, 3), dtype=np.float32)
     nlp.vocab.vectors = Vectors(strings=nlp.vocab.strings, data=data, mode="floret", hash_count=1, minn=1, maxn=2)
     nlp.to_disk(tmp_path / "floret")
-    with pytest.raises(CusTextError, match="expected a table with a vector for each word, found mode floret"):
+    with pytest.raises(CusTextError, match="expected a table with one vector per word, found mode floret"):
         load_embeddings(db_path, f"spacy:{tmp_path / 'floret'}", name="none")
 
 
