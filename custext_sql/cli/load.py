@@ -50,7 +50,7 @@ def load_command(
     if name is None and source != STARTER:
         raise click.UsageError("Missing option '--name'; give the embedding a name: --name NAME")
     if source == STARTER and (format or member):
-        raise click.UsageError("--format and --member are for files; the starter vectors are not a file")
+        raise click.UsageError("--format and --member apply to files only, not to the starter vectors")
     path = locate(db)  # may build the default database; that must come before a progress bar
     with progress_bar(f"Loading {Path(source).name}") as progress:
         if source == STARTER and limit is None and vocab is None:

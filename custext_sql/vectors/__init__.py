@@ -1,1 +1,1 @@
-"""Vector files of every known format, and other sources of vectors, read in batches of words and float32 rows."""
+"""Reads vector files of all supported formats, and other vector sources, in batches of words and float32 rows."""

@@ -1,4 +1,4 @@
-"""NumPy archives and Parquet files."""
+"""Reads word vectors from NumPy archives and Parquet files."""
 
 from collections.abc import Callable, Generator
 from pathlib import Path
@@ -11,13 +11,14 @@ import pyarrow.parquet as pq
 
 from custext_sql.arrays import Points
 from custext_sql.errors import SourceError, tell_arrow_type
+from custext_sql.parameters import count_of
 from custext_sql.vectors.source import Batch, label_of, one_line, row_error
 
 _ROWS = 8192
 
 
 def read_npz(path: Path, advance: Callable[[float], None]) -> Generator[Batch, None, None]:
-    """Batches of an archive with one array of words and one matrix, whatever their names."""
+    """Yield the batches of an archive that contains one array of words and one matrix, under any names."""
     label = label_of(path.name)
     arrays = _archived_arrays(path, label)
     words = [array for array in arrays if array.ndim == 1 and array.dtype.kind in "US"]
@@ -25,13 +26,17 @@ def read_npz(path: Path, advance: Callable[[float], None]) -> Generator[Batch, N
     del arrays
     if len(words) != 1 or len(matrices) != 1:
         raise SourceError(
-            f"{label}: expected one array of words and one matrix of numbers, found {len(words)} and {len(matrices)}"
+            f"{label}: expected one array of words and one matrix of numbers; found {count_of(len(words), 'array')} of "
+            f"words and {count_of(len(matrices), 'matrix', 'matrices')}"
         )
     names, matrix = words[0], matrices[0]
     if len(names) != len(matrix):
-        raise SourceError(f"{label}: expected a row of the matrix for each of {len(names)} words, found {len(matrix)}")
+        raise SourceError(
+            f"{label}: expected one row of the matrix per word; found {count_of(len(names), 'word')} and "
+            f"{count_of(len(matrix), 'row')}"
+        )
     if not len(names):
-        raise SourceError(f"{label}: expected words and their numbers, found no rows")
+        raise SourceError(f"{label}: expected words and their numbers; found no rows")
     for start in range(0, len(names), _ROWS):
         part = names[start : start + _ROWS]
         try:
@@ -44,20 +49,22 @@ def read_npz(path: Path, advance: Callable[[float], None]) -> Generator[Batch, N
 
 def _archived_arrays(path: Path, label: str) -> list[npt.NDArray[Any]]:
     try:
-        with path.open("rb") as file:  # which np.load leaves open when it fails
+        with path.open("rb") as file:  # np.load leaves a file open when it fails
             archive = np.load(file, allow_pickle=False)
             if not isinstance(archive, np.lib.npyio.NpzFile):
-                raise SourceError(f"{label}: expected a NumPy .npz archive, found a single array")
+                raise SourceError(f"{label}: expected a NumPy .npz archive; found a single array")
             found = [archive[name] for name in archive.files]
     except SourceError:
         raise
-    except Exception as error:  # zipfile, zlib and NumPy raise a dozen kinds for damaged archives
-        raise SourceError(f"{label}: cannot read it as a NumPy .npz of plain arrays: {one_line(error)}") from None
+    except Exception as error:  # zipfile, zlib and NumPy raise a dozen types for damaged archives
+        raise SourceError(
+            f"{label}: expected a NumPy .npz archive of plain arrays; reading it failed: {one_line(error)}"
+        ) from None
     return [array for array in found if isinstance(array, np.ndarray)]
 
 
 def read_parquet(path: Path, advance: Callable[[float], None]) -> Generator[Batch, None, None]:
-    """Batches of a file with a text column and either one column of lists or a float column a dimension."""
+    """Yield the batches of a file with a text column and one column of lists, or one float column per dimension."""
     label = label_of(path.name)
     try:
         file = pq.ParquetFile(path, page_checksum_verification=True)
@@ -80,18 +87,18 @@ def read_parquet(path: Path, advance: Callable[[float], None]) -> Generator[Batc
         except (pa.ArrowException, OSError) as error:
             raise SourceError(f"{label}: the file is damaged near row {first}: {one_line(error)}") from None
         if first == 1:
-            raise SourceError(f"{label}: expected words and their numbers, found no rows")
+            raise SourceError(f"{label}: expected words and their numbers; found no rows")
 
 
 def _columns(label: str, schema: pa.Schema) -> tuple[str, str | None, list[str]]:
-    """The names of the column of words, of the column of lists if there is one, and of the float columns."""
+    """Return the names of the word column, of the list column if there is one, and of the float columns."""
     words = [field.name for field in schema if _is_text(field.type)]
     lists = [field.name for field in schema if _is_list(field.type)]
     numbers = [field.name for field in schema if pa.types.is_floating(field.type)]
     if len(words) != 1 or len(lists) > 1 or not (lists or numbers) or len(set(schema.names)) != len(schema.names):
         found = ", ".join(f"{field.name} {tell_arrow_type(field.type)}" for field in list(schema)[:8]) or "no columns"
         raise SourceError(
-            f"{label}: expected one text column and one column of number lists, or a float column for each dimension; "
+            f"{label}: expected one text column and one column of number lists, or one float column per dimension; "
             f"found {found}"
         )
     return words[0], lists[0] if lists else None, numbers
@@ -113,7 +120,7 @@ def _list_rows(label: str, column: pa.Array, name: str, first: int, dimension: i
     expected = dimension or int(lengths[0])
     if (lengths != expected).any():
         odd = int(np.argmax(lengths != expected))
-        raise row_error(label, "row", first + odd, f"expected {expected} numbers, found {lengths[odd]}")
+        raise row_error(label, "row", first + odd, f"expected {count_of(expected, 'number')}, found {lengths[odd]}")
     values = column.flatten()
     if values.null_count:
         odd = int(np.argmax(values.is_null().to_numpy(zero_copy_only=False))) // max(1, expected)
@@ -137,7 +144,7 @@ def _refuse_null(label: str, column: pa.Array, expected: str, first: int) -> Non
 
 
 def _to_float32(values: npt.NDArray[np.generic]) -> Points:
-    with np.errstate(over="ignore"):  # too large becomes infinite, which is refused later
+    with np.errstate(over="ignore"):  # numbers too large for float32 become infinite, and are refused later
         return np.ascontiguousarray(values, dtype=np.float32)
 
 

@@ -1,4 +1,4 @@
-"""Which rows of a vector source are kept: words of a vocabulary, the first of those that fold to one, up to a limit."""
+"""Decides which rows of a vector source to keep, by vocabulary, first occurrence of a word, and limit."""
 
 import os
 from collections.abc import Iterable
@@ -8,6 +8,7 @@ import numpy as np
 
 from custext_sql.arrays import Points
 from custext_sql.errors import SourceError
+from custext_sql.parameters import count_of
 from custext_sql.text.word_boundaries import fold_word
 from custext_sql.vectors.source import Batch, VectorSource
 from custext_sql.vectors.streams import read_all_lines
@@ -15,20 +16,23 @@ from custext_sql.vectors.text_files import find_header
 
 
 def read_vocabulary(vocabulary: str | os.PathLike[str] | Iterable[str]) -> frozenset[str]:
-    """Return words in lower case; of a file, the first field of each line."""
+    """Return the words of a vocabulary in lower case. From a file, take the first field of each line."""
     if not isinstance(vocabulary, str | os.PathLike):
         return frozenset(map(fold_word, vocabulary))
     label, lines = read_all_lines(Path(vocabulary))
     if find_header(lines[0].encode()) and any(len(line.split()) > 2 for line in lines[1:2]):
-        del lines[0]  # of a word2vec or fastText file
+        del lines[0]  # the header of a word2vec or fastText file
     words = frozenset(fold_word(line.partition(" ")[0].partition("\t")[0]) for line in lines) - {""}
     if not words:
-        raise SourceError(f"{label}: expected one word a line, found none")
+        raise SourceError(f"{label}: expected one word per line; found no words")
     return words
 
 
 class Intake:
-    """Decides row by row what is kept, and counts what is not."""
+    """Decides row by row what to keep, and counts the rest.
+
+    rows: all rows read. kept, folded, outside: rows that were kept, that repeat a word, and that are not wanted.
+    """
 
     def __init__(self, source: VectorSource, wanted: frozenset[str] | None, limit: int | None) -> None:
         self._source, self._wanted, self._limit = source, wanted, limit
@@ -38,13 +42,15 @@ class Intake:
 
     @property
     def is_full(self) -> bool:
+        """Whether the limit is reached."""
         return self._limit is not None and self.kept >= self._limit
 
     def why_empty(self) -> str:
-        return f" ({self.outside} rows are outside the vocabulary)" if self.outside else ""
+        """Return a remark for the message that no words were kept."""
+        return f" ({count_of(self.outside, 'row')} not in the vocabulary)" if self.outside else ""
 
     def accept(self, batch: Batch) -> tuple[int, list[str], Points] | None:
-        """The position of the first kept word, the kept words and their vectors, or None."""
+        """Return the position of the first kept word, the kept words and their vectors; None if none is kept."""
         self._check(batch)
         words: list[str] = []
         rows: list[int] = []
@@ -54,7 +60,7 @@ class Intake:
             self.rows += 1
             word = fold_word(raw)
             if not word:
-                raise self._source.error(batch.first + row, "expected a word, found an empty one")
+                raise self._source.error(batch.first + row, "expected a word, found an empty field")
             if self._wanted is not None and word not in self._wanted:
                 self.outside += 1
             elif word in self._seen:
@@ -81,11 +87,12 @@ class Intake:
         found = batch.vectors.shape[1]
         self.dimension = self.dimension or found
         if found == 0 or found != self.dimension:
-            raise self._source.error(batch.first, f"expected {self.dimension or 'some'} numbers, found {found}")
+            expected = count_of(self.dimension, "number") if self.dimension else "numbers"
+            raise self._source.error(batch.first, f"expected {expected}, found {found or 'none'}")
         finite = np.isfinite(batch.vectors)
         if not finite.all():
             row, column = (int(index[0]) for index in np.nonzero(~finite))
             value = batch.vectors[row, column]
             raise self._source.error(
-                batch.first + row, f"expected finite numbers within float32, found {value} as number {column + 1}"
+                batch.first + row, f"expected finite float32 numbers, found {value} as number {column + 1}"
             )

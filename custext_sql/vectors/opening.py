@@ -1,4 +1,4 @@
-"""Recognizes what a source is and opens the reader for it."""
+"""Detects the format of a vector source and opens the reader for it."""
 
 import codecs
 import re
@@ -21,10 +21,14 @@ _NUMERIC = re.compile(rb"[0-9eE+\-. \n]")
 
 
 def open_vectors(source: str, format: str | None = None, member: str | None = None) -> VectorSource:
-    """Open a file, the shipped vectors ("starter"), or what an installed plugin serves as `spacy:en_core_web_md`."""
+    """Open a vector file, the shipped vectors ("starter"), or a plugin's source such as `spacy:en_core_web_md`.
+
+    format: one of VECTOR_FORMATS; detected if None. member: the file to read in a zip archive. Raise SourceError if
+    there is no such source or it cannot be read.
+    """
     if source == STARTER:
         if format is not None or member is not None:
-            raise SettingError("--format and --member are for files; the starter vectors are none")
+            raise SettingError("format and member apply to files only, not to the starter vectors")
         return open_starter()
     if format is not None and format not in VECTOR_FORMATS:
         raise SourceError(f"format must be one of {', '.join(VECTOR_FORMATS)}; found {format!r}")
@@ -32,10 +36,10 @@ def open_vectors(source: str, format: str | None = None, member: str | None = No
     if not _exists(path, source):
         return _open_plugin(source, format, member)
     if not path.is_file():
-        kind = "a folder" if path.is_dir() else "no regular file"
-        raise SourceError(f"{label_of(source) or 'the empty name'} is {kind}; expected a vector file")
+        kind = "a folder" if path.is_dir() else "not a regular file"
+        raise SourceError(f"{label_of(source)} is {kind}; expected a vector file")
     if format in ARRAY_FORMATS and member is not None:
-        raise SourceError(f"--member is for text and word2vec-binary files in an archive, not for {format}")
+        raise SourceError(f"member applies to text and word2vec-binary files in an archive, not to {format} files")
     arrays = format if format in ARRAY_FORMATS else None
     if format is None and member is None:
         arrays = _array_format(path)
@@ -54,9 +58,10 @@ def _open_plugin(source: str, format: str | None, member: str | None) -> VectorS
     plugins = entry_points(group=_PLUGINS)
     if not colon or scheme not in plugins.names:
         known = ", ".join(f"{plugin}:NAME" for plugin in sorted(plugins.names))
-        raise SourceError(f"there is no file {label_of(source)}; expected a vector file, 'starter', or {known}")
+        missing = label_of(source) or "a file without a name"
+        raise SourceError(f"{missing} does not exist; expected a vector file, 'starter', or {known}")
     if format is not None or member is not None:
-        raise SourceError(f"--format and --member are for files; {source} is none")
+        raise SourceError(f"format and member apply to files only, not to {source}")
     opened = plugins[scheme].load()(name)
     assert isinstance(opened, VectorSource)
     return opened
@@ -119,11 +124,11 @@ def _stream_format(stream: Stream) -> str:
 
 
 def _is_binary(body: bytes) -> bool:
-    """Whether these are float32 values rather than numbers in text, which is mostly digits."""
+    """Return whether these bytes are float32 values rather than numbers as text, which are mostly digits."""
     if 2 * len(_NUMERIC.findall(body)) > len(body):
         return False
     try:
-        codecs.getincrementaldecoder("utf-8")().decode(body)  # a character cut off at the end is none of its concern
+        codecs.getincrementaldecoder("utf-8")().decode(body)  # accepts a character that is cut off at the end
     except UnicodeDecodeError:
         return True
     return _CONTROL.search(body) is not None

@@ -1,6 +1,6 @@
-"""The file of the starter vectors: a header line, the words, and one signed byte a coordinate, compressed with xz.
+"""The file format of the starter vectors: a header line, the words, and one signed byte per coordinate, in xz.
 
-A coordinate is its byte times STEP. Bytes are laid out dimension by dimension, which xz packs best.
+A coordinate is its byte times STEP. Bytes are stored dimension by dimension, which compresses best.
 """
 
 import lzma
@@ -11,11 +11,12 @@ import numpy.typing as npt
 
 from custext_sql.arrays import Points
 
-STEP = 5 / 128  # exact in binary; keeps 0.975 of each word's 20 nearest neighbours
+STEP = 5 / 128  # exact in binary; keeps 0.975 of each word's 20 nearest neighbors
 _FILTERS = [{"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "lc": 0, "lp": 0, "pb": 0}]
 
 
 def pack(words: Sequence[str], vectors: npt.NDArray[np.floating]) -> bytes:
+    """Return words and vectors in the packed format. Raise ValueError if a coordinate is too large for it."""
     codes = np.rint(vectors.astype(np.float64) / STEP)
     if np.abs(codes).max() > 127:
         raise ValueError(f"coordinates must lie within {127 * STEP} of 0")
@@ -25,6 +26,7 @@ def pack(words: Sequence[str], vectors: npt.NDArray[np.floating]) -> bytes:
 
 
 def unpack(packed: bytes) -> tuple[list[str], Points]:
+    """Return the words and vectors of a packed file."""
     content = lzma.decompress(packed)
     header, _, rest = content.partition(b"\n")
     count, dimension = map(int, header.split())

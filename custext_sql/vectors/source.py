@@ -1,4 +1,4 @@
-"""What every reader hands on: where rows come from, and the rows."""
+"""The interface of all readers: an opened source, its batches, and its errors."""
 
 import hashlib
 import threading
@@ -10,7 +10,7 @@ from types import TracebackType
 from custext_sql.arrays import Points
 from custext_sql.errors import SourceError
 
-_KNOWN = (  # words of zipfile, zlib, NumPy and Arrow on files that are damaged, or not what they are taken for
+_KNOWN = (  # phrases of zipfile, zlib, NumPy and Arrow for files that are damaged or of another format
     "Bad CRC-32",
     "File is not a zip file",
     "password required",
@@ -29,7 +29,7 @@ _KNOWN = (  # words of zipfile, zlib, NumPy and Arrow on files that are damaged,
 
 @dataclass(frozen=True)
 class Batch:
-    """Consecutive rows of a source; `first` is the number of the first, counted as the source counts."""
+    """Consecutive rows of a source. first: the number of the first row, as the source counts them."""
 
     words: Sequence[str]
     vectors: Points
@@ -40,8 +40,8 @@ class Batch:
 class VectorSource:
     """An opened source of word vectors; a context manager that closes it.
 
-    label: how messages name it. unit: what its rows are called ("line", "row", "word").
-    share_read: how much of it has been read, from 0 to 1. digest: the sha256 of the source, in hex.
+    label: its name in messages. unit: what messages call its rows ("line", "row", "word").
+    share_read: returns how much of it has been read, from 0 to 1. digest: returns the sha256 of the source, in hex.
     """
 
     label: str
@@ -63,7 +63,7 @@ class VectorSource:
             self.close()
 
     def error(self, number: int, message: str) -> SourceError:
-        """The error for one row."""
+        """Return the error for one row."""
         return row_error(self.label, self.unit, number, message)
 
 
@@ -82,22 +82,24 @@ class FileDigest:
         return digest.hexdigest()
 
     def cancel(self) -> None:
+        """Make a running computation end early; its result is then meaningless."""
         self._cancelled.set()
 
 
 def row_error(label: str, unit: str, number: int, message: str) -> SourceError:
+    """Return the error for a row: "vectors.txt, line 812: expected 300 numbers, found 299"."""
     return SourceError(f"{label}, {unit} {number}: {message}")
 
 
 def one_line(error: BaseException) -> str:
-    """Say on one line why a library failed, in its words if these are known, else by the kind of its error.
+    """Return on one line why a library failed: a known phrase of its message, else the type of the error.
 
-    Other words may quote the file: NumPy quotes the header of an array that it cannot read.
+    Other messages may quote the file: NumPy quotes the header of an array that it cannot read.
     """
     known = next((words for words in _KNOWN if words in str(error)), None)
     return known or getattr(error, "strerror", None) or type(error).__name__
 
 
 def label_of(name: str) -> str:
-    """A file name as it may stand in a message and in the database: printable and valid Unicode."""
+    """Return a file name for messages and the database: printable and valid Unicode."""
     return "".join(character if character.isprintable() else "\ufffd" for character in name)

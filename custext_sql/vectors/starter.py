@@ -1,4 +1,4 @@
-"""The vectors that ship with the package, as a source."""
+"""The vectors that ship with the package, as a vector source."""
 
 import hashlib
 from collections.abc import Generator
@@ -7,7 +7,7 @@ from importlib.resources import files
 from custext_sql.vectors.packed import unpack
 from custext_sql.vectors.source import Batch, VectorSource
 
-STARTER = "starter"  # what the source is called
+STARTER = "starter"  # the name of the source
 FILE = "glove-840b-34k.xz"
 WORDS = 33_860
 _ROWS = 8192

@@ -1,4 +1,4 @@
-"""Bytes of a file that may be plain, gzipped, or inside a zip archive."""
+"""Reads the bytes of a file that may be plain, gzipped, or inside a zip archive."""
 
 import lzma
 import zipfile
@@ -18,7 +18,7 @@ _DAMAGE = (OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, Ru
 
 
 class Stream:
-    """Uncompressed bytes from front to back, with a look ahead."""
+    """A forward-only stream of uncompressed bytes, with lookahead."""
 
     def __init__(self, label: str, raw: IO[bytes], body: Any, size: int) -> None:
         self.label = label
@@ -26,20 +26,22 @@ class Stream:
         self._ahead = b""
 
     def read(self, size: int) -> bytes:
-        """Up to `size` bytes; fewer only at the end."""
+        """Return the next `size` bytes; fewer only at the end. Raise SourceError if the file is damaged."""
         ahead, self._ahead = self._ahead[:size], self._ahead[size:]
         return ahead + self._fetch(size - len(ahead)) if len(ahead) < size else ahead
 
     def peek(self, size: int) -> bytes:
-        """The next bytes, which stay to be read."""
+        """Return the next `size` bytes without consuming them; fewer only at the end."""
         if len(self._ahead) < size:
             self._ahead += self._fetch(size - len(self._ahead))
         return self._ahead[:size]
 
     def share_read(self) -> float:
+        """Return how much of the file has been read, from 0 to 1."""
         return min(1.0, self._raw.tell() / self._size) if self._size else 1.0
 
     def close(self) -> None:
+        """Close the file."""
         self._body.close()
         self._raw.close()
 
@@ -50,7 +52,7 @@ class Stream:
                 part = self._body.read(size)
             except _DAMAGE as error:
                 raise SourceError(
-                    f"{self.label}: the file is damaged or ends too early ({one_line(error)}); get it again"
+                    f"{self.label}: the file is damaged or incomplete ({one_line(error)}); download or copy it again"
                 ) from None
             if not part:
                 break
@@ -60,26 +62,29 @@ class Stream:
 
 
 def open_stream(path: Path, member: str | None = None) -> Stream:
-    """The bytes of a file; gzip and zip are recognized by their first bytes."""
+    """Open a file as a stream of bytes. Gzip and zip are detected by their first bytes.
+
+    member: the file to read in a zip archive. Raise SourceError if the file or the member cannot be read.
+    """
     label = label_of(path.name)
     try:
         raw = path.open("rb")
         size, magic = path.stat().st_size, raw.read(4)
         raw.seek(0)
     except OSError as error:
-        raise SourceError(f"cannot read {label or 'a file without a name'}: {error.strerror}") from None
+        raise SourceError(f"cannot read {label or 'the file'}: {error.strerror}") from None
     if magic.startswith(_ZIP):
         return _open_member(raw, label, size, member)
     if member is not None:
         raw.close()
-        raise SourceError(f"{label} is not a zip archive, so it has no member {member!r}")
+        raise SourceError(f"{label}: expected a zip archive, because a member is named; found another kind of file")
     if magic.startswith(_GZIP):
         return Stream(label, raw, pa.CompressedInputStream(pa.PythonFile(raw, mode="r"), "gzip"), size)
     return Stream(label, raw, raw, size)
 
 
 def zip_members(path: Path) -> list[str]:
-    """Names of the files in a zip archive; empty if it is none."""
+    """Return the names of the files in a zip archive; empty if the file is not a zip archive."""
     try:
         with zipfile.ZipFile(path) as archive:
             return _members(archive)
@@ -89,7 +94,7 @@ def zip_members(path: Path) -> list[str]:
 
 def _members(archive: zipfile.ZipFile) -> list[str]:
     names = [info.filename for info in archive.infolist() if not info.is_dir()]
-    return [name for name in names if not name.startswith("__MACOSX/")]  # what macOS adds beside the files
+    return [name for name in names if not name.startswith("__MACOSX/")]  # added by macOS
 
 
 def _open_member(raw: IO[bytes], label: str, size: int, member: str | None) -> Stream:
@@ -99,10 +104,11 @@ def _open_member(raw: IO[bytes], label: str, size: int, member: str | None) -> S
         found = ", ".join(map(label_of, members[:10])) + (f" and {len(members) - 10} more" if members[10:] else "")
         if member is None and len(members) != 1:
             raise SourceError(
-                f"{label}: expected one file in the archive, or its name with --member; found {found or 'none'}"
+                f"{label}: expected one file in the archive; name one with --member (in Python: member=...); "
+                f"found {found or 'no files'}"
             )
         if member is not None and member not in members:
-            raise SourceError(f"{label} has no member {member!r}; it has {found or 'none'}")
+            raise SourceError(f"{label}: member {member!r} does not exist; members: {found or 'none'}")
         member = member or members[0]
         body = archive.open(member)
     except SourceError:
@@ -115,7 +121,7 @@ def _open_member(raw: IO[bytes], label: str, size: int, member: str | None) -> S
 
 
 def read_all_lines(path: Path) -> tuple[str, list[str]]:
-    """Return the lines of a whole file, without their ends, and what messages call the file."""
+    """Return the name of a file for messages, and all its lines without line ends."""
     stream = open_stream(path)
     try:
         content = bytearray()

@@ -1,4 +1,4 @@
-"""GloVe, word2vec and fastText text: a word and its numbers on each line, parsed by Arrow's CSV reader."""
+"""Reads GloVe, word2vec and fastText text files: one word and its numbers per line, parsed by Arrow's CSV reader."""
 
 import re
 from collections import deque
@@ -12,12 +12,13 @@ from pyarrow import csv
 
 from custext_sql.arrays import Points
 from custext_sql.errors import SourceError
+from custext_sql.parameters import count_of
 from custext_sql.vectors.source import Batch, row_error
 from custext_sql.vectors.streams import Stream
 
 BLOCK = 4 << 20  # bytes parsed at a time
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-_WORKERS = 2  # Arrow parses outside the interpreter lock while the main thread stores
+_WORKERS = 2  # Arrow parses without the interpreter lock while the main thread stores
 _LONGEST_LINE = 64 << 20
 _LARGEST_DIMENSION = 1 << 16
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|[-+]?(?:nan|inf|infinity)", re.IGNORECASE)
@@ -30,48 +31,56 @@ class Header:
 
     words: int
     dimension: int
-    length: int  # bytes, with the end of the line
+    length: int  # in bytes, with the line end
 
 
 def find_header(head: bytes) -> Header | None:
-    """The header at the front of these bytes, if there is one."""
+    """Return the header at the start of these bytes, or None."""
     match = _HEADER.match(head)
     return Header(int(match[1]), int(match[2]), match.end()) if match else None
 
 
 def skip_byte_order_mark(stream: Stream) -> None:
+    """Consume the byte order mark at the start of a stream, if there is one."""
     if stream.peek(len(BYTE_ORDER_MARK)) == BYTE_ORDER_MARK:
         stream.read(len(BYTE_ORDER_MARK))
 
 
 def read_text(stream: Stream, *, has_header: bool) -> Generator[Batch, None, None]:
-    """Batches of a text file. Errors name the line."""
+    """Yield the batches of a text file. Errors name the line."""
     header, number = None, 1
     if has_header:
         header, number = find_header(stream.peek(1 << 12)), 2
         if header is None:
-            raise row_error(stream.label, "line", 1, "expected a header of two numbers, the words and their dimension")
+            raise row_error(
+                stream.label, "line", 1, "expected a header of two numbers, the word count and the dimension"
+            )
         stream.read(header.length)
     dimension = _first_dimension(stream, number)
     if header is not None and header.dimension != dimension:
         raise row_error(
-            stream.label, "line", number, f"expected {header.dimension} numbers, as the header says; found {dimension}"
+            stream.label,
+            "line",
+            number,
+            f"expected {count_of(header.dimension, 'number')} as in the header, found {dimension}",
         )
     rows = 0
     for batch in _Parser(stream.label, dimension).parse_ahead(_blocks(stream), number):
         rows += len(batch.words)
         yield batch
     if header is not None and rows != header.words:
-        raise row_error(stream.label, "line", 1, f"the header promises {header.words} words, the file has {rows}")
+        raise row_error(
+            stream.label, "line", 1, f"the header declares {count_of(header.words, 'word')}, found {rows:,}"
+        )
 
 
 def _first_dimension(stream: Stream, number: int) -> int:
-    """How many numbers the next line has."""
+    """Return how many numbers the next line has."""
     size = 1 << 16
     while b"\n" not in (head := stream.peek(size)) and len(head) == size < _LONGEST_LINE:
         size *= 4
     if not head.strip():
-        raise SourceError(f"{stream.label}: expected lines of a word and its numbers, found no rows")
+        raise SourceError(f"{stream.label}: expected lines of a word and its numbers; found no lines")
     line = head.partition(b"\n")[0]
     dimension = len(_fields(line)) - 1
     if dimension < 1:
@@ -81,7 +90,7 @@ def _first_dimension(stream: Stream, number: int) -> int:
         )
     if dimension > _LARGEST_DIMENSION:
         raise row_error(
-            stream.label, "line", number, f"expected at most {_LARGEST_DIMENSION} numbers; found {dimension}"
+            stream.label, "line", number, f"expected at most {_LARGEST_DIMENSION:,} numbers, found {dimension:,}"
         )
     return dimension
 
@@ -91,18 +100,20 @@ def _fields(line: bytes) -> list[bytes]:
 
 
 def _blocks(stream: Stream) -> Iterator[bytes]:
-    """Whole lines, about BLOCK bytes at a time, ended by \\n; blank lines at the end of the file are dropped."""
+    """Yield whole lines, about BLOCK bytes at a time, ended by \\n; drop blank lines at the end of the file."""
     rest, blank = b"", b""
     while chunk := stream.read(BLOCK):
         cut = chunk.rfind(b"\n") + 1
         if cut == 0:
             rest += chunk
             if len(rest) > _LONGEST_LINE:
-                raise SourceError(f"{stream.label}: expected lines of text, found one of over {_LONGEST_LINE} bytes")
+                raise SourceError(
+                    f"{stream.label}: expected lines of text; found a line of more than {_LONGEST_LINE:,} bytes"
+                )
             continue
         block, rest = blank + _unix_lines(rest + chunk[:cut]), chunk[cut:]
         lines = block.rstrip(b"\n")
-        blank = block[len(lines) + 1 :]  # they may be the last of the file, or stand in its middle: the next will tell
+        blank = block[len(lines) + 1 :]  # the next block decides whether they end the file
         if lines:
             yield lines + b"\n"
         else:
@@ -113,14 +124,14 @@ def _blocks(stream: Stream) -> Iterator[bytes]:
 
 
 def _unix_lines(block: bytes) -> bytes:
-    """Without the spaces and carriage returns that some writers put before the end of a line."""
+    """Return a block without the spaces and carriage returns that some writers put before the line end."""
     if b"\r" in block:
         block = block.replace(b"\r\n", b"\n")
     return block.replace(b" \n", b"\n") if b" \n" in block else block
 
 
 class _Parser:
-    """Parses blocks of lines that all have one word and `dimension` numbers."""
+    """A parser of blocks of lines that each have one word and `dimension` numbers."""
 
     def __init__(self, label: str, dimension: int) -> None:
         self.label, self.dimension = label, dimension
@@ -132,7 +143,7 @@ class _Parser:
         )
 
     def parse_ahead(self, blocks: Iterator[bytes], number: int) -> Iterator[Batch]:
-        """Batches in order, a few blocks being parsed ahead; `number` is the first line's."""
+        """Yield batches in order while a few more blocks are parsed. number: that of the first line."""
         pending: deque[Future[Batch]] = deque()
         with ThreadPoolExecutor(_WORKERS) as workers:
             try:
@@ -142,7 +153,7 @@ class _Parser:
                     if len(pending) > _WORKERS:
                         yield pending.popleft().result()
             except SourceError:
-                for future in pending:  # a fault in an earlier line is the one to name
+                for future in pending:  # report an error in an earlier line first
                     future.result()
                 raise
             while pending:
@@ -152,7 +163,7 @@ class _Parser:
         stray = block.find(b"\r")
         if stray >= 0:
             line = number + block.count(b"\n", 0, stray)
-            raise row_error(self.label, "line", line, "expected lines that end in LF or CRLF, found a lone CR")
+            raise row_error(self.label, "line", line, "expected line ends LF or CRLF, found CR alone")
         try:
             words, vectors = self._parse(block)
         except pa.ArrowInvalid:
@@ -160,7 +171,9 @@ class _Parser:
         return Batch(words, vectors, number)
 
     def _parse(self, block: bytes) -> tuple[list[str], Points]:
-        if block.startswith(BYTE_ORDER_MARK):  # Arrow drops one at the front of what it reads; this one is a word's
+        if block.startswith(
+            BYTE_ORDER_MARK
+        ):  # Arrow drops one at the start of its input, but this one belongs to a word
             block = BYTE_ORDER_MARK + block
         read_options = csv.ReadOptions(column_names=self._names, use_threads=False, block_size=len(block) + 1)
         table = csv.read_csv(
@@ -175,7 +188,7 @@ class _Parser:
         return table.column(0).to_pylist(), np.ascontiguousarray(columns.T)
 
     def _explain(self, block: bytes, number: int) -> SourceError:
-        """The error for the first line that Arrow rejects, found by bisection."""
+        """Return the error for the first line that Arrow rejects, found by bisection."""
         lines = block.removesuffix(b"\n").split(b"\n")
         good, bad = 0, len(lines)
         while bad - good > 1:
@@ -189,7 +202,7 @@ class _Parser:
 
     def _fault(self, line: bytes) -> str:
         fields = _fields(line)
-        expected = f"expected a word and {self.dimension} numbers, separated by single spaces"
+        expected = f"expected a word and {count_of(self.dimension, 'number')}, separated by single spaces"
         if not line.strip():
             return f"{expected}, found an empty line"
         if len(fields) != self.dimension + 1:

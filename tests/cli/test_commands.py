@@ -94,7 +94,8 @@ def test_use_and_drop(mapped_db: Path) -> None:
     failed = run("--db", mapped_db, "inspect", "bob")
     assert failed.exit_code == 1
     assert failed.output == (
-        f"Error: no mapping is the default; choose one with: custext --db {mapped_db} use NAME (small-euclidean-k4)\n"
+        f"Error: there is no default mapping; choose one with: custext --db {mapped_db} use NAME "
+        "(mappings: small-euclidean-k4)\n"
     )
 
 
@@ -119,7 +120,7 @@ def test_load_starter_brings_its_mapping(db_path: Path) -> None:
     assert "(already built)" in run("--db", db_path, "map", "--embedding", "starter", "--k", "20").output
     assert run("--db", db_path, "load", "starter").output == "starter: already loaded, with its mappings\n"
     assert run("--db", db_path, "load", "starter", "--json").output == "null\n"
-    assert "--format and --member are for files" in run("--db", db_path, "load", "starter", "--member", "x").output
+    assert "--format and --member apply to files only" in run("--db", db_path, "load", "starter", "--member", "x").output
     few = run("--db", db_path, "load", "starter", "--name", "few", "--limit", "3")
     assert "map --embedding few --k 3" in few.output
 
@@ -156,9 +157,9 @@ def test_upgrade_of_a_current_database_says_so(mapped_db: Path) -> None:
         (["inspect", "bob", "--eps", "0"], 1, "eps must lie between 0.001 and 100; found 0.0"),
         (["inspect", "bob", "--eps", "nan"], 1, "found nan"),
         (["inspect", "bob", "--mapping", "none"], 1, "there is small-euclidean-k4"),
-        (["use", "none"], 1, "there is no mapping 'none'"),
-        (["drop", "mapping", "none"], 1, "there is no mapping 'none'"),
-        (["drop", "embedding", "none"], 1, "there is no embedding 'none'"),
+        (["use", "none"], 1, "mapping 'none' does not exist"),
+        (["drop", "mapping", "none"], 1, "mapping 'none' does not exist"),
+        (["drop", "embedding", "none"], 1, "embedding 'none' does not exist"),
     ],
 )
 def test_mistakes_are_explained(mapped_db: Path, arguments: list[str], status: int, message: str) -> None:

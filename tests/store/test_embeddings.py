@@ -86,7 +86,7 @@ def test_embeddings_of_different_dimensions_live_side_by_side(loaded_db: Path, t
 def test_a_name_that_is_taken_needs_replace(loaded_db: Path, tmp_path: Path) -> None:
     other = write_glove(tmp_path / "other.txt", ["x", "y"], np.eye(2, dtype=np.float32))
     before = contents(loaded_db)
-    with pytest.raises(CusTextError, match="there is an embedding 'small' already; replace it"):
+    with pytest.raises(CusTextError, match="embedding 'small' already exists; to replace it, use --replace"):
         load_embeddings(loaded_db, other, name="small")
     assert contents(loaded_db) == before
     load_embeddings(loaded_db, other, name="small", replace=True)
@@ -99,13 +99,13 @@ def test_dropping_removes_every_trace(loaded_db: Path, glove_file: Path) -> None
     drop_embedding(loaded_db, name="small")
     assert [embedding.name for embedding in list_embeddings(loaded_db)] == ["other"]
     assert stored_vectors(loaded_db, "small")[0] == []
-    with pytest.raises(CusTextError, match="there is no embedding 'oter'; did you mean 'other'"):
+    with pytest.raises(CusTextError, match="embedding 'oter' does not exist; did you mean 'other'"):
         drop_embedding(loaded_db, name="oter")
 
 
 BAD = {
-    "not a number": (np.nan, "line 3: expected finite numbers within float32, found nan as number 2"),
-    "infinite": (-np.inf, "line 3: expected finite numbers within float32, found -inf as number 2"),
+    "not a number": (np.nan, "line 3: expected finite float32 numbers, found nan as number 2"),
+    "infinite": (-np.inf, "line 3: expected finite float32 numbers, found -inf as number 2"),
 }
 
 
@@ -122,7 +122,7 @@ def test_numbers_must_be_finite(loaded_db: Path, tmp_path: Path, fault: str) -> 
 
 def test_numbers_beyond_float32_are_refused(db_path: Path, tmp_path: Path) -> None:
     (tmp_path / "v.txt").write_text("a 1 2\nb 1e39 2\n")
-    with pytest.raises(CusTextError, match=r"v\.txt, line 2: expected finite numbers within float32"):
+    with pytest.raises(CusTextError, match=r"v\.txt, line 2: expected finite float32 numbers"):
         load_embeddings(db_path, tmp_path / "v.txt", name="bad")
 
 
@@ -155,7 +155,7 @@ def test_an_earlier_fault_is_named_before_later_damage(
 
 def test_an_empty_word_is_refused(db_path: Path, tmp_path: Path) -> None:
     (tmp_path / "v.txt").write_text("a 1 2\n 3 4\n")
-    with pytest.raises(CusTextError, match=r"v\.txt, line 2: expected a word, found an empty one"):
+    with pytest.raises(CusTextError, match=r"v\.txt, line 2: expected a word, found an empty field"):
         load_embeddings(db_path, tmp_path / "v.txt", name="bad")
 
 
@@ -176,14 +176,14 @@ def test_a_fault_after_many_stored_blocks_leaves_the_database_as_it_was(
 def test_a_truncated_file_makes_no_database(db_path: Path, tmp_path: Path, glove_file: Path) -> None:
     path = tmp_path / "cut.txt.gz"
     path.write_bytes(gzip.compress(glove_file.read_bytes())[:-9])
-    with pytest.raises(CusTextError, match=r"cut\.txt\.gz: the file is damaged or ends too early"):
+    with pytest.raises(CusTextError, match=r"cut\.txt\.gz: the file is damaged or incomplete"):
         load_embeddings(db_path, path, name="bad")
     assert not db_path.exists()
 
 
 @pytest.mark.parametrize("name", ["", " ", "a b", "-x", "a'b", "x" * 101, "a\n"])
 def test_names_stand_in_commands_without_quoting(db_path: Path, glove_file: Path, name: str) -> None:
-    with pytest.raises(CusTextError, match="name of an embedding must be letters"):
+    with pytest.raises(CusTextError, match="name of an embedding must have 1 to 100 characters"):
         load_embeddings(db_path, glove_file, name=name)
 
 
@@ -195,7 +195,7 @@ def test_a_limit_below_one_is_an_error(db_path: Path, glove_file: Path) -> None:
 
 
 def test_a_vocabulary_without_any_word_of_the_file_is_an_error(db_path: Path, glove_file: Path) -> None:
-    with pytest.raises(CusTextError, match=r"small\.txt: no word was kept; .*16 rows are outside the vocabulary"):
+    with pytest.raises(CusTextError, match=r"small\.txt: no word was kept; .*16 rows not in the vocabulary"):
         load_embeddings(db_path, glove_file, name="none", vocabulary=["zoe"])
 
 

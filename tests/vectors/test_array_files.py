@@ -55,8 +55,8 @@ def test_a_flipped_bit_is_found_where_parquet_has_checksums(tmp_path: Path) -> N
 def test_faults_of_arrays(tmp_path: Path) -> None:
     path = tmp_path / "v.npz"
     for arrays, message in (
-        ({"words": np.array(NAMES)}, "found 1 and 0"),
-        ({"words": np.array(NAMES[:3]), "matrix": VECTORS}, "for each of 3 words, found 4"),
+        ({"words": np.array(NAMES)}, "found 1 array of words and 0 matrices"),
+        ({"words": np.array(NAMES[:3]), "matrix": VECTORS}, "found 3 words and 4 rows"),
         ({"words": np.array(NAMES, dtype=object), "matrix": VECTORS}, "cannot read it as a NumPy .npz"),
         ({"words": np.array([b"a", b"\xff"]), "matrix": VECTORS[:2]}, "expected words in UTF-8"),
         ({"words": np.array([], dtype=str), "matrix": VECTORS[:0]}, "found no rows"),
@@ -67,7 +67,7 @@ def test_faults_of_arrays(tmp_path: Path) -> None:
     np.save(tmp_path / "single.npy", VECTORS)
     with pytest.raises(CusTextError, match="expected a NumPy .npz archive, found a single array"):
         read_all(tmp_path / "single.npy", format="npz")
-    with pytest.raises(CusTextError, match="--member is for text"):
+    with pytest.raises(CusTextError, match="member applies to text"):
         open_vectors(str(path), format="npz", member="words.npy")
     np.savez(path, words=np.array(NAMES), matrix=VECTORS)
     path.write_bytes(path.read_bytes()[:200])
@@ -82,7 +82,7 @@ def test_faults_of_parquet(tmp_path: Path) -> None:
         ({"word": NAMES}, "expected one text column and one column of number lists"),
         ({"word": ["a", None], "v": [[1.0], [2.0]]}, "row 2: expected a word in column 'word', found NULL"),
         ({"word": ["a", "b"], "v": [[1.0], None]}, "row 2: expected a list in column 'v', found NULL"),
-        ({"word": ["a", "b"], "v": [[1.0], [1.0, 2.0]]}, "row 2: expected 1 numbers, found 2"),
+        ({"word": ["a", "b"], "v": [[1.0], [1.0, 2.0]]}, "row 2: expected 1 number, found 2"),
         ({"word": ["a", "b"], "v": [[1.0], [None]]}, "row 2: expected numbers in column 'v', found NULL"),
         ({"word": ["a", "b"], "d0": [1.0, None]}, "row 2: expected a number in column 'd0', found NULL"),
         ({"word": ["a"] * 8192 + ["b"], "v": [[1.0, 2.0]] * 8192 + [[1.0]]}, "row 8193: expected 2 numbers, found 1"),

@@ -81,7 +81,7 @@ def test_the_default_database_is_built_on_first_use_with_a_line_that_says_so(
     with caplog.at_level(logging.INFO, logger="custext_sql"):
         assert load_mapping().info.fingerprint == STARTER_FINGERPRINT
         assert load_mapping(name="starter-euclidean-k20").info.fingerprint == FINGERPRINT
-    assert caplog.messages == [f"Building the default database from the shipped vectors, once: {default_path()}"]
+    assert caplog.messages == [f"Building the default database from the shipped vectors (once): {default_path()}"]
     caplog.clear()
     load_mapping()
     assert caplog.messages == []

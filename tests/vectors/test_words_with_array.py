@@ -48,15 +48,15 @@ def test_limit_and_vocabulary_apply(db_path: Path) -> None:
 @pytest.mark.parametrize(
     "words, vectors, message",
     [
-        (WORDS, VECTORS[:3], "a row for each of 4 words; found 3 x 2"),
-        (WORDS, VECTORS[0], "a row for each of 4 words; found 2"),
+        (WORDS, VECTORS[:3], "one row for each of 4 words; found 3 x 2"),
+        (WORDS, VECTORS[0], "one row for each of 4 words; found 2"),
         (WORDS, 7, "found a single number"),
         (WORDS, [[1, 2], [3]], "an array of numbers"),
         (WORDS, [["a", "b"]] * 4, "an array of numbers"),
         ([b"alice", "bob"], VECTORS[:2], "words as strings; found bytes"),
-        (WORDS, np.where(VECTORS > 8, np.nan, VECTORS), "row 4: expected finite numbers"),
-        (WORDS, np.where(VECTORS > 8, 1e300, VECTORS.astype(np.float64)), "row 4: expected finite numbers"),
-        (["a", "", "b", "c"], VECTORS, "row 2: expected a word, found an empty one"),
+        (WORDS, np.where(VECTORS > 8, np.nan, VECTORS), "row 4: expected finite float32 numbers"),
+        (WORDS, np.where(VECTORS > 8, 1e300, VECTORS.astype(np.float64)), "row 4: expected finite float32 numbers"),
+        (["a", "", "b", "c"], VECTORS, "row 2: expected a word, found an empty field"),
         (["a", "\ud800", "b", "c"], VECTORS, "row 2: expected valid Unicode"),
         ([], np.zeros((0, 2)), "no word was kept"),
         (WORDS, [[10**400, 1]] * 4, "an array of numbers"),
@@ -74,10 +74,10 @@ def test_what_cannot_be_loaded_is_said(db_path: Path, words: Any, vectors: Any, 
 
 @pytest.mark.parametrize("source", [[WORDS, VECTORS], (WORDS,), 5, None])
 def test_what_is_no_source_is_said(db_path: Path, source: Any) -> None:
-    with pytest.raises(CusTextError, match=r"source must be a file, or words with an array: \(words, vectors\); found"):
+    with pytest.raises(CusTextError, match=r"source must be a file or words with an array: \(words, vectors\); found"):
         load_embeddings(db_path, source, name="mine")
 
 
 def test_files_alone_have_formats_and_members(db_path: Path) -> None:
-    with pytest.raises(CusTextError, match="format and member are for files"):
+    with pytest.raises(CusTextError, match="format and member apply to files only"):
         load_embeddings(db_path, (WORDS, VECTORS), name="mine", format="glove")
