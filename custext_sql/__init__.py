@@ -1,4 +1,8 @@
-"""Differentially private text sanitization where the text already is. The public names, loaded when first used."""
+"""Differentially private text sanitization in DuckDB, spaCy and files.
+
+These are the public names, each loaded when it is first used; deeper paths are private. `__version__` is the version of
+the installed package.
+"""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -211,10 +215,14 @@ _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version  # slow to import
+
+        return version("custext-sql")
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return [*__all__, "__version__"]

@@ -1,4 +1,4 @@
-"""python -m custext_sql"""
+"""Runs the command line: python -m custext_sql."""
 
 from custext_sql.cli import main
 

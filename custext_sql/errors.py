@@ -1,70 +1,87 @@
-"""Every error and warning of the package, and what a message may say of types and of the operating system."""
+"""Every error and warning of the package, and descriptions of types and system failures that quote no data."""
 
 import re
+import sys
+import warnings
 from collections.abc import Sequence
+from types import FrameType
+
+_OWN = ("custext_sql", "spacy_plugin")  # packages whose lines mean nothing to the user who reads a warning
 
 
 class CusTextError(Exception):
-    """Base of all errors raised on purpose; the message says what to do next."""
+    """Base class of all errors of this package. The message says what to do next and quotes no user data."""
 
 
 class DatabaseError(CusTextError):
-    """A custext database is missing, locked, foreign, or at another revision."""
+    """A custext database is missing, locked, at another revision, or not a custext database."""
 
 
 class ForeignFileError(DatabaseError):
-    """A file is not one of DuckDB."""
+    """A file is not a DuckDB file."""
 
 
 class SourceError(CusTextError):
-    """A vector file, word list or stopword corpus cannot be used as it is."""
+    """An input cannot be used: a vector file, word list or stopword corpus, or a file or table to sanitize."""
 
 
 class MappingError(CusTextError):
-    """A mapping cannot be built, found, or trusted."""
+    """A mapping cannot be built, does not exist, or was changed after it was built."""
 
 
 class CertificateError(CusTextError):
-    """Weights do not keep the promise of epsilon; nothing was sampled from them."""
+    """The weights of a group do not satisfy the guarantee at this eps; nothing was sampled from them.
+
+    group: the number of the group, from 0.
+    """
 
     def __init__(self, group: int, eps: float, words: Sequence[str] = ()) -> None:
         named = f" ({', '.join(words[:5])}{', ...' if words[5:] else ''})" if words else ""
         super().__init__(
-            f"group {group}{named}: no weights were found that keep any two of its words within eps = {eps:g}; "
-            "nothing may be sampled from it"
+            f"group {group}{named}: found no weights that satisfy eps = {eps:g} for every two words of the group; "
+            "nothing was sampled from it"
         )
         self.group = group
 
 
 class SettingError(CusTextError):
-    """A parameter is outside its range."""
+    """A parameter has the wrong type, is out of range, or does not fit the others."""
 
 
 class KeyFileError(CusTextError):
-    """A key file cannot be used, or not for what was asked."""
+    """A key file cannot be read, written, or used with these settings or this data."""
 
 
 class OutputError(CusTextError):
-    """An output cannot be written where it was asked for."""
+    """An output cannot be written to the given place."""
 
 
 class BudgetError(CusTextError):
-    """A release would spend more than it may; nothing was written."""
+    """A release would exceed its budget, or is not allowed after earlier releases; nothing was written."""
 
 
 class QueryError(CusTextError):
-    """A query or a file that it names cannot be used; the message quotes no data."""
+    """A query, or a file that it names, cannot be used."""
 
 
 class PrivacyWarning(UserWarning):
-    """What was asked for is allowed, but weakens the protection."""
+    """Something that is allowed but weakens the protection."""
 
 
 class ReleaseWarning(PrivacyWarning):
-    """A release that was made let words through, or could not be entered in the ledger."""
+    """A release was made, but left words in the clear or could not be entered in the ledger."""
 
 
-# A type can quote data, as an ENUM quotes its values: what is told of it quotes none.
+def warn_caller(message: str, category: type[Warning]) -> None:
+    """Warn, and show the line that called this package, however deep inside it the warning arises."""
+    level = 1
+    frame: FrameType | None = sys._getframe()
+    while frame is not None and str(frame.f_globals.get("__name__")).partition(".")[0] in _OWN:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)
+
+
+# The name of a type can contain data: that of an ENUM lists its values. Only these types may appear in messages.
 _WORDS = (
     r"TIMESTAMP(?:TZ)?(?:_S|_MS|_US|_NS)?",
     r"TIME(?:TZ|_NS)?",
@@ -78,11 +95,11 @@ _WORDS = (
 )
 PLAIN_TYPE = rf"(?:{'|'.join(_WORDS)})(?:\[\d{{0,6}}\])*(?![\w(\[])"
 _PLAIN = re.compile(PLAIN_TYPE)
-_NESTED = re.compile(r"(?:STRUCT|TUPLE|MAP|UNION|ENUM)(?=\()")  # what is in the parentheses may be data
+_NESTED = re.compile(r"(?:STRUCT|TUPLE|MAP|UNION|ENUM)(?=\()")  # the parentheses may contain data
 
 
 def tell_type(kind: str) -> str:
-    """Return a type of DuckDB if it quotes nothing, else its outermost word, else words for any other type."""
+    """Return a description of a DuckDB type without data: its name, or its outermost word, or "another type"."""
     if _PLAIN.fullmatch(kind):
         return kind.replace('"', "")
     nested = _NESTED.match(kind)
@@ -92,36 +109,36 @@ def tell_type(kind: str) -> str:
 
 
 def are_plain(kinds: str) -> bool:
-    """Return whether types of DuckDB, with commas between them, all quote nothing."""
+    """Return whether none of these DuckDB types, separated by commas, can contain data."""
     return re.fullmatch(rf"(?:{PLAIN_TYPE}(?:, {PLAIN_TYPE})*)?", kinds) is not None
 
 
 def tell_arrow_type(kind: object) -> str:
-    """Return the outermost word of a type of Arrow; what follows may be data: keys of a struct, a time zone."""
+    """Return the outermost word of an Arrow type; the rest may be data, such as the keys of a struct."""
     found = re.match(r"[a-z]+(?:_[a-z]+)*\d*", str(kind))
     return found[0] if found else "another type"
 
 
-# The message around the words of the operating system may quote data: these are told in fixed words.
-_FAILURES = {  # what the system says, and what is told
+# A message that contains one of these phrases may quote data around it, so it is replaced as a whole.
+_FAILURES = {  # the phrase of the system: our wording
     "No space left on device": "the disk is full",
     "Disk quota exceeded": "the disk quota is used up",
-    "File too large": "the file would become larger than is allowed here",
+    "File too large": "the file would exceed the size limit",
     "Permission denied": "permission denied",
     "Operation not permitted": "permission denied",
     "Read-only file system": "the file system is read-only",
     "Too many open files": "too many files are open",
     "Input/output error": "the disk cannot be read or written",
-    "Cannot allocate memory": "there is not enough memory",
-    "File name too long": "the name of the file is too long",
-    "No such file or directory": "there is no such file or folder",
-    "Not a directory": "a part of the path is a file, not a folder",
+    "Cannot allocate memory": "not enough memory",
+    "File name too long": "the file name is too long",
+    "No such file or directory": "no such file or folder",
+    "Not a directory": "part of the path is a file, not a folder",
     "Is a directory": "expected a file, found a folder",
-    "File exists": "a file or folder of that name is in the way",
+    "File exists": "a file or folder of that name already exists",
     "Conflicting lock is held": "another process has the file open",
 }
 
 
 def tell_failure(message: str) -> str | None:
-    """Return what went wrong, if a message has words of the operating system that are known."""
-    return next((told for sign, told in _FAILURES.items() if sign.lower() in message.lower()), None)
+    """Return the reason for a failure, if the message contains a known phrase of the operating system, else None."""
+    return next((reason for phrase, reason in _FAILURES.items() if phrase.lower() in message.lower()), None)

@@ -4,6 +4,7 @@ import difflib
 import math
 import numbers
 import operator
+import os
 import re
 from collections.abc import Iterable
 
@@ -21,6 +22,17 @@ def check_name(name: str, what: str) -> str:
             f"letter, a digit or _; found {name!r}"
         )
     return name
+
+
+def check_type(value: object, expected: type | tuple[type, ...], what: str, hint: str = "") -> None:
+    """Raise SettingError unless a value has the expected type. what: "mapping must be a Mapping"; hint: what to do."""
+    if not isinstance(value, expected):
+        raise SettingError(f"{what}; found {type(value).__name__}{hint and f'; {hint}'}")
+
+
+def check_path(path: str | os.PathLike[str], what: str) -> None:
+    """Raise SettingError unless a value is a path: a string, or a PathLike object. what: its name."""
+    check_type(path, (str, os.PathLike), f"{what} must be a path")
 
 
 def check_whole(number: int, what: str) -> int:

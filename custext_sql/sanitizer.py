@@ -1,4 +1,4 @@
-"""A batch of texts in, a batch of texts out, and a receipt."""
+"""Sanitizes texts and counts what happened. Every interface draws through this module."""
 
 import os
 import warnings
@@ -17,6 +17,7 @@ from custext_sql.mechanism.distribution import find_distribution
 from custext_sql.mechanism.keyed_randomness import KeyedRandomness
 from custext_sql.mechanism.randomness import Randomness, SecureRandomness, SeededRandomness
 from custext_sql.mechanism.sampler import Sampler
+from custext_sql.parameters import check_type
 from custext_sql.replacing.guarantee import Guarantee, Guarantees
 from custext_sql.replacing.policy import Policy
 from custext_sql.replacing.receipt import Receipt
@@ -30,34 +31,40 @@ from custext_sql.store.database import Database, locate, reading
 from custext_sql.store.key_files import KeyFile
 from custext_sql.store.ledger.dataset import Dataset, choose_dataset
 from custext_sql.store.ledger.entry import LedgerEntry
-from custext_sql.store.ledger.table import Terms, describe_policy
+from custext_sql.store.ledger.table import Terms
 from custext_sql.store.rows.mappings import find_mapping, read_mapping
 from custext_sql.store.rows.stopwords import read_stopwords
-from custext_sql.text.columns import TextColumn, open_column, slice_texts, split_column
+from custext_sql.text.columns import TextColumn, join_blocks, open_column, slice_texts, split_column
 from custext_sql.text.word_boundaries import RULES
 
 
 class Sanitizer:
-    """Replaces words by words of their group. Holds arrays only, no connection; threads may share it.
+    """Replaces words by words of their group. Use `Sanitizer.load` for a stored mapping.
 
-    eps is the privacy budget of a word, 0.001 to 100; plus keeps stopwords (CusText+). Without a key they are 1.0 and
-    False where not given, and every draw is made anew from the operating system's secure source. With a key they are
-    those that the key was made for, and a draw depends on the key, the record and the word alone.
+    It holds arrays but no connection, so threads may share it. eps, the privacy budget per word, is 0.001 to 100; plus
+    keeps stopwords (CusText+). Without a key, they default to 1.0 and False, and draws are fresh, from the operating
+    system's secure source. With a key, they are those of the key, and a draw depends only on the key, the record and
+    the word. Wrong arguments are a SettingError, or a KeyFileError with a key. database: whose ledger is used, if any.
     """
 
     def __init__(
-        self, mapping: Mapping, stopwords: frozenset[str], settings: Settings | None = None, *, seed: int | None = None
+        self,
+        mapping: Mapping,
+        stopwords: frozenset[str] = frozenset(),
+        settings: Settings | None = None,
+        *,
+        seed: int | None = None,
     ) -> None:
-        self.mapping = mapping
-        self.settings = settings or Settings()
+        check_type(mapping, Mapping, "mapping must be a Mapping", "to use a stored one, Sanitizer.load(mapping=NAME)")
+        check_type(stopwords, frozenset, "stopwords must be a frozenset of words")
+        self.mapping, self._stopwords, self.settings = mapping, stopwords, settings or Settings()
         if self.key is not None and seed is not None:
-            raise SettingError("draws come from a key or from a seed, not from both")
-        self._stopwords = stopwords
+            raise SettingError("give a key or a seed, not both")
         self._sampler = Sampler(mapping, self.settings.calibration)
         self._vocabulary = Vocabulary(mapping, stopwords)
         self._guarantees = Guarantees(mapping, self._vocabulary, self._sampler)
         self._randomness: Randomness = SecureRandomness() if seed is None else SeededRandomness(seed)
-        self.database: Path | None = None  # whose ledger releases are entered in
+        self.database: Path | None = None
         self.settings.check_key(mapping, stopwords)
 
     @classmethod
@@ -74,11 +81,12 @@ class Sanitizer:
         key_file: str | os.PathLike[str] | None = None,
         seed: int | None = None,
     ) -> "Sanitizer":
-        """Return a sanitizer for a stored mapping (default: the database's default one).
+        """Return a sanitizer for a stored mapping, by default the database's default one.
 
-        eps and plus: for calls that do not say. policy: "strict" unless given; calibration: "paper". language: of the
-        stopwords that `plus` keeps. What is not given comes from the key file, if there is one. A seed makes draws
-        repeatable, for tests and demos only.
+        database: a path; by default the file that CUSTEXT_DB names, else the user's default database. For the other
+        settings see `Settings`: what is not given comes from the key file, if there is one, else from the defaults.
+        policy: "strict", "paper" or a Policy. seed: for repeatable draws in tests and demos; they protect nothing.
+        MappingError if the mapping does not exist or was changed; DatabaseError if the database cannot be read.
         """
         settings = Settings.settle(
             mapping=mapping, eps=eps, plus=plus, policy=policy, calibration=calibration, language=language, key=key_file
@@ -91,11 +99,12 @@ class Sanitizer:
         return sanitizer
 
     def with_fresh_draws(self) -> "Sanitizer":
-        """Return this one without its key, and without what only keys of an older format still do."""
+        """Return this sanitizer without its key, and without the behavior of older key formats."""
         return self._with(self.settings.without_key())
 
     def with_key(self, key: KeyFile) -> "Sanitizer":
-        """Return this one with draws from a key that was made for its settings; the arrays are shared."""
+        """Return this sanitizer with a key that was made for its settings; the two share their arrays."""
+        check_type(key, KeyFile, "key must be a KeyFile", "to read one from a file, Sanitizer.load(key_file=PATH)")
         return self._with(self.settings.with_key(key))
 
     def _with(self, settings: Settings) -> "Sanitizer":
@@ -112,43 +121,43 @@ class Sanitizer:
 
     @property
     def key(self) -> KeyFile | None:
+        """The key that draws come from, if any."""
         return self.settings.key
 
     @property
     def policy(self) -> Policy:
+        """What happens to words that are not drawn."""
         return self.settings.policy
 
     @property
     def calibration(self) -> str:
+        """How eps sets the temperature: "paper" or "tight"."""
         return self.settings.calibration
 
     @property
     def identity(self) -> tuple[object, ...]:
-        """Equal for sanitizers that do the same, whatever their key."""
+        """A value that is equal for sanitizers that do the same, apart from their key."""
         info = self.mapping.info
         return info.name, info.fingerprint, self._stopwords, self.policy, self.calibration, self._replacer.rules
 
     @property
     def terms(self) -> Terms:
-        """How words are drawn, for the ledger."""
-        return Terms(
-            mapping=self.mapping.info.name,
-            fingerprint=self.mapping.info.fingerprint,
-            policy=describe_policy(self.policy),
-            calibration=self.calibration,
-            draws=self.draws,
-            key_id=None if self.key is None else self.key.key.name,
-        )
+        """The settings that the ledger stores with a release."""
+        key = None if self.key is None else self.key.key
+        return Terms.of(self.mapping.info, self.policy, self.calibration, self.draws, key)
 
     def open_entry(self, dataset: str | Dataset, **known: Any) -> LedgerEntry:
-        """Return a new entry for the ledger, not yet written. known: what `LedgerEntry` takes of the release."""
+        """Return a new ledger entry, not yet written. known: further arguments of `LedgerEntry`."""
         if self.database is None:
-            raise SettingError("a release is entered in the database that the sanitizer is from: Sanitizer.load")
+            raise SettingError("this sanitizer has no database whose ledger to use; make it with Sanitizer.load")
         return LedgerEntry(self.database, choose_dataset(dataset), self.terms, must_be_made=True, **known)
+
+    def __repr__(self) -> str:
+        return f"<Sanitizer: mapping {self.mapping.info.name}, eps {self.settings.eps:g}, {self.draws} draws>"
 
     @property
     def draws(self) -> str:
-        """Where draws come from: fresh, keyed or seeded."""
+        """Where draws come from: "fresh", "keyed" or "seeded"."""
         if self.key is not None:
             return "keyed"
         return "seeded" if isinstance(self._randomness, SeededRandomness) else "fresh"
@@ -156,18 +165,17 @@ class Sanitizer:
     def sanitize(
         self, text: str, eps: float | None = None, plus: bool | None = None, *, record: str | None = None
     ) -> str:
-        """Return a text, sanitized. record: the ID of the text; needed with a key, and refused without one."""
-        if not isinstance(text, str):
-            raise SettingError(f"the text must be a string; found {type(text).__name__}")
+        """Return a sanitized text. record: the ID of the text, required with a key and refused without one."""
+        check_type(text, str, "the text must be a string")
         [result] = self.sanitize_batch([text], eps, plus, records=None if record is None else [record])
         return str(result)
 
     def sanitize_batch(
         self, texts: Any, eps: Epsilon | None = None, plus: Plus | None = None, *, records: Any = None
     ) -> Any:
-        """Return the texts of a list, NumPy array, pandas or polars Series or Arrow array, sanitized, as the same type.
+        """Return sanitized texts, in the same type: a list, NumPy array, pandas or polars Series, or Arrow array.
 
-        Missing texts stay missing. eps and plus may be given for each text. records: one for each text, with a key.
+        Missing texts stay missing. eps, plus: one value, or one per text. records: with a key, one ID per text.
         """
         column, rebuild = open_column(texts)
         return rebuild(self.sanitize_column(column, eps, plus, records=records))
@@ -181,11 +189,11 @@ class Sanitizer:
         records: Any = None,
         dataset: str | Dataset | None = None,
     ) -> tuple[Any, Receipt]:
-        """Return texts, sanitized, and the receipt of what was drawn, let through and spent.
+        """Return sanitized texts as `sanitize_batch` does, and a receipt: what was drawn, kept and spent.
 
-        dataset: what the ledger calls the data. The release is then entered there before the texts are returned, and
-        refused if the ledger does not allow it or cannot be written. Each text is a row. What a policy let through, and
-        texts that seem to be in another language, are told in a PrivacyWarning.
+        dataset: the name of the data; the release is then entered in the ledger before the texts are returned. Each
+        text counts as a row. PrivacyWarning if words stayed in the clear, or texts seem to be in another language.
+        BudgetError or KeyFileError if the ledger does not allow the release; DatabaseError if it cannot be written.
         """
         column, rebuild = open_column(texts)
         settings = self.settings.settle_rows(eps, plus, 1)
@@ -205,27 +213,26 @@ class Sanitizer:
     def compare(
         self, texts: Any, eps: float | None = None, plus: bool | None = None, *, records: Any = None
     ) -> list[list[Piece]]:
-        """Return a few texts as pieces before and after, for people to look at; missing ones have none. Not entered."""
+        """Return each text as pieces before and after, to look at; none for a missing text. The ledger is not used."""
         column = open_column(texts)[0]
         settings = self.settings.settle_rows(eps, plus, len(column))
         randomness = self._draw_for(self.settings.settle_records(records, len(column)))
         return self._replacer.replace_words(column.text, column.offsets, randomness, settings).compare()
 
     def distribution(self, word: str, eps: float | None = None) -> dict[str, float]:
-        """Return the probability of each possible replacement of a word, most probable first."""
-        epsilon = float(self.settings.settle_rows(eps, None, 1).epsilon)
-        found = find_distribution(self._sampler, word, epsilon)
+        """Return the probability of each replacement of a word, highest first; MappingError for unknown words."""
+        found = find_distribution(self._sampler, word, float(self.settings.settle_rows(eps, None, 1).epsilon))
         return {replacement.output: replacement.probability for replacement in found.group}
 
     def receipt(self, tally: Tally, eps: float | None = None, plus: bool | None = None) -> Receipt:
-        """Return the receipt of what was tallied at that eps, with stopwords kept or not."""
+        """Return the receipt of a tally at that eps and plus."""
         settings = self.settings.settle_rows(eps, plus, 1)
         return tally.receipt(self.policy, self.guarantee({float(settings.epsilon)}, {bool(settings.plus)}))
 
     def guarantee(
         self, budgets: Collection[float], plus: Collection[bool], listed: frozenset[str] | None = None
     ) -> Guarantee:
-        """Return what is verified of the words that are drawn at these eps; see `Guarantees.find`."""
+        """Return what was verified for words drawn at these eps; see `Guarantees.find`."""
         return self._guarantees.find(budgets, plus, listed)
 
     def sanitize_column(
@@ -237,11 +244,10 @@ class Sanitizer:
         records: Any = None,
         tally: Recorder | None = None,
     ) -> TextColumn:
-        """Return a column, sanitized, as a part of a run that `tally` counts."""
+        """Return a sanitized column. tally: counts what happened."""
         settings = self.settings.settle_rows(eps, plus, len(column))
         known_by = self.settings.settle_records(records, len(column))
-        texts, offsets = [np.zeros(0, dtype=np.uint8)], [np.zeros(1, dtype=np.int64)]
-        size = 0
+        done = []
         for rows, block in split_column(column):
             randomness = self._draw_for(known_by[rows])
             replaced = self._replacer.replace_words(block.text, block.offsets, randomness, settings.at(rows))
@@ -249,10 +255,8 @@ class Sanitizer:
                 tally.add(replaced.count(), missing=block.missing)
                 if self.key is not None:
                     tally.add_sum(self.key.key.sum_rows(known_by[rows], block.text, block.offsets, block.missing))
-            texts.append(replaced.text)
-            offsets.append(replaced.offsets[1:] + size)
-            size += len(replaced.text)
-        return TextColumn(np.concatenate(texts), np.concatenate(offsets), column.missing)
+            done.append((replaced.text, replaced.offsets))
+        return join_blocks(done, column.missing)
 
     def sanitize_tokens(
         self,
@@ -263,10 +267,10 @@ class Sanitizer:
         sensitive: Flags | None = None,
         records: Any = None,
     ) -> SanitizedTokens:
-        """Sanitize documents that are already tokenized, each token on its own.
+        """Return sanitized documents that were already tokenized; each token is replaced on its own.
 
-        eps may be given for each token. sensitive: which tokens are replaced, the others staying as they are. records:
-        one for each document, with a key; words that are words of the text as a whole then come out as they do there.
+        eps: one value, or one per token. sensitive: which tokens to replace; others stay unchanged. records: with a
+        key, one ID per document; words of the whole text then get the same replacements as in that text.
         """
         settings = self.settings.settle_rows(eps, plus, len(batch.offsets) - 1)
         known_by = self.settings.settle_records(records, len(batch.documents) - 1)
@@ -275,25 +279,22 @@ class Sanitizer:
         for documents in slice_texts(batch.document_offsets):
             block = batch[documents]
             tokens = slice(int(batch.documents[documents.start]), int(batch.documents[documents.stop]))
-            epsilon = settings.at(tokens).epsilon
             text, offsets = self._replacer.open_text(block.text, block.offsets, block.document_offsets)
             block = TokenBatch(text.content, offsets, block.documents)
             words = find(block, text, self._replacer.vocabulary, plus=bool(settings.plus), rules=self._replacer.rules)
-            randomness = self._draw_for(known_by[documents])
+            randomness, epsilon = self._draw_for(known_by[documents]), settings.at(tokens).epsilon
             chosen = None if sensitive is None else sensitive[tokens]
             replaced = self._replacer.replace_found(text, block.document_offsets, words, randomness, epsilon, chosen)
             done.append(SanitizedTokens.of(replaced))
         return SanitizedTokens.join(done)
 
     def spend(self, column: TextColumn, eps: Epsilon | None = None, plus: Plus | None = None) -> Floats:
-        """Return what each text would spend: its number of sampled words times eps."""
+        """Return the eps that each text would spend: eps times its number of words to be drawn."""
         settings = self.settings.settle_rows(eps, plus, len(column))
         counts = [np.zeros(0, dtype=np.int64)]
         for rows, block in split_column(column):
             counts.append(self._replacer.count_sampled(block.text, block.offsets, plus=settings.at(rows).plus))
-        spent: Floats = np.concatenate(counts).astype(np.float64) * settings.epsilon
-        return spent
+        return np.asarray(np.concatenate(counts) * settings.epsilon, dtype=np.float64)
 
     def _draw_for(self, records: Sequence[str]) -> Randomness:
-        """Return where the draws of some texts come from."""
         return self._randomness if self.key is None else KeyedRandomness(self.key.key, records)

@@ -1,4 +1,4 @@
-"""How words are drawn: the one place where settings are settled, for Python, SQL, files, spaCy and the command line."""
+"""Resolves the settings of a run: given, else the key's, else the default. Every interface uses this module."""
 
 import os
 from collections.abc import Sequence
@@ -10,6 +10,7 @@ import numpy as np
 from custext_sql.errors import KeyFileError, SettingError
 from custext_sql.mapping.mapping import Mapping
 from custext_sql.mechanism.weights import check_calibration, check_epsilon
+from custext_sql.parameters import check_type
 from custext_sql.replacing.policy import DEFAULT_POLICY, POLICIES, Policy, choose_policy
 from custext_sql.replacing.row_settings import Epsilon, Plus, RowSettings, check_count, check_settings
 from custext_sql.store.database import Database, reading
@@ -21,12 +22,15 @@ from custext_sql.text.columns import open_column
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings of a run. Without arguments, the defaults.
+    """The settings of a run. SettingError if one is invalid.
 
-    mapping: a name, or None for the database's default. eps: the privacy budget of a word, 0.001 to 100. plus: keep
-    stopwords (CusText+). policy: a Policy, or the name of one. calibration: how eps sets the temperature: "paper"
-    (eps/2), or "tight" (the largest that keeps the promise). language: of the stopwords. key: where draws come from, if
-    not from the system's randomness. Whether the mapping exists is checked when it is loaded.
+    mapping: a name, or None for the database's default mapping. It need not exist until it is loaded.
+    eps: the privacy budget per word, 0.001 to 100.
+    plus: keep stopwords (CusText+).
+    policy: what happens to unknown words, numbers, case and invisible characters: a Policy, or the name of one.
+    calibration: how eps sets the temperature: "paper" (eps/2), or "tight" (the largest that satisfies the guarantee).
+    language: of the stopwords.
+    key: a key that draws come from; None for fresh draws from the operating system's secure source.
     """
 
     mapping: str | None = None
@@ -38,6 +42,8 @@ class Settings:
     key: KeyFile | None = None
 
     def __post_init__(self) -> None:
+        if self.key is not None:
+            check_type(self.key, KeyFile, "key must be a KeyFile", "to read a key file, use Settings.settle(key=PATH)")
         checked = {
             "eps": check_epsilon(self.eps),
             "plus": bool(check_settings(1.0, self.plus, 1).plus),
@@ -59,10 +65,11 @@ class Settings:
         language: str | None = None,
         key: KeyFile | str | os.PathLike[str] | None = None,
     ) -> "Settings":
-        """Return settings: each argument if given, else the key's value, else the default.
+        """Return settings: each argument if it is given, else the key's value, else the default.
 
-        key: a key, or the path of its file. A KeyFileError says so if what was given differs from what the key was
-        made for; whether the mapping is the key's can be told only by its fingerprint, when it is loaded.
+        key: a key, or the path of its file. KeyFileError if the file cannot be used, or an argument differs from what
+        the key was made for; the mapping is compared by its fingerprint, when it is loaded. SettingError if an argument
+        is invalid.
         """
         key = key if key is None or isinstance(key, KeyFile) else read_key_file(key)
         usual = cls() if key is None else cls._of_key(key)
@@ -94,7 +101,7 @@ class Settings:
         )
 
     def check_key(self, mapping: Mapping, stopwords: frozenset[str]) -> None:
-        """Refuse a key that was made for another mapping or other stopwords than these, or for other settings."""
+        """Raise KeyFileError if the key was made for another mapping, other stopwords or other settings."""
         if self.key is not None:
             self.key.check_setting("fingerprint", mapping.info.fingerprint)
             self.key.check_setting("policy", self.policy)
@@ -102,15 +109,18 @@ class Settings:
             self.key.check_setting("stopwords", digest_stopwords(stopwords))
 
     def with_key(self, key: KeyFile) -> "Settings":
-        """Return these settings with draws from a key, as far as the key leaves a choice."""
+        """Return these settings with a key, and with the eps, plus and policy that it was made for."""
         return replace(self._of_key(key), mapping=self.mapping, calibration=self.calibration, language=self.language)
 
     def without_key(self) -> "Settings":
-        """Return these settings with fresh draws, without what only keys of an older format still do."""
+        """Return these settings with fresh draws, and without the behavior of older key formats."""
         return self if self.key is None else replace(self, key=None, policy=self.key.newest_policy)
 
     def settle_rows(self, eps: Epsilon | None, plus: Plus | None, rows: int) -> RowSettings:
-        """Return eps and plus of so many rows: what was given, for all or for each, else what was settled."""
+        """Return eps and plus of a number of rows: as given, for all or per row, else from these settings.
+
+        SettingError if they are invalid; KeyFileError if they differ from what the key was made for.
+        """
         given = check_settings(self.eps if eps is None else eps, self.plus if plus is None else plus, rows)
         if self.key is not None:
             for epsilon in np.unique(given.epsilon).tolist():
@@ -120,17 +130,22 @@ class Settings:
         return given
 
     def settle_records(self, records: Any, rows: int) -> Sequence[str]:
-        """Return what so many texts are known by, which a key needs, and nothing else does."""
+        """Return the records of a number of texts; empty without a key.
+
+        SettingError if records are given without a key, or do not fit; KeyFileError if a key lacks them.
+        """
         if self.key is None:
             if records is not None:
-                raise SettingError("records are for keyed draws: load the sanitizer with key_file")
+                raise SettingError("records are only for keyed draws; load the sanitizer with key_file")
             return ()
         if records is None:
-            raise KeyFileError(f"{self.key.path}: draws from a key need a record for each text")
+            raise KeyFileError(f"{self.key.path}: keyed draws need a record for each text")
         known_by = open_column(records)[0]
         check_count("records", len(known_by), rows)
         if known_by.missing is not None:
-            raise SettingError(f"a record must be a string; found none at place {int(np.argmax(known_by.missing))}")
+            raise SettingError(
+                f"a record must be a string; the record at index {int(np.argmax(known_by.missing))} is missing"
+            )
         return [str(record) for record in known_by.to_arrow().to_pylist()]
 
 
@@ -151,11 +166,14 @@ def make_key(
     calibration: str | None = None,
     language: str | None = None,
 ) -> KeyFile:
-    """Create a key file and return the key.
+    """Create a key file, and return the key.
 
-    The key is bound to the mapping (default: the database's default one) and the settings given here, whose defaults
-    are those of `Sanitizer.load`, and works with no others. Only its owner can read the file, which is never
-    overwritten. KeyFileError if the path exists or cannot be written.
+    The key works only with the mapping (by default the database's default one) and the settings given here, which have
+    the defaults of `Sanitizer.load`. Only the owner can read the file. Keep it secret: anyone who has it can narrow
+    every released word down to a few candidates.
+
+    KeyFileError if the path already exists or cannot be written; MappingError if the mapping does not exist;
+    SettingError if a setting is invalid; DatabaseError if the database cannot be read.
     """
     settled = Settings.settle(
         mapping=mapping, eps=eps, plus=plus, policy=policy, calibration=calibration, language=language

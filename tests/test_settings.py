@@ -80,9 +80,9 @@ def test_python_sql_and_spacy_settle_alike(mapped_db: Path, key: KeyFile) -> Non
 @pytest.mark.parametrize("name", ["", "nothing"])
 def test_a_mapping_that_is_not_there_is_not_the_default_one(mapped_db: Path, tmp_path: Path, name: str) -> None:
     for call in (Sanitizer.load, connect):
-        with pytest.raises(CusTextError, match=f"there is no mapping {name!r}"):
+        with pytest.raises(CusTextError, match=f"mapping {name!r} does not exist"):
             call(mapped_db, mapping=name)
-    with pytest.raises(CusTextError, match=f"there is no mapping {name!r}"):
+    with pytest.raises(CusTextError, match=f"mapping {name!r} does not exist"):
         make_key(tmp_path / "never.key", mapped_db, mapping=name)
     assert not (tmp_path / "never.key").exists()
 

@@ -1,14 +1,14 @@
 """Where draws come from."""
 
 import os
-import warnings
 from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
 
 from custext_sql.arrays import Draws, Numbers
-from custext_sql.errors import PrivacyWarning
+from custext_sql.errors import PrivacyWarning, SettingError, warn_caller
+from custext_sql.parameters import check_whole
 
 UNKNOWN_WORD, DIGIT = 1 << 32, (1 << 32) + 1  # stand for what has no number in the vocabulary: any such word or digit
 
@@ -36,9 +36,9 @@ class SeededRandomness:
     """The same draws for the same seed: for tests and demonstrations only, since whoever knows the seed undoes them."""
 
     def __init__(self, seed: int) -> None:
-        warnings.warn(
-            "draws from a seed protect nothing: use them in tests and demonstrations only", PrivacyWarning, stacklevel=3
-        )
+        if check_whole(seed, "seed") < 0:
+            raise SettingError(f"seed must not be negative; found {seed}")
+        warn_caller("draws from a seed protect nothing: use them in tests and demonstrations only", PrivacyWarning)
         self._bits = np.random.PCG64(seed)
 
     def draw(self, words: Numbers, find_places: Callable[[], tuple[Numbers, Numbers]]) -> Draws:

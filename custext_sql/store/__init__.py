@@ -1,1 +1,1 @@
-"""What lies in a custext database: embeddings, mappings, stopwords, the ledger; and key files."""
+"""What a custext database holds (embeddings, mappings, stopwords, the ledger), and key files."""

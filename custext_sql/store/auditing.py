@@ -1,4 +1,4 @@
-"""A mapping checked as a whole: fingerprint, partition, and the certificate of every group at one epsilon."""
+"""Checks a mapping as a whole: its fingerprint, its partition into groups, and every group at one eps."""
 
 from dataclasses import dataclass
 
@@ -17,12 +17,18 @@ from custext_sql.store.rows.stopwords import SHIPPED_LANGUAGE, read_stopwords
 
 @dataclass(frozen=True)
 class Certificate:
-    """What was verified, on the very integers that are sampled from.
+    """What was verified of a mapping at one eps, on the same integers that words are sampled from.
 
-    A log-ratio is the logarithm of the largest ratio of the probabilities of one output for two inputs of a group; the
-    promise is that none exceeds eps. shrunk: groups whose temperature was lowered to keep it. plus: whether stopwords
-    are kept; then the promise is about the words of a group that are drawn, and groups that have none are left out. A
-    drawn word hides among at least `hides_among` words, itself included; 0 if no word is drawn.
+    mapping, fingerprint: the name of the mapping, and the SHA-256 of its words, groups and scores.
+    eps: the budget per word at which it was verified.
+    plus: whether stopwords are kept (CusText+). The guarantee is then about the words of a group that are drawn, and
+        groups without such words are left out of the log-ratios.
+    calibration: how eps sets the temperature, "paper" or "tight".
+    words, groups: how many the mapping has. smallest_group, largest_group: numbers of words.
+    hides_among: the smallest number of words, itself included, that a drawn word hides among; 0 if no word is drawn.
+    worst_log_ratio, median_log_ratio: over the groups. The log-ratio of a group is the natural logarithm of the largest
+        ratio between the probabilities of one output for two inputs. The guarantee is that it never exceeds eps.
+    shrunk: the number of groups whose temperature was lowered to satisfy the guarantee.
     """
 
     mapping: str
@@ -49,14 +55,19 @@ def audit(
     calibration: str = "paper",
     language: str = SHIPPED_LANGUAGE,
 ) -> Certificate:
-    """Verify a stored mapping at an eps, and return a Certificate.
+    """Verify a stored mapping at one eps, and return a Certificate.
 
-    Recomputes the fingerprint, checks that the groups are a partition, and verifies every group. eps: 0.001 to 100.
-    plus: with the stopwords of `language` kept. Raises MappingError where the tables are not those that were built,
-    CertificateError where a group fails.
+    This recomputes the fingerprint, checks that every word is in exactly one group, and verifies every group.
+
+    database: a path; by default the file that CUSTEXT_DB names, else the user's default database. mapping: its name; by
+    default the database's default mapping. eps: the budget per word, 0.001 to 100. plus: keep the stopwords of
+    `language`. calibration: "paper" or "tight".
+
+    MappingError if the mapping does not exist or its tables were changed; CertificateError if a group does not satisfy
+    the guarantee; SettingError if a setting is invalid; DatabaseError if the database cannot be read.
     """
     with reading(database) as connection:
-        loaded = read_mapping(connection, find_mapping(connection, mapping))  # refuses what has another fingerprint
+        loaded = read_mapping(connection, find_mapping(connection, mapping))  # checks the fingerprint
         stopwords = read_stopwords(connection, language) if plus else frozenset()
     return certify_mapping(loaded, Vocabulary(loaded, stopwords), eps, plus=plus, calibration=calibration)
 
@@ -64,7 +75,10 @@ def audit(
 def certify_mapping(
     mapping: Mapping, vocabulary: Vocabulary, epsilon: float, *, plus: bool, calibration: str
 ) -> Certificate:
-    """Verify every group of a mapping at epsilon; vocabulary: the mapping's, with the stopwords that `plus` keeps."""
+    """Verify every group of a mapping at epsilon, and return a Certificate; see `audit`.
+
+    vocabulary: that of the mapping, with the stopwords that `plus` keeps.
+    """
     try:
         table = certify(mapping.sizes, mapping.scores, epsilon, calibration)
     except CertificateError as error:

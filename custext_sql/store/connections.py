@@ -1,4 +1,4 @@
-"""Opens, creates and upgrades the files of custext databases; which file is meant is decided in database.py."""
+"""Opens, creates and upgrades the files of custext databases. database.py picks the file."""
 
 import shutil
 from collections.abc import Iterator
@@ -12,14 +12,15 @@ from custext_sql.store.files.atomic_outputs import atomic_output
 from custext_sql.store.files.duckdb_files import find_reason, open_file, quote_path, when_free
 from custext_sql.store.schema.revisions import REVISIONS
 
-_STORAGE = "v1.0.0"  # the oldest file format; DuckDB 1.1.3 to 2.0 were seen to read what 2.0 writes in it
+_OPTION = "--db (in Python: database)"
+_STORAGE = "v1.0.0"  # the oldest file format; tested: DuckDB 1.1.3 to 2.0 read what 2.0 writes in it
 
 
 @contextmanager
 def reading_file(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Open a database that is up to date, for reading only."""
+    """Open a database for reading only. DatabaseError if it is missing, empty, or at another revision."""
     if not path.exists():
-        raise DatabaseError(f"There is no database at {path}; create it with: custext --db {path} load starter")
+        raise DatabaseError(f"database {path} does not exist; create it with: custext --db {path} load starter")
     connection = _connect(path, read_only=True)
     try:
         if not _is_current(connection, path):
@@ -33,10 +34,10 @@ def reading_file(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
 
 @contextmanager
 def writing_file(path: Path, *, patience: float | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Open one transaction on a database that is up to date.
+    """Open one transaction on a database; DatabaseError if it is at another revision.
 
-    It commits at the end and rolls back on an error. A database that was not there is made beside its place and
-    appears there only when the transaction is complete. patience: seconds to wait while another process has it open.
+    It commits at the end and rolls back on an error. A new database appears at its path only when the transaction is
+    complete. patience: seconds to wait while another process has the file open.
     """
     if path.exists():
         with _transaction(path, patience) as connection:
@@ -48,7 +49,10 @@ def writing_file(path: Path, *, patience: float | None = None) -> Iterator[duckd
 
 @contextmanager
 def new_database(path: Path) -> Iterator[Path]:
-    """Yield an unfinished file, moved to `path` at the end unless another process came first; errors leave nothing."""
+    """Yield the path of an unfinished file, and move it to `path` at the end; an error leaves nothing behind.
+
+    DatabaseError if the file cannot be created, or if another process creates one at `path` in the meantime.
+    """
     made: list[Path] = []
     try:
         made = _make_folders(path.parent)
@@ -56,26 +60,26 @@ def new_database(path: Path) -> Iterator[Path]:
             _create_empty(output.path)
             yield output.path
             if output.path.with_name(f"{output.path.name}.wal").exists():
-                raise DatabaseError(f"cannot create {path}: DuckDB left some of it unwritten; run the command again")
+                raise DatabaseError(f"cannot create {path}: DuckDB did not write all of it; try again")
             output.publish()
     except (OSError, OutputError, duckdb.Error) as error:
         if path.exists():
-            raise DatabaseError(f"{path} was created by another process meanwhile; run the command again") from None
-        raise DatabaseError(f"cannot create {path}: {_tell_reason(error)}") from None
+            raise DatabaseError(f"another process created {path} in the meantime; try again") from None
+        raise DatabaseError(f"cannot create {path}: {_find_reason(error)}") from None
     finally:
         for folder in made:
-            with suppress(OSError):  # it holds the database now
+            with suppress(OSError):  # the database is in it now
                 folder.rmdir()
 
 
-def _tell_reason(error: Exception) -> str:
+def _find_reason(error: Exception) -> str:
     if isinstance(error, OutputError):
         return str(error)
     return getattr(error, "strerror", None) or find_reason(error)
 
 
 def _make_folders(folder: Path) -> list[Path]:
-    """Make a folder and those above it; returns the new ones, innermost first."""
+    """Make a folder and its parents, and return those that did not exist, innermost first."""
     missing = [path for path in (folder, *folder.parents) if not path.exists()]
     folder.mkdir(parents=True, exist_ok=True)
     return missing
@@ -87,15 +91,17 @@ def _create_empty(path: Path) -> None:
 
 
 def upgrade_file(path: Path) -> tuple[str, str]:
-    """Bring an older database to this version's revision, whole or not at all; returns the revision before and after.
+    """Upgrade a database to this version's revision, all or nothing, and return the revisions before and after.
 
-    The file is rewritten, because DuckDB leaves what a migration deletes legible in the blocks it has freed.
+    The file is rewritten as a whole: DuckDB leaves deleted data readable in the blocks that a migration frees.
     """
-    path = path.resolve()  # the file itself, not a link to it, which would be replaced by another file
+    path = path.resolve()  # a symbolic link would otherwise be replaced by a file
     if not path.exists():
-        raise DatabaseError(f"There is no database at {path}")
+        raise DatabaseError(f"database {path} does not exist")
     if path.stat().st_nlink > 1:
-        raise DatabaseError(f"{path} has several names (hard links), of which an upgrade would replace one; keep one")
+        raise DatabaseError(
+            f"{path} has several names (hard links), and an upgrade would replace only one; remove the others"
+        )
     newest = REVISIONS[-1]
     connection = _connect(path, read_only=False)
     try:
@@ -110,7 +116,7 @@ def upgrade_file(path: Path) -> tuple[str, str]:
 
 
 def _rewrite_upgraded(path: Path) -> None:
-    """Copy a database, upgrade the copy, and put a copy of that in its place."""
+    """Copy a database, upgrade the copy, and replace the database by a compact copy of that."""
     try:
         with atomic_output(path, force=True) as output, duckdb.connect() as connection:
             when_free(path, lambda: connection.execute(f"ATTACH {quote_path(path)} AS old (TYPE duckdb, READ_ONLY)"))
@@ -120,15 +126,15 @@ def _rewrite_upgraded(path: Path) -> None:
             connection.execute(f"ATTACH {quote_path(upgraded)} AS upgraded (TYPE duckdb, READ_ONLY)")
             _copy_database(connection, "upgraded", output.path)
             shutil.copymode(path, output.path)
-            with suppress(OSError):  # only root can give files away
+            with suppress(OSError):  # only root can change the owner
                 shutil.chown(output.path, path.stat().st_uid, path.stat().st_gid)
-            output.publish()  # while the old file is still locked, so that nobody writes to what is being replaced
+            output.publish()  # the old file is still locked, so nobody can write to it
     except (OSError, OutputError, duckdb.Error) as error:
-        raise DatabaseError(f"cannot upgrade {path}: {_tell_reason(error)}; nothing was changed") from None
+        raise DatabaseError(f"cannot upgrade {path}: {_find_reason(error)}; nothing was changed") from None
 
 
 def _copy_database(connection: duckdb.DuckDBPyConnection, name: str, target: Path) -> None:
-    """Copy all that an attached database has to a new file."""
+    """Copy everything in an attached database to a new file."""
     connection.execute(f"ATTACH {quote_path(target)} AS copied (TYPE duckdb, STORAGE_VERSION '{_STORAGE}')")
     connection.execute(f"COPY FROM DATABASE {name} TO copied")
     connection.execute("DETACH copied")
@@ -151,7 +157,7 @@ def _transaction(path: Path, patience: float | None = None) -> Iterator[duckdb.D
                 connection.execute("ROLLBACK")
             raise
     except (duckdb.Error, RuntimeError) as error:
-        if "interrupted" in str(error).lower():  # what DuckDB makes of Ctrl-C
+        if "interrupted" in str(error).lower():  # how DuckDB reports Ctrl-C
             raise KeyboardInterrupt from None
         if not isinstance(error, duckdb.Error):
             raise
@@ -164,11 +170,13 @@ def _connect(path: Path, *, read_only: bool, patience: float | None = None) -> d
     try:
         return open_file(path, read_only=read_only, patience=patience)
     except ForeignFileError:
-        raise DatabaseError(f"{path} is not a custext database, nor any DuckDB file; name another with --db") from None
+        raise DatabaseError(
+            f"{path} is not a custext database (nor any DuckDB file); name another one: {_OPTION}"
+        ) from None
 
 
 def _is_current(connection: duckdb.DuckDBPyConnection, path: Path) -> bool:
-    """True if at this version's revision, False if wholly empty; an error that says what to do otherwise."""
+    """Return True at this version's revision, False if the database has no tables; DatabaseError otherwise."""
     revision, newest = _known_revision(connection, path), REVISIONS[-1]
     if revision is not None and revision != newest:
         raise DatabaseError(
@@ -178,7 +186,10 @@ def _is_current(connection: duckdb.DuckDBPyConnection, path: Path) -> bool:
 
 
 def _known_revision(connection: duckdb.DuckDBPyConnection, path: Path) -> str | None:
-    """The database's revision, None if it has no tables; an error if it is newer than this version or not ours."""
+    """Return the revision of a database, or None if it has no tables.
+
+    DatabaseError if it was written by a newer version, or is not a custext database.
+    """
     try:
         rows = connection.execute("SELECT version_num FROM alembic_version").fetchall()
     except duckdb.CatalogException:
@@ -191,16 +202,15 @@ def _known_revision(connection: duckdb.DuckDBPyConnection, path: Path) -> str | 
         return None
     if revision is None or not {"embeddings", "mappings", "settings"} <= names:
         raise DatabaseError(
-            f"{path} holds tables of something else; custext keeps its tables in a database of its own: "
-            "name another file with --db"
+            f"{path} is not a custext database: it has tables of another program; name another file: {_OPTION}"
         )
     raise DatabaseError(
-        f"{path} is at revision {revision}, written by a newer version of custext-sql; this version knows "
-        f"{REVISIONS[-1]}; upgrade it with: pip install --upgrade custext-sql"
+        f"{path} is at revision {revision}, written by a newer version of custext-sql; this version supports up to "
+        f"{REVISIONS[-1]}; upgrade with: pip install --upgrade custext-sql"
     )
 
 
 def _migrate(path: Path) -> None:
-    from custext_sql.store.schema.migrate import upgrade  # Alembic and SQLAlchemy: loaded only when needed
+    from custext_sql.store.schema.migrate import upgrade  # loads Alembic and SQLAlchemy
 
     upgrade(path)

@@ -1,4 +1,4 @@
-"""Which database is meant, and a connection to it, open only inside `reading` or `writing`."""
+"""Picks the database: the argument, CUSTEXT_DB, or the default. Connections are open only in a `with` block."""
 
 import os
 from contextlib import AbstractContextManager
@@ -8,6 +8,7 @@ import duckdb
 import platformdirs
 
 from custext_sql.errors import DatabaseError
+from custext_sql.parameters import check_path
 from custext_sql.store.connections import reading_file, upgrade_file, writing_file
 from custext_sql.store.default_database import build_default
 from custext_sql.store.files.duckdb_files import attach_file
@@ -15,23 +16,27 @@ from custext_sql.store.schema.distribution_macro import write_distribution_macro
 
 Database = str | os.PathLike[str] | None
 
-_CATALOG = "custext"  # what an attached database is called
+_CATALOG = "custext"  # the name of an attached database
 
 
 def default_path() -> Path:
-    """The user's own database, used when none is named."""
+    """Return the path of the user's default database, used if no other is named."""
     return platformdirs.user_data_path("custext", appauthor=False) / "custext.duckdb"
 
 
 def locate(database: Database = None) -> Path:
-    """The file meant by `database`: itself, else CUSTEXT_DB, else the default, which is built on first use."""
+    """Return the path of a database: the argument, else CUSTEXT_DB, else the default, which is built on first use.
+
+    DatabaseError if the path cannot be used. A named database need not exist yet.
+    """
     named = database if database is not None else os.environ.get("CUSTEXT_DB") or None
     if named is not None:
+        check_path(named, "database")
         path = Path(named)
         if not str(named):
-            raise DatabaseError("the name of the database is empty; name a file with --db")
+            raise DatabaseError("the name of the database is empty; name a file: --db (in Python: database)")
         if str(path).startswith(":memory:"):
-            raise DatabaseError("a custext database is a file, so that every process can read it; found :memory:")
+            raise DatabaseError("a custext database must be a file, not in memory; found :memory:")
         _exists(path)
         return path
     path = default_path()
@@ -42,7 +47,7 @@ def locate(database: Database = None) -> Path:
 
 def _exists(path: Path) -> bool:
     try:
-        str(path).encode()  # DuckDB takes no other names
+        str(path).encode()  # DuckDB accepts no other names
         return path.exists()
     except (OSError, UnicodeEncodeError) as error:
         reason = getattr(error, "strerror", None) or "its name is not valid Unicode"
@@ -50,27 +55,27 @@ def _exists(path: Path) -> bool:
 
 
 def reading(database: Database = None) -> AbstractContextManager[duckdb.DuckDBPyConnection]:
-    """Open a database that is up to date, for reading only."""
+    """Open a database for reading only; see `reading_file`."""
     return reading_file(locate(database))
 
 
 def writing(
     database: Database = None, *, patience: float | None = None
 ) -> AbstractContextManager[duckdb.DuckDBPyConnection]:
-    """Open one transaction on a database that is up to date; see `writing_file`."""
+    """Open one transaction on a database; see `writing_file`."""
     return writing_file(locate(database), patience=patience)
 
 
 def upgrade_database(database: Database = None) -> tuple[str, str]:
-    """Bring an older database to this version's revision; see `upgrade_file`."""
+    """Upgrade a database to this version's revision, and return the revisions before and after."""
     return upgrade_file(locate(database))
 
 
 def attach(connection: duckdb.DuckDBPyConnection, database: Database = None, *, copied: bool = False) -> None:
-    """Make a database readable as `custext` on a connection in memory, and its tables and macro without that prefix.
+    """Attach a database as `custext` to a connection in memory; its tables and macro need no prefix there.
 
-    If that is asked for, or this process has the file open already, what is there is a copy of its tables as they are
-    now, and the file stays free.
+    copied: attach a copy of the current tables instead, which does not lock the file. That is also done if this process
+    already has the file open.
     """
     path = locate(database)
     if copied or not attach_file(connection, path, _CATALOG):
@@ -78,7 +83,7 @@ def attach(connection: duckdb.DuckDBPyConnection, database: Database = None, *, 
         with reading_file(path) as source:
             _copy_tables(source, connection)
     connection.execute(f"SET search_path = 'memory,{_CATALOG}'")
-    connection.execute(write_distribution_macro(f"{_CATALOG}.main."))  # reads these tables, whatever others there are
+    connection.execute(write_distribution_macro(f"{_CATALOG}.main."))  # even if others have the same names
 
 
 def _copy_tables(source: duckdb.DuckDBPyConnection, target: duckdb.DuckDBPyConnection) -> None:

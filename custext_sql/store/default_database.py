@@ -1,4 +1,4 @@
-"""The shipped vectors, loaded and mapped: what the user's default database starts with."""
+"""Builds the user's default database from the shipped vectors."""
 
 import logging
 from pathlib import Path
@@ -16,24 +16,24 @@ _log = logging.getLogger("custext_sql")
 
 
 def build_default(path: Path) -> None:
-    """Create the user's default database from the shipped vectors, all or nothing."""
-    _log.warning("Building the default database from the shipped vectors, once: %s", path)
+    """Create the user's default database from the shipped vectors, all or nothing; DatabaseError if that fails."""
+    _log.warning("Building the default database from the shipped vectors (once): %s", path)
     try:
         with new_database(path) as unfinished:
             load_starter(unfinished)
     except DatabaseError:
-        if not path.exists():  # otherwise another process built it meanwhile
+        if not path.exists():  # otherwise another process built it in the meantime
             raise
 
 
 def load_starter(
     path: Path, *, name: str = STARTER, replace: bool = False, progress: ShareDone | None = None
 ) -> LoadReport | None:
-    """Load the shipped vectors, unless they are there, and build their two mappings; None if none were loaded.
+    """Load the shipped vectors and build their two mappings, both with K = 20.
 
-    The first mapping groups stopwords apart, so that with `plus` a drawn word hides among a whole group; it is named
-    like its embedding. The second takes all words alike, as the paper does; keys of earlier versions were made for it.
-    Both have K = 20.
+    Return a report, or None if the vectors were loaded before. The first mapping has the name of the embedding and
+    groups stopwords separately, so that with `plus` a drawn word hides among a whole group. The second groups all words
+    together, as in the paper; keys of earlier versions were made for it.
     """
     report = None
     with open_starter() as source:
@@ -48,6 +48,6 @@ def _is_loaded(path: Path, name: str, digest: str) -> bool:
     try:
         with reading_file(path) as connection:
             loaded = {embedding.name: embedding for embedding in read_embeddings(connection)}
-    except DatabaseError:  # not there or empty yet; if it is worse, loading will say so
+    except DatabaseError:  # missing or empty; loading reports any other problem
         return False
     return name in loaded and (loaded[name].sha256, loaded[name].size) == (digest, WORDS)

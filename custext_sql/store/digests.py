@@ -1,8 +1,8 @@
-"""Digests of private texts, keyed with a secret of this user's.
+"""Digests of private texts, keyed with a secret of this user.
 
-Results of experiments are known by a digest of the texts they were measured on. A plain hash would let anyone who holds
-the database confirm a guess of a short text, so the digest is keyed; the secret lies in a file of its own, outside the
-database, that only its owner can read. Without it, results are measured again; nothing else is lost.
+Results of experiments are stored with a digest of the texts they were measured on. With a plain hash, anyone who has
+the database could confirm a guess of a short text, so the digest is keyed. The secret is in a separate file outside the
+database, which only its owner can read. If it is lost, results are measured again; nothing else depends on it.
 """
 
 import secrets
@@ -20,27 +20,29 @@ _BYTES = 32
 
 
 class TextDigest:
-    """Digests pieces of texts, in order and with their lengths, so that no two pieces can pass for one."""
+    """A keyed digest of pieces of text. The length of each piece counts, so "ab" + "c" differs from "a" + "bc"."""
 
     def __init__(self) -> None:
         self._digest = blake2b(key=_read_secret(secret_path()), digest_size=32, person=b"custext texts")
 
     def update(self, piece: bytes) -> None:
+        """Add a piece."""
         self._digest.update(b"%d:" % len(piece))
         self._digest.update(piece)
 
     def hexdigest(self) -> str:
+        """Return the digest of all pieces so far, in hexadecimal digits."""
         return self._digest.hexdigest()
 
 
 def secret_path() -> Path:
-    """Return where the secret lies: in the user's own folder, whichever database is in use."""
+    """Return the path of the secret, which is in the user's data folder for all databases."""
     return platformdirs.user_data_path("custext", appauthor=False) / "digest.secret"
 
 
 @lru_cache(maxsize=8)
 def _read_secret(path: Path) -> bytes:
-    """Return the secret, made on first use."""
+    """Return the secret, and create it on first use."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         if not path.exists():
@@ -48,9 +50,9 @@ def _read_secret(path: Path) -> bytes:
                 publish_text(path, secrets.token_hex(_BYTES), force=False, private=True)
         found = bytes.fromhex(path.read_text(encoding="ascii"))
     except OSError as error:
-        raise DatabaseError(f"cannot read or make {path}, the secret that keys digests: {error.strerror}") from None
+        raise DatabaseError(f"cannot read or create {path}, the secret for digests: {error.strerror}") from None
     except ValueError:
         found = b""
     if len(found) != _BYTES:
-        raise DatabaseError(f"{path}: expected a secret of {2 * _BYTES} hexadecimal digits; remove the file")
+        raise DatabaseError(f"{path}: expected {2 * _BYTES} hexadecimal digits; delete the file to get a new secret")
     return found

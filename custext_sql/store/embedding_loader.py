@@ -1,4 +1,4 @@
-"""From a vector source to a stored embedding."""
+"""Loads a vector source into the database as an embedding."""
 
 import time
 from collections.abc import Callable
@@ -21,13 +21,22 @@ ShareDone = Callable[[float], None]
 
 @dataclass(frozen=True)
 class LoadReport:
-    """The result of `load_embeddings`: what was read, and what was kept."""
+    """The result of `load_embeddings`.
+
+    embedding: what was stored.
+    rows_read: rows of the source that were read, including those that were skipped.
+    folded: rows skipped because an earlier row has the same entry in lower case.
+    outside_vocabulary: rows skipped because their entry is not in the given vocabulary.
+    not_found: words of the vocabulary that are missing from the source; None without a vocabulary, or if a limit ended
+        the reading before the end of the source.
+    seconds: how long it took.
+    """
 
     embedding: Embedding
     rows_read: int
-    folded: int  # rows whose word, in lower case, was there already
-    outside_vocabulary: int  # rows left out because the vocabulary does not have their word
-    not_found: int | None  # words of the vocabulary that the source does not have; None if it was not read through
+    folded: int
+    outside_vocabulary: int
+    not_found: int | None
     seconds: float
 
 
@@ -75,6 +84,7 @@ def _make_room(connection: duckdb.DuckDBPyConnection, name: str, replace: bool) 
         return
     if not replace:
         raise SettingError(
-            f"there is an embedding {name!r} already; replace it (--replace, replace=True), or choose another name"
+            f"embedding {name!r} already exists; to replace it, use --replace (in Python: replace=True), or choose "
+            "another name"
         )
     delete_embedding(connection, name)

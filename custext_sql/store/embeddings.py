@@ -1,11 +1,11 @@
-"""Embeddings: load, list, drop."""
+"""The public functions on embeddings: load, list, drop."""
 
 import os
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from custext_sql.errors import SettingError
-from custext_sql.parameters import check_name, check_whole
+from custext_sql.parameters import check_name, check_whole, count_of
 from custext_sql.store.database import Database, locate, reading, writing
 from custext_sql.store.embedding_loader import LoadReport, ShareDone, load_vectors
 from custext_sql.store.rows.embeddings import Embedding, delete_embedding, find_embedding, read_embeddings
@@ -29,15 +29,20 @@ def load_embeddings(
     replace: bool = False,
     progress: ShareDone | None = None,
 ) -> LoadReport:
-    """Store word vectors under a name, in one transaction, and return a LoadReport.
+    """Store word vectors under a name, all or nothing, and return a LoadReport.
 
+    database: the path of a custext database, which is created if it does not exist; None for the one that CUSTEXT_DB
+    names, else the user's default database.
     source: a vector file (GloVe, word2vec, fastText, .npz, Parquet; plain, .gz or in a .zip), `spacy:PIPELINE`,
-    "starter", or words with an array that has a row of numbers for each: `(words, vectors)`. Words are lower-cased; of
-    rows that fold to one word the first is kept. limit: keep at most so many words. vocabulary: keep only these words;
-    a file has one per line, alone or with numbers behind it. format: recognized unless given. member: which file of a
-    zip archive. replace: an embedding of that name. progress: called with the share of the source read so far.
+    "starter", or words with an array of numbers that has one row per word: `(words, vectors)`. Words are converted to
+    lower case; if several rows give the same word, the first is kept.
+    name: letters, digits and . + - _, up to 100 characters. format: recognized unless given. member: the file to read
+    from a zip archive. limit: the largest number of words to keep, at least 1. vocabulary: the words to keep, or a file
+    with one word per line, optionally followed by numbers. replace: overwrite an embedding of that name. progress:
+    called with the share of the source that was read, 0 to 1.
 
-    SourceError names the line or row that is wrong.
+    SourceError if the source cannot be read (it names the line or row), or no word was kept; SettingError if a setting
+    is invalid, or the name is taken; DatabaseError if the database cannot be written.
     """
     check_name(name, "an embedding")
     if limit is not None and check_whole(limit, "limit") < 1:
@@ -53,24 +58,30 @@ def _open(source: Source, format: str | None, member: str | None) -> VectorSourc
     if isinstance(source, str | os.PathLike):
         return open_vectors(os.fspath(source), format, member)
     if not isinstance(source, tuple) or len(source) != 2:
-        raise SettingError(f"source must be a file, or words with an array: (words, vectors); found {_tell(source)}")
+        raise SettingError(f"source must be a file or words with an array: (words, vectors); found {_describe(source)}")
     if format is not None or member is not None:
-        raise SettingError("format and member are for files; words with an array have neither")
+        raise SettingError("format and member apply to files only, not to words with an array")
     return open_word_vectors(*source)
 
 
-def _tell(source: object) -> str:
-    return f"a tuple of {len(source)}" if isinstance(source, tuple) else type(source).__name__
+def _describe(source: object) -> str:
+    return f"a tuple of {count_of(len(source), 'item')}" if isinstance(source, tuple) else type(source).__name__
 
 
 def list_embeddings(database: Database = None) -> list[Embedding]:
-    """Return all embeddings, oldest first."""
+    """Return all embeddings of a database in the order in which they were loaded.
+
+    DatabaseError if the database cannot be read.
+    """
     with reading(database) as connection:
         return read_embeddings(connection)
 
 
 def drop_embedding(database: Database = None, *, name: str) -> None:
-    """Remove an embedding with its entries and vectors. Mappings built from it stay: they stand on their own."""
+    """Delete an embedding with its entries and vectors. Mappings that were built from it remain usable.
+
+    CusTextError if the embedding does not exist; DatabaseError if the database cannot be written.
+    """
     with writing(database) as connection:
         find_embedding(connection, name)
         delete_embedding(connection, name)

@@ -1,8 +1,8 @@
-"""Key files: a secret of 256 bits, and the settings that it is for.
+"""Reads and writes key files: a secret of 256 bits, and the settings that it was made for.
 
-A key file has a format. What a key gave once it gives for ever, so a key keeps the behaviour of its format: whoever
-adds a setting, or changes what is drawn with one, adds a format below and leaves the earlier ones alone. tests/keys
-holds keys of every format, with texts and what became of them.
+A key must give the same output forever, so it keeps the behavior of the format of its file. To add a setting, or to
+change what is drawn under one, add a format below and leave the earlier ones unchanged. tests/keys has keys of every
+format, with texts and their outputs.
 """
 
 import json
@@ -19,14 +19,22 @@ from typing import Any
 from custext_sql.errors import KeyFileError, SettingError
 from custext_sql.mechanism.keyed_randomness import SecretKey
 from custext_sql.mechanism.weights import check_calibration, check_epsilon
+from custext_sql.parameters import check_path
 from custext_sql.replacing.policy import POLICIES, Policy, choose_policy
 
 _BYTES = 32
+_MAKE, _ANOTHER = "make one with: custext keygen PATH", "make another one with: custext keygen PATH"
 
 
 @dataclass(frozen=True)
 class KeySettings:
-    """What a key is for. With other settings the same records would be drawn anew, so another key is needed."""
+    """The settings that a key was made for; other settings need another key.
+
+    mapping, fingerprint: the name of the mapping, and the SHA-256 of its words, groups and scores.
+    eps: the privacy budget per word. plus: whether stopwords are kept. policy: what happens to unknown words, numbers,
+    case and invisible characters. calibration: how eps sets the temperature. language: of the stopwords.
+    stopwords: a digest of the list of stopwords, since another list would change what is drawn.
+    """
 
     mapping: str
     fingerprint: str
@@ -34,29 +42,29 @@ class KeySettings:
     plus: bool
     policy: Policy
     calibration: str
-    language: str  # of the stopwords that plus keeps
-    stopwords: str  # a digest of the list, since another one would shift what is drawn
+    language: str
+    stopwords: str
 
 
 @dataclass(frozen=True)
 class KeyFormat:
-    """What a file of this format says of its settings, and how a key of this format behaves."""
+    """What a key file of this format contains, and how a key of this format behaves."""
 
     settings: tuple[str, ...]  # fields of KeySettings, in the order of the file
     policy: tuple[str, ...]  # fields of Policy
-    rules: int  # by which words are found
-    column_escapes: Mapping[str, str]  # how columns are written in records
-    checks_number: bool = True  # whether the number of the format is part of what is checked
-    unsaid_settings: Mapping[str, Any] = field(default_factory=dict)  # fields that the format does not have, and what
-    unsaid_policy: Mapping[str, str] = field(default_factory=dict)  # its keys do in these respects
+    rules: int  # the version of the rules for what a word is
+    column_escapes: Mapping[str, str]  # how names of columns are written in records
+    checks_number: bool = True  # whether the checksum covers the number of the format
+    unsaid_settings: Mapping[str, Any] = field(default_factory=dict)  # values of fields that the format does not have
+    unsaid_policy: Mapping[str, str] = field(default_factory=dict)
 
     def describe(self, settings: KeySettings) -> dict[str, Any]:
-        """Return the settings as files of this format have them."""
+        """Return the settings as they are stored in files of this format."""
         described = {name: getattr(settings, name) for name in self.settings}
         return described | {"policy": {part: getattr(settings.policy, part) for part in self.policy}}
 
     def agree(self, one: Policy, other: Policy) -> bool:
-        """Tell whether two policies are the same in all that this format names."""
+        """Return whether two policies are equal in all fields of this format."""
         return all(getattr(one, part) == getattr(other, part) for part in self.policy)
 
 
@@ -83,7 +91,14 @@ NEWEST_FORMAT = max(KEY_FORMATS)
 
 @dataclass(frozen=True)
 class KeyFile:
-    """A key that was read. It travels between processes by its path alone."""
+    """A key, read from its file. `make_key` creates key files.
+
+    Keep the file secret: anyone who has it can narrow every released word down to a few candidates. A pickled key
+    contains only the path of the file, from which the other process reads it again.
+
+    path: the file. settings: the settings that the key was made for. key: the secret. format: the format of the file,
+    which decides how words are found and how records are written.
+    """
 
     path: Path
     settings: KeySettings
@@ -95,23 +110,23 @@ class KeyFile:
 
     @property
     def rules(self) -> int:
-        """By which rules words are found with this key."""
+        """The version of the rules for what a word is that this key uses."""
         return KEY_FORMATS[self.format].rules
 
     def name_records(self, column: str, ids: Iterable[object]) -> list[str]:
-        """Return what the texts of a column are known by, given the ids of their rows: COLUMN:ID.
+        """Return the records of the texts of a column, given the IDs of their rows: COLUMN:ID.
 
-        A colon in the name of a column becomes %3A and a percent sign %25, so that no two columns share a record:
-        without that, column `a` with id `b:c` would be column `a:b` with id `c`. Format 1 does without.
+        In the name of the column, a colon becomes %3A and a percent sign %25. Otherwise column `a` with ID `b:c` and
+        column `a:b` with ID `c` would have the same record. Format 1 does not escape.
         """
         escapes = KEY_FORMATS[self.format].column_escapes
         escaped = "".join(escapes.get(character, character) for character in column)
         return [f"{escaped}:{identifier}" for identifier in ids]
 
     def choose_policy(self, policy: str | Policy | None) -> Policy:
-        """Return the key's policy if it is the one asked for, or if none is.
+        """Return the policy of the key; KeyFileError if another one is requested.
 
-        A policy that is asked for by its name is the key's if they are the same in all that the key's format names.
+        A policy that is requested by name matches if it is equal in all fields of the key's format.
         """
         if policy is None:
             return self.settings.policy
@@ -129,17 +144,21 @@ class KeyFile:
         return alike[0] if alike and format.unsaid_policy else self.settings.policy
 
     def check_setting(self, name: str, value: object) -> None:
-        """Refuse a setting other than the one that the key was made for."""
+        """Raise KeyFileError if a setting differs from the one that the key was made for."""
         expected = getattr(self.settings, name)
         if value != expected:
             raise KeyFileError(
-                f"{self.path}: this key was made for {name} = {_shown(expected)}; found {_shown(value)}; "
-                "other settings need another key: custext keygen"
+                f"{self.path}: this key was made for {name} = {_shown(expected)}; found {_shown(value)}; for other "
+                "settings, make another key with: custext keygen PATH"
             )
 
 
 def write_key_file(path: str | os.PathLike[str], settings: KeySettings) -> None:
-    """Make a key and write it with its settings, readable by the owner alone; never over an existing file."""
+    """Make a key and write it with its settings to a new file that only its owner can read.
+
+    KeyFileError if the file exists or cannot be written.
+    """
+    check_path(path, "the key file")
     secret = secrets.token_bytes(_BYTES)
     described = KEY_FORMATS[NEWEST_FORMAT].describe(settings)
     check = _check(secret, settings, NEWEST_FORMAT)
@@ -147,9 +166,9 @@ def write_key_file(path: str | os.PathLike[str], settings: KeySettings) -> None:
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
-        raise KeyFileError(f"{path} exists already; a key is never overwritten: name another file") from None
+        raise KeyFileError(f"{path} already exists, and key files are never overwritten; name another file") from None
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "that is no name of a file"
+        reason = getattr(error, "strerror", None) or "invalid file name"
         raise KeyFileError(f"cannot write the key file {str(path)!r}: {reason}") from None
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
@@ -165,7 +184,11 @@ def write_key_file(path: str | os.PathLike[str], settings: KeySettings) -> None:
 
 
 def read_key_file(path: str | os.PathLike[str]) -> KeyFile:
-    """Return the key in that file, if nobody but its owner can read it and it is whole."""
+    """Return the key in a file.
+
+    KeyFileError if the file cannot be read, is not a key file, was changed, or can be read by other users.
+    """
+    check_path(path, "the key file")
     path = Path(path).absolute()
     content = _read(path)
     try:
@@ -173,29 +196,27 @@ def read_key_file(path: str | os.PathLike[str]) -> KeyFile:
         secret = bytes.fromhex(content["key"])
         settings = _read_settings(content, KEY_FORMATS[number])
         if content.keys() - {"custext_key", "key", "check", *KEY_FORMATS[number].settings}:
-            raise KeyFileError(f"{path} says more than a key of format {number} does; make another with custext keygen")
-    except (AttributeError, KeyError, TypeError, ValueError, SettingError):  # whose messages would quote the file
-        raise KeyFileError(f"{path} is not a key file; make one with: custext keygen PATH") from None
+            raise KeyFileError(f"{path} has fields that format {number} does not have; {_ANOTHER}")
+    except (AttributeError, KeyError, TypeError, ValueError, SettingError):  # their messages would quote the file
+        raise KeyFileError(f"{path} is not a key file; {_MAKE}") from None
     if len(secret) != _BYTES:
         raise KeyFileError(f"{path}: expected a key of {8 * _BYTES} bits; found {8 * len(secret)}")
     if content.get("check") != _check(secret, settings, number):
-        raise KeyFileError(
-            f"{path} was changed after it was made; its settings are part of the key: make another with custext keygen"
-        )
+        raise KeyFileError(f"{path} was changed after it was made, and its settings are part of the key; {_ANOTHER}")
     return KeyFile(path, settings, SecretKey(secret), number)
 
 
 def digest_stopwords(stopwords: Iterable[str]) -> str:
-    """A short digest of a list of stopwords, whatever its order."""
+    """Return a digest of a list of stopwords that does not depend on their order."""
     return blake2b("\n".join(sorted(stopwords)).encode(), digest_size=16).hexdigest()
 
 
 def _find_format(path: Path, number: object) -> int:
-    if type(number) is not int or number < 1:  # true is 1 to Python
+    if type(number) is not int or number < 1:  # in Python, true equals 1
         raise ValueError(number)
     if number > NEWEST_FORMAT:
         raise KeyFileError(
-            f"{path} is a key of format {number}; this version knows formats up to {NEWEST_FORMAT}: upgrade custext-sql"
+            f"{path} is a key of format {number}; this version supports up to {NEWEST_FORMAT}; upgrade custext-sql"
         )
     return number
 
@@ -212,10 +233,10 @@ def _read_settings(content: dict[str, Any], format: KeyFormat) -> KeySettings:
 
 
 def _read_again(path: Path, name: str, settings: KeySettings, number: int) -> KeyFile:
-    """The key of that name, in another process."""
+    """Return the key of a pickled KeyFile; KeyFileError if its file changed."""
     found = read_key_file(path)
     if (found.key.name, found.settings, found.format) != (name, settings, number):
-        raise KeyFileError(f"{path} holds another key than before; expected key {name}")
+        raise KeyFileError(f"{path} now has another key; expected key {name}")
     return found
 
 
@@ -228,14 +249,14 @@ def _read(path: Path) -> Any:
                 raise ValueError
             if os.name == "posix" and mode & (stat.S_IRWXG | stat.S_IRWXO):
                 raise KeyFileError(
-                    f"{path} can be read or changed by others (mode {stat.S_IMODE(mode):04o}); "
+                    f"{path} can be read or changed by other users (mode {stat.S_IMODE(mode):04o}); "
                     f"run: chmod 600 {shlex.quote(str(path))}"
                 )
             return content
     except OSError as error:
         raise KeyFileError(f"cannot read the key file {path}: {error.strerror}") from None
     except (ValueError, RecursionError):
-        raise KeyFileError(f"{path} is not a key file; make one with: custext keygen PATH") from None
+        raise KeyFileError(f"{path} is not a key file; {_MAKE}") from None
 
 
 def _check(secret: bytes, settings: KeySettings, number: int) -> str:

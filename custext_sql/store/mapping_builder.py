@@ -1,4 +1,4 @@
-"""From a stored embedding to a stored mapping: vocabulary, groups, scores, fingerprint."""
+"""Builds a mapping from a stored embedding, and stores it."""
 
 import time
 from collections.abc import Sequence
@@ -26,11 +26,19 @@ from custext_sql.text.word_boundaries import are_words
 
 @dataclass(frozen=True)
 class MappingReport:
-    """The result of `build_mapping`."""
+    """The result of `build_mapping`.
+
+    info: how the mapping was made, how many words and groups it has, and its fingerprint.
+    already_there: whether an identical mapping of that name was stored before, so that nothing was written.
+    merged: with separate_stopwords, the only stopword, or the only other word, of the embedding: since a group has at
+        least two words, all words were then grouped together. None otherwise.
+    smallest_group, largest_group: numbers of words.
+    seconds: how long it took.
+    """
 
     info: MappingInfo
-    already_there: bool  # an identical mapping of that name was stored before; nothing was written
-    merged: str | None  # the one word of a class of one, grouped with the other class
+    already_there: bool
+    merged: str | None
     smallest_group: int
     largest_group: int
     seconds: float
@@ -45,8 +53,9 @@ def build_in_file(
     replace: bool = False,
     progress: GroupingProgress | None = None,
 ) -> MappingReport:
-    """Build a mapping in the database at `path`; see `build_mapping`. similarity: the recipe's measure, if it is a
-    function.
+    """Build a mapping in the database at `path`; see `build_mapping`.
+
+    similarity: the recipe's measure; needed only if it is a function of the user.
     """
     started = time.perf_counter()
     name, similarity = recipe.name_mapping(name), similarity or MEASURES[recipe.measure]
@@ -83,11 +92,11 @@ def build_in_file(
 
 
 def _store(path: Path, mapping: Mapping, source: Embedding, replace: bool) -> bool:
-    """Save the mapping; True if it was there already."""
+    """Save the mapping, and return whether it was already there."""
     info = mapping.info
     with writing_file(path) as connection:
         if find_embedding(connection, source.name) != source:
-            raise MappingError(f"embedding {source.name} was replaced meanwhile; run the command again")
+            raise MappingError(f"embedding {source.name} was replaced in the meantime; try again")
         if not replace:
             infos = read_infos(connection)
             _refuse_other(info.name, info.recipe, source, infos, info.fingerprint)
@@ -109,12 +118,12 @@ def _is_intact(connection: duckdb.DuckDBPyConnection, name: str) -> bool:
 def _refuse_other(
     name: str, recipe: Recipe, source: Embedding, infos: Sequence[MappingInfo], fingerprint: str | None = None
 ) -> None:
-    """Refuse a name under which a mapping is stored that was made otherwise, or came out otherwise."""
+    """Raise SettingError if a mapping of that name exists with other settings or another fingerprint."""
     for info in infos:
         if info.name == name and not (
             info.recipe == recipe and info.embedding_sha256 == source.sha256 and fingerprint in (None, info.fingerprint)
         ):
             raise SettingError(
-                f"there is a mapping {name!r} already, made otherwise; replace it (--replace, "
+                f"mapping {name!r} already exists with different settings; to replace it, use --replace (in Python: "
                 "replace=True), or choose another name"
             )

@@ -1,4 +1,4 @@
-"""Mappings: build, list, load, choose the default, drop."""
+"""The public functions on mappings: build, list, load, choose the default, drop."""
 
 from custext_sql.mapping.grouping import GroupingProgress
 from custext_sql.mapping.mapping import Mapping, MappingInfo
@@ -35,15 +35,22 @@ def build_mapping(
     replace: bool = False,
     progress: GroupingProgress | None = None,
 ) -> MappingReport:
-    """Group an embedding's words by Algorithm 1 of the paper, score every pair within a group, store both, and return a
-    MappingReport.
+    """Group the words of an embedding by Algorithm 1 of the paper, score every pair within a group, and store both.
 
-    k: words per group, 2 to the number of words. normalization: "group" (the paper) or "word" (the published code).
-    name: EMBEDDING-MEASURE-kK unless given. replace: a mapping of that name with other settings.
-    measure: "euclidean", "cosine", or a function (rows, rows) -> matrix together with larger_is_closer. order: pivots
-    in the order of the embedding's source, or "random" by a seed; never by the frequencies of a private text.
-    separate_stopwords: group the stopwords of `language` and the other words each on their own, so that CusText+ never
-    turns a content word into a stopword. progress: called with words grouped and words in all.
+    Return a MappingReport. The first mapping of a database becomes its default.
+
+    database: a path; by default the file that CUSTEXT_DB names, else the user's default database. embedding: its name.
+    k: words per group, from 2 to the number of words. measure: "euclidean", "cosine", or a function that takes two
+    arrays of vectors and returns the matrix of all pairs; it needs larger_is_closer. normalization: of scores, "group"
+    (as in the paper) or "word" (as in its published code). name: EMBEDDING-MEASURE-kK unless given. order: take pivots
+    in the order of the embedding ("file") or in "random" order by a seed, 0 to 2**63 - 1; never order them by the
+    frequencies of a private text. separate_stopwords: group the stopwords of `language` separately from other words,
+    so that CusText+ never replaces a content word by a stopword. replace: overwrite a mapping of that name that has
+    other settings. progress: called with the number of words grouped so far and the number of all words.
+
+    SettingError if a setting is invalid, or the name is taken by a mapping with other settings; CusTextError if the
+    embedding does not exist; MappingError if its words cannot be grouped; DatabaseError if the database cannot be
+    written.
     """
     similarity = choose_similarity(measure, larger_is_closer)
     recipe = Recipe(
@@ -60,19 +67,29 @@ def build_mapping(
 
 
 def list_mappings(database: Database = None) -> tuple[list[MappingInfo], str | None]:
-    """Return all mappings, oldest first, and the name of the default one."""
+    """Return all mappings of a database, in the order in which they were built, and the name of the default one.
+
+    The name is None if no mapping is the default. DatabaseError if the database cannot be read.
+    """
     with reading(database) as connection:
         return read_infos(connection), default_name(connection)
 
 
 def load_mapping(database: Database = None, name: str | None = None) -> Mapping:
-    """Return a stored mapping, the default one if no name is given; refused unless its tables match its fingerprint."""
+    """Return a stored mapping; by default the database's default one.
+
+    MappingError if it does not exist, or its tables do not match its fingerprint; DatabaseError if the database cannot
+    be read.
+    """
     with reading(database) as connection:
         return read_mapping(connection, find_mapping(connection, name))
 
 
 def use_mapping(database: Database = None, *, name: str) -> None:
-    """Make a mapping the database's default."""
+    """Make a mapping the default one of its database.
+
+    MappingError if it does not exist; DatabaseError if the database cannot be written.
+    """
     check_name(name, "a mapping")
     with writing(database) as connection:
         find_mapping(connection, name)
@@ -80,7 +97,11 @@ def use_mapping(database: Database = None, *, name: str) -> None:
 
 
 def drop_mapping(database: Database = None, *, name: str) -> None:
-    """Remove a mapping. If it was the default, there is none until `use_mapping`, or the next one is built."""
+    """Delete a mapping.
+
+    If it was the default, the database has no default until `use_mapping` chooses one or another mapping is built.
+    MappingError if the mapping does not exist; DatabaseError if the database cannot be written.
+    """
     check_name(name, "a mapping")
     with writing(database) as connection:
         find_mapping(connection, name)

@@ -1,4 +1,4 @@
-"""Stopword lists: the one that ships, and others from NLTK's corpus."""
+"""The public functions on stopword lists: the shipped one, and others from NLTK's corpus."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,12 @@ _CORPUS_SOURCE = "NLTK stopwords corpus, as installed"
 
 
 def add_stopwords(database: Database = None, *, language: str) -> int:
-    """Store a language's list from NLTK's installed corpus, replacing the one stored; return its number of words."""
+    """Store the stopwords of a language from NLTK's installed corpus, and return how many there are.
+
+    They replace those of the same language in the database. language: as in NLTK, such as "german". SourceError if the
+    corpus is not installed or cannot be read; SettingError if it does not have the language; DatabaseError if the
+    database cannot be written.
+    """
     words = list(dict.fromkeys(fold_word(word) for word in _corpus_words(language)))
     with writing(database) as connection:
         write_stopwords(connection, language, words, _CORPUS_SOURCE)
@@ -20,7 +25,7 @@ def add_stopwords(database: Database = None, *, language: str) -> int:
 
 
 def list_stopwords(database: Database = None) -> list[tuple[str, int, str]]:
-    """Return language, number of words and source of each stored list."""
+    """Return the language, number of words and source of each stored list, by language."""
     with reading(database) as connection:
         rows = connection.execute(
             "SELECT language, count(*), any_value(source) FROM stopwords GROUP BY language ORDER BY language"
@@ -29,7 +34,7 @@ def list_stopwords(database: Database = None) -> list[tuple[str, int, str]]:
 
 
 def _corpus_words(language: str) -> Sequence[str]:
-    from nltk.corpus import stopwords  # slow to import, and needed only here
+    from nltk.corpus import stopwords  # slow to import
 
     try:
         languages = stopwords.fileids()
@@ -39,8 +44,10 @@ def _corpus_words(language: str) -> Sequence[str]:
     except LookupError:
         raise SourceError(
             "NLTK's stopwords corpus is not installed; run: python -m nltk.downloader stopwords "
-            "(or put stopwords.zip into the folder corpora below one that NLTK_DATA names)"
+            "(or put stopwords.zip into the subfolder corpora of a folder that NLTK_DATA names)"
         ) from None
     if language not in languages:
-        raise SettingError(f"NLTK's corpus has no stopwords for {language!r}; {suggest(language, languages)}")
+        raise SettingError(
+            f"NLTK's corpus has no stopwords for {language!r}; {suggest(language, languages, 'languages')}"
+        )
     return words

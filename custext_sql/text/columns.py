@@ -76,6 +76,16 @@ def _to_large_string(array: pa.Array) -> pa.Array:
     raise SettingError(f"texts must be strings or missing; found a column of {tell_arrow_type(array.type)}")
 
 
+def join_blocks(blocks: Sequence[tuple[Bytes, Places]], missing: Flags | None) -> TextColumn:
+    """Return the column whose texts and offsets come in blocks. missing: which of all its texts are missing."""
+    texts, offsets, size = [np.zeros(0, dtype=np.uint8)], [np.zeros(1, dtype=np.int64)], 0
+    for text, places in blocks:
+        texts.append(text)
+        offsets.append(places[1:] + size)
+        size += len(text)
+    return TextColumn(np.concatenate(texts), np.concatenate(offsets), missing)
+
+
 def split_column(column: TextColumn) -> Iterator[tuple[slice, TextColumn]]:
     """Yield the rows of a column in blocks, each with its slice."""
     return ((rows, column[rows]) for rows in slice_texts(column.offsets))

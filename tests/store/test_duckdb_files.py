@@ -63,7 +63,7 @@ def test_what_is_loaded_while_a_connection_is_open_is_read_through_it(mapped_db:
         register(connection, mapped_db)
         assert list_releases(mapped_db) == []
         assert not can_write(mapped_db)
-        with pytest.raises(DatabaseError, match="this process has it attached in another connection; close that first"):
+        with pytest.raises(DatabaseError, match="this process has it attached to another connection; close that first"):
             build_mapping(mapped_db, embedding="small", k=5)
         assert not can_write(mapped_db)
     assert can_write(mapped_db)
@@ -89,7 +89,7 @@ def test_a_database_that_somebody_attached_is_read_through_that_connection(mappe
     with duckdb.connect() as own:
         own.execute(f"ATTACH '{mapped_db}' {attach}")
         for call in (lambda: Sanitizer.load(mapped_db), lambda: build_mapping(mapped_db, embedding="small", k=5)):
-            with pytest.raises(DatabaseError, match="this process has it open already, in another connection"):
+            with pytest.raises(DatabaseError, match="this process already has it open in another connection"):
                 call()
             assert not can_write(mapped_db)
         register(own, mapped_db)
@@ -120,7 +120,7 @@ def test_a_hard_link_is_the_same_file(mapped_db: Path, tmp_path: Path, attach: b
     with duckdb.connect() if attach else duckdb.connect(mapped_db) as own:
         if attach:
             own.execute(f"ATTACH '{mapped_db}' AS mine")
-            with pytest.raises(DatabaseError, match="this process has it open already"):
+            with pytest.raises(DatabaseError, match="this process already has it open"):
                 Sanitizer.load(link)
         else:
             Sanitizer.load(link)
@@ -131,7 +131,7 @@ def test_a_hard_link_is_the_same_file(mapped_db: Path, tmp_path: Path, attach: b
 
 def test_a_connection_with_settings_of_its_own_is_read_through(mapped_db: Path) -> None:
     with duckdb.connect(mapped_db, config={"threads": 1}) as own:
-        with pytest.raises(DatabaseError, match="this process has it open already"):
+        with pytest.raises(DatabaseError, match="this process already has it open"):
             Sanitizer.load(mapped_db)
         register(own, mapped_db)
         Sanitizer.load(mapped_db)
@@ -150,7 +150,7 @@ def test_a_fork_does_not_write_to_what_its_parent_has_open(mapped_db: Path) -> N
             try:
                 build_mapping(sys.argv[1], embedding="small", k=5)
             except CusTextError as error:
-                os._exit(3 if "is a fork of one that has it open" in str(error) else 1)
+                os._exit(3 if "was forked from one that has it open" in str(error) else 1)
             os._exit(0)
         sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
     """

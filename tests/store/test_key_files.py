@@ -91,7 +91,7 @@ def test_keygen_tells_all_that_a_key_is_for(mapped_db: Path, tmp_path: Path) -> 
 
 def test_two_keys_differ_and_none_is_overwritten(mapped_db: Path, key_path: Path, tmp_path: Path) -> None:
     before = key_path.read_bytes()
-    with pytest.raises(KeyFileError, match="exists already; a key is never overwritten"):
+    with pytest.raises(KeyFileError, match="already exists, and key files are never overwritten"):
         make_key(key_path, mapped_db)
     assert key_path.read_bytes() == before
     assert make_key(tmp_path / "other", mapped_db, plus=True).key.name != read_key_file(key_path).key.name
@@ -107,7 +107,7 @@ def test_a_missing_key_is_refused(mapped_db: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o620, 0o602, 0o644, 0o666])
 def test_a_key_that_others_can_read_or_change_is_refused(mapped_db: Path, key_path: Path, mode: int) -> None:
     key_path.chmod(mode)
-    with pytest.raises(KeyFileError, match=f"by others .mode {mode:04o}.; run: chmod 600"):
+    with pytest.raises(KeyFileError, match=f"by other users .mode {mode:04o}.; run: chmod 600"):
         Sanitizer.load(mapped_db, key_file=key_path)
 
 
@@ -120,14 +120,14 @@ def test_a_key_that_others_can_read_or_change_is_refused(mapped_db: Path, key_pa
         (lambda c: c.pop("eps"), "is not a key file"),
         (
             lambda c: c.update(custext_key=3),
-            "is a key of format 3; this version knows formats up to 2: upgrade custext",
+            "is a key of format 3; this version supports up to 2; upgrade custext",
         ),
         (lambda c: c.update(custext_key=1), "is not a key file"),
         (lambda c: c.update(custext_key=0), "is not a key file"),
         (lambda c: c.update(custext_key=2.0), "is not a key file"),
         (lambda c: c.update(custext_key=True), "is not a key file"),
         (lambda c: c.update(custext_key="2"), "is not a key file"),
-        (lambda c: c.update(note="mine"), "says more than a key of format 2 does; make another"),
+        (lambda c: c.update(note="mine"), "has fields that format 2 does not have; make another"),
         (lambda c: c["policy"].update(note="mine"), "is not a key file"),
         (lambda c: c["policy"].pop("invisible"), "is not a key file"),
         (lambda c: c.update(policy=["mask"]), "is not a key file"),
@@ -177,7 +177,7 @@ def test_other_settings_are_refused(mapped_db: Path, key_path: Path) -> None:
                 register(connection, mapped_db, key_file=key_path, **settings)
     sanitizer = Sanitizer.load(mapped_db, key_file=key_path)
     for eps, plus, message in ((2.0, None, "eps = 1; found 2"), (None, False, "plus = True; found False")):
-        with pytest.raises(KeyFileError, match=f"made for {message}; other settings need another key"):
+        with pytest.raises(KeyFileError, match=f"made for {message}; for other settings, make another key"):
             sanitizer.sanitize(TEXT, eps, plus, record="r")
     with pytest.raises(KeyFileError, match="eps = 1; found 2"):
         sanitizer.sanitize_batch([TEXT, TEXT], [1.0, 2.0], records=["r", "s"])
@@ -203,7 +203,7 @@ def test_a_key_is_the_same_wherever_a_sanitizer_travels(mapped_db: Path, key_pat
     packed = pickle.dumps(sanitizer)
     make_key(tmp_path / "other", mapped_db, eps=50, policy="paper")
     key_path.write_bytes((tmp_path / "other").read_bytes())
-    with pytest.raises(KeyFileError, match="holds another key than before"):
+    with pytest.raises(KeyFileError, match="now has another key"):
         pickle.loads(packed)
     assert sanitizer.key is not None
     with pytest.raises(TypeError, match="does not travel"):
@@ -211,7 +211,7 @@ def test_a_key_is_the_same_wherever_a_sanitizer_travels(mapped_db: Path, key_pat
 
 
 def test_odd_paths_and_contents_get_plain_errors(mapped_db: Path, tmp_path: Path) -> None:
-    with pytest.raises(KeyFileError, match="that is no name of a file"):
+    with pytest.raises(KeyFileError, match="invalid file name"):
         make_key("a\0b", mapped_db)
     deep = tmp_path / "deep"
     deep.write_text("[" * 200_000)
@@ -222,15 +222,15 @@ def test_odd_paths_and_contents_get_plain_errors(mapped_db: Path, tmp_path: Path
 
 def test_records_and_keys_belong_together(mapped_db: Path, key_path: Path) -> None:
     keyed, fresh = Sanitizer.load(mapped_db, key_file=key_path), Sanitizer.load(mapped_db)
-    with pytest.raises(CusTextError, match="draws from a key need a record for each text"):
+    with pytest.raises(CusTextError, match="keyed draws need a record for each text"):
         keyed.sanitize(TEXT)
-    with pytest.raises(CusTextError, match="records are for keyed draws"):
+    with pytest.raises(CusTextError, match="records are only for keyed draws"):
         fresh.sanitize(TEXT, record="r")
     with pytest.raises(CusTextError, match="records must be one for each of 2 texts; found 1"):
         keyed.sanitize_batch([TEXT, TEXT], records=["r"])
-    with pytest.raises(CusTextError, match="a record must be a string; found none at place 1"):
+    with pytest.raises(CusTextError, match="a record must be a string; the record at index 1 is missing"):
         keyed.sanitize_batch([TEXT, TEXT], records=["r", None])
-    with pytest.raises(CusTextError, match="a key or from a seed, not from both"):
+    with pytest.raises(CusTextError, match="give a key or a seed, not both"):
         Sanitizer.load(mapped_db, key_file=key_path, seed=1)
 
 

@@ -117,7 +117,7 @@ def test_a_zero_vector_under_cosine_is_an_error_that_names_the_words(db_path: Pa
     vectors = np.eye(4, dtype=np.float32)
     vectors[[1, 3]] = 0
     load_embeddings(db_path, write_glove(tmp_path / "v.txt", ["a", "b", ".", "d"], vectors), name="v")
-    with pytest.raises(CusTextError, match="found 2 that are: b, d;"):
+    with pytest.raises(CusTextError, match="found 2 zero vectors: b, d;"):
         build_mapping(db_path, embedding="v", k=2, measure="cosine")
     assert build_mapping(db_path, embedding="v", k=2).info.words == 3
 
@@ -131,13 +131,13 @@ def test_building_the_same_mapping_again_changes_nothing(mapped_db: Path) -> Non
 
 def test_a_name_that_is_taken_needs_replace(mapped_db: Path, glove_file: Path, tmp_path: Path) -> None:
     name = "small-euclidean-k4"
-    with pytest.raises(CusTextError, match=f"there is a mapping '{name}' already, made otherwise"):
+    with pytest.raises(CusTextError, match=f"mapping '{name}' already exists with different settings"):
         build_mapping(mapped_db, embedding="small", k=5, name=name)
     assert build_mapping(mapped_db, embedding="small", k=5, name=name, replace=True).info.k == 5
     assert sorted(load_mapping(mapped_db, name).sizes) == [5, 5, 6]
     # Fewer words of the same file: the same recipe, but another outcome.
     load_embeddings(mapped_db, glove_file, name="small", limit=12, replace=True)
-    with pytest.raises(CusTextError, match="made otherwise"):
+    with pytest.raises(CusTextError, match="already exists with different settings"):
         build_mapping(mapped_db, embedding="small", k=5, name=name)
     assert load_mapping(mapped_db, name).sizes.sum() == 16
 
@@ -145,7 +145,7 @@ def test_a_name_that_is_taken_needs_replace(mapped_db: Path, glove_file: Path, t
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"embedding": "smal"}, "no embedding 'smal'; did you mean 'small'"),
+        ({"embedding": "smal"}, "embedding 'smal' does not exist; did you mean 'small'"),
         ({"k": 17}, "must not exceed the number of words, 16; found 17"),
         ({"k": 1}, "at least 2"),
         ({"k": 4.0}, "k must be a whole number; found 4.0"),
@@ -155,9 +155,9 @@ def test_a_name_that_is_taken_needs_replace(mapped_db: Path, glove_file: Path, t
         ({"normalization": "row"}, "group, word; found 'row'"),
         ({"order": "alphabet"}, "file, random; found 'alphabet'"),
         ({"order": "random"}, "needs a seed"),
-        ({"seed": 3}, "a seed is for order 'random'"),
+        ({"seed": 3}, "a seed requires order 'random'"),
         ({"order": "random", "seed": -1}, "from 0 to"),
-        ({"name": "a b"}, "name of a mapping must be letters"),
+        ({"name": "a b"}, "name of a mapping must have 1 to 100 characters, only letters"),
         ({"measure": "manhattan"}, "euclidean, cosine or a function"),
     ],
 )
@@ -211,13 +211,13 @@ def test_a_function_named_as_a_measure_is_called_custom(loaded_db: Path) -> None
 def test_an_embedding_that_was_changed_is_refused(loaded_db: Path, change: str) -> None:
     with duckdb.connect(loaded_db) as connection:
         connection.execute(change)
-    with pytest.raises(CusTextError, match=r"embedding small: .* not those that were loaded .* load small\.txt again"):
+    with pytest.raises(CusTextError, match=r"embedding small: .* were changed after loading .* load small\.txt again"):
         build_mapping(loaded_db, embedding="small", k=4)
 
 
 def test_an_embedding_with_no_words_is_an_error(db_path: Path, tmp_path: Path) -> None:
     load_embeddings(db_path, write_glove(tmp_path / "v.txt", [".", ","], np.eye(2, dtype=np.float32)), name="v")
-    with pytest.raises(CusTextError, match="no entry that is one word"):
+    with pytest.raises(CusTextError, match="no entry that is a single word"):
         build_mapping(db_path, embedding="v")
 
 

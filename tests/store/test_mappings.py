@@ -57,7 +57,7 @@ def test_a_changed_database_is_refused(mapped_db: Path, change: str) -> None:
     before = load_mapping(mapped_db)
     with duckdb.connect(mapped_db) as connection:
         connection.execute(CHANGES[change])
-    with pytest.raises(CusTextError, match="mapping small-euclidean-k4: .* nothing may be sampled"):
+    with pytest.raises(CusTextError, match="mapping small-euclidean-k4: .* cannot be used"):
         load_mapping(mapped_db)
     build_mapping(mapped_db, embedding="small", k=4, replace=True)
     assert load_mapping(mapped_db).info.fingerprint == before.info.fingerprint
@@ -141,7 +141,7 @@ def test_the_first_mapping_is_the_default_until_another_is_used(mapped_db: Path)
 def test_dropping_the_default_leaves_none_until_one_is_chosen_or_built(mapped_db: Path) -> None:
     build_mapping(mapped_db, embedding="small", k=8)
     drop_mapping(mapped_db, name="small-euclidean-k4")
-    with pytest.raises(CusTextError, match=r"choose one with: custext use NAME \(small-euclidean-k8\)"):
+    with pytest.raises(CusTextError, match=r"choose one with: custext use NAME \(mappings: small-euclidean-k8\)"):
         load_mapping(mapped_db)
     build_mapping(mapped_db, embedding="small", k=2)
     assert load_mapping(mapped_db).info.k == 2
@@ -152,13 +152,13 @@ def test_dropping_the_default_leaves_none_until_one_is_chosen_or_built(mapped_db
 
 
 def test_a_database_without_mappings_names_the_command(loaded_db: Path) -> None:
-    with pytest.raises(CusTextError, match="there is no mapping yet; build one with: custext map"):
+    with pytest.raises(CusTextError, match="the database has no mapping yet; build one with: custext map"):
         load_mapping(loaded_db)
 
 
 def test_a_mapping_that_is_not_there_suggests_the_nearest(mapped_db: Path) -> None:
     for action in (use_mapping, drop_mapping):
-        with pytest.raises(CusTextError, match="no mapping 'small-euclidean-k'; did you mean 'small-euclidean-k4'"):
+        with pytest.raises(CusTextError, match="'small-euclidean-k' does not exist; did you mean 'small-euclidean-k4'"):
             action(mapped_db, name="small-euclidean-k")
 
 
@@ -170,5 +170,5 @@ def test_a_mapping_outlives_its_embedding(mapped_db: Path) -> None:
 
 
 def test_a_word_that_is_not_there_suggests_the_nearest(mapped_db: Path) -> None:
-    with pytest.raises(CusTextError, match="^that word is not in mapping small-euclidean-k4; did you mean 'alice'"):
+    with pytest.raises(CusTextError, match="^the word is not in mapping 'small-euclidean-k4'; did you mean 'alice'"):
         load_mapping(mapped_db).find_row("Alyce")

@@ -130,7 +130,10 @@ def test_a_newer_database_is_refused_with_both_revisions(mapped_db: Path) -> Non
     with duckdb.connect(mapped_db) as connection:
         connection.execute("UPDATE alembic_version SET version_num = '9999'")
     for opening in (reading, writing):
-        with pytest.raises(DatabaseError, match=f"revision 9999, .*newer.* knows {REVISIONS[-1]}"), opening(mapped_db):
+        with (
+            pytest.raises(DatabaseError, match=f"revision 9999, .*newer.* supports up to {REVISIONS[-1]}"),
+            opening(mapped_db),
+        ):
             pass
     with pytest.raises(DatabaseError, match="9999"):
         upgrade_database(mapped_db)

@@ -102,7 +102,7 @@ def test_the_secret_is_made_once_and_for_its_owner(monkeypatch: pytest.MonkeyPat
     for wrong in ("", "short", "ab" * 31):
         secret_path().write_text(wrong)
         digests._read_secret.cache_clear()
-        with pytest.raises(DatabaseError, match="expected a secret of 64 hexadecimal digits"):
+        with pytest.raises(DatabaseError, match="expected 64 hexadecimal digits"):
             TextDigest()
     assert [path.name for path in secret_path().parent.iterdir()] == ["digest.secret"]
 

@@ -69,7 +69,7 @@ def test_a_link_in_place_of_the_output_is_replaced_not_followed(tmp_path: Path) 
     (tmp_path / "out.txt").symlink_to(tmp_path / "victim.txt")
     (tmp_path / "dangling.txt").symlink_to(tmp_path / "nowhere")
     for name in ("out.txt", "dangling.txt"):
-        with pytest.raises(OutputError, match="exists already"):
+        with pytest.raises(OutputError, match="already exists"):
             publish_text(tmp_path / name, "new", force=False)
         publish_text(tmp_path / name, "new", force=True)
         assert not (tmp_path / name).is_symlink() and (tmp_path / name).read_text() == "new"

@@ -84,7 +84,7 @@ def test_what_the_ledger_refuses_is_refused_at_once(mapped_db: Path, tmp_path: P
     with pytest.raises(KeyFileError, match="--reuse-key"):
         connect(mapped_db, key_file=tmp_path / "k", dataset="other")
     connect(mapped_db, mapping="small-euclidean-k2", dataset=Dataset("d", second_mapping=True)).close()
-    with pytest.raises(SettingError, match="cannot keep a total budget"):
+    with pytest.raises(SettingError, match="cannot keep budget_total"):
         connect(mapped_db, dataset=Dataset("d", budget_total=5.0))
     with pytest.raises(SettingError, match="must be a name"):
         connect(mapped_db, dataset=Dataset())

@@ -78,5 +78,5 @@ def test_an_unknown_language_lists_those_there_are(db_path: Path, nltk_data: Pat
     result = add_language(db_path, nltk_data, "klingon")
     assert (result.returncode, result.stderr) == (
         1,
-        "Error: NLTK's corpus has no stopwords for 'klingon'; there is german\n",
+        "Error: NLTK's corpus has no stopwords for 'klingon'; languages: german\n",
     )

@@ -1,1 +1,1 @@
-"""Files on disk: database files, outputs that appear whole, folders that nobody else can read."""
+"""Files on disk: DuckDB files and their locks, atomic outputs, private folders, SQL quoting."""

@@ -1,4 +1,4 @@
-"""Output that appears whole or not at all: written in a private folder beside its place, then moved there."""
+"""Outputs that appear whole or not at all: each is written in a private folder beside its target, then moved."""
 
 import os
 from collections.abc import Iterator
@@ -8,72 +8,80 @@ from pathlib import Path
 from custext_sql.errors import OutputError
 from custext_sql.store.files.private_folders import private_folder
 
-_ANYBODY, _OWNER = 0o666, 0o600  # who may read a file, before the umask
+_ANYBODY, _OWNER = 0o666, 0o600  # file modes, before the umask
+_OVERWRITE = "to overwrite it, use --force (in Python: force=True)"
 
 
 class AtomicOutput:
-    """A file in the making. Until it is published, nothing is at its place, or what was there before."""
+    """An unfinished file. Until it is published, its target is unchanged.
+
+    target: where the file will appear. path: where to write it. spill: a folder for what does not fit into memory.
+    """
 
     def __init__(self, target: Path, folder: Path, *, force: bool) -> None:
         self.target = target
         self.path = folder / target.name
         self._folder = _identify(folder)
-        self.spill = folder / "spill"  # a folder for what does not fit into memory
+        self.spill = folder / "spill"
         self.spill.mkdir(mode=0o700)
         self._force = force
 
     def publish(self) -> None:
-        """Put the file in its place, once all of it is on the disk."""
+        """Write the file to the disk and move it to its target; OutputError if that is no longer possible."""
         if _identify(self.path.parent) != self._folder:
             raise OutputError(
                 f"{self.path.parent} was replaced by someone else who can write to {self.target.parent}; nothing was "
-                "published"
+                "written"
             )
         _sync(self.path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
         if self._force:
             self.path.replace(self.target)
         else:
             self._link()
-        with suppress(OSError):  # not every system opens folders
+        with suppress(OSError):  # not every system can open folders
             _sync(self.target.parent, os.O_RDONLY)
 
     def _link(self) -> None:
         try:
-            os.link(self.path, self.target)  # unlike a rename, this never replaces a file that appeared meanwhile
+            os.link(self.path, self.target)  # unlike a rename, this never replaces an existing file
         except FileExistsError:
-            raise OutputError(
-                f"{self.target} was created by another process in the meantime; --force replaces it"
-            ) from None
-        except OSError:  # a file system without links
+            raise OutputError(f"another process created {self.target} in the meantime; {_OVERWRITE}") from None
+        except OSError:  # the file system has no links
             self.path.replace(self.target)
 
 
 def check_place(target: Path, *, force: bool) -> None:
-    """Refuse a file that may not be made; asked before what takes long."""
+    """Raise OutputError if a file cannot be written there. Call this before any long work.
+
+    force: whether an existing file may be overwritten.
+    """
     try:
         if target.is_dir():
             raise OutputError(f"{target} is a folder; name a file")
         if os.path.lexists(target) and not force:
-            raise OutputError(f"{target} exists already; --force replaces it")
+            raise OutputError(f"{target} already exists; {_OVERWRITE}")
         if target.exists() and not target.is_file():
-            raise OutputError(f"{target} is not a regular file; name another")
+            raise OutputError(f"{target} is not a regular file; name another one")
         if not target.parent.is_dir():
-            raise OutputError(f"there is no folder {target.parent}")
+            raise OutputError(f"folder {target.parent} does not exist")
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "that is not a valid file name"
+        reason = getattr(error, "strerror", None) or "invalid file name"
         raise OutputError(f"cannot write {str(target)[:200]!a}: {reason}") from None
 
 
 @contextmanager
 def atomic_output(target: Path, *, force: bool) -> Iterator[AtomicOutput]:
-    """Yield a file in the making; what is left of it in the end goes, as does what others abandoned."""
+    """Yield an unfinished file; if it is not published, it is deleted at the end.
+
+    Unfinished files that killed processes left in the same folder are deleted too. OutputError as in `check_place`.
+    """
     check_place(target, force=force)
     with private_folder(target.parent, target.name) as folder:
         yield AtomicOutput(target, folder, force=force)
 
 
 def publish_text(target: Path, text: str, *, force: bool, private: bool = False) -> None:
-    """Put a file with that text in its place; private: only its owner may read it."""
+    """Write a text to a file, whole or not at all. private: only the owner can read it."""
     with atomic_output(target, force=force) as output:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
         with os.fdopen(os.open(output.path, flags, _OWNER if private else _ANYBODY), "wb") as file:
@@ -82,7 +90,7 @@ def publish_text(target: Path, text: str, *, force: bool, private: bool = False)
 
 
 def _identify(folder: Path) -> tuple[int, int]:
-    """Return what tells a folder from any other that may take its name."""
+    """Return the device and inode, which differ if another folder takes the same name."""
     status = folder.lstat()
     return status.st_dev, status.st_ino
 

@@ -1,10 +1,9 @@
-"""Opens DuckDB files so that this process never loses a lock that it holds on one.
+"""Opens DuckDB files in such a way that this process never loses a lock on one.
 
-DuckDB locks files by POSIX rules: as soon as a process closes any descriptor of a file, all its locks on that file are
-gone, those of descriptors still in use included, and another process may write to what this one has open. (Seen: a
-corrupt database.) So a file that this process has open is never opened a second time. It is read through the connection
-that has it, where that is known, or through DuckDB's own cache of instances; and nothing here looks into a file by any
-other means than DuckDB.
+DuckDB uses POSIX locks: as soon as a process closes any descriptor of a file, it loses all its locks on that file, even
+those of descriptors still in use, and another process may write to the open file. (This has corrupted a database.) So a
+file that this process has open is never opened a second time. It is read through the connection that has it, if that is
+known, or through DuckDB's own cache of instances. Nothing here looks into a file except through DuckDB.
 """
 
 import os
@@ -25,23 +24,23 @@ from custext_sql.store.files.quoting import quote_text
 
 PATIENCE = 5.0  # seconds to wait while another process has a file open
 
-_OFFLINE: dict[str, Any] = {"autoinstall_known_extensions": False}  # none is fetched for files of another make
+_OFFLINE: dict[str, Any] = {"autoinstall_known_extensions": False}  # download no extension for files of other formats
 _READ: dict[str, Any] = {**_OFFLINE, "access_mode": "READ_ONLY"}
-_WRITE: dict[str, Any] = {**_OFFLINE, "memory_limit": "256MB"}  # else DuckDB holds a large transaction in memory
-_TICK = 0.1  # seconds between two attempts
-_DESCRIPTORS = (Path("/proc/self/fd"), Path("/dev/fd"))  # where a system lists those of this process
+_WRITE: dict[str, Any] = {**_OFFLINE, "memory_limit": "256MB"}  # otherwise DuckDB keeps a large transaction in memory
+_TICK = 0.1  # seconds between attempts
+_DESCRIPTORS = (Path("/proc/self/fd"), Path("/dev/fd"))  # where the system lists the descriptors of this process
 _ATTACHED_AS = re.compile(r'already attached by database "(.*)"')
 
 _Result = TypeVar("_Result")
 
-_opening = threading.RLock()  # so that no thread opens a file between another one's look and its opening
+_opening = threading.RLock()  # held from the check whether a file is open until it is opened
 _holders: list["_Holder"] = []
-_inherited: frozenset[tuple[int, int]] = frozenset()  # files that the parent had open, in a fork
+_inherited: frozenset[tuple[int, int]] = frozenset()  # in a fork: files that the parent had open
 
 
 @dataclass(frozen=True)
 class _Holder:
-    """A connection whose instance has a file, and the name it has there. is_main: the instance is the file's own."""
+    """A connection whose instance has a file open, under a name. is_main: as its main database, not attached."""
 
     file: tuple[int, int]  # device and inode
     connection: "ref[duckdb.DuckDBPyConnection]"
@@ -50,10 +49,11 @@ class _Holder:
 
 
 def open_file(path: Path, *, read_only: bool, patience: float | None = None) -> duckdb.DuckDBPyConnection:
-    """Open a DuckDB file once no other process has it, or share what this process has open of it.
+    """Return a connection to a DuckDB file; if this process already has the file open, they share its instance.
 
-    patience: seconds to wait for others, PATIENCE if not given. The connection is to be closed, and its default catalog
-    is the file's.
+    The file is the default catalog. The caller closes the connection. patience: seconds to wait while another process
+    has the file open, by default PATIENCE. DatabaseError if it cannot be opened; ForeignFileError if it is not a DuckDB
+    file.
     """
 
     def attempt() -> duckdb.DuckDBPyConnection:
@@ -61,7 +61,7 @@ def open_file(path: Path, *, read_only: bool, patience: float | None = None) -> 
             if not is_open_here(path):
                 return connect_file(path, _READ if read_only else _WRITE)
             if not read_only and _identify(path) in _inherited:
-                raise DatabaseError(f"cannot write {path}: this process is a fork of one that has it open")
+                raise DatabaseError(f"cannot write {path}: this process was forked from one that has it open")
             holder, is_main = _find_holder(path)
             if holder is not None and read_only:
                 return holder
@@ -70,16 +70,16 @@ def open_file(path: Path, *, read_only: bool, patience: float | None = None) -> 
             if holder is None or is_main:
                 return _share_instance(_find_open_name(path))
             raise DatabaseError(
-                f"cannot write {path}: this process has it attached in another connection; close that first"
+                f"cannot write {path}: this process has it attached to another connection; close that first"
             )
 
     return when_free(path, attempt, patience)
 
 
 def connect_file(path: Path, config: dict[str, Any]) -> duckdb.DuckDBPyConnection:
-    """Connect to a DuckDB file that this process does not have open; refuse files of other formats.
+    """Connect to a DuckDB file that this process does not have open; ForeignFileError for files of other formats.
 
-    DuckDB itself takes a CSV, JSON or Parquet file for a wish to see it as a view, in a database in memory.
+    DuckDB itself would open a CSV, JSON or Parquet file as a view in a database in memory.
     """
     try:
         connection = duckdb.connect(path, config=config)
@@ -97,7 +97,7 @@ def connect_file(path: Path, config: dict[str, Any]) -> duckdb.DuckDBPyConnectio
 
 
 def attach_file(connection: duckdb.DuckDBPyConnection, path: Path, name: str) -> bool:
-    """Attach a file for reading, unless this process has it open already; return whether it was attached."""
+    """Attach a file for reading, unless this process already has it open, and return whether it was attached."""
 
     def attempt() -> bool:
         with _opening:
@@ -111,7 +111,7 @@ def attach_file(connection: duckdb.DuckDBPyConnection, path: Path, name: str) ->
 
 
 def detach_all() -> None:
-    """Detach the files that were attached here, at the end of a process whose connections are still open."""
+    """Detach all files that `attach_file` attached. Call this when the process ends with open connections."""
     with _opening:
         for holder in [holder for holder in _holders if not holder.is_main]:
             connection = holder.connection()
@@ -123,13 +123,13 @@ def detach_all() -> None:
 
 
 def note_attached(cursor: duckdb.DuckDBPyConnection, connection: duckdb.DuckDBPyConnection, path: Path) -> None:
-    """Remember a connection whose owner has a file open in it, so that the file is read through it.
+    """Remember a user's connection if it has a file open, so that the file is read through it.
 
-    cursor: one of the connection's, to ask on without ending what the connection itself is doing.
+    cursor: a cursor of the connection, so that a result of the connection itself stays open.
     """
     rows = cursor.execute(
         "SELECT database_name, path FROM duckdb_databases() WHERE NOT internal ORDER BY database_oid"
-    ).fetchall()  # the first is the instance's own
+    ).fetchall()  # the first row is the main database of the instance
     for place, (name, attached) in enumerate(rows):
         with suppress(OSError):
             if attached and Path(attached).samefile(path):
@@ -139,7 +139,11 @@ def note_attached(cursor: duckdb.DuckDBPyConnection, connection: duckdb.DuckDBPy
 
 
 def when_free(path: Path, attempt: Callable[[], _Result], patience: float | None = None) -> _Result:
-    """Attempt to open a file until no other process has it; what else is wrong is said in plain words."""
+    """Call `attempt`, which opens a file, until no other process has the file open, and return its result.
+
+    patience: seconds to wait, by default PATIENCE. DatabaseError after that, or if the file cannot be opened for
+    another reason; ForeignFileError if it is not a DuckDB file.
+    """
     deadline = time.monotonic() + (PATIENCE if patience is None else patience)
     while True:
         try:
@@ -153,29 +157,29 @@ def when_free(path: Path, attempt: Callable[[], _Result], patience: float | None
             if "lock" not in message.lower():
                 raise DatabaseError(f"cannot open {path}: {find_reason(error)}") from None
             if time.monotonic() > deadline:
-                raise DatabaseError(f"{path} is in use by another process; try again when it is done") from None
+                raise DatabaseError(f"{path} is in use by another process; try again later") from None
         time.sleep(_TICK)
 
 
 def quote_path(path: Path) -> str:
-    """Return a path as a string of SQL."""
+    """Return a path as a SQL string literal."""
     return quote_text(str(path))
 
 
 def is_open_here(path: Path) -> bool:
-    """Tell whether this process has a descriptor of the file, without making one."""
+    """Return whether this process has the file open, without opening it."""
     return bool(_list_descriptors(path))
 
 
 def find_reason(error: Exception) -> str:
-    """Return why DuckDB failed, in words that quote nothing."""
+    """Return why DuckDB failed, without quoting its message."""
     return tell_failure(str(error)) or f"DuckDB's {type(error).__name__.removesuffix('Exception')} error"
 
 
 def _list_descriptors(path: Path) -> list[int]:
-    """Return the descriptors that this process has of a file."""
+    """Return the descriptors of a file in this process."""
     found = []
-    with suppress(OSError):  # no such file
+    with suppress(OSError):  # the file does not exist
         wanted = _identify(path)
         for descriptor in _list_all_descriptors():
             with suppress(OSError):
@@ -186,7 +190,7 @@ def _list_descriptors(path: Path) -> list[int]:
 
 
 def _list_all_descriptors() -> list[int]:
-    """Return those of this process; none on a system where closing one unlocks no other."""
+    """Return all descriptors of this process; none on systems where closing one releases no lock of another."""
     folder = next((folder for folder in _DESCRIPTORS if folder.is_dir()), None)
     return [] if folder is None else [int(entry.name) for entry in folder.iterdir() if entry.name.isdecimal()]
 
@@ -197,7 +201,7 @@ def _identify(path: Path) -> tuple[int, int]:
 
 
 def _find_holder(path: Path) -> tuple[duckdb.DuckDBPyConnection | None, bool]:
-    """Return a cursor on a connection that is known to have the file, and whether its instance is the file's own."""
+    """Return a cursor of a known connection to the file, or None, and whether the file is its main database."""
     wanted = _identify(path)
     for holder in tuple(_holders):
         connection = holder.connection()
@@ -208,13 +212,13 @@ def _find_holder(path: Path) -> tuple[duckdb.DuckDBPyConnection | None, bool]:
                 cursor = connection.cursor()
                 cursor.execute(f'USE "{holder.name}"')
                 return cursor, holder.is_main
-        except duckdb.Error:  # closed, or detached by now
+        except duckdb.Error:  # closed or detached in the meantime
             _holders.remove(holder)
     return None, False
 
 
 def _find_open_name(path: Path) -> Path:
-    """Return the name by which this process has a file open: DuckDB knows files by their names, not their links."""
+    """Return the path under which this process has a file open, since DuckDB treats two links as two files."""
     for descriptor in _list_descriptors(path):
         with suppress(OSError):
             name = (_DESCRIPTORS[0] / str(descriptor)).readlink()
@@ -226,7 +230,7 @@ def _find_open_name(path: Path) -> Path:
 
 
 def _note_inherited() -> None:
-    """Remember, in a fork, which files it has from its parent: what it wrote there would be lost."""
+    """Remember, in a fork, which files the parent had open: what the fork wrote to them would be lost."""
     global _inherited
     found = set()
     for descriptor in _list_all_descriptors():
@@ -241,11 +245,11 @@ if hasattr(os, "register_at_fork"):
 
 
 def _share_instance(path: Path) -> duckdb.DuckDBPyConnection:
-    """Return a connection to the instance that this process has of the file, with whatever settings it was made."""
+    """Return a connection to the instance of the file in this process, whatever its settings."""
     name = _find_attached_name(path)
     usual = {given.name.partition(".")[0] for given in (path, path.resolve())}
     if name is not None and name.removesuffix("_db") not in usual:
-        raise _refuse_second(path)  # DuckDB names an instance after its file: somebody attached this to another one
+        raise _refuse_second(path)  # an instance has the name of its file: this one is attached to another
     for read_only, config in ((False, {}), (False, _WRITE), (False, _READ), (True, {})):
         try:
             return duckdb.connect(path, read_only=read_only, config=config)
@@ -260,9 +264,9 @@ def _share_instance(path: Path) -> duckdb.DuckDBPyConnection:
 
 
 def _find_attached_name(path: Path) -> str | None:
-    """Return the name under which some instance of this process has the file; None: none has.
+    """Return the name under which an instance of this process has the file open, or None.
 
-    With its type given, DuckDB finds the conflict before it opens the file.
+    Since the type is given, DuckDB reports the conflict before it opens the file.
     """
     with duckdb.connect() as scratch:
         try:
@@ -274,7 +278,7 @@ def _find_attached_name(path: Path) -> str | None:
 
 
 def _lock_again(path: Path) -> None:
-    """Take a lock again that DuckDB has just lost: to tell a file's type, it opened and closed what was attached."""
+    """Lock a file again: DuckDB lost its lock when it opened and closed the attached file to find out its type."""
     import fcntl
 
     for descriptor in _list_descriptors(path):
@@ -283,13 +287,13 @@ def _lock_again(path: Path) -> None:
             fcntl.lockf(descriptor, (fcntl.LOCK_EX if writes else fcntl.LOCK_SH) | fcntl.LOCK_NB)
         except OSError:
             raise DatabaseError(
-                f"{path}: another process opened it while this one had it attached, and either may now corrupt it; "
-                "close it here at once"
+                f"{path}: another process opened it while this process had it attached, and either may now corrupt it; "
+                "close it in this process now"
             ) from None
 
 
 def _refuse_second(path: Path) -> DatabaseError:
     return DatabaseError(
-        f"cannot open {path}: this process has it open already, in another connection; close that first, or use it: "
-        "custext_sql.register(connection)"
+        f"cannot open {path}: this process already has it open in another connection; close that connection first, or "
+        "use it: custext_sql.register(connection)"
     )

@@ -1,10 +1,10 @@
-"""Folders for what must neither be seen nor be left behind: unfinished outputs, what DuckDB spills, streams.
+"""Private folders for data that nobody else may see and that must not stay: unfinished outputs, spilled data, streams.
 
-A folder has a random name and its owner alone may enter it, so that nobody can guess it, plant a link in it or read
-what is there. It goes when its work is done. If the process was killed, a later run removes it once it is abandoned:
-a process touches its folders every few seconds, so one that has not been touched for ten minutes has no owner any more.
-That holds across hosts and containers that share a volume, where process ids mean nothing; times are compared as
-the file system itself stamped them, so that no clock needs to agree with another.
+A folder has a random name and only its owner can enter it, so nobody else can guess it, plant a link in it or read its
+files. It is deleted when its work is done. If the process is killed, a later run deletes it: a process touches its
+folders every few seconds, so a folder that was not touched for ten minutes is abandoned. This also works across hosts
+and containers that share a volume, where process IDs mean nothing. Only timestamps of that file system are compared, so
+clocks need not agree.
 """
 
 import os
@@ -22,8 +22,8 @@ from pathlib import Path
 
 from custext_sql.errors import OutputError
 
-_BEAT = 20.0  # seconds between two touches
-_ABANDONED = 600.0  # seconds without a touch after which a folder has no owner
+_BEAT = 20.0  # seconds between touches
+_ABANDONED = 600.0  # seconds without a touch after which a folder counts as abandoned
 _NAME = re.compile(r"\..+\.[0-9a-f]{16}\.draft", re.DOTALL)
 _MODE = 0o700
 
@@ -34,9 +34,9 @@ _heart: threading.Thread | None = None
 
 @contextmanager
 def private_folder(parent: Path, label: str) -> Iterator[Path]:
-    """Make a folder of one's own in `parent` and remove it in the end, with all that is in it.
+    """Create a private folder in `parent`, and delete it with its files at the end. label: a part of its name.
 
-    Abandoned ones in the same place go first.
+    Abandoned folders in `parent` are deleted first. OutputError if the folder cannot be created.
     """
     folder = _make_folder(parent, label)
     try:
@@ -51,25 +51,25 @@ def private_folder(parent: Path, label: str) -> Iterator[Path]:
 
 @lru_cache(maxsize=1)
 def process_folder() -> str:
-    """Return the path of a folder that this process keeps until it ends, '' where none can be made."""
+    """Return the path of a private folder that lasts as long as this process; '' if it cannot be created."""
     stack = ExitStack()
     try:
         folder = stack.enter_context(private_folder(Path(tempfile.gettempdir()), "custext"))
     except (OSError, OutputError):
         return ""
-    Finalize(None, stack.close, exitpriority=0)  # unlike atexit, also in workers of multiprocessing, and in no fork
+    Finalize(None, stack.close, exitpriority=0)  # unlike atexit, runs in multiprocessing workers but not in forks
     return str(folder)
 
 
 @contextmanager
 def scratch_folder() -> Iterator[Path]:
-    """Make a private folder where the system keeps temporary files: for a stream's content, or what DuckDB spills."""
+    """Create a private folder in the system's temporary folder, for streams or for data that DuckDB spills."""
     with private_folder(Path(tempfile.gettempdir()), "custext") as folder:
         yield folder
 
 
 def remove_private_folders() -> None:
-    """Remove all that this process works in, at once: it is about to end, whatever its threads are doing."""
+    """Delete all private folders of this process at once. Call this right before the process ends."""
     for folder in tuple(_live):
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -79,7 +79,7 @@ def _make_folder(parent: Path, label: str) -> Path:
     folder = parent / f".{label[:50]}.{secrets.token_hex(8)}.draft"
     with _changed:
         try:
-            folder.mkdir(mode=_MODE)  # fails if anything is there, be it a link
+            folder.mkdir(mode=_MODE)  # fails if anything of that name exists, even a link
         except OSError as error:
             raise OutputError(f"cannot write in {parent}: {error.strerror}") from None
         _live.add(folder)
@@ -90,7 +90,7 @@ def _make_folder(parent: Path, label: str) -> Path:
 
 
 def _beat() -> None:
-    """Touch the folders of this process as long as there are any."""
+    """Touch the folders of this process, until there are none."""
     global _heart
     while True:
         with _changed:
@@ -104,7 +104,7 @@ def _beat() -> None:
 
 
 def _forget_parent() -> None:
-    """Start afresh in a fork: the folders are the parent's, and its thread, which may hold the lock, is not there."""
+    """Reset the state in a fork: the folders belong to the parent, and its thread, which may hold the lock, is gone."""
     global _changed, _heart
     _changed, _heart = threading.Condition(), None
     _live.clear()
@@ -116,11 +116,11 @@ if hasattr(os, "register_at_fork"):
 
 
 def _remove_abandoned(parent: Path, now: float) -> None:
-    """Remove folders of this user's in `parent` that nobody has touched for long."""
+    """Delete this user's abandoned folders in `parent`."""
     with suppress(OSError):
         for entry in os.scandir(parent):
             if _NAME.fullmatch(entry.name):
-                with suppress(OSError):  # another process may do the same
+                with suppress(OSError):  # another process may delete it too
                     _remove_if_abandoned(Path(entry.path), now)
 
 

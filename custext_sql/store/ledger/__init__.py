@@ -1,1 +1,1 @@
-"""What was released: entries, totals, budgets."""
+"""The ledger of releases: entries, totals, budgets."""

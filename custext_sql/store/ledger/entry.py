@@ -1,4 +1,4 @@
-"""A release on its way into the ledger: pending before its output appears, complete when it is there."""
+"""Enters a release in the ledger: as pending before its output appears, as complete afterwards."""
 
 import threading
 from collections.abc import Callable, Collection
@@ -20,8 +20,8 @@ from custext_sql.store.ledger.table import Release, Terms
 class LedgerEntry:
     """A release in the ledger.
 
-    If the ledger cannot be written, `note` says so, and the receipt goes beside the output, if it has a place. With a
-    budget, or if the entry `must_be_made`, an unwritable ledger is an error, and nothing is released.
+    If the ledger cannot be written, `note` says so, and the receipt is written to the file `beside`, if given. With a
+    budget, or with `must_be_made`, an unwritable ledger is a DatabaseError, and nothing is released.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class LedgerEntry:
         must_be_made: bool = False,
     ) -> None:
         if dataset.name is None:
-            raise SettingError("a release needs the name of its dataset")
+            raise SettingError("a release needs a dataset with a name: --dataset (in Python: dataset=...)")
         self._database = database
         self._dataset = dataset
         self._beside = beside
@@ -61,9 +61,9 @@ class LedgerEntry:
         )
 
     def check(self, largest_row_eps: float | None = None) -> None:
-        """Refuse early what earlier releases do not allow; `begin` decides."""
+        """Raise the errors of `begin` early, as far as possible. largest_row_eps: if it is already known."""
         dataset = self._dataset
-        if largest_row_eps is None or self.release.key_id is not None:  # which may turn out to be an earlier one
+        if largest_row_eps is None or self.release.key_id is not None:  # may repeat an earlier keyed release
             dataset = replace(dataset, budget_total=None)
         largest = None if largest_row_eps is None else ledger.to_decimal(largest_row_eps)
         release = replace(self.release, largest_row_eps=largest)
@@ -71,7 +71,10 @@ class LedgerEntry:
             check_release(connection, ledger.read_releases(connection), release, dataset)
 
     def begin(self, receipt: Receipt | None = None, keyed_sum: str | None = None) -> None:
-        """Enter the release as pending, with what is known of it; once."""
+        """Enter the release as pending, with the counts known so far; further calls do nothing.
+
+        BudgetError or KeyFileError if earlier releases do not allow it.
+        """
         if self._is_begun:
             return
         with self._lock:
@@ -93,20 +96,20 @@ class LedgerEntry:
             self._is_begun = True
 
     def begin_again(self) -> None:
-        """Enter a release that was complete as pending, since more is to follow."""
+        """Enter a complete release as pending again, since more is to follow."""
         ledger.update(self._database, self._begun)
         self._is_in_ledger = True
 
     def describe(self, **known: Any) -> None:
-        """Say more of the release than was known at first."""
+        """Set fields of the release that were unknown at first."""
         self.release = replace(self.release, **known)
 
     def add_note(self, note: str) -> None:
-        """Tell the user one thing more."""
+        """Add a note for the user."""
         self.note = note if self.note is None else f"{self.note}; {note}"
 
     def complete(self, receipt: Receipt | None, keyed_sum: str | None = None) -> None:
-        """Enter what the release came to."""
+        """Enter the release as complete, with its counts."""
         self._count(receipt, keyed_sum)
         self.release = ledger.finish(self.release)
         if not self._is_in_ledger:
@@ -115,27 +118,27 @@ class LedgerEntry:
         try:
             ledger.update(self._database, self.release)
         except DatabaseError as error:
-            if self._must_be_made:  # it stays pending
+            if self._must_be_made:  # the release stays pending
                 raise
             self._write_beside(error)
 
     def break_off(self, receipt: Receipt | None, keyed_sum: str | None = None) -> None:
-        """Enter what was released so far, though not all of it was."""
+        """Enter the counts of a release that stopped before its end; it stays pending."""
         self._count(receipt, keyed_sum)
         if self._is_in_ledger:
-            with suppress(DatabaseError):  # it stays pending, with unknown counts
+            with suppress(DatabaseError):  # its counts stay unknown
                 ledger.update(self._database, self.release)
 
     def withdraw(self) -> None:
-        """Take back what was entered, since nothing was released."""
+        """Remove the entry, since nothing was released."""
         if self._is_in_ledger:
-            with suppress(DatabaseError):  # it stays pending; what is told is why the output could not appear
+            with suppress(DatabaseError):  # it stays pending; the error of the output matters more
                 ledger.withdraw(self._database, self.release)
 
     def publish(self, publish: Callable[[], object], receipt: Receipt | None, keyed_sum: str | None = None) -> None:
-        """Let an output appear, between the two entries in the ledger.
+        """Enter the release as pending, publish its output, and enter the release as complete.
 
-        If it could not appear, the entry goes; an interrupt may come when it has appeared, so then the entry stays.
+        If publishing fails, the entry is removed. After an interrupt it stays, since the output may have appeared.
         """
         self.begin(receipt, keyed_sum)
         try:
@@ -150,10 +153,10 @@ class LedgerEntry:
             self.release = replace(self.release.with_counts(receipt), keyed_sum=keyed_sum)
 
     def _write_beside(self, error: CusTextError) -> None:
-        """Leave the receipt where the output is, since the ledger cannot be written."""
+        """Write the receipt beside the output, since the ledger cannot be written."""
         self._is_in_ledger = False
-        self.add_note(f"the ledger was not written: {error}")
-        self.add_note("do not repeat the release for that: it would be another one")
+        self.add_note(f"the release is not in the ledger: {error}")
+        self.add_note("do not repeat it for that reason: that would be another release")
         if self._beside is not None:
             self._write_receipt()
             self.add_note(f"the receipt is in {self._beside}")
@@ -164,5 +167,5 @@ class LedgerEntry:
 
 
 def receipt_beside(target: Path) -> Path:
-    """Return where the receipt of an output goes if the ledger cannot be written."""
+    """Return the path of the receipt of an output, for when the ledger cannot be written."""
     return target.with_name(f"{target.name}.receipt.json")

@@ -1,8 +1,8 @@
-"""Releases that go on for as long as somebody asks: those of a connection or of a pipeline.
+"""Enters releases without a defined end in the ledger: those of a connection or of a pipeline.
 
-Such a release has no end that anybody announces. It is pending in the ledger before its first text leaves. When nothing
-was asked for a second, or the process ends, what it has come to is entered; the next text makes it pending again. So a
-process that is killed leaves a release whose counts are unknown, never one that says too little.
+Such a release is entered as pending before its first text is drawn. After one second without a text, or when the
+process ends, its counts are entered; the next text makes it pending again. So a process that is killed leaves a release
+with unknown counts, never one with counts that are too low.
 """
 
 import os
@@ -20,16 +20,16 @@ from custext_sql.store.files.duckdb_files import detach_all
 from custext_sql.store.ledger.dataset import Dataset, choose_dataset
 from custext_sql.store.ledger.entry import LedgerEntry
 
-_REST = 1.0  # seconds without a text, after which counts are entered
-_TICK = 0.25  # seconds between two looks
-_PATIENCE = 10.0  # seconds that a write of the ledger gets when the process ends
+_REST = 1.0  # seconds without a text after which counts are entered
+_TICK = 0.25  # seconds between checks
+_PATIENCE = 10.0  # seconds to wait for a write to the ledger when the process ends
 
 
 class RunningEntry:
-    """The entry of a release that goes on in this process; a fork of the process makes one of its own.
+    """The entry of a running release in this process; a fork of the process makes its own entry.
 
-    open_entry: makes an entry, which must be made. count: says what it has come to, None if to nothing. forget: starts
-    counting anew, in a fork.
+    open_entry: returns a new entry, which must_be_made. count: returns the receipt and keyed sum so far, or None if
+    nothing was drawn. forget: resets the counts, in a fork.
     """
 
     def __init__(
@@ -50,13 +50,13 @@ class RunningEntry:
         self._rests_since = 0.0
 
     def start_anew(self) -> None:
-        """Make this a part of its own, in a process that was forked."""
+        """Start a new part of the release, in a fork."""
         self._start()
         self._forget()
 
     @contextmanager
     def drawing(self) -> Iterator[None]:
-        """Draw within: the release is in the ledger before anything is drawn, or an error says why not."""
+        """Yield once the release is in the ledger, so that the caller may draw; an error if it cannot be entered."""
         with self._lock:
             if not self._is_open:
                 if self._entry is None:
@@ -77,14 +77,14 @@ class RunningEntry:
                 self._rests_since = time.monotonic()
 
     def settle(self, *, rest: float = 0.0) -> bool:
-        """Enter what the release has come to, if nothing was drawn for so many seconds; return whether it is."""
+        """Enter the counts if nothing was drawn for `rest` seconds, and return whether the ledger is up to date."""
         with self._lock:
             if self._is_open and not self._drawing and time.monotonic() - self._rests_since >= rest:
                 self._enter_counts()
             return not self._is_open
 
     def _enter_counts(self) -> None:
-        """Enter what the release has come to; while the ledger cannot be written, it stays open."""
+        """Enter the counts; if the ledger cannot be written, the release stays open."""
         assert self._entry is not None
         counted = self._count(self._entry)
         if counted is None:
@@ -100,24 +100,24 @@ class RunningEntry:
 
 
 def check_running(dataset: str | Dataset) -> Dataset:
-    """Return the dataset of a release that goes on, which cannot keep a budget: it is not known beforehand."""
+    """Return the dataset of a running release; SettingError if it has a budget, which cannot be kept."""
     found = choose_dataset(dataset)
     if found.budget_total is not None:
         raise SettingError(
-            "dataset: a connection or a pipeline cannot keep a total budget, since nobody knows what will be asked of "
-            "it; use Sanitizer.release, or custext sanitize"
+            "a connection or a pipeline cannot keep budget_total, since what it will draw is not known in advance; use "
+            "Sanitizer.release, or custext sanitize"
         )
     return found
 
 
 def settle_all() -> None:
-    """Enter what all releases of this process have come to that are not drawing now."""
+    """Enter the counts of all releases of this process that are not drawing at the moment."""
     for release in list(_open):
         release.settle()
 
 
 def _end() -> None:
-    """Settle what is open when the process ends, also if a connection of it still has the database attached."""
+    """Enter the counts of open releases when the process ends, even if a connection has the database attached."""
     _settler.stop()
     settle_all()
     if _open:
@@ -125,14 +125,14 @@ def _end() -> None:
         settle_all()
     for _ in _open:
         warnings.warn(
-            "a release stays pending in the ledger, which could not be written when the process ended",
+            "a release stays pending in the ledger, because the ledger could not be written when the process ended",
             PrivacyWarning,
             stacklevel=1,
         )
 
 
 class _Settler:
-    """A thread that enters releases which rest; it ends when none is open."""
+    """A thread that enters the counts of idle releases; it ends when none is open."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -141,8 +141,9 @@ class _Settler:
         self._process = 0
 
     def watch(self) -> None:
+        """Start the thread, unless it runs, and register what to do at the end of the process."""
         with self._lock:
-            if self._process != os.getpid():  # multiprocessing forgets in a child what its parent had to finish
+            if self._process != os.getpid():  # a child process forgets the finalizers of its parent
                 self._process = os.getpid()
                 Finalize(None, _end, exitpriority=10)
             if self._thread is None and not self._stopped.is_set():
@@ -150,7 +151,7 @@ class _Settler:
                 self._thread.start()
 
     def stop(self) -> None:
-        """End the thread, when the process does."""
+        """End the thread, at the end of the process."""
         self._stopped.set()
         if self._thread is not None:
             self._thread.join(_PATIENCE)
@@ -173,7 +174,7 @@ def _start_anew() -> None:
 
 
 _all: WeakSet[RunningEntry] = WeakSet()
-_open: set[RunningEntry] = set()  # those that are yet to be settled, though nobody else may hold them any more
+_open: set[RunningEntry] = set()  # yet to be settled; keeps them alive until then
 _settler = _Settler()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_start_anew)

@@ -1,4 +1,4 @@
-"""What releases have spent together on the row on which each spent most: exact sums, budgets."""
+"""Adds up the eps of releases exactly, per dataset, and checks budgets."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
@@ -6,14 +6,15 @@ from decimal import Decimal, localcontext
 from typing import Any
 
 from custext_sql.errors import BudgetError
+from custext_sql.parameters import count_of
 from custext_sql.store.ledger.table import PENDING, RAW, Release, fold
 
-_DIGITS = 60  # more than any sum of releases has
+_DIGITS = 60  # more than any sum of releases needs
 
 
 @dataclass(frozen=True)
 class Spent:
-    """What was spent on a row. eps: None if nobody knows; at_least: it may be more."""
+    """What was spent on a row. eps: None if unknown. at_least: whether it may be more."""
 
     eps: Decimal | None
     at_least: bool
@@ -21,10 +22,13 @@ class Spent:
 
 @dataclass(frozen=True)
 class Total:
-    """What all releases that share data with a dataset have spent on the row on which each spent most.
+    """What the releases of one dataset, and all others that share data with it, have spent together.
 
-    total_eps: None if nobody knows, or if data was released as it is (raw). at_least: it may be more, since a query, a
-    connection or a pipeline may have drawn a row more than once.
+    dataset: the name of the data. releases: how many there are. pending: how many of them are not complete.
+    total_eps: the sum, over the releases, of the largest eps that each spent on a row: no row spent more. None if it is
+        unknown, because a release was interrupted or data was released unprotected.
+    at_least: whether it may be more, because a query, a connection or a pipeline may have drawn a row more than once.
+    raw: whether data was released unprotected.
     """
 
     dataset: str
@@ -35,19 +39,19 @@ class Total:
     raw: bool
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all of it, with numbers as JSON has them."""
+        """Return every field, ready for JSON: total_eps is a float."""
         return asdict(self) | {"total_eps": None if self.total_eps is None else float(self.total_eps)}
 
 
 def add_up(releases: Sequence[Release]) -> list[Total]:
-    """Add up what each dataset has spent.
+    """Return the total of each dataset.
 
-    Releases that share a file, a table or a name add up for it; a dataset has spent what the worst of its parts has.
-    Keyed releases of the same records and texts are the same draws and count once, as do the parts of one run, which
-    have other rows.
+    Releases that share a file, a table or a name add up for it; the total of a dataset is that of its worst part.
+    Keyed releases of the same records and texts have the same draws and count once. So do the parts of one run, since
+    each has other rows.
     """
     by_part = _group_by_part(releases)
-    names: dict[str, str] = {}  # as they were first written
+    names: dict[str, str] = {}  # folded -> as first written
     by_name: dict[str, set[str]] = {}
     for release in releases:
         name = fold(release.dataset)
@@ -72,7 +76,7 @@ def add_up(releases: Sequence[Release]) -> list[Total]:
 
 
 def sum_spent(releases: Iterable[Release]) -> Spent:
-    """Add up releases that share data."""
+    """Return the sum of releases that share data."""
     by_draws: dict[object, Decimal] = {}
     at_least = False
     for release in releases:
@@ -87,44 +91,45 @@ def sum_spent(releases: Iterable[Release]) -> Spent:
 
 
 def list_parts(release: Release) -> set[str]:
-    """List the files or tables of a release, or else the name of its dataset, as they are compared."""
+    """Return the files or tables of a release, or else the name of its dataset, folded."""
     return {fold(part) for part in release.parts or [release.dataset]}
 
 
 def find_related(releases: Sequence[Release], release: Release) -> list[Release]:
-    """Find the releases that share data with this one."""
+    """Return the releases that share data with this one."""
     parts = list_parts(release)
     return [other for other in releases if not parts.isdisjoint(list_parts(other))]
 
 
 def check_budget(releases: Sequence[Release], release: Release, budget: float) -> None:
-    """Refuse a release that would take a row of its data over a budget, or of which nobody could tell."""
+    """Raise BudgetError if a row of the data might exceed a total eps with this release."""
     for name in release.parts or [release.dataset]:
         part = fold(name)
         earlier = [other for other in releases if part in list_parts(other)]
         before, together = sum_spent(earlier), sum_spent([*earlier, release])
         if any(other.draws == RAW for other in earlier):
-            raise BudgetError(f"{name}: it was released unprotected, with --allow-raw; no budget is left to keep")
+            raise BudgetError(f"{name} was released unprotected before (--allow-raw), so no budget can be kept")
         if together.eps is None:
             raise BudgetError(
-                f"{name}: a release that was cut off before its counts were known has released a part of it; what its "
-                "rows have spent cannot be told anymore"
+                f"{name}: an earlier release was interrupted, so what its rows have spent is unknown and no budget can "
+                "be kept; release it without --budget-total (in Python: budget_total)"
             )
         if together.at_least:
             raise BudgetError(
-                f"{name}: a query, a connection or a pipeline may have drawn its rows more than once, so that they "
-                f"have spent at least {write_eps(before.eps)}; no --budget-total can be kept; release it without one"
+                f"{name}: a query, a connection or a pipeline may have drawn its rows more than once, so no budget can "
+                f"be kept; they have spent at least {write_eps(before.eps)}; release it without --budget-total (in "
+                "Python: budget_total)"
             )
         if together.eps > Decimal(repr(budget)):
             raise BudgetError(
-                f"{name}: this release would take its largest row to a total eps of {write_eps(together.eps)}, over "
-                f"--budget-total {budget:g}; {len(earlier):,} earlier "
-                f"{'release' if len(earlier) == 1 else 'releases'} spent {write_eps(before.eps)}; nothing was written"
+                f"{name}: with this release, a row may have spent a total eps of {write_eps(together.eps)}, more than "
+                f"--budget-total {budget:g} (in Python: budget_total); {count_of(len(earlier), 'earlier release')} "
+                f"spent {write_eps(before.eps)}; nothing was written"
             )
 
 
 def write_eps(eps: Decimal | None) -> str:
-    """Return a sum as people write it, to its last digit."""
+    """Return a sum of eps with all its digits, or "unknown"."""
     return "unknown" if eps is None else f"{eps.normalize():f}"
 
 

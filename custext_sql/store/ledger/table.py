@@ -1,4 +1,4 @@
-"""What each release spent and let through: the table `releases` of the custext database. It holds no text, no SQL."""
+"""Reads and writes the table `releases` of the custext database. It contains no text and no SQL of the user."""
 
 import json
 import unicodedata
@@ -11,6 +11,8 @@ from typing import Any
 
 import duckdb
 
+from custext_sql.mapping.mapping import MappingInfo
+from custext_sql.mechanism.keyed_randomness import SecretKey
 from custext_sql.replacing.policy import Policy
 from custext_sql.replacing.receipt import Receipt
 from custext_sql.store.database import Database, reading, writing
@@ -18,14 +20,14 @@ from custext_sql.store.ledger.dataset import resolve_name
 from custext_sql.store.rows.columns import insert_row, list_columns
 
 PENDING, COMPLETE = "pending", "complete"
-RAW = "raw"  # instead of draws: what was released was not protected at all
+RAW = "raw"  # in place of draws: the release was not protected at all
 _PATIENCE = 30.0  # seconds to wait while other processes have the database open
-_UNLIKE = frozenset({"mapping", "fingerprint", "eps", "largest_row_eps"})  # fields that receipts have too
+_NOT_COPIED = frozenset({"mapping", "fingerprint", "eps", "largest_row_eps"})  # shared with receipts, but set otherwise
 
 
 @dataclass(frozen=True)
 class Terms:
-    """How words were drawn, as far as a sanitizer knows."""
+    """The settings of a release that its sanitizer knows; see the fields of `Release`."""
 
     mapping: str
     fingerprint: str
@@ -34,16 +36,33 @@ class Terms:
     draws: str
     key_id: str | None
 
+    @classmethod
+    def of(cls, info: MappingInfo, policy: Policy, calibration: str, draws: str, key: SecretKey | None) -> "Terms":
+        """Return the terms of draws with a mapping, by a policy, and from a key if there is one."""
+        key_id = None if key is None else key.name
+        return cls(info.name, info.fingerprint, describe_policy(policy), calibration, draws, key_id)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Release:
-    """One release. Counts are None while nobody knows them.
+    """One release: a row of the ledger. Counts are None as long as they are unknown.
 
-    run_id: shared by releases that are parts of one, each made by a process. state: pending until the output is in its
-    place, then complete. parts: the files or the table that a release is of, else the name of its dataset; releases
-    that share one add up. draws: fresh, keyed, seeded or raw. eps: the largest. keyed_sum: equal for keyed releases of
-    the same texts under the same records. largest_row_eps: what the row spent that spent most; at_least: it may have
-    spent more, because nobody knows whether it was drawn more than once.
+    release_id: a random identifier. run_id: the same for the parts of one release that several processes made.
+    state: "pending" until the output is in its place, then "complete". started_at, completed_at: UTC, without a time
+        zone; completed_at is None while the release is pending.
+    dataset: the name of the data, such as a path. parts: the files or the table of the release, empty if the dataset
+        was given a name; releases that share one add up. text_columns: the sanitized columns, separated by commas.
+    mapping, fingerprint: the name of the mapping, and the SHA-256 of its words, groups and scores.
+    eps: the privacy budget per word, the largest one if there were several. plus: whether stopwords were kept; None if
+        a query set it per row. policy, calibration: see `Settings`.
+    draws: "fresh", "keyed", "seeded", or "raw" if nothing was protected. key_id: the name of the key.
+        record_column: the column whose values identify rows to a key. keyed_sum: equal for keyed releases of the same
+        texts under the same records.
+    row_count, word_count: numbers of rows and words. sampled, stopwords, numbers, unknown_kept, unknown_masked,
+        unknown_random, endings, kept, alone_masked, symbols, characters_in_clear, mean_row_eps, worst_log_ratio,
+        hides_among: see `Receipt`.
+    largest_row_eps: the largest eps spent on one row, exact. at_least: whether it may be more, because a row may have
+        been drawn more than once.
     """
 
     release_id: str
@@ -84,41 +103,48 @@ class Release:
     hides_among: int | None = None
 
     def with_counts(self, receipt: Receipt) -> "Release":
-        """Return the release with what a receipt says."""
+        """Return the release with the counts of a receipt."""
         same = {field.name for field in fields(self)} & {field.name for field in fields(receipt)}
-        counts = {name: getattr(receipt, name) for name in same - _UNLIKE}
+        counts = {name: getattr(receipt, name) for name in same - _NOT_COPIED}
         largest = to_decimal(receipt.largest_row_eps)
         return replace(self, row_count=receipt.rows, word_count=receipt.words, largest_row_eps=largest, **counts)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return every column, with numbers as JSON has them."""
+        """Return every field, ready for JSON: times are ISO strings in UTC, eps are floats."""
+        return {
+            name: value.isoformat() if isinstance(value, datetime) else value for name, value in self.to_row().items()
+        }
+
+    def to_row(self) -> dict[str, Any]:
+        """Return every field; the largest eps of a row is a float."""
         largest = self.largest_row_eps
         return asdict(self) | {"largest_row_eps": None if largest is None else float(largest)}
 
 
 def to_decimal(eps: float) -> Decimal:
-    """Return the decimal that was meant, so that sums are exact: 0.3, not the double nearest to it."""
+    """Return eps as the decimal number that was meant, such as 0.3, so that sums are exact."""
     return Decimal(repr(eps))
 
 
 def describe_policy(policy: Policy) -> str:
+    """Return a policy as the ledger stores it."""
     return " ".join(f"{part}={choice}" for part, choice in asdict(policy).items())
 
 
 def new_release(terms: Terms, **settings: Any) -> Release:
-    """Return a release that begins now. settings: other fields."""
+    """Return a pending release that starts now. settings: the other fields."""
     release_id = uuid.uuid4().hex
     known: dict[str, Any] = {"release_id": release_id, "run_id": release_id, "state": PENDING, "started_at": _now()}
     return Release(**(known | asdict(terms) | settings))
 
 
 def finish(release: Release) -> Release:
-    """Return the release, complete."""
+    """Return the release as complete, from now on."""
     return replace(release, state=COMPLETE, completed_at=_now())
 
 
 def list_releases(database: Database = None, *, dataset: str | None = None) -> list[Release]:
-    """List all releases, or those of data of that name or that has such a part, the oldest first."""
+    """Return all releases, oldest first. dataset: only those of data of this name, or with this file or table."""
     with reading(database) as connection:
         found = read_releases(connection)
     wanted = None if dataset is None else fold(resolve_name(dataset))
@@ -126,33 +152,34 @@ def list_releases(database: Database = None, *, dataset: str | None = None) -> l
 
 
 def read_releases(connection: duckdb.DuckDBPyConnection) -> list[Release]:
+    """Return all releases, oldest first."""
     names = [field.name for field in fields(Release)]
     rows = connection.execute(f"SELECT {list_columns(Release)} FROM releases ORDER BY started_at, release_id")
     return [Release(**dict(zip(names, row, strict=True))) for row in rows.fetchall()]
 
 
 def name_data(release: Release) -> set[str]:
-    """List what a release's data is known by: its parts, and the dataset's name, as they are compared."""
+    """Return all names of the data of a release, folded: those of its parts, and that of its dataset."""
     return {fold(name) for name in (release.dataset, *release.parts)}
 
 
 def fold(name: str) -> str:
-    """Return the form in which names of data are compared."""
+    """Return a name of data in the form in which names are compared."""
     return unicodedata.normalize("NFKC", name.strip()).casefold()
 
 
 def enter(
     database: Database, release: Release, check: Callable[[duckdb.DuckDBPyConnection, Sequence[Release]], None]
 ) -> None:
-    """Enter a new release, unless a check against all earlier ones refuses it."""
+    """Insert a new release, unless `check`, which is called with all earlier ones, raises an error."""
     with writing(database, patience=_PATIENCE) as connection:
         check(connection, read_releases(connection))
         insert_row(connection, "releases", release)
 
 
 def update(database: Database, release: Release) -> None:
-    """Enter what has become of a release."""
-    fixed = ("release_id", "parts")  # DuckDB would delete and insert a row whose list is set, and find its key taken
+    """Write the current state of a release."""
+    fixed = ("release_id", "parts")  # DuckDB updates a list by delete and insert, which fails on the primary key
     names = [field.name for field in fields(release) if field.name not in fixed]
     changes = ", ".join(f"{name} = ?" for name in names)
     with writing(database, patience=_PATIENCE) as connection:
@@ -161,13 +188,14 @@ def update(database: Database, release: Release) -> None:
 
 
 def withdraw(database: Database, release: Release) -> None:
-    """Take back what was entered: nothing was released."""
+    """Delete a release from the ledger, since nothing was released."""
     with writing(database, patience=_PATIENCE) as connection:
         connection.execute("DELETE FROM releases WHERE release_id = ?", [release.release_id])
 
 
 def to_json(release: Release) -> str:
-    return json.dumps(release.to_dict(), default=str, ensure_ascii=False, indent=2)
+    """Return a release as JSON, for a file beside the output."""
+    return json.dumps(release.to_dict(), ensure_ascii=False, indent=2)
 
 
 def _now() -> datetime:

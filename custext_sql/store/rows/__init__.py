@@ -1,1 +1,1 @@
-"""Rows of the tables in and out, on an open connection."""
+"""Rows of embeddings, mappings and stopwords, read and written on an open connection."""

@@ -1,4 +1,4 @@
-"""Dataclasses as rows of tables: their fields are the columns, in the same order, and are listed nowhere else."""
+"""Reads and writes dataclasses as rows of tables: their fields are the columns, in the same order."""
 
 from dataclasses import fields
 from typing import TYPE_CHECKING
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def list_columns(kind: "type[DataclassInstance] | DataclassInstance") -> str:
-    """Return the columns of a row's table, for SQL."""
+    """Return the columns of the table of such rows, separated by commas, for SQL."""
     return ", ".join(field.name for field in fields(kind))
 
 

@@ -1,4 +1,4 @@
-"""The tables mappings, groups and scores, and which mapping is the default."""
+"""Reads and writes the tables mappings, groups and scores, and the name of the default mapping."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ from custext_sql.errors import MappingError
 from custext_sql.mapping.mapping import Mapping, MappingInfo, fingerprint
 from custext_sql.mapping.scoring import UNIT
 from custext_sql.mapping.similarity import MEASURES
-from custext_sql.parameters import suggest
+from custext_sql.parameters import check_type, suggest
 from custext_sql.store.rows.columns import insert_row, list_columns
 
 _CELLS = 1 << 21  # scores inserted at a time
@@ -19,16 +19,16 @@ _DEFAULT = "default_mapping"
 
 
 def read_mapping(connection: duckdb.DuckDBPyConnection, info: MappingInfo) -> Mapping:
-    """The mapping of that row, verified against its fingerprint."""
+    """Return the mapping of that row; MappingError if its tables do not match its fingerprint."""
     words, sizes = _read_groups(connection, info)
     scores = _read_scores(connection, info, sizes)
     if fingerprint(words, sizes, scores) != info.fingerprint:
-        raise _changed(info, "their fingerprint is another")
+        raise _changed(info, "fingerprint mismatch")
     return Mapping(info, words, sizes, scores)
 
 
 def save_mapping(connection: duckdb.DuckDBPyConnection, mapping: Mapping) -> None:
-    """Write a mapping within the caller's transaction; the first of a database becomes its default."""
+    """Insert a mapping within the caller's transaction; it becomes the default if there is none."""
     insert_row(connection, "mappings", mapping.info)
     name = mapping.info.name
     group_of = np.repeat(np.arange(len(mapping.sizes)), mapping.sizes)
@@ -42,39 +42,42 @@ def save_mapping(connection: duckdb.DuckDBPyConnection, mapping: Mapping) -> Non
 
 
 def delete_mapping(connection: duckdb.DuckDBPyConnection, name: str) -> None:
-    """Delete a mapping with its groups and scores; the default stays as it is."""
+    """Delete a mapping with its groups and scores. The name of the default mapping is left unchanged."""
     for table, column in (("mappings", "name"), ("groups", "mapping"), ("scores", "mapping")):
         connection.execute(f"DELETE FROM {table} WHERE {column} = ?", [name])
 
 
 def read_infos(connection: duckdb.DuckDBPyConnection) -> list[MappingInfo]:
-    """Return how each mapping was made, oldest first."""
+    """Return the rows of all mappings in the order in which they were built."""
     columns = list_columns(MappingInfo)
-    rows = connection.execute(f"SELECT {columns} FROM mappings ORDER BY created_at, name").fetchall()
+    rows = connection.execute(f"SELECT {columns} FROM mappings ORDER BY created_at, rowid").fetchall()
     return [MappingInfo(*row) for row in rows]
 
 
 def default_name(connection: duckdb.DuckDBPyConnection) -> str | None:
-    """Return the name of the default mapping, if there is one."""
+    """Return the name of the default mapping, or None."""
     rows = connection.execute("SELECT value FROM settings WHERE key = ?", [_DEFAULT]).fetchall()
     return str(rows[0][0]) if rows else None
 
 
 def find_mapping(connection: duckdb.DuckDBPyConnection, name: str | None) -> MappingInfo:
-    """The mapping of that name, or the default one; an error that names the command if there is none."""
+    """Return the row of the mapping of that name, or of the default one; MappingError if it does not exist."""
     known = {info.name: info for info in read_infos(connection)}
     if not known:
-        raise MappingError("there is no mapping yet; build one with: custext map --embedding NAME --k 20")
+        raise MappingError("the database has no mapping yet; build one with: custext map --embedding NAME --k 20")
     name = default_name(connection) if name is None else name
     if name is None:
-        raise MappingError(f"no mapping is the default; choose one with: custext use NAME ({', '.join(known)})")
+        raise MappingError(
+            f"there is no default mapping; choose one with: custext use NAME (mappings: {', '.join(known)})"
+        )
+    check_type(name, str, "mapping must be the name of a mapping")
     if name not in known:
-        raise MappingError(f"there is no mapping {name!r}; {suggest(name, known)}")
+        raise MappingError(f"mapping {name!r} does not exist; {suggest(name, known, 'mappings')}")
     return known[name]
 
 
 def forget_default(connection: duckdb.DuckDBPyConnection, name: str) -> None:
-    """Let no mapping be the default, if this one is."""
+    """Remove the default if it is this mapping."""
     connection.execute("DELETE FROM settings WHERE key = ? AND value = ?", [_DEFAULT, name])
 
 
@@ -84,14 +87,14 @@ def set_default(connection: duckdb.DuckDBPyConnection, name: str) -> None:
 
 
 def _insert(connection: duckdb.DuckDBPyConnection, table: str, name: str, batch: pa.Table) -> None:
-    """Insert rows of a mapping, whose columns are named as the table's."""
+    """Insert rows of a mapping into a table that has the same columns."""
     connection.register("custext_batch", batch)
     connection.execute(f"INSERT INTO {table} BY NAME SELECT ? AS mapping, * FROM custext_batch", [name])
     connection.unregister("custext_batch")
 
 
 def _score_batches(mapping: Mapping, group_of: Sizes) -> Iterator[pa.Table]:
-    """The scores with their words, a few million at a time, in the order in which the mapping holds them."""
+    """Yield the scores with their words, a few million at a time, in the order of the mapping."""
     words = pa.array(mapping.words)
     row_sizes = mapping.sizes[group_of]
     row_ends = np.cumsum(row_sizes)
@@ -122,15 +125,15 @@ def _read_groups(connection: duckdb.DuckDBPyConnection, info: MappingInfo) -> tu
     words = tuple(table.column("token").to_pylist())
     group_of = table.column("group_id").to_numpy().astype(np.int64)
     if len(words) != info.words or not len(words):
-        raise _changed(info, "words are missing or added")
+        raise _changed(info, "words were removed or added")
     if group_of.min() != 0 or group_of.max() != info.group_count - 1:
-        raise _changed(info, "groups are missing or added")
+        raise _changed(info, "groups were removed or added")
     sizes = np.bincount(group_of)
     starts = np.cumsum(sizes) - sizes
     if (sizes < 2).any():
         raise _changed(info, "a word is alone in a group")
     if len(set(words)) != len(words):
-        raise _changed(info, "a word stands in two groups")
+        raise _changed(info, "a word is in two groups")
     if (table.column("position").to_numpy() != np.arange(len(words)) - starts[group_of]).any():
         raise _changed(info, "positions within a group are not 0, 1, 2, ...")
     return words, sizes.astype(np.int64)
@@ -150,7 +153,7 @@ def _read_scores(connection: duckdb.DuckDBPyConnection, info: MappingInfo, sizes
         params={"name": info.name},
     ).to_arrow_table()
     if table.num_rows != (sizes**2).sum() or table.column("input").null_count or table.column("output").null_count:
-        raise _changed(info, "scores are missing, added, or of words outside their group")
+        raise _changed(info, "scores were removed or added, or have a word from outside the group")
     group, row, column = (table.column(name).to_numpy().astype(np.int64) for name in ("group_id", "input", "output"))
     cells = (np.cumsum(sizes**2) - sizes**2)[group] + row * sizes[group] + column
     units = table.column("score").to_numpy() * UNIT
@@ -165,15 +168,15 @@ def _read_scores(connection: duckdb.DuckDBPyConnection, info: MappingInfo, sizes
 
 def _changed(info: MappingInfo, how: str) -> MappingError:
     return MappingError(
-        f"mapping {info.name}: the tables groups and scores are not those that were built ({how}); nothing may be "
-        f"sampled from them; {_rebuilding(info)}"
+        f"mapping {info.name}: the tables groups and scores were changed after it was built ({how}), so it cannot be "
+        f"used; {_rebuilding(info)}"
     )
 
 
 def _rebuilding(info: MappingInfo) -> str:
-    """How to make the same mapping again."""
+    """Return how to build the same mapping again."""
     if info.measure not in MEASURES:
-        return "build it again from Python, with its similarity function and replace=True"
+        return "rebuild it in Python with its similarity function and replace=True"
     options = f"--embedding {info.embedding} --k {info.k} --measure {info.measure} --normalization {info.normalization}"
     if info.seed is not None:
         options += f" --order {info.pivot_order} --seed {info.seed}"

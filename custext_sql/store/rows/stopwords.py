@@ -1,24 +1,28 @@
-"""The table stopwords."""
+"""Reads and writes the table stopwords."""
 
 from collections.abc import Sequence
 
 import duckdb
 
 from custext_sql.errors import SettingError
+from custext_sql.parameters import check_type
 
-SHIPPED_LANGUAGE = "english"  # of the list that every database starts with
+SHIPPED_LANGUAGE = "english"  # of the list in every new database
 
 
 def read_stopwords(connection: duckdb.DuckDBPyConnection, language: str) -> frozenset[str]:
-    """Return a stored list; an error that names the command if there is none."""
+    """Return the stored stopwords of a language; SettingError if there are none."""
+    check_type(language, str, "language must be a string")
     rows = connection.execute("SELECT word FROM stopwords WHERE language = ?", [language]).fetchall()
     if not rows:
-        raise SettingError(f"no stopwords for {language!r} are stored; run: custext stopwords --language {language}")
+        raise SettingError(
+            f"no stopwords for {language!r} in the database; run: custext stopwords --language {language}"
+        )
     return frozenset(word for (word,) in rows)
 
 
 def write_stopwords(connection: duckdb.DuckDBPyConnection, language: str, words: Sequence[str], source: str) -> None:
-    """Write a language's list in place of the one stored."""
+    """Replace the stored stopwords of a language. source: where the words come from."""
     connection.execute("DELETE FROM stopwords WHERE language = ?", [language])
     connection.execute(
         "INSERT INTO stopwords (language, word, source) SELECT ?, unnest(?::VARCHAR[]), ?", [language, words, source]

@@ -1,8 +1,8 @@
-"""The table macro custext_distribution: what a word may become, for any DuckDB client."""
+"""The table macro custext_distribution: the possible replacements of a word, for any DuckDB client."""
 
 
 def write_distribution_macro(schema: str = "") -> str:
-    """SQL that creates it: reading tables of a schema such as `custext.main.`, else those of the database it is in."""
+    """Return the SQL that creates the macro. schema: a prefix such as `custext.main.`; by default its own database."""
     return f"""
 CREATE MACRO custext_distribution(word, eps) AS TABLE
 SELECT output, score, weight / sum(weight) OVER () AS probability

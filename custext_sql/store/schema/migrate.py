@@ -1,4 +1,4 @@
-"""Creates and upgrades the tables with Alembic. Imported only when there is something to do."""
+"""Creates and upgrades the tables with Alembic. Imported only when needed, since Alembic loads slowly."""
 
 from importlib.resources import files
 from pathlib import Path
@@ -11,7 +11,7 @@ from custext_sql.store.schema.revisions import REVISIONS
 
 
 def upgrade(path: Path) -> None:
-    """Bring the database file to this version's revision, in one transaction."""
+    """Upgrade a database file to this version's revision, in one transaction; an empty file gets all tables."""
     config = Config()
     config.set_main_option("script_location", str(files("custext_sql.migrations")).replace("%", "%%"))
     engine = create_engine(URL.create("duckdb", database=str(path)), poolclass=NullPool)

@@ -1,3 +1,3 @@
-"""Revisions of the schema, oldest first; the last is the one this version reads and writes."""
+"""The revisions of the schema, oldest first. This version reads and writes the last one."""
 
 REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006")

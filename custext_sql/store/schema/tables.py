@@ -1,7 +1,7 @@
-"""The schema, single source of truth; migrations lead to it and a test compares the two.
+"""The schema: the single source of truth. Migrations lead to it, and a test compares the two.
 
-Names serve as keys, so that plain SQL from any client reads well. Only the small tables have primary keys: an index on
-the large ones would cost more than their data, and the fingerprint of a mapping guards them instead.
+Names serve as keys, so that plain SQL from any client is readable. Only the small tables have primary keys: an index on
+the large ones would take more space than their data, and the fingerprint of a mapping protects those instead.
 """
 
 from sqlalchemy import TIMESTAMP, BigInteger, Boolean, Column, Double, Float, Integer, MetaData, Numeric, String, Table
