@@ -1,1 +1,1 @@
-"""Similarity, grouping, scoring: a mapping and its fingerprint."""
+"""Makes mappings: similarity, grouping, scores and the fingerprint."""

@@ -1,4 +1,4 @@
-"""Words into disjoint groups of similar words: Algorithm 1 of the paper, exactly, in blocks."""
+"""Splits words into disjoint groups of similar words: Algorithm 1 of the paper, exact and in blocks."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -9,20 +9,20 @@ from custext_sql.arrays import Flags, Floats, Places, Points, Vectors
 from custext_sql.errors import SettingError
 from custext_sql.mapping.similarity import Geometric, Similarity, squared_distances
 
-GroupingProgress = Callable[[int, int], None]  # words grouped, and words in all
+GroupingProgress = Callable[[int, int], None]  # words grouped so far, and all words
 
-_BLOCK_BYTES = 64 << 20  # one block of pivots against the pool, float32
-_LARGEST_BLOCK = 256  # pivots; more would mostly be taken by earlier pivots of the same block
-_ROWS = 4096  # words whose points are held in float64 at a time
-_CROWDED = 0.8  # share of the pool still unassigned, below which it is compacted
+_BLOCK_BYTES = 64 << 20  # of one float32 block: pivots by words in the pool
+_LARGEST_BLOCK = 256  # pivots; with more, earlier pivots of the block would have taken most of them
+_ROWS = 4096  # words whose points are in float64 at a time
+_CROWDED = 0.8  # compact the pool when a smaller share of it is still unassigned
 
 
 @dataclass(frozen=True)
 class Partition:
-    """Disjoint groups: `members` lists word indices group after group, each group's pivot first.
+    """Disjoint groups. members: word indices, group after group, each group's pivot first. sizes: words per group.
 
-    The others follow by closeness to it; a last group of fewer than k words is in the order of pivots, and a word that
-    was left alone stands last in the group it joined.
+    After the pivot, words are in order of closeness to it. A last group of fewer than k words is in pivot order. A
+    single word left over is last in the group that it joined.
     """
 
     members: Places
@@ -30,10 +30,11 @@ class Partition:
 
     @property
     def starts(self) -> Places:
+        """Index in `members` of the first word of each group."""
         return np.concatenate([[0], np.cumsum(self.sizes)[:-1]]).astype(np.int64)
 
     def groups(self) -> Iterator[Places]:
-        """The members of each group."""
+        """Yield the members of each group."""
         yield from np.split(self.members, self.starts[1:])
 
 
@@ -45,16 +46,17 @@ def partition_words(
     order: Places | None = None,
     progress: GroupingProgress | None = None,
 ) -> Partition:
-    """Split the rows of `vectors` into groups of k.
+    """Split the rows of `vectors` into groups of k, and return the groups.
 
-    While at least k words are unassigned, the next one in `order` (default: row order) is the pivot, and its group is
-    the pivot and the k-1 unassigned words closest to it; ties go to the lower row. Fewer than k words left over form
-    the last group; a single one joins the group whose pivot is closest to it.
+    While at least k words are unassigned, the next one in `order` (default: row order) is the pivot. Its group is the
+    pivot and the k-1 unassigned words closest to it; ties go to the lower row. Fewer than k words left over form the
+    last group, but a single one joins the group with the closest pivot. Raise SettingError if k is less than 2 or
+    greater than the number of words.
     """
     if k < 2:
-        raise SettingError(f"k must be at least 2, since a group of one releases its word; found {k}")
+        raise SettingError(f"k must be at least 2, because a group of one word would not hide it; found {k}")
     if k > len(vectors):
-        raise SettingError(f"k must not exceed the number of words, {len(vectors)}; found {k}")
+        raise SettingError(f"k must not exceed the number of words, {len(vectors):,}; found {k:,}")
     order = np.arange(len(vectors)) if order is None else order
     free = np.ones(len(vectors), dtype=bool)
     if isinstance(similarity, Geometric):
@@ -86,12 +88,12 @@ def _join_closest_pivot(groups: list[Places], word: int, vectors: Vectors, simil
     else:
         closeness = similarity.matrix(vectors[pivots], vectors[[word]])[:, 0]
         far = -closeness if similarity.larger_is_closer else closeness
-    closest = int(np.argmin(far))  # the first of equals, so the lower group
+    closest = int(np.argmin(far))  # ties go to the lower group
     groups[closest] = np.append(groups[closest], word)
 
 
 def _scanned_groups(vectors: Vectors, similarity: Similarity, k: int, order: Places, free: Flags) -> Iterator[Places]:
-    """One call of the user's function a pivot, over the words still free."""
+    """Yield the groups, with one call of the user's function per pivot over the words that are still free."""
     remaining = len(vectors)
     pool = np.arange(len(vectors))
     rows = np.asarray(vectors, dtype=np.float64)
@@ -112,18 +114,20 @@ def _scanned_groups(vectors: Vectors, similarity: Similarity, k: int, order: Pla
 
 
 def _blocked_groups(vectors: Vectors, similarity: Geometric, k: int, order: Places, free: Flags) -> Iterator[Places]:
-    """A float32 matrix product bounds all distances from below; float64 decides among the few that could matter.
+    """Yield the groups for a geometric measure.
 
-    For points shifted to their mean, which changes no distance, and scaled so that no coordinate exceeds 1, the errors
-    are these. With u = 2**-24, the computed product differs from
-    the true p.s by at most (dimension + 3) u (|p|^2 + |s|^2) / 2, rounding of the points to float32 included. So with
-    slack = (dimension + 16) 2**-23, more than twice that error in 2 p.s, the bound (1 - slack)(|p|^2 + |s|^2) - 2 p.s
-    lies below the true squared distance and below the float64 one. Any k-1 free words give a radius within which the
-    k-1 closest must lie; the words whose bound is within it are compared in float64.
+    A float32 matrix product bounds all distances from below; float64 decides among the few that could matter.
+
+    The points are shifted to their mean, which changes no distance, and scaled so that no coordinate exceeds 1. With
+    u = 2**-24, the computed product then differs from the true p.s by at most (dimension + 3) u (|p|^2 + |s|^2) / 2,
+    including the rounding of the points to float32. So with slack = (dimension + 16) 2**-23, more than twice that error
+    in 2 p.s, the bound (1 - slack)(|p|^2 + |s|^2) - 2 p.s lies below the true squared distance and below the float64
+    one. Any k-1 free words give a radius that contains the k-1 closest words; the words whose bound lies within it are
+    compared in float64.
     """
     dimension = vectors.shape[1]
     slack = (dimension + 16) * 2.0**-23
-    floor = dimension * 2.0**-120  # what underflow in float32 can hide
+    floor = dimension * 2.0**-120  # bounds the effect of underflow in float32
     points, squares, scale = _float32_points(vectors, similarity)
     pool = np.arange(len(vectors))
     remaining = len(vectors)
@@ -160,7 +164,7 @@ def _blocked_groups(vectors: Vectors, similarity: Geometric, k: int, order: Plac
 
 
 def _exact_squares(vectors: Vectors, similarity: Geometric, words: Places, center: Floats, enough: int) -> Floats:
-    """Squared distances of words, in blocks, up to the block in which `enough` are zero: none can be closer."""
+    """Return squared distances of words, up to the block in which `enough` are zero: no later word is closer."""
     squares: list[Floats] = []
     zeros = 0
     for start in range(0, len(words), _ROWS):
@@ -173,7 +177,7 @@ def _exact_squares(vectors: Vectors, similarity: Geometric, words: Places, cente
 
 
 def _float32_points(vectors: Vectors, similarity: Geometric) -> tuple[Points, Floats, float]:
-    """Points around their mean in float32, their squared lengths, and the power of two by which they were scaled."""
+    """Return points around their mean in float32, their squared lengths, and the power of two that scaled them."""
     mean = sum(similarity.points(block).sum(axis=0) for block in _row_blocks(vectors)) / len(vectors)
     largest = max(float(np.abs(similarity.points(block) - mean).max()) for block in _row_blocks(vectors))
     scale = 1.0 if largest == 0.0 else float(2.0 ** -np.ceil(np.log2(largest)))
@@ -194,7 +198,7 @@ def _row_blocks(vectors: Vectors) -> Iterator[Vectors]:
 
 
 def _next_free(order: Places, free: Flags, cursor: int, count: int) -> tuple[Places, int]:
-    """The next `count` free words from `cursor` on, and the cursor of the first of them."""
+    """Return the next `count` free words from `cursor` on, and the cursor of the first of them."""
     window = 4 * count
     while True:
         ahead = order[cursor : cursor + window]

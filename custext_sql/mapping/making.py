@@ -1,4 +1,4 @@
-"""Words and their vectors -> groups and scores: a mapping, made in memory."""
+"""Groups words by their vectors, as a recipe says."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -10,10 +10,15 @@ from custext_sql.errors import MappingError, SettingError
 from custext_sql.mapping.grouping import GroupingProgress, Partition, partition_words
 from custext_sql.mapping.recipe import Recipe
 from custext_sql.mapping.similarity import Cosine, Similarity, zero_rows
+from custext_sql.parameters import count_of
 
 
 def split_classes(words: Sequence[str], stopwords: frozenset[str]) -> tuple[list[Places], str | None]:
-    """Return the places of the words of each class to be grouped on its own, and the word of a class of one, if any."""
+    """Return the indices of the words of each class, and the only word of its class, if there is one.
+
+    The classes are stopwords and other words, which are grouped separately. If a class has one word, the result is a
+    single class of all words.
+    """
     is_stopword = np.array([word in stopwords for word in words], dtype=bool)
     classes = [part for part in (np.flatnonzero(~is_stopword), np.flatnonzero(is_stopword)) if len(part)]
     alone = [part for part in classes if len(part) == 1]
@@ -29,11 +34,15 @@ def group_words(
     classes: Sequence[Places],
     progress: GroupingProgress | None = None,
 ) -> Partition:
-    """Return the groups of the words, each class on its own. progress: called with words grouped and words in all."""
+    """Return the groups of the words, each class grouped separately.
+
+    progress: called with the words grouped so far and the number of all words. Raise MappingError if there are no
+    words, SettingError if k exceeds their number.
+    """
     if not len(vectors):
-        raise MappingError("the embedding has no entry that is one word, so there is nothing to group")
+        raise MappingError("the embedding has no entry that is a single word, so there is nothing to group")
     if recipe.k > len(vectors):
-        raise SettingError(f"k must not exceed the number of words, {len(vectors)}; found {recipe.k}")
+        raise SettingError(f"k must not exceed the number of words, {len(vectors):,}; found {recipe.k:,}")
     ranks = _rank_pivots(len(vectors), recipe.seed)
     parts: list[Partition] = []
     done = 0
@@ -53,7 +62,7 @@ def _report_part(progress: GroupingProgress, before: int, total: int, grouped: i
 
 
 def _rank_pivots(count: int, seed: int | None) -> Places:
-    """Return each word's place in the order of pivots; a raw bit stream is the same in every version of NumPy."""
+    """Return the position of each word in the order of pivots. Raw bit streams are equal in all versions of NumPy."""
     if seed is None:
         return np.arange(count)
     ranks = np.empty(count, dtype=np.int64)
@@ -62,10 +71,11 @@ def _rank_pivots(count: int, seed: int | None) -> Places:
 
 
 def check_directions(embedding: str, vectors: Vectors, words: Sequence[str], similarity: Similarity) -> None:
-    """Refuse vectors that a measure can do nothing with: zero ones have no direction."""
+    """Raise MappingError if the measure is cosine and a vector is zero, since it has no direction."""
     if isinstance(similarity, Cosine) and len(zero := zero_rows(vectors)):
         shown = ", ".join(words[index] for index in zero[:10]) + (", ..." if len(zero) > 10 else "")
         raise MappingError(
-            f"embedding {embedding}: cosine needs vectors that are not zero; found {len(zero)} that are: {shown}; "
-            "use --measure euclidean, or load without these words"
+            f"embedding {embedding}: the cosine measure needs nonzero vectors; found "
+            f"{count_of(len(zero), 'zero vector')}: {shown}; use --measure euclidean (in Python: measure='euclidean'), "
+            "or load the embedding without these words"
         )

@@ -1,4 +1,4 @@
-"""A mapping: which words share a group, how alike they are, and the fingerprint over both. Arrays only."""
+"""A mapping: groups of words, scores within each group, and the fingerprint of both. Arrays only."""
 
 import hashlib
 from dataclasses import dataclass, field, fields
@@ -17,7 +17,10 @@ from custext_sql.text.word_boundaries import fold_word
 
 @dataclass(frozen=True)
 class MappingInfo:
-    """A row of the table mappings: how a mapping was made, and what came of it."""
+    """A row of the table `mappings`: the recipe of a mapping and facts about the result.
+
+    words, group_count: words and groups of the mapping. left_out: entries of the embedding that are not single words.
+    """
 
     name: str
     embedding: str
@@ -37,7 +40,7 @@ class MappingInfo:
 
     @property
     def recipe(self) -> Recipe:
-        """How it was made."""
+        """The recipe that made the mapping."""
         return Recipe(**{field.name: getattr(self, field.name) for field in fields(Recipe)})
 
 
@@ -45,8 +48,8 @@ class MappingInfo:
 class Mapping:
     """A partition of words into groups, with a score for every pair within a group.
 
-    words: group after group, each group's pivot first. sizes: words in each group. scores: one square matrix a group,
-    flattened row by row (a row is an input word) and laid end to end, in whole numbers of 2**-20.
+    words: group after group, each group's pivot first. sizes: words per group. scores: one square matrix per group,
+    flattened row by row (a row is an input word) and laid end to end, in multiples of 2**-20.
     """
 
     info: MappingInfo
@@ -56,12 +59,12 @@ class Mapping:
 
     @cached_property
     def word_starts(self) -> Sizes:
-        """Index in `words` of each group's first."""
+        """Index in `words` of the first word of each group."""
         return np.cumsum(self.sizes) - self.sizes
 
     @cached_property
     def score_starts(self) -> Sizes:
-        """Index in `scores` of each group's first."""
+        """Index in `scores` of the first score of each group."""
         return np.cumsum(self.sizes**2) - self.sizes**2
 
     @cached_property
@@ -70,16 +73,19 @@ class Mapping:
         return {word: index for index, word in enumerate(self.words)}
 
     def find(self, word: str) -> int:
-        """Index in `words` of a word as it may be written."""
+        """Return the index in `words` of a word in any spelling. Raise MappingError if the mapping does not have it."""
         folded = fold_word(word)
         if folded not in self.index:
             close = find_closest(folded, self.words)
             hint = "" if close is None else f"; did you mean {close!r}?"
-            raise MappingError(f"that word is not in mapping {self.info.name}{hint}")
+            raise MappingError(f"the word is not in mapping {self.info.name!r}{hint}")
         return self.index[folded]
 
     def find_row(self, word: str) -> tuple[tuple[str, ...], Units]:
-        """The output words of an input word, in the group's order, and their scores in units."""
+        """Return the output words of an input word, in the order of the group, and their scores in units.
+
+        Raise MappingError if the mapping does not have the word.
+        """
         index = self.find(word)
         group = int(np.searchsorted(self.word_starts, index, side="right")) - 1
         size, first = int(self.sizes[group]), int(self.word_starts[group])
@@ -88,10 +94,10 @@ class Mapping:
 
 
 def fingerprint(words: tuple[str, ...], sizes: Sizes, scores: Units) -> str:
-    """sha256 over words, groups and scores: equal on every machine for equal mappings, different for different ones."""
+    """Return the sha256 of words, groups and scores. Equal mappings have equal fingerprints on every machine."""
     digest = hashlib.sha256(b"custext mapping 1\n")
     digest.update(f"{len(words)} words, {len(sizes)} groups, unit 1/{UNIT}\n".encode())
-    digest.update("\n".join(words).encode() + b"\n")  # a word holds no line break
+    digest.update("\n".join(words).encode() + b"\n")  # a word contains no line break
     digest.update(sizes.astype("<i4").tobytes())
     digest.update(scores.astype("<i4").tobytes())
     return digest.hexdigest()

@@ -1,4 +1,4 @@
-"""How a mapping is made, settled before anything is read."""
+"""The settings that define a mapping, checked before anything is read."""
 
 from dataclasses import dataclass
 
@@ -11,10 +11,11 @@ ORDERS = ("file", "random")
 
 @dataclass(frozen=True)
 class Recipe:
-    """What a mapping is made from and how. The same recipe makes the same mapping of the same vectors.
+    """The settings of a mapping. The same recipe and the same vectors give the same mapping.
 
-    embedding: its name. k: words per group. measure, larger_is_closer: what makes words similar. pivot_order: that of
-    the embedding's source, or "random" by a seed. stopword_language: whose stopwords are grouped on their own, if any.
+    embedding: its name. k: words per group. measure, larger_is_closer: how the similarity of words is measured.
+    normalization: "group" or "word", the range over which scores are scaled. pivot_order: "file" for that of the
+    source, or "random" with a seed. stopword_language: the language whose stopwords are grouped separately, if any.
     """
 
     embedding: str
@@ -34,7 +35,7 @@ class Recipe:
         _check_order(self.pivot_order, self.seed)
 
     def name_mapping(self, name: str | None) -> str:
-        """Return the name of the mapping: the one given, else EMBEDDING-MEASURE-kK."""
+        """Return the name of the mapping: the given one, or EMBEDDING-MEASURE-kK by default."""
         return check_name(name or f"{self.embedding}-{self.measure}-k{self.k}", "a mapping")
 
 
@@ -42,8 +43,8 @@ def _check_order(order: str, seed: int | None) -> None:
     if order not in ORDERS:
         raise SettingError(f"order must be one of {', '.join(ORDERS)}; found {order!r}")
     if order == "random" and seed is None:
-        raise SettingError("order 'random' needs a seed, which is recorded with the mapping")
+        raise SettingError("order 'random' needs a seed: use --seed N (in Python: seed=...)")
     if order == "file" and seed is not None:
-        raise SettingError("a seed is for order 'random'; order 'file' takes none")
+        raise SettingError("a seed requires order 'random': use --order random (in Python: order='random')")
     if seed is not None and not 0 <= seed < 2**63:
         raise SettingError(f"seed must be a whole number from 0 to 2**63 - 1; found {seed}")

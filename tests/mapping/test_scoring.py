@@ -1,4 +1,4 @@
-"""Scores follow the paper's formula and are whole numbers of 2**-20."""
+"""Scores follow the paper's formula and are multiples of 2**-20."""
 
 from fractions import Fraction
 

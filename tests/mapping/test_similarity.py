@@ -28,7 +28,7 @@ def test_a_function_needs_its_direction() -> None:
 
 
 def test_a_named_measure_has_its_own_direction() -> None:
-    with pytest.raises(SettingError, match="own direction"):
+    with pytest.raises(SettingError, match="applies to functions only"):
         choose_similarity("cosine", True)
     with pytest.raises(SettingError, match="euclidean, cosine or a function; found 'cosin'"):
         choose_similarity("cosin")
@@ -37,11 +37,11 @@ def test_a_named_measure_has_its_own_direction() -> None:
 @pytest.mark.parametrize(
     ("result", "message"),
     [
-        (np.zeros((2, 2)), "expected a matrix of 2 x 3, found shape"),
+        (np.zeros((2, 2)), r"expected a matrix of shape \(2, 3\), found shape \(2, 2\)"),
         (np.full((2, 3), np.nan), "expected finite numbers"),
         (np.full((2, 3), np.inf), "expected finite numbers"),
-        (np.full((2, 3), 1j), "expected real numbers"),
-        (np.full((2, 3), "a"), "expected real numbers"),
+        (np.full((2, 3), 1j), "expected real numbers, found complex numbers"),
+        (np.full((2, 3), "a"), "expected real numbers, found strings"),
     ],
 )
 def test_a_function_that_returns_something_else_is_an_error(result: Floats, message: str) -> None:

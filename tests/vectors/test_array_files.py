@@ -57,7 +57,7 @@ def test_faults_of_arrays(tmp_path: Path) -> None:
     for arrays, message in (
         ({"words": np.array(NAMES)}, "found 1 array of words and 0 matrices"),
         ({"words": np.array(NAMES[:3]), "matrix": VECTORS}, "found 3 words and 4 rows"),
-        ({"words": np.array(NAMES, dtype=object), "matrix": VECTORS}, "cannot read it as a NumPy .npz"),
+        ({"words": np.array(NAMES, dtype=object), "matrix": VECTORS}, "expected a NumPy .npz archive of plain arrays"),
         ({"words": np.array([b"a", b"\xff"]), "matrix": VECTORS[:2]}, "expected words in UTF-8"),
         ({"words": np.array([], dtype=str), "matrix": VECTORS[:0]}, "found no rows"),
     ):
