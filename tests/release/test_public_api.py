@@ -260,7 +260,7 @@ def test_the_ledger_is_what_the_command_shows(db: Path, data: Path) -> None:
     assert len((data / "all.csv").read_text().splitlines()) == 4
     with pytest.raises(OutputError, match="must end in .csv or .json"):
         ledger.write(data / "all.txt")
-    with pytest.raises(OutputError, match="exists already"):
+    with pytest.raises(OutputError, match="already exists"):
         ledger.write(data / "all.csv")
 
 

@@ -86,7 +86,7 @@ def closed_stream() -> io.BytesIO:
         ({"output": object()}, "output must be a path or a stream of bytes; found object"),
         ({"input": closed_stream()}, "input must be an open stream"),
         ({"output": closed_stream()}, "output must be an open stream"),
-        ({"max_row_eps": "3"}, r"--max-row-eps must be a number \(max_row_eps\); found str"),
+        ({"max_row_eps": "3"}, r"--max-row-eps \(in Python: max_row_eps\) must be a number; found str"),
         ({"budget_total": True}, r"--budget-total must be a number \(budget_total\); found bool"),
         ({"dataset": 5}, "the name of the dataset must be a string; found int"),
         ({"dataset": Dataset("d", 100), "budget_total": 5}, "parts of the Dataset that was given"),

@@ -214,7 +214,7 @@ def test_what_fans_out_has_spent_at_least_so_much(db: Path, shop: Path, folder: 
     assert run("ledger").output.rstrip().endswith("at least 2")
     assert json.loads(run("ledger", "--json").stdout)["totals"][0]["at_least"] is True
     refused = run("sanitize", "in.csv", "out.csv", "--column", "body", "--dataset", "d", "--budget-total", "1000")
-    assert "have spent at least 2; no --budget-total can be kept" in refused.output
+    assert "no budget can be kept; they have spent at least 2;" in refused.output
     assert not (folder / "out.csv").exists()
 
 

@@ -116,7 +116,7 @@ def test_a_table_becomes_a_file_or_a_table_of_a_schema(db: Path, folder: Path) -
         assert run(*form, target).stdout == f"{target}: 1 row\n"
         with duckdb.connect() as connection:
             assert connection.execute(f"SELECT count(*) FROM '{target}'").fetchall() == [(1,)]
-    assert "exists already" in run(*form, "out.csv").output
+    assert "already exists" in run(*form, "out.csv").output
     assert "its name must end in" in run(*form, "out.txt").output
     for target, name in (("staging.clean", "staging.clean"), ('"a.b"', "a.b"), ('STAGING."c.d"', "staging.c.d")):
         assert run(*form, target).stdout == f"shop.duckdb, table {name}: 1 row\n"

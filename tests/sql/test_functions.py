@@ -262,7 +262,7 @@ def test_connect_shows_the_tables_and_keeps_them_safe(connection: duckdb.DuckDBP
 
 
 def test_writing_while_connected_says_what_to_do(mapped_db: Path, connection: duckdb.DuckDBPyConnection) -> None:
-    with pytest.raises(CusTextError, match="this process has it attached in another connection; close that first"):
+    with pytest.raises(CusTextError, match="this process has it attached to another connection; close that first"):
         build_mapping(mapped_db, embedding="small", k=3)
 
 

@@ -142,7 +142,8 @@ def test_an_output_is_replaced_only_when_asked(mapped_db: Path, tmp_path: Path) 
     output = tmp_path / "out.csv"
     output.write_text("precious")
     refused = run("--db", mapped_db, "sql", "SELECT 1", "--output", output)
-    assert (refused.exit_code, refused.output) == (1, f"Error: {output} exists already; --force replaces it\n")
+    message = f"Error: {output} already exists; to overwrite it, use --force (in Python: force=True)\n"
+    assert (refused.exit_code, refused.output) == (1, message)
     assert output.read_text() == "precious"
     done = run("--db", mapped_db, "sql", "SELECT 1 AS a", "--output", output, "--force", "--json", "--allow-raw")
     assert json.loads(done.output) == {"output": str(output), "rows": 1, "receipt": None}
@@ -152,7 +153,7 @@ def test_an_output_is_replaced_only_when_asked(mapped_db: Path, tmp_path: Path) 
 def test_what_cannot_be_written_is_said_before_anything_runs(mapped_db: Path, tmp_path: Path) -> None:
     for output, message in (
         ("out.txt", "cannot tell the format of .*out.txt; its name must end in .parquet, .csv, .json"),
-        ("no/out.csv", "there is no folder .*no"),
+        ("no/out.csv", "folder .*no does not exist"),
     ):
         with pytest.raises(CusTextError, match=message):
             QueryRelease("SELECT error('ran')", mapped_db).write(tmp_path / output)
