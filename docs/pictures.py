@@ -1,4 +1,4 @@
-"""Makes the pictures of the README with a headless Chromium: CUSTEXT_DATA=... python docs/pictures.py"""
+"""Make the pictures of the documentation with headless Chromium. Run: CUSTEXT_DATA=FOLDER python docs/pictures.py."""
 
 import os
 import shutil
@@ -26,15 +26,18 @@ def main() -> None:
 
 
 def draw_doc() -> None:
+    """Take a picture of a page that shows two Docs before and after."""
     nlp = spacy.blank("en")
     nlp.add_pipe("custext", config={"eps": 4.0, "plus": True})
-    page = render(nlp.pipe(TEXTS), title="A Doc before and after, eps = 4, stopwords kept")
-    (HERE / "spacy.html").write_text(page, encoding="utf-8")
-    take_picture(HERE / "spacy.html", HERE / "spacy.png", width=920, height=590)
+    page = render(nlp.pipe(TEXTS), title="Docs before and after, eps = 4, stopwords kept")
+    with tempfile.TemporaryDirectory() as name:
+        path = Path(name) / "spacy.html"
+        path.write_text(page, encoding="utf-8")
+        take_picture(path, HERE / "spacy.png", width=920, height=590)
 
 
 def draw_report() -> None:
-    """The first screen of a report on NLTK's sentence polarity, by the default database."""
+    """Take a picture of the first screen of a report on NLTK's sentence polarity, from the default database."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         films, _ = read_sentence_polarity(str(Path(os.environ["CUSTEXT_DATA"]) / "sentence_polarity.zip"))
@@ -45,10 +48,10 @@ def draw_report() -> None:
 
 
 def take_picture(page: Path, picture: Path, *, width: int, height: int) -> None:
-    """What a browser shows of a page in a window of that size."""
+    """Save what a browser shows of a page in a window of the given size, in pixels."""
     browser = shutil.which("chromium") or shutil.which("google-chrome")
     if browser is None:
-        raise SystemExit("no Chromium is installed")
+        raise SystemExit("Chromium or Chrome is required, and neither is installed")
     with tempfile.TemporaryDirectory() as profile:
         where = (f"--user-data-dir={profile}", f"--window-size={width},{height}", f"--screenshot={picture}")
         subprocess.run([browser, *_OPTIONS, *where, page.resolve().as_uri()], check=True, capture_output=True)

@@ -1,4 +1,4 @@
-"""Runs migrations on the open connection that custext_sql.store.schema.migrate hands over."""
+"""Runs the migrations on the open connection that custext_sql.store.schema.migrate passes in."""
 
 from alembic import context
 from alembic.ddl.impl import DefaultImpl

@@ -1,4 +1,4 @@
-"""Fixtures shared by all tests. Nothing here touches the user's own database."""
+"""Fixtures for all tests. None of them touches the user's own database."""
 
 import os
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from tests.vector_samples import write_glove
 if TYPE_CHECKING:
     from custext_sql.experiments.evaluation.experiment import Experiment
 
-settings.register_profile("tests", deadline=None)  # the first example builds tables, the machine may be busy
+settings.register_profile("tests", deadline=None)  # the first example builds tables, and the machine may be busy
 settings.load_profile("tests")
 
 WORDS = [
@@ -44,7 +44,7 @@ def write_small_vectors(folder: Path) -> Path:
 
 
 def copy_database(template: Path, path: Path) -> Path:
-    """A database of a test's own; making one takes many times as long."""
+    """Return the path of a copy for one test; making a new database takes many times as long."""
     path.write_bytes(template.read_bytes())
     return path
 
@@ -55,7 +55,7 @@ def pytest_report_header() -> list[str]:
 
 @pytest.fixture(autouse=True)
 def own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The default database of each test lies in a folder of its own."""
+    """Give each test its own home folder, and so its own default database."""
     home = tmp_path_factory.mktemp("home")
     monkeypatch.setenv("XDG_DATA_HOME", str(home))
     monkeypatch.setenv("HOME", str(home))
@@ -65,7 +65,7 @@ def own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monke
 
 @pytest.fixture
 def db_path(tmp_path: Path) -> Path:
-    """Where a database may be made; nothing is there yet."""
+    """Return a path for a database that does not exist yet."""
     return tmp_path / "custext.duckdb"
 
 
@@ -76,7 +76,7 @@ def words() -> Sequence[str]:
 
 @pytest.fixture
 def glove_file(tmp_path: Path) -> Path:
-    """Sixteen words with vectors of five numbers."""
+    """Return a GloVe file of 16 words with vectors of 5 numbers."""
     return write_small_vectors(tmp_path)
 
 
@@ -100,28 +100,28 @@ def mapped_template(loaded_template: Path) -> Path:
 
 @pytest.fixture
 def loaded_db(loaded_template: Path, db_path: Path) -> Path:
-    """A database with the embedding `small`."""
+    """Return a database with the embedding `small`, to write to."""
     return copy_database(loaded_template, db_path)
 
 
 @pytest.fixture
 def mapped_db(mapped_template: Path, db_path: Path) -> Path:
-    """A database with the embedding `small` and the mapping `small-euclidean-k4`."""
+    """Return a database with the embedding `small` and the mapping `small-euclidean-k4`, to write to."""
     return copy_database(mapped_template, db_path)
 
 
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
-    """The folder of real vectors and corpora, where there is one."""
+    """Return the folder of real vectors and corpora; skip the test if there is none."""
     folder = os.environ.get("CUSTEXT_DATA")
     if not folder:
-        pytest.skip("CUSTEXT_DATA names no folder with the real vectors")
+        pytest.skip("CUSTEXT_DATA does not name a folder with the real data")
     return Path(folder)
 
 
 @pytest.fixture(scope="session")
 def starter_db(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One database with the starter vectors and their mapping, for tests that only read it."""
+    """Return a database with the starter vectors and their mapping, for tests that only read it."""
     from custext_sql.store.default_database import load_starter
 
     path = tmp_path_factory.mktemp("starter") / "starter.duckdb"
@@ -131,7 +131,7 @@ def starter_db(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def fresh_db(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A database that this version made, with nothing loaded, for tests that only read it."""
+    """Return a new database with nothing loaded, for tests that only read it."""
     from custext_sql.store.database import writing
 
     path = tmp_path_factory.mktemp("fresh") / "fresh.duckdb"
@@ -152,19 +152,19 @@ def few_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def few_db(few_template: Path, tmp_path: Path) -> Path:
-    """A database of its own with 3,000 English words and the mapping `starter-euclidean-k20`."""
+    """Return a database with 3,000 English words and the mapping `starter-euclidean-k20`, to write to."""
     return copy_database(few_template, tmp_path / "few.duckdb")
 
 
 @pytest.fixture
 def own_db(starter_db: Path, tmp_path: Path) -> Path:
-    """A copy of the starter's database, to write to."""
+    """Return a copy of `starter_db`, to write to."""
     return copy_database(starter_db, tmp_path / "own.duckdb")
 
 
 @pytest.fixture
 def experiment() -> "Experiment":
-    """Sentences on films, and whether they praise them."""
+    """Return an experiment on sentences about films, labeled by whether they praise the film."""
     from custext_sql.experiments.evaluation.datasets import LabeledTexts
     from custext_sql.experiments.evaluation.experiment import Experiment
     from tests.experiments.test_linear_models import make_sentences

@@ -1,4 +1,4 @@
-"""Algorithm 1 of the paper, written to be read: float64, one pivot at a time. The fast grouping must equal it."""
+"""A readable Algorithm 1 of the paper: float64, one pivot at a time. The fast grouping must give the same groups."""
 
 from collections.abc import Callable
 
@@ -9,7 +9,7 @@ Floats = npt.NDArray[np.float64]
 
 
 def euclidean(pivot: Floats, others: Floats) -> Floats:
-    """Squared, which ranks alike."""
+    """Return squared distances, which have the same order."""
     return np.asarray(np.square(others - pivot).sum(axis=1))
 
 
@@ -27,7 +27,7 @@ def greedy_groups(
     distance: Callable[[Floats, Floats], Floats],
     order: list[int] | None = None,
 ) -> list[list[int]]:
-    """Groups as lists of row numbers, each with its pivot first, then by distance, ties by row number."""
+    """Return groups as lists of row numbers: the pivot first, then the others by distance; ties by row number."""
     rows = vectors.astype(np.float64)
     waiting = list(range(len(rows))) if order is None else list(order)
     groups: list[list[int]] = []

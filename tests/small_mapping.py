@@ -12,7 +12,7 @@ from custext_sql.mapping.similarity import MEASURES
 
 
 def small_mapping(words: Sequence[str], *, k: int, seed: int = 0) -> Mapping:
-    """Words with random vectors, grouped by Euclidean distance."""
+    """Return a mapping of words with random vectors, grouped by Euclidean distance."""
     vectors = np.random.default_rng(seed).normal(size=(len(words), 6)).astype(np.float32)
     similarity = MEASURES["euclidean"]
     partition = partition_words(vectors, similarity, k)

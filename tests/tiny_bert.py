@@ -1,4 +1,4 @@
-"""Real language models small enough to be trained on the spot, and the sentences that they know."""
+"""Real language models that are small enough to train in a test, and the sentences they are trained on."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -12,9 +12,9 @@ torch: Any = pytest.importorskip("torch", reason="needs the extra models")
 transformers: Any = pytest.importorskip("transformers", reason="needs the extra models")
 tokenizers: Any = pytest.importorskip("tokenizers", reason="needs the extra evaluation")
 
-torch.set_num_threads(1)  # threads that wait for each other on a busy machine take ten times as long
+torch.set_num_threads(1)  # on a busy machine, several threads take ten times as long
 
-SCENES = [  # who, does what, to what, where: three of them tell the fourth
+SCENES = [  # who, does what, to what, where: any three determine the fourth
     ("cat", "hunts", "mouse", "kitchen"),
     ("dog", "buries", "bone", "garden"),
     ("horse", "pulls", "cart", "street"),
@@ -30,7 +30,7 @@ POSITIONS = 128
 
 
 def write_sentences(count: int, *, seed: int) -> list[str]:
-    """Sentences of the scenes, each with its own choice of mood."""
+    """Return sentences about random scenes, each with a random mood."""
     random = np.random.default_rng(seed)
     choices = random.integers([len(MOODS), len(SCENES)], size=(count, 2)).tolist()
     return ["The {} {} {} the {}, in the {}.".format(MOODS[mood], *SCENES[scene]) for mood, scene in choices]
@@ -38,7 +38,7 @@ def write_sentences(count: int, *, seed: int) -> list[str]:
 
 @cache
 def train_bert() -> tuple[Any, Any]:
-    """A BERT and its WordPiece tokenizer, which has the words of the sentences whole and spells others."""
+    """Return a BERT and its WordPiece tokenizer, which keeps the words of the sentences whole and spells out others."""
     letters = [chr(code) for code in range(ord("a"), ord("z") + 1)]
     pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS, *letters, *(f"##{letter}" for letter in letters)]
     vocabulary = {piece: number for number, piece in enumerate([*pieces, *".,'()-!"])}
@@ -54,14 +54,14 @@ def train_bert() -> tuple[Any, Any]:
 
 @cache
 def train_roberta() -> tuple[Any, Any]:
-    """A RoBERTa and its byte-level BPE tokenizer."""
+    """Return a RoBERTa and its byte-level BPE tokenizer."""
     bpe = tokenizers.ByteLevelBPETokenizer()
     special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
-    # words alone as well, for tokens without a space before them; apostrophes, for tokens like that of roberta-base: 't
+    # Also single words, for tokens without a space before them, and apostrophes, for tokens such as 't in roberta-base.
     sentences = [*write_sentences(400, seed=1), *WORDS * 20, *["don't, the spider's web_, "] * 20]
     bpe.train_from_iterator(sentences, vocab_size=600, min_frequency=2, special_tokens=special, show_progress=False)
     merges = [tuple(merge) for merge in _read_merges(bpe)]
-    mask = transformers.AddedToken("<mask>", lstrip=True, special=True)  # as that of roberta-base
+    mask = transformers.AddedToken("<mask>", lstrip=True, special=True)  # as in roberta-base
     tokenizer = transformers.RobertaTokenizer(vocab=bpe.get_vocab(), merges=merges, mask_token=mask)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
@@ -73,7 +73,7 @@ def train_roberta() -> tuple[Any, Any]:
 
 
 def save_model(folder: Path, model: Any, tokenizer: Any = None) -> Path:
-    """The folder, with the model in it as transformers saves it."""
+    """Save the model, and the tokenizer if given, in the folder; return the folder."""
     transformers.utils.logging.disable_progress_bar()
     model.save_pretrained(folder)
     transformers.utils.logging.enable_progress_bar()
@@ -90,7 +90,7 @@ def _read_merges(bpe: Any) -> Sequence[Sequence[str]]:
 
 
 def _train(model: Any, tokenizer: Any, steps: int = 250) -> None:
-    """Masked language modelling, one mask a sentence."""
+    """Train on masked language modeling, with one mask per sentence."""
     rows = [tokenizer(sentence)["input_ids"] for sentence in write_sentences(400, seed=2)]
     width = max(map(len, rows))
     tokens = torch.tensor([row + [tokenizer.pad_token_id] * (width - len(row)) for row in rows])

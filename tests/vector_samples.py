@@ -1,4 +1,4 @@
-"""Writes word vectors in the formats that are read, and reads them back from a database."""
+"""Writes word vectors in the supported formats, and reads stored ones back from a database."""
 
 import gzip
 import zipfile
@@ -46,7 +46,7 @@ def zipped(path: Path, members: dict[str, bytes]) -> Path:
 
 
 def stored_vectors(database: Path, name: str) -> tuple[list[str], Matrix]:
-    """Tokens and vectors as any DuckDB client reads them."""
+    """Return the tokens and vectors of a stored embedding, as any DuckDB client reads them."""
     with duckdb.connect(database, read_only=True) as connection:
         rows = connection.execute(
             """

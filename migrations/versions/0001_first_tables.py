@@ -1,4 +1,4 @@
-"""Embeddings, mappings, stopwords and settings."""
+"""Create the tables of embeddings, mappings, stopwords and settings."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -8,7 +8,7 @@ down_revision = None
 branch_labels = None
 depends_on = None
 
-# Spelled out, as in every migration: what a revision creates must not change with the code of later versions.
+# Spelled out, as everything is in migrations: what a revision creates must not change with later versions of the code.
 _STOPWORDS = """
 i me my myself we our ours ourselves you you're you've you'll you'd your yours yourself yourselves he him his himself
 she she's her hers herself it it's its itself they them their theirs themselves what which who whom this that that'll

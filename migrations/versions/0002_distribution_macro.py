@@ -1,4 +1,4 @@
-"""A table macro that shows what a word may become, for any DuckDB client."""
+"""Create a table macro with which any DuckDB client can list the possible replacements of a word."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""The ledger: what each release spent and let through."""
+"""Create the ledger, which records what each release spent and what it left in the clear."""
 
 import sqlalchemy as sa
 from alembic import op

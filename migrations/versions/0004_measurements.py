@@ -1,4 +1,4 @@
-"""What experiments found."""
+"""Create the table of measurements, the results of experiments."""
 
 import sqlalchemy as sa
 from alembic import op

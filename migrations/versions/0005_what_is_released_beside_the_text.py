@@ -1,4 +1,4 @@
-"""Nothing that tells about the originals: the ledger without words that drew themselves, no plain digests of texts."""
+"""Remove what reveals the originals: the count of words that drew themselves, and unkeyed digests of texts."""
 
 import json
 import uuid
@@ -11,7 +11,7 @@ down_revision = "0004"
 branch_labels = None
 depends_on = None
 
-_DIGESTS = ("tested", "learned")  # in the settings of a measurement
+_DIGESTS = ("tested", "learned")  # keys in the settings of a measurement
 
 
 def upgrade() -> None:
@@ -24,7 +24,7 @@ def upgrade() -> None:
 
 
 def _remake_releases() -> None:
-    """Make the table again: DuckDB drops no column of a table that has an index."""
+    """Create the table again, because DuckDB cannot drop a column of a table that has an index."""
     op.execute("CREATE TEMP TABLE kept_releases AS SELECT * EXCLUDE (sampled_unchanged) FROM releases")
     op.drop_table("releases")
     op.create_table(
@@ -67,7 +67,7 @@ def _remake_releases() -> None:
 
 
 def _replace_digests() -> None:
-    """Put random names in place of plain digests, the same for equal ones: figures stay, no guess can be checked."""
+    """Replace digests with random names, equal ones alike: results are kept, and nobody can check a guess at a text."""
     connection = op.get_bind()
     rows = connection.execute(
         sa.text("SELECT measurement_id, digest, settings FROM measurements WHERE digest IS NOT NULL")

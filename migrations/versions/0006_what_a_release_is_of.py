@@ -1,4 +1,4 @@
-"""What a release is of and what it adds: its parts, its run, its keyed sum; totals as exact decimals."""
+"""Add to each release its parts, its run and its keyed sum; store totals as exact decimals."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -10,7 +10,7 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Make the table again: DuckDB changes no column of a table that has an index."""
+    """Create the table again, because DuckDB cannot change a column of a table that has an index."""
     op.execute("CREATE TEMP TABLE kept_releases AS SELECT * FROM releases")
     op.drop_table("releases")
     op.create_table(

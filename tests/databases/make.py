@@ -1,8 +1,8 @@
-"""Makes the stored database of a revision with the code of its time: python tests/databases/make.py REVISION
+"""Makes the stored database of an earlier revision with the code of that time: python tests/databases/make.py REVISION
 
-Tests upgrade these databases. Before you add a revision, store one of the revision that it follows: enter the last
-commit at that revision in COMMITS, give COMMANDS what is new in it, run this script, and add the files it writes. Make
-each database once and leave it alone: it stands for the databases that users have.
+Tests upgrade these databases. Before you add a revision, store a database of the revision before it: enter the last
+commit at that revision in COMMITS, add its new commands to COMMANDS, run this script, and commit the files it writes.
+Make each database once, and never change it: it represents the databases that users have.
 """
 
 import lzma
@@ -19,7 +19,7 @@ import numpy as np
 
 HERE = Path(__file__).parent
 
-# The last commit whose newest revision this is.
+# The last commit at which each revision was the newest.
 COMMITS = {"0001": "36823c6", "0002": "e5a4939", "0003": "d2c4485", "0004": "d4f3820", "0005": "c7a89b8"}
 
 WORDS = """
@@ -29,7 +29,7 @@ boston london paris train bus plane hotel house park letter book coffee tea day 
 GERMAN = "der die das und nicht"
 PUBLIC = "the doctor was in boston\nmy friend was in london and it was good\nthe train was late and the bus was full\n"
 
-# What is done with a version: the commands of its own revision and of all before it.
+# The commands to run for a revision: its own and those of all earlier revisions.
 COMMANDS = {
     "0001": """
 load words.txt --name small
@@ -66,7 +66,7 @@ sanitize texts.csv tenths.csv --column body --eps 0.1 --dataset letters
 
 
 class Version:
-    """The code of a commit, and a folder in which it works."""
+    """The code of a commit, and a folder to run it in."""
 
     def __init__(self, folder: Path, commit: str) -> None:
         self.folder = folder / "work"
@@ -91,22 +91,23 @@ class Version:
         ).stdout
 
     def leave_pending(self, dataset: str, ending: signal.Signals) -> None:
-        """Break a stream off: by an interrupt, after which its counts are entered, or by a kill, when none are."""
+        """End a stream early: an interrupt enters its counts in the ledger, a kill does not."""
         command = [*self._command, "sanitize", "-", "-", "--dataset", dataset]
         with subprocess.Popen(
             command, cwd=self.folder, env=self._environment, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL
         ) as stream:
             assert stream.stdin is not None
-            stream.stdin.write(b"the doctor was late\n" * 60_000)  # more than is read at a time, so some is released
+            stream.stdin.write(b"the doctor was late\n" * 60_000)  # more than one read, so that some lines are released
             stream.stdin.flush()
             while dataset.encode() not in self.run("ledger", "--json"):
                 time.sleep(0.2)
-            time.sleep(2.0)  # until it waits for more lines
+            time.sleep(2.0)  # until it is waiting for more lines
             stream.send_signal(ending)
-            stream.wait(30)  # before its input ends, which would end it in an orderly way
+            stream.wait(30)  # before its input is closed, which would end it normally
 
 
 def make(revision: str) -> None:
+    """Make the database of a revision, with its key and keyed output, and store them beside this script."""
     with TemporaryDirectory() as name:
         version = Version(Path(name), COMMITS[revision])
         words = WORDS.split()
@@ -121,14 +122,14 @@ def make(revision: str) -> None:
         if revision >= "0003":
             version.leave_pending("interrupted", signal.SIGINT)
             version.leave_pending("killed", signal.SIGKILL)
-        assert not (version.folder / "custext.duckdb.wal").exists(), "the database file is not complete"
+        assert not (version.folder / "custext.duckdb.wal").exists(), "the database file is incomplete"
         content = (version.folder / "custext.duckdb").read_bytes()
         for stored, made in ((f"{revision}.key", "records.key"), (f"{revision}.keyed.csv", "keyed.csv")):
             if (version.folder / made).exists():
                 (HERE / stored).write_bytes((version.folder / made).read_bytes())
     packed = lzma.compress(content, preset=9 | lzma.PRESET_EXTREME)
     (HERE / f"{revision}.duckdb.xz").write_bytes(packed)
-    print(f"{revision}: {len(content):,} bytes, packed {len(packed):,}")
+    print(f"{revision}: {len(content):,} bytes, {len(packed):,} compressed")
 
 
 if __name__ == "__main__":

@@ -1,12 +1,12 @@
-"""Makes the stored keys of a format with the code of its time: python tests/keys/make.py FORMAT
+"""Makes the stored keys of a format with the code of that time: python tests/keys/make.py FORMAT
 
-Tests check that these keys still give the same texts, to the byte. Make those of a format once, when it is new: enter
-the commit in COMMITS, and what is new in it in ADDED. Then leave the files alone, and TEXTS too: they stand for the
-keys that users have, and for what they released.
+Tests check that these keys still give the same outputs, byte for byte. Make the keys of a format once, when it is new:
+enter the commit in COMMITS, and its new settings in ADDED. Then never change the files or TEXTS: they represent the
+keys that users have, and what they have released.
 
     words.duckdb.xz     a database with two mappings, made by the code of format 1
     FORMAT-NAME.key     a key for the settings of that name
-    FORMAT-NAME.json    what became of TEXTS on every surface
+    FORMAT-NAME.json    the outputs for TEXTS on every surface
 """
 
 import json
@@ -21,7 +21,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 HERE = Path(__file__).parent
-COMMITS = {1: "c7a89b8", 2: "7fc8bc9"}  # whose new keys have this format
+COMMITS = {1: "c7a89b8", 2: "7fc8bc9"}  # the code that makes keys of each format
 
 SETTINGS: dict[str, dict[str, Any]] = {
     "paper": {"policy": "paper"},
@@ -31,7 +31,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "random": {"policy": {"unknown": "random", "numbers": "shape", "case": "match"}, "eps": 3.0},
     "random-plus": {"policy": {"unknown": "random", "numbers": "shape", "case": "match"}, "plus": True},
 }
-ADDED = {  # what a format brought
+ADDED = {  # settings that a format introduced
     2: {
         "strict-keep": {"policy": {"invisible": "keep"}, "plus": True},
         "paper-drop": {"policy": {"unknown": "keep", "numbers": "shape", "invisible": "drop"}, "plus": True},
@@ -52,20 +52,20 @@ TEXTS = [
     "12 1999 3.50 1,000,000 \u0663\u0664 \uff11\uff12 2\u00b2 covid19 x86 4th 00:00",
     "zyzzyva qwerty Zyzzyva's co_op _under_ __",
     "caf\u00e9 na\u00efve R\u00c9SUM\u00c9 \u00dcBER stra\u00dfe STRASSE",
-    "cafe\u0301 nai\u0308ve RE\u0301SUME\u0301 U\u0308BER cafe\u0301\u0301",  # letters and marks apart
+    "cafe\u0301 nai\u0308ve RE\u0301SUME\u0301 U\u0308BER cafe\u0301\u0301",  # letters with combining marks
     "\uff24\uff4f\uff43\uff54\uff4f\uff52 \uff41\u3000\uff42\uff4f\uff4f\uff4b \uff07 \ufb01ne \ufb03",  # full width
     "love \u2764\ufe0f heart \u2764 dog\ufe0f",
-    "\u0301 \u0308\u0301 \ufe0f a \u20e3 1\ufe0f\u20e3 \u0e31",  # marks alone
+    "\u0301 \u0308\u0301 \ufe0f a \u20e3 1\ufe0f\u20e3 \u0e31",  # combining marks alone
     "doc\u00adtor the\u00adlaw\u00adyer \u00ad",  # soft hyphens
     "doc\u200btor doc\u200ctor doc\u200dtor doc\u2060tor \ufeffdoctor doctor\u200b",
     "\u202edoctor\u202c \u200enurse\u200f \u2066house\u2069",
-    "doctor\ue000 \ue001 \U000f0000nurse \U0010fffd",  # for private use
-    "dog\U000e0064\U000e006f\U000e0067\U000e007f \U000e0001",  # tags
+    "doctor\ue000 \ue001 \U000f0000nurse \U0010fffd",  # private use
+    "dog\U000e0064\U000e006f\U000e0067\U000e007f \U000e0001",  # tag characters
     "\U0001f44d\U0001f3fd \U0001f468\u200d\U0001f469\u200d\U0001f467 \U0001f1e9\U0001f1ea "
     "\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f good\U0001f600day",
     "\u043c\u0438\u0440 \u041c\u0418\u0420 \u65e5\u672c \u65e5\u672c\u8a9e "
     "\u05e9\u05c1\u05dc\u05d5\u05dd \u0915\u094d\u0937",
-    "\u0130stanbul \u0131 \u03a3\u03c3\u03c2 \u1e9e \u01c5 \u212a",  # letters whose lower case is unusual
+    "\u0130stanbul \u0131 \u03a3\u03c3\u03c2 \u1e9e \u01c5 \u212a",  # letters with an unusual lower case
     "doctor\u00a0nurse\u2003book\ttea\nday\r\nweek\u2028year",
     "name@domain.org http://boston.com/a?b=1 #love @friend C++ $5 <unk> <num>",
     "a\u0338 \u00b5 \u2126 \u00aa \u2460 \u216b \u00bd 10\u207b\u00b3",
@@ -79,7 +79,7 @@ COLUMNS = ("body", "a:b", "a", "50%")
 
 
 def find_text(number: int) -> str | None:
-    """Return a text for each number."""
+    """Return the text for a row number."""
     return TEXTS[number % len(TEXTS)]
 
 
@@ -97,12 +97,12 @@ def _quote(text: str | None) -> str:
 
 
 def cut(text: str | None) -> list[tuple[str, str]]:
-    """Cut a text into tokens, each with the space behind it; Python's \\w knows no marks, so some words are cut too."""
+    """Split a text into tokens, each with the space after it. Python's \\w excludes marks, so some words are split."""
     return re.findall(r"(n't|'s|\w+?(?=n't)|\w+|[^\w ]| )( ?)", text or "")
 
 
 def sanitize_everywhere(database: Path, key: Path, folder: Path) -> dict[str, Any]:
-    """Sanitize the texts with a key on every surface."""
+    """Return the outputs for TEXTS with a key on every surface."""
     import numpy as np
     import spacy
     from click.testing import CliRunner
@@ -153,13 +153,14 @@ def sanitize_everywhere(database: Path, key: Path, folder: Path) -> dict[str, An
     return {
         "batch": batch,
         "sql": queried,
-        "file": target.read_bytes().decode().split("\n"),  # so that each row has a line here
+        "file": target.read_bytes().decode().split("\n"),  # so that each row has its own line in the JSON file
         "tokens": "|".join(drawn),
         "spacy": docs,
     }
 
 
 def make_database(path: Path, folder: Path) -> None:
+    """Make a database with two mappings. folder: for the vector file."""
     import numpy as np
 
     from custext_sql import build_mapping, load_embeddings
@@ -174,11 +175,11 @@ def make_database(path: Path, folder: Path) -> None:
 
 
 def dump(value: object) -> str:
-    return json.dumps(value, indent=0) + "\n"  # with codes for what is not ASCII, so that people see it
+    return json.dumps(value, indent=0) + "\n"  # non-ASCII characters are escaped, so that all are visible
 
 
 def make(number: int, folder: Path) -> None:
-    """Make the keys of a format with the code that Python finds."""
+    """Make the keys of a format with the code that Python imports."""
     from custext_sql import Policy, make_key
 
     stored = HERE / "words.duckdb.xz"

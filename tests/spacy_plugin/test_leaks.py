@@ -22,7 +22,7 @@ MASKED = ["Zzyzxa.", "Qwrtz.", "1234567.", "7654321.", "Zzyzxa-Qwrtz"]
 
 @pytest.fixture
 def titles_db(db_path: Path, tmp_path: Path) -> Path:
-    """A database with one group of four words."""
+    """Return a database with one group of four words."""
     vectors = np.random.default_rng(7).normal(size=(len(TITLES), 5)).astype(np.float32)
     load_embeddings(db_path, write_glove(tmp_path / "titles.txt", TITLES, vectors), name="titles")
     build_mapping(db_path, embedding="titles", k=4)
