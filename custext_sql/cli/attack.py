@@ -1,4 +1,4 @@
-"""custext attack"""
+"""The command group `custext attack`."""
 
 import click
 
@@ -9,10 +9,10 @@ from custext_sql.cli.attack_query import query_command
 
 @click.group("attack")
 def attack_command() -> None:
-    """Find out what attackers learn from sanitized text.
+    """Measure what attackers learn from sanitized text.
 
     \b
-    Example:
+    Examples:
       custext attack query car she --eps 1,2,3,8
       custext attack bayes --eps 1,2,3
     """

@@ -1,4 +1,4 @@
-"""custext attack bayes"""
+"""The command `custext attack bayes`."""
 
 from typing import TYPE_CHECKING
 
@@ -6,6 +6,7 @@ import click
 
 from custext_sql.cli.options import epsilons_option, json_option, mapping_option, plus_option, prior_options
 from custext_sql.cli.output import WIDE, print_json, print_table, progress_bar
+from custext_sql.parameters import count_of
 
 if TYPE_CHECKING:
     from custext_sql.experiments.attacks.bayes_attack import BayesResult
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     type=click.Choice(["paper", "tight", "both"]),
     default="both",
     show_default=True,
-    help="How eps sets the temperature.",
+    help="How eps sets the temperature; both compares the two.",
 )
 @mapping_option
 @json_option
@@ -36,14 +37,15 @@ def bayes_command(
     mapping: str | None,
     as_json: bool,
 ) -> None:
-    """How probably the best single guess is right, exactly, from the tables.
+    """Compute how often the best single guess is right, exactly, from the tables.
 
-    The attacker sees one output, knows the tables and how frequent words are, and guesses the likeliest input. Nothing
-    that sees a word by itself does better. The floor is what the group alone tells, at any eps. The prior is uniform,
-    and also that of --prior or --public if given; with --plus it is that of words which are no stopwords.
+    The attacker sees one output, knows the tables and how frequent words are, and guesses the most likely input. No
+    attacker who sees one word at a time does better. The floor is the success rate of an attacker who knows only the
+    group of the word; no eps goes below it. Results are for a uniform prior, and also for the one from --prior or
+    --public if given. With --plus, the priors cover only words that are not stopwords.
 
     \b
-    Example:
+    Examples:
       custext attack bayes --eps 1,2,3
       custext attack bayes --public news.csv --column body --plus
     """
@@ -66,15 +68,15 @@ def bayes_command(
         return
     click.echo(f"{attack.mapping}, K = {attack.k}: probability that the best single guess is right\n")
     for known in attack.priors:
-        counted = "" if known is attack.priors[0] else f", {known.words:,} words, of which {known.drawn:.1%} are drawn"
-        click.echo(f"prior: {known.name}{counted}{', stopwords being kept' if plus else ''}")
+        counted = "" if known is attack.priors[0] else f" ({count_of(known.words, 'word')}, {known.drawn:.1%} replaced)"
+        click.echo(f"prior: {known.name}{counted}{', stopwords kept' if plus else ''}")
         _print_success([result for result in attack.results if result.prior == known.name], eps)
         click.echo()
 
 
 def _print_success(results: "list[BayesResult]", epsilons: list[float]) -> None:
     floor = results[0].floor
-    rows = [["the group alone (floor)", *(f"{floor:.4f}" for _ in epsilons)]]
+    rows = [["group alone (floor)", *(f"{floor:.4f}" for _ in epsilons)]]
     for calibration in dict.fromkeys(result.calibration for result in results):
         found = {result.eps: result for result in results if result.calibration == calibration}
         rows.append([f"calibration {calibration}", *(f"{found[one].success:.4f}" for one in epsilons)])

@@ -1,4 +1,4 @@
-"""custext attack mask"""
+"""The command `custext attack mask`."""
 
 import click
 
@@ -12,27 +12,30 @@ from custext_sql.cli.options import (
     plus_option,
 )
 from custext_sql.cli.output import print_json, print_table, progress_bar
+from custext_sql.parameters import count_of
 
 
-@click.command("mask", short_help="How often a language model guesses words from the rest.")
+@click.command("mask", short_help="How often a language model guesses a masked word.")
 @click.option(
     "--model",
     required=True,
     metavar="NAME",
-    help="A masked language model: a folder, a name at Hugging Face, or ngram.",
+    help="Masked language model: a folder, a Hugging Face name, or ngram.",
 )
-@click.option("--data", required=True, metavar="FILE", help="Texts to sanitize and to attack.")
-@click.option("--column", metavar="NAME", help="Its column; not for lines of text.")
-@click.option("--public", metavar="FILE", help="Texts that the ngram attacker learns from.")
-@click.option("--public-column", metavar="NAME", help="Its column.  [default: that of --column]")
-@click.option("--rows", default=200, show_default=True, type=click.IntRange(1), help="Texts attacked, from the top.")
+@click.option("--data", required=True, metavar="FILE", help="Texts to sanitize and attack.")
+@click.option("--column", metavar="NAME", help="Column of --data; leave it out for lines of text.")
+@click.option("--public", metavar="FILE", help="Public texts from which ngram learns.")
+@click.option("--public-column", metavar="NAME", help="Column of --public.  [default: same as --column]")
+@click.option("--rows", default=200, show_default=True, type=click.IntRange(1), help="Texts to attack, from the top.")
 @epsilons_option("1,2,3")
 @plus_option
 @experiment_policy_option
 @keyless_calibration_option
 @mapping_option
-@click.option("--seed", default=0, show_default=True, type=SEED, help="Of the draws.")
-@click.option("--batch-size", default=32, show_default=True, type=click.IntRange(1), help="Texts a step of the model.")
+@click.option("--seed", default=0, show_default=True, type=SEED, help="Seed of the draws.")
+@click.option(
+    "--batch-size", default=32, show_default=True, type=click.IntRange(1), help="Masked texts per model call."
+)
 @json_option
 @click.pass_obj
 def mask_command(
@@ -52,15 +55,16 @@ def mask_command(
     batch_size: int,
     as_json: bool,
 ) -> None:
-    """How often a language model guesses a word of the original from the sanitized words around it.
+    """Measure how often a language model guesses an original word from the sanitized words around it.
 
-    This is the paper's mask token inference attack: texts are sanitized, each word in turn is masked, and the model
-    guesses. r_mask is the share of words guessed right, 1 - r_mask the privacy that remains; the last column leaves out
-    words that were not drawn, such as kept stopwords. Any masked language model
-    of Hugging Face will do (pip install 'custext-sql[evaluation]'); ngram needs none, and learns from public texts.
+    This is the paper's mask token inference attack: the texts are sanitized, each word in turn is masked, and the model
+    guesses it. r_mask is the share of words guessed correctly, and 1 - r_mask is the privacy that remains. The last
+    column counts only words that were replaced, so it excludes kept stopwords, for example. Any masked language model
+    from Hugging Face works (in a checkout: pip install '.[models]'). ngram needs no model files: it learns from public
+    texts.
 
     \b
-    Example:
+    Examples:
       custext attack mask --model bert-base-uncased --data reviews.csv --column body
       custext attack mask --model ngram --public news.txt --data reviews.csv --column body
     """
@@ -87,7 +91,8 @@ def mask_command(
     if as_json:
         print_json(attack.results)
         return
-    click.echo(f"{attack.mapping}, {attack.mechanism}, {attack.rows:,} texts, guessed by {attack.model}\n")
+    texts = count_of(attack.rows, "text")
+    click.echo(f"{attack.mapping}, {attack.mechanism}, {texts}, masked words guessed by {attack.model}\n")
     table = [
         [
             f"{result.eps:g}",
@@ -97,4 +102,4 @@ def mask_command(
         ]
         for result in attack.results
     ]
-    print_table(["eps", "r_mask", "1 - r_mask", "r_mask of drawn words"], table, right=range(4))
+    print_table(["eps", "r_mask", "1 - r_mask", "r_mask of replaced words"], table, right=range(4))

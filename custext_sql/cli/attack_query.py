@@ -1,4 +1,4 @@
-"""custext attack query"""
+"""The command `custext attack query`."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -7,6 +7,7 @@ import click
 
 from custext_sql.cli.options import SEED, epsilons_option, json_option, keyless_calibration_option, mapping_option
 from custext_sql.cli.output import WIDE, print_json, print_table, progress_bar, show_draws
+from custext_sql.parameters import count_of
 
 if TYPE_CHECKING:
     from custext_sql.experiments.attacks.query_attack import QueryResult
@@ -14,20 +15,20 @@ if TYPE_CHECKING:
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
-@click.command("query", short_help="How many draws of a word tell it.")
+@click.command("query", short_help="How many draws identify a word.")
 @click.argument("words", metavar="[WORD]...", nargs=-1)
 @epsilons_option("1,2,3,8")
 @click.option(
     "--sample",
     type=click.IntRange(0),
-    help="Also this many words of the vocabulary, chosen at random, as quantiles.  [default: 100 without WORD]",
+    help="Also attack this many random words and show quantiles.  [default: 100 if no WORD is given]",
 )
 @click.option(
     "--trials",
     type=click.IntRange(100, 1_000_000),
-    help="Simulated attacks for each number.  [default: 20000; of a sample, 1000]",
+    help="Simulated attacks per number.  [default: 20000; for --sample, 1000]",
 )
-@click.option("--seed", default=0, show_default=True, type=SEED, help="Of the simulation.")
+@click.option("--seed", default=0, show_default=True, type=SEED, help="Seed of the simulation.")
 @keyless_calibration_option
 @mapping_option
 @json_option
@@ -43,14 +44,15 @@ def query_command(
     mapping: str | None,
     as_json: bool,
 ) -> None:
-    """How many draws of one word tell which word it is, 19 times of 20.
+    """Simulate how many draws of one word an attacker needs to identify it with probability 0.95.
 
-    The attacker asks for the same word again and again. One takes the output that occurs most often (strict mode, the
-    paper's attack), the other the word of the group that makes all outputs likeliest (maximum likelihood). Both are
-    simulated on the verified tables; ± is the standard error. A key stops them: see keygen.
+    The attacker asks for a replacement of the same word again and again. The first attacker guesses the output that
+    occurs most often (mode, the paper's attack). The second one guesses the word of the group under which the outputs
+    are most likely (maximum likelihood). Both are simulated on the verified tables; ± is the standard error. A key
+    stops both attacks: see `custext keygen`.
 
     \b
-    Example:
+    Examples:
       custext attack query car she --eps 1,2,3,8
       custext attack query --sample 200 --eps 1
     """
@@ -71,7 +73,9 @@ def query_command(
     if as_json:
         print_json(attack.results)
         return
-    click.echo(f"{attack.mapping}, calibration {attack.calibration}: draws that tell a word with probability 0.95\n")
+    click.echo(
+        f"{attack.mapping}, calibration {attack.calibration}: draws needed to identify a word with probability 0.95\n"
+    )
     if attack.words:
         _print_words(attack.words, eps)
     if attack.words and attack.sample:
@@ -109,7 +113,7 @@ def _print_quantiles(results: "Sequence[QueryResult]", epsilons: list[float]) ->
                 for epsilon in epsilons
             ]
             rows.append([f"{share:.0%}", label, *shown])
-    click.echo(f"{count:,} words of the vocabulary, chosen at random: that share of them needs no more draws")
+    click.echo(f"{count_of(count, 'random word')} of the vocabulary: draws that suffice for the given share of them")
     print_table(
         ["share", "attacker", *(f"eps = {one:g}" for one in epsilons)],
         rows,

@@ -1,4 +1,4 @@
-"""custext evaluate"""
+"""The command group `custext evaluate`."""
 
 import click
 
@@ -8,7 +8,7 @@ from custext_sql.cli.evaluate_utility import utility_command
 
 @click.group("evaluate")
 def evaluate_command() -> None:
-    """Find out what sanitized text is still good for, beside other mechanisms.
+    """Measure how useful sanitized text remains, compared with other mechanisms.
 
     \b
     Example:

@@ -1,4 +1,4 @@
-"""custext evaluate tradeoff"""
+"""The command `custext evaluate tradeoff`."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,12 +12,13 @@ from custext_sql.cli.experiment_options import (
     evaluation_settings,
     mechanisms_option,
     need_names,
+    report_skipped,
     show_figure,
     split_names,
-    tell_left_out,
 )
 from custext_sql.cli.options import epsilons_option, json_option
 from custext_sql.cli.output import WIDE, print_json, print_table, progress_bar
+from custext_sql.parameters import count_of
 
 if TYPE_CHECKING:
     from custext_sql.experiments.evaluation.tradeoff import TradeOff
@@ -32,12 +33,14 @@ if TYPE_CHECKING:
     type=click.Choice(["bayes", "mask"]),
     default="mask",
     show_default=True,
-    help="Mask token inference, or the best single guess from the tables (custext and custext+ only).",
+    help="Mask token inference, or the best single guess from the tables (only for custext and custext+).",
 )
-@click.option("--attack-model", default="ngram", show_default=True, help="Who guesses masks: ngram, or a model.")
-@click.option("--public", metavar="FILE", help="What ngram learns from.  [default: the training texts]")
-@click.option("--public-column", metavar="NAME", help="Its column; not for lines of text.")
-@click.option("--html", metavar="FILE", help="Draw the curves, on a self-contained page.")
+@click.option(
+    "--attack-model", default="ngram", show_default=True, help="Guesser for the mask attack: ngram or a model."
+)
+@click.option("--public", metavar="FILE", help="Texts from which ngram learns.  [default: the training texts]")
+@click.option("--public-column", metavar="NAME", help="Column of --public; leave it out for lines of text.")
+@click.option("--html", metavar="FILE", help="Also draw the curves on a self-contained page.")
 @click.option("--force", is_flag=True, help="Replace an existing page.")
 @json_option
 @click.pass_obj
@@ -55,12 +58,13 @@ def tradeoff_command(
     as_json: bool,
     **given: Any,
 ) -> None:
-    """How useful texts are and how often an attack on them succeeds, over eps and mappings (Figures 3 and 4).
+    """Measure how useful sanitized texts are and how often an attack succeeds, over eps and mappings.
 
-    The attack is on the sanitized test texts. Utility is as in `evaluate utility`; finished values are kept likewise.
+    These are the paper's Figures 3 and 4. The attack targets the sanitized test texts. Utility is measured as in
+    `evaluate utility`, and finished values are saved in the same way.
 
     \b
-    Example:
+    Examples:
       custext evaluate tradeoff --corpus sentence_polarity --eps 1,3,5,8,12 --html tradeoff.html
       custext evaluate tradeoff --corpus sentence_polarity --mapping glove-k10 --mapping glove-k50 --attack bayes
     """
@@ -82,10 +86,10 @@ def tradeoff_command(
             progress=progress,
             **evaluation_settings(given),
         )
-    tell_left_out(evaluation.setup)
+    report_skipped(evaluation.setup)
     if html is not None:
         write_tradeoff(evaluation, html, force=force)
-        click.echo(f"{html}: {len(evaluation.points)} points", err=True)
+        click.echo(f"{html}: {count_of(len(evaluation.points), 'point')}", err=True)
     if as_json:
         print_json(evaluation.points)
         return
@@ -107,5 +111,13 @@ def _print_tradeoff(points: "Sequence[TradeOff]") -> None:
         ]
         for point in points
     ]
-    columns = ["mechanism", *(["words"] if several else []), "K", "eps", points[0].metric, "attack", "1 - attack"]
+    columns = [
+        "mechanism",
+        *(["mapping or embedding"] if several else []),
+        "K",
+        "eps",
+        points[0].metric,
+        "attack",
+        "1 - attack",
+    ]
     print_table(columns, table, right=range(len(columns) - 5, len(columns)), width=WIDE)

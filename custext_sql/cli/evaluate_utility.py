@@ -1,4 +1,4 @@
-"""custext evaluate utility"""
+"""The command `custext evaluate utility`."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -11,9 +11,9 @@ from custext_sql.cli.experiment_options import (
     evaluation_settings,
     mechanisms_option,
     need_names,
+    report_skipped,
     show_figure,
     split_names,
-    tell_left_out,
 )
 from custext_sql.cli.options import epsilons_option, json_option
 from custext_sql.cli.output import WIDE, print_json, print_table, progress_bar
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 @json_option
 @click.pass_obj
 def utility_command(db: str | None, /, mechanisms: str, eps: list[float], as_json: bool, **given: Any) -> None:
-    """Sanitize training and test data by each mechanism, train, test, and print the paper's Table 1.
+    """Sanitize training and test data with each mechanism, train and test a model, and print the paper's Table 1.
 
-    Values are accuracies (Pearson's correlation for similarity), the mean over seeds ± their standard deviation. What
-    is finished is kept in the database: a run that was interrupted goes on where it was. Draws come from seeds, so that
-    a run can be repeated: nothing sanitized is written anywhere.
+    Values are accuracies (Pearson correlations for similarity): the mean over seeds ± the standard deviation. Finished
+    values are saved in the database, so an interrupted run resumes where it stopped. Draws come from seeds, so a run
+    can be repeated; no sanitized text is written anywhere.
 
     \b
-    Example:
+    Examples:
       custext evaluate utility --train SST-2/train.tsv --test SST-2/dev.tsv --text sentence --label label
       custext evaluate utility --train QNLI/train.tsv --test QNLI/dev.tsv --text question --text sentence
       custext evaluate utility --train STS-B/train.tsv --test STS-B/dev.tsv --text sentence1 --text sentence2 \\
@@ -48,7 +48,7 @@ def utility_command(db: str | None, /, mechanisms: str, eps: list[float], as_jso
         evaluation = evaluate_utility(
             db, mechanisms=split_names(mechanisms), eps=eps, progress=progress, **evaluation_settings(given)
         )
-    tell_left_out(evaluation.setup)
+    report_skipped(evaluation.setup)
     if as_json:
         print_json(evaluation.results)
         return
@@ -76,5 +76,5 @@ def _print_utility(results: "Sequence[UtilityResult]", epsilons: list[float]) ->
         ]
         for (mechanism, embedding, mapping), found in rows.items()
     ]
-    columns = ["mechanism", *(["words"] if several else []), *(f"eps = {one:g}" for one in epsilons)]
+    columns = ["mechanism", *(["mapping or embedding"] if several else []), *(f"eps = {one:g}" for one in epsilons)]
     print_table(columns, table, right=range(len(columns) - len(epsilons), len(columns)), width=WIDE)

@@ -1,4 +1,4 @@
-"""custext report"""
+"""The command `custext report`."""
 
 import click
 
@@ -13,12 +13,20 @@ from custext_sql.cli.options import (
 from custext_sql.cli.output import print_json, progress_bar
 
 
-@click.command("report", short_help="Show what eps and K buy, on one page.")
+@click.command("report", short_help="Report privacy and utility at an eps, on one page.")
 @click.option("--html", metavar="FILE", help="Write a self-contained page.")
-@click.option("--data", metavar="FILE", help="Your texts: what passes in them, and how frequent their words are.")
-@click.option("--column", metavar="NAME", help="Its column; not for lines of text.")
-@click.option("--prior", metavar="FILE", help="Word frequencies to go by instead: a word and a number on each line.")
-@click.option("--word", "words", multiple=True, metavar="WORD", help="For the query attack; once or more.")
+@click.option("--data", metavar="FILE", help="Your texts, to count their words and what stays in the clear.")
+@click.option("--column", metavar="NAME", help="Column of --data; leave it out for lines of text.")
+@click.option(
+    "--prior", metavar="FILE", help="Word frequencies to use instead of those in --data: a word and a number per line."
+)
+@click.option(
+    "--word",
+    "words",
+    multiple=True,
+    metavar="WORD",
+    help="Word for the query attack; repeat for several.  [default: a few common words]",
+)
 @eps_option
 @plus_option
 @keyless_policy_option
@@ -42,11 +50,11 @@ def report_command(
     force: bool,
     as_json: bool,
 ) -> None:
-    """Show what a chosen eps buys: how well attacks do, what the text is still good for, what passes, what is verified.
+    """Report how private and how useful texts are at a given eps: attacks, utility, words in the clear, guarantees.
 
-    Attacks on the tables are measured at once if they were not before. Utility and trade-offs come from earlier runs of
-    `custext evaluate`. With --data the page shows counts from your texts, none of the texts themselves; such counts are
-    not protected.
+    Attacks on the tables are measured now, unless they were measured before. Utility and trade-offs come from earlier
+    runs of `custext evaluate`. With --data, the page shows counts from your texts, but not the texts themselves; these
+    counts are not protected.
 
     \b
     Example:
@@ -56,7 +64,7 @@ def report_command(
     from custext_sql.errors import SettingError
 
     if html is None and not as_json:
-        raise SettingError("say where to: --html FILE for a page, --json for the same as JSON")
+        raise SettingError("choose an output: --html FILE for a page, or --json for the same as JSON")
     with progress_bar("measuring") as progress:
         report = write_report(
             db,

@@ -1,1 +1,1 @@
-"""Baselines, attacks, evaluation, and the report on them."""
+"""Attacks, baselines, evaluations, and the report on what they found."""

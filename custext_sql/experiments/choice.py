@@ -1,6 +1,7 @@
-"""The choice of eps and mapping: the largest eps at which the best single guess stays below a bound."""
+"""The choice of a mapping and of the largest eps at which the best single guess stays within a bound."""
 
 import math
+import numbers
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,18 +23,23 @@ from custext_sql.store.database import Database
 from custext_sql.store.mappings import list_mappings
 
 CURVE = (0.1, 0.2, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 12.0, 16.0, 20.0)
-_FEWER = 0.01  # share of words by which a mapping may draw fewer than another
-_STEPS = 8  # of bisection: to half a percent, as eps is given with two digits
+_FEWER = 0.01  # the share of words that a chosen mapping may replace less than another
+_BOUND = "--max-attack (in Python: max_attack)"
+_STEPS = 8  # bisection steps: precise to half a percent, since eps is given to two digits
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A mapping, and the largest eps at which the attack stays within the bound; None: there is no such eps.
+    """A mapping, and the largest eps at which the attack stays within the bound.
 
-    floor: the success of a guess from the group alone, at any eps. success: of the best single guess, at that eps.
-    distance: how far a word is from its replacement on average, at that eps, as a share of how far apart words are
-    (smaller is closer to the text). drawn: the share of all words that are drawn; the bound is on these. curve: the
-    success at several eps.
+    mapping, k, embedding: the name of the mapping, its group size K, and the name of the embedding it was built from.
+    floor: the probability that a guess from the group alone is right. No eps goes below it.
+    eps: the largest eps within the bound, rounded down to two digits; None if there is none from 0.001 up.
+    success: the probability that the best single guess is right at that eps; None if eps is None.
+    distance: the mean distance of a word from its replacement at that eps, where 1 is the typical (root mean square)
+        distance of two random words; None if eps is None or the vectors are no longer stored.
+    drawn: the share of all words, 0 to 1, that are replaced by a draw. The bound applies to these words only.
+    curve: the attack at several eps, in ascending order.
     """
 
     mapping: str
@@ -49,7 +55,14 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Choice:
-    """What was looked at, and what is suggested. chosen: None if no mapping keeps within the bound at any eps."""
+    """The mappings that `choose` considered, and the one that it suggests.
+
+    bound: the largest acceptable probability that the best guess is right, as passed in `max_attack`.
+    prior, prior_words: the name of the word frequencies, and the number of words that they were counted from.
+    plus: whether stopwords are kept. calibration: how eps sets the temperature, "paper" or "tight".
+    candidates: one per mapping.
+    chosen: the suggested candidate; None if no mapping meets the bound at any eps.
+    """
 
     bound: float
     prior: str
@@ -72,35 +85,50 @@ def choose(
     mappings: str | Sequence[str] = (),
     progress: ShareDone | None = None,
 ) -> Choice:
-    """Suggest the mapping and the largest eps at which the best single guess stays below a bound.
+    """Suggest a mapping and the largest eps at which the best single guess is right at most as often as you allow.
 
-    The attack is that of `attack_bayes`: exact, from the tables, by an attacker who knows how frequent words are. Among
-    mappings that will do, the suggested one has the replacements closest to the words, unless it draws fewer words.
+    The attack is that of `attack_bayes`: computed exactly from the tables, for an attacker who knows how frequent words
+    are. If several mappings meet the bound, the suggestion is the one with the replacements closest to the original
+    words, unless it replaces fewer words.
 
-    max_attack: how probably the best guess may be right, between 0 and 1. data: your texts, whose words are counted: a
-    path, whose column is read, or texts. prior: a file of word frequencies to use instead. plus: stopwords are kept.
-    calibration: "paper" or "tight". mappings: names to look at; all unless given. progress: called with the share done.
+    database: a path; by default the file that CUSTEXT_DB names, else the user's default database.
+    max_attack: the largest acceptable probability that the best guess is right, above 0 and below 1.
+    data: your texts, in which words are counted: the path of a file, or a sequence of texts.
+    column: the column of that file; None for lines of text and for a sequence.
+    prior: the path of a file of word frequencies, with a word and a number per line. It takes precedence over data.
+    plus: whether stopwords are kept. calibration: "paper" or "tight".
+    mappings: a name, or several; by default all mappings in the database.
+    progress: called with the share of the work done, 0 to 1.
 
-    What comes back, and is saved in the table `measurements`, is computed from your texts and is not protected.
-    SettingError if a setting is out of range or neither data nor prior is given.
+    Returns a Choice; its `chosen` is None if no mapping meets the bound. The values, which are also saved in the table
+    `measurements`, are computed from your texts and are not protected.
+
+    SettingError if a setting is invalid or neither data nor prior is given; SourceError if a file cannot be read;
+    MappingError if a mapping does not exist.
     """
     check_bound(max_attack)
     check_calibration(calibration)
-    names: Sequence[str | None] = list_once(mappings) or [info.name for info in list_mappings(database)[0]] or [None]
+    names: Sequence[str | None] = (
+        list_once(mappings, "mappings") or [info.name for info in list_mappings(database)[0]] or [None]
+    )
     candidates = []
     for name in names:
         under_test = MappingUnderTest(database, mapping=name)
         known = find_prior(under_test, prior, *((data, column) if prior is None else (None, None)))
         if known is None:
-            raise SettingError("say how frequent words are with data or prior (--data FILE, or --prior FILE)")
+            raise SettingError(
+                "word frequencies are missing; use --data FILE or --prior FILE (in Python: data=... or prior=...)"
+            )
         candidates.append((under_test, known))
     return choose_setting(database, candidates, max_attack, calibration=calibration, plus=plus, progress=progress)
 
 
 def check_bound(bound: float) -> float:
-    """Return the bound if it is a probability that an attack may succeed with; SettingError if not."""
+    """Return the bound on an attack; SettingError if it is not a number above 0 and below 1."""
+    if isinstance(bound, bool) or not isinstance(bound, numbers.Real):
+        raise SettingError(f"{_BOUND} must be a number between 0 and 1; found {type(bound).__name__}")
     if not 0.0 < bound < 1.0:
-        raise SettingError(f"the bound on an attack must lie between 0 and 1; found {bound!r}")
+        raise SettingError(f"{_BOUND} must be above 0 and below 1; found {float(bound):g}")
     return bound
 
 
@@ -113,14 +141,16 @@ def choose_setting(
     plus: bool = False,
     progress: ShareDone | None = None,
 ) -> Choice:
-    """Return which of these mappings, each with how frequent its words are, has the replacements closest to the words
-    at the largest eps that keeps within the bound. One that draws fewer words than another is not chosen.
+    """Return the choice among some mappings, each given with the prior of its words.
+
+    The chosen one has the replacements closest to the original words, each at the largest eps within the bound. A
+    mapping that replaces fewer words than another is not chosen.
     """
     check_bound(bound)
     found = []
     for number, (under_test, prior) in enumerate(candidates):
         known = prior.without(under_test.is_stopword) if plus else prior
-        found.append(_look_at(database, under_test, known, bound, calibration, plus))
+        found.append(_find_candidate(database, under_test, known, bound, calibration, plus))
         if progress is not None:
             progress((number + 1) / len(candidates))
     most = max(candidate.drawn for candidate in found)
@@ -132,14 +162,15 @@ def choose_setting(
 
 
 def _rank(candidate: Candidate) -> tuple[float, float]:
-    """Return a key that sorts the closest first; where no distance is known, the largest eps."""
+    """Return a sort key: the smallest distance first, then the largest eps; unknown distances last."""
     assert candidate.eps is not None
     return (math.inf if candidate.distance is None else candidate.distance, -candidate.eps)
 
 
-def _look_at(
+def _find_candidate(
     database: Database, under_test: MappingUnderTest, prior: Prior, bound: float, calibration: str, plus: bool
 ) -> Candidate:
+    """Return a mapping with the largest eps within the bound, found by bisection between the eps of the curve."""
     mapping = under_test.mapping
     attack = partial(measure_bayes, database, mapping, [prior], calibration=calibration, plus=plus)
 
@@ -169,14 +200,15 @@ def _look_at(
 
 
 def _round_down(epsilon: float) -> float:
-    """Round an eps down to two digits."""
+    """Return an eps rounded down to two digits."""
     unit = 10.0 ** (math.floor(math.log10(epsilon)) - 1)
     return float(f"{math.floor(epsilon / unit * (1.0 + 1e-12)) * unit:.6g}")
 
 
 def _measure_distance(under_test: MappingUnderTest, prior: Prior, epsilon: float, calibration: str) -> float | None:
-    """Return the expected distance of a word from its replacement, as a share of that of any two words (the root of
-    the mean of squares), so that it does not depend on how long vectors are; None if the vectors are no longer there.
+    """Return the mean distance of a word from its replacement; None if the vectors are no longer stored.
+
+    The unit is the root mean square distance of two random words, so that the lengths of vectors do not matter.
     """
     space = under_test.find_space()
     if space is None:

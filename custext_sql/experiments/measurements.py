@@ -1,5 +1,6 @@
-"""The table `measurements`: every figure that an experiment found, saved so that none is computed twice and each
-number of a report can be traced to its row.
+"""The table `measurements`: every value that an experiment found.
+
+Values are saved so that none is computed twice, and so that each number in a report can be traced to its row.
 """
 
 import hashlib
@@ -20,17 +21,17 @@ from custext_sql.store.digests import TextDigest
 ShareDone = Callable[[float], None]
 
 _log = logging.getLogger(__name__)
-_PATIENCE = 600.0  # seconds to wait before losing what took long, while another process has the database open
-_NAMES = ("embedding", "mapping", "dataset")  # for people; values do not depend on them
-_VERSION = 1  # goes up when the same subject would come out otherwise, so that older figures are measured anew
+_PATIENCE = 600.0  # seconds to wait for another process that has the database open, before a result is lost
+_NAMES = ("embedding", "mapping", "dataset")  # for readers; values do not depend on them
+_VERSION = 1  # raise it when the same subject would give a different value, so that older values are not reused
 
 
 @dataclass(frozen=True)
 class Subject:
     """What is measured: everything that the value depends on.
 
-    settings: JSON of what only this kind of experiment has. embedding, mapping and dataset are names for people; a
-    value depends on fingerprint and digest instead.
+    settings: JSON of the settings that only this kind of experiment has. embedding, mapping and dataset are names for
+    readers; a value depends on fingerprint and digest instead.
     """
 
     kind: str  # utility, query, bayes, mask, policy or certificate
@@ -50,15 +51,16 @@ class Subject:
 
     @cached_property
     def measurement_id(self) -> str:
-        """Return an id that is equal for equal subjects, whatever they are called."""
+        """An ID that is equal for equal subjects, whatever their names."""
         known = {name: value for name, value in asdict(self).items() if name not in _NAMES}
         return hashlib.sha256(json.dumps([_VERSION, known], sort_keys=True).encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """A row of the table: a subject and what was found. value: None where there is none, such as the number of draws
-    that identify a word which no number of draws identifies.
+    """A row of the table: a subject and its value.
+
+    value: None if there is none, such as the number of draws for a word that no number of draws identifies.
     """
 
     subject: Subject
@@ -68,6 +70,7 @@ class Measurement:
 
     @property
     def measurement_id(self) -> str:
+        """The ID of the subject."""
         return self.subject.measurement_id
 
 
@@ -79,7 +82,7 @@ _COLUMNS = ["measurement_id", *_SUBJECT, *_FOUND]
 def describe_mapping(
     mapping: Mapping, kind: str, metric: str, epsilon: float | None, calibration: str | None
 ) -> Subject:
-    """Return what is measured of a mapping's tables."""
+    """Return the subject of a measurement on the tables of a mapping."""
     return Subject(
         kind,
         metric,
@@ -93,12 +96,12 @@ def describe_mapping(
 
 
 def write_settings(**settings: Any) -> str:
-    """Return settings of a subject as JSON, always written the same way."""
+    """Return the settings of a subject as JSON; equal settings give equal JSON."""
     return json.dumps(settings, sort_keys=True)
 
 
 def digest_texts(texts: Iterable[str]) -> str:
-    """Return a keyed digest of texts: what a value depends on, without a word of them."""
+    """Return a keyed digest that identifies texts without revealing them."""
     found = TextDigest()
     for text in texts:
         found.update(text.encode())
@@ -106,7 +109,7 @@ def digest_texts(texts: Iterable[str]) -> str:
 
 
 def save_measurements(database: Database, measurements: Iterable[Measurement], *, patience: float = 5.0) -> None:
-    """Save these in place of earlier ones of the same subjects. patience: seconds to wait for other processes."""
+    """Save measurements, replacing earlier ones of the same subjects. patience: seconds to wait for other processes."""
     now = datetime.now(UTC).replace(tzinfo=None, microsecond=0)
     rows = [
         [one.measurement_id, *astuple(one.subject), one.value, one.standard_error, one.measured_at or now]
@@ -120,7 +123,7 @@ def save_measurements(database: Database, measurements: Iterable[Measurement], *
 
 
 def read_measurements(database: Database = None, *, kind: str | None = None) -> list[Measurement]:
-    """Return all measurements, or those of a kind, oldest first."""
+    """Return all measurements, or those of one kind, oldest first."""
     condition = "" if kind is None else "WHERE kind = $kind"
     with reading(database) as connection:
         rows = connection.execute(
@@ -132,14 +135,14 @@ def read_measurements(database: Database = None, *, kind: str | None = None) -> 
 
 
 def find_saved(database: Database, subjects: Sequence[Subject]) -> dict[Subject, Measurement]:
-    """Return the saved measurements of those subjects that were measured before."""
+    """Return the saved measurements of the subjects that were measured before."""
     known = {
         one.measurement_id: one
         for kind in sorted({subject.kind for subject in subjects})
         for one in read_measurements(database, kind=kind)
     }
     return {
-        subject: replace(known[subject.measurement_id], subject=subject)  # under the names that it has now
+        subject: replace(known[subject.measurement_id], subject=subject)  # with its current names
         for subject in subjects
         if subject.measurement_id in known
     }
@@ -155,15 +158,15 @@ def measure_or_reuse(
 ) -> list[Measurement]:
     """Return a measurement for each subject: a saved one, or one that is measured now and saved.
 
-    measure: returns a value and its standard error, and may report the share of its work that is done. one_by_one: save
-    each as soon as it is there, because it takes long. Otherwise they are saved together; if the database cannot be
-    written then, a warning says so, and it is no error.
+    measure: returns a value and its standard error, and may report the share of its work that is done.
+    one_by_one: save each value as soon as it is measured, because each takes long. Otherwise all are saved at the end;
+        if the database cannot be written then, this logs a warning and raises no error.
     """
     known = find_saved(database, subjects)
     missing = [subject for subject in dict.fromkeys(subjects) if subject not in known]
     fresh: list[Measurement] = []
     if missing and one_by_one:
-        with writing(database, patience=_PATIENCE):  # before work of hours: can it be saved at all?
+        with writing(database, patience=_PATIENCE):  # fail now rather than after hours of work
             pass
     try:
         for number, subject in enumerate(missing):
@@ -175,16 +178,16 @@ def measure_or_reuse(
             else:
                 fresh.append(known[subject])
     except KeyboardInterrupt:
-        _log.warning("What is finished is kept; the same command goes on from there.")
+        _log.warning("Finished results are saved; run the same command again to resume.")
         raise
     finally:
         try:
             save_measurements(database, fresh)
         except DatabaseError as error:
-            _log.warning("These figures were not kept: %s", error)
+            _log.warning("These results were not saved: %s", error)
     return [known[subject] for subject in subjects]
 
 
 def part_of(progress: ShareDone | None, number: int, count: int) -> ShareDone:
-    """Return a function that reports progress within one of several equal parts of some work."""
+    """Return a function that reports the progress of one of several equal parts of some work."""
     return lambda share: None if progress is None else progress((number + share) / count)

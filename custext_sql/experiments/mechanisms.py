@@ -1,4 +1,4 @@
-"""Mechanisms under test: every mechanism as experiments run it, texts in and texts out, on the words of a mapping."""
+"""Mechanisms under test: every mechanism as experiments run it, on the words of a mapping."""
 
 import hashlib
 import warnings
@@ -20,7 +20,7 @@ from custext_sql.mapping.mapping import Mapping
 from custext_sql.mechanism.randomness import SeededRandomness
 from custext_sql.mechanism.sampler import Sampler
 from custext_sql.mechanism.weights import check_epsilon
-from custext_sql.parameters import suggest
+from custext_sql.parameters import count_of, suggest
 from custext_sql.replacing.policy import Policy, choose_policy
 from custext_sql.replacing.replacer import Mechanism, Piece, Replaced, Replacer
 from custext_sql.replacing.row_settings import RowSettings
@@ -34,22 +34,23 @@ from custext_sql.text.columns import open_column
 
 CUSTEXT, CUSTEXT_PLUS, ORIGINAL, RANDOM = "custext", "custext+", "original", "random"
 MECHANISMS = (CUSTEXT, CUSTEXT_PLUS, "santext", "santext+", "fbdd", RANDOM, ORIGINAL)
-NEED_NO_EPSILON = (RANDOM, ORIGINAL)  # what they do depends neither on eps nor on the groups
-DISTANCE_BASED = ("santext", "santext+", "fbdd")  # their protection weakens as words are further apart
+NEED_NO_EPSILON = (RANDOM, ORIGINAL)  # they depend neither on eps nor on the groups
+DISTANCE_BASED = ("santext", "santext+", "fbdd")  # their protection weakens with the distance between words
 
 
 @dataclass(frozen=True)
 class MechanismUnderTest:
-    """A mechanism with all that it needs. Its draws come from a seed, so that an experiment can be repeated: its texts
-    are for measuring, never for release.
+    """A mechanism with everything it needs.
+
+    Its draws come from a seed, so that an experiment can be repeated. Its texts are for measuring, never for release.
     """
 
     name: str
-    replacer: Replacer | None  # None: texts stay as they are
+    replacer: Replacer | None  # None: texts stay unchanged
     plus: bool
 
     def sanitize(self, texts: Sequence[str], epsilon: float, seed: int) -> list[str]:
-        """Return the texts as the mechanism rewrites them."""
+        """Return the sanitized texts."""
         if self.replacer is None:
             return list(texts)
         replaced = self._replace(self.replacer, texts, epsilon, seed)
@@ -57,9 +58,9 @@ class MechanismUnderTest:
         return [written[start:end].decode() for start, end in pairwise(cuts)]
 
     def compare(self, texts: Sequence[str], epsilon: float, seed: int) -> list[list[Piece]]:
-        """Return texts before and after, piece by piece. SettingError for `original`, which changes nothing."""
+        """Return the pieces of each text, before and after. SettingError for `original`, which changes nothing."""
         if self.replacer is None:
-            raise SettingError(f"{self.name}: there is no before and after")
+            raise SettingError(f"the mechanism {self.name} changes nothing, so there is nothing to compare")
         return self._replace(self.replacer, texts, epsilon, seed).compare()
 
     def _replace(self, replacer: Replacer, texts: Sequence[str], epsilon: float, seed: int) -> Replaced:
@@ -72,10 +73,10 @@ class MechanismUnderTest:
 
 
 class MappingUnderTest:
-    """A stored mapping with all that mechanisms on its words need; vectors are read when one first needs them.
+    """A stored mapping with everything that mechanisms on its words need. Vectors are read when first needed.
 
     converted: whether eps is divided by the largest distance between two words for the mechanisms whose protection
-    depends on the distance, as the paper does to compare them with CusText.
+    depends on the distance. The paper does so to compare them with CusText.
     """
 
     def __init__(
@@ -99,17 +100,17 @@ class MappingUnderTest:
 
     @cached_property
     def is_stopword(self) -> Flags:
-        """Return for each word of the mapping whether it is a stopword."""
+        """Whether each word of the mapping is a stopword."""
         return np.array([word in self.stopwords for word in self.mapping.words])
 
     @cached_property
     def words_digest(self) -> str:
-        """Return a sha256 over the words, whatever their groups."""
+        """The SHA-256 of the words, regardless of their groups."""
         return hashlib.sha256("\n".join(sorted(self.mapping.words)).encode()).hexdigest()
 
     @cached_property
     def space_digest(self) -> str:
-        """Return a sha256 over the words and their vectors, in the order of the vector file, whatever their groups."""
+        """The SHA-256 of the words and their vectors in the order of the vector file, regardless of their groups."""
         order = np.argsort(self.space.ranks)
         found = hashlib.sha256("\n".join(self.mapping.words[place] for place in order.tolist()).encode())
         found.update(self.space.points[order].astype("<f4").tobytes())
@@ -117,7 +118,7 @@ class MappingUnderTest:
 
     @property
     def space(self) -> WordSpace:
-        """Return the vectors of the mapping's words. MappingError if they are no longer stored."""
+        """The vectors of the mapping's words. MappingError if they are no longer stored."""
         if self._space is None:
             self._space = read_space(self._database, self.mapping)
         return self._space
@@ -130,7 +131,7 @@ class MappingUnderTest:
             return None
 
     def open(self, name: str) -> MechanismUnderTest:
-        """Return the mechanism of that name, ready to run. SettingError if there is none."""
+        """Return the mechanism of that name, ready to run. SettingError if it does not exist."""
         check_mechanism(name)
         if name == ORIGINAL:
             return MechanismUnderTest(name, None, False)
@@ -144,7 +145,7 @@ class MappingUnderTest:
         unit = self.space.largest_distance if self.converted else 1.0
         if unit == 0.0:
             raise MappingError(
-                f"the vectors of mapping {self.mapping.info.name} are all equal: {name} cannot tell words"
+                f"the vectors of mapping {self.mapping.info.name} are all equal, so {name} cannot tell words apart"
             )
         kinds: dict[str, type[SanText] | type[SanTextPlus] | type[Fbdd]] = {
             "santext": SanText,
@@ -155,9 +156,9 @@ class MappingUnderTest:
 
 
 def check_mechanism(name: str) -> str:
-    """Return the name if there is such a mechanism; SettingError if not."""
+    """Return the name of a mechanism; SettingError if the mechanism does not exist."""
     if name not in MECHANISMS:
-        raise SettingError(f"there is no mechanism {name!r}; {suggest(name, MECHANISMS)}")
+        raise SettingError(f"mechanism {name!r} does not exist; {suggest(name, MECHANISMS, 'mechanisms')}")
     return name
 
 
@@ -168,8 +169,8 @@ def read_space(database: Database, mapping: Mapping) -> WordSpace:
     embedding = known.get(info.embedding)
     if embedding is None or embedding.sha256 != info.embedding_sha256:
         raise MappingError(
-            f"mapping {info.name} was built from the embedding {info.embedding!r}, whose vectors are needed here and "
-            f"are no longer those; load them again with: custext load FILE --name {info.embedding} --replace"
+            f"this needs the vectors from which mapping {info.name} was built, but embedding {info.embedding!r} was "
+            f"dropped or replaced; load the vectors again: custext load FILE --name {info.embedding} --replace"
         )
     with reading(database) as connection:
         return _read_points(connection, mapping, embedding)
@@ -179,9 +180,12 @@ def _read_points(connection: duckdb.DuckDBPyConnection, mapping: Mapping, embedd
     place = {entry: position for position, entry in enumerate(read_entries(connection, embedding))}
     missing = [word for word in mapping.words if word not in place]
     if missing:
-        raise MappingError(f"{len(missing):,} words of mapping {mapping.info.name} have no vector in {embedding.name}")
+        raise MappingError(
+            f"embedding {embedding.name} has no vector for {count_of(len(missing), 'word')} of mapping "
+            f"{mapping.info.name}"
+        )
     positions = np.array([place[word] for word in mapping.words], dtype=np.int64)
     space = WordSpace(read_vectors(connection, embedding, positions), positions)
     if not np.isfinite(space.half_squares).all():
-        raise MappingError(f"embedding {embedding.name}: its vectors are too large to compare in 32-bit numbers")
+        raise MappingError(f"embedding {embedding.name}: its vectors are too large for 32-bit arithmetic")
     return space

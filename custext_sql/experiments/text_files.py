@@ -1,9 +1,9 @@
-"""The texts of an experiment: a file's column or lines, or a sequence of texts, as columns or as a list."""
+"""The texts of an experiment: a column or the lines of a file, or a sequence of texts."""
 
 import gzip
 import os
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from custext_sql.errors import SettingError, SourceError
@@ -22,20 +22,25 @@ Texts = str | os.PathLike[str] | Sequence[str | None]  # the path of a file, or 
 
 
 def name_texts(texts: Texts) -> str:
-    """Return what texts are called in results: the file's name, or "texts" where there is no file."""
+    """Return the name of texts in results: the name of the file, or "texts" if there is no file."""
     return Path(texts).name if isinstance(texts, (str, os.PathLike)) else "texts"
 
 
-def stream_texts(texts: Texts, column: str | None, rows: int | None = None) -> Iterator[TextColumn]:
-    """Yield texts in blocks, missing ones included.
+def stream_texts(
+    texts: Texts, column: str | None, rows: int | None = None, *, parameter: str = "column"
+) -> Iterator[TextColumn]:
+    """Yield texts in blocks, including missing ones.
 
-    column: which column of a file; None for lines of text and for a sequence. rows: how many at most, from the top.
-    SettingError if a column is named where there are none, or not named where there are some.
+    column: a column of the file; None for lines of text and for a sequence. rows: how many at most, from the top.
+    parameter: the parameter in which callers name the column. SettingError if a column is named but there are none, or
+    if the file has columns and none is named.
     """
     if isinstance(texts, (str, os.PathLike)):
-        blocks = _stream_file(os.fspath(texts), column, rows)
+        blocks = _stream_file(os.fspath(texts), column, rows, parameter)
+    elif not isinstance(texts, Iterable):
+        raise SettingError(f"expected the path of a file or a sequence of texts; found {type(texts).__name__}")
     elif column is not None:
-        raise SettingError("a sequence of texts has no columns; leave column out")
+        raise SettingError(f"a sequence of texts has no columns; leave out {parameter}")
     else:
         blocks = iter([open_column(list(texts))[0]])
     seen = 0
@@ -47,16 +52,19 @@ def stream_texts(texts: Texts, column: str | None, rows: int | None = None) -> I
             return
 
 
-def list_texts(texts: Texts, column: str | None, rows: int | None = None) -> list[str | None]:
-    """Return the texts that `stream_texts` yields as a list; lines keep their ends."""
-    return [text for block in stream_texts(texts, column, rows) for text in block.to_arrow().to_pylist()]
+def list_texts(
+    texts: Texts, column: str | None, rows: int | None = None, *, parameter: str = "column"
+) -> list[str | None]:
+    """Return the texts that `stream_texts` yields as a list. Lines keep their line ends."""
+    blocks = stream_texts(texts, column, rows, parameter=parameter)
+    return [text for block in blocks for text in block.to_arrow().to_pylist()]
 
 
 def read_glue_columns(path: str, wanted: Sequence[str], *, label: bool = False) -> tuple[list[tuple[str, ...]], int]:
-    """Return columns of TSV files as GLUE has them, and how many lines do not have them all.
+    """Return columns of TSV files in GLUE's format, and the number of lines skipped because they lack some of them.
 
-    The first line has the names, tabs stand between fields, and quotes mean nothing. label: whether the last of the
-    columns may not be empty (SourceError).
+    The first line has the names, fields are separated by tabs, and quotes have no meaning. label: the last column holds
+    labels; SourceError if one is empty.
     """
     rows: list[tuple[str, ...]] = []
     left_out = 0
@@ -78,14 +86,15 @@ def read_glue_columns(path: str, wanted: Sequence[str], *, label: bool = False) 
     return rows, left_out
 
 
-def _stream_file(path: str, column: str | None, rows: int | None) -> Iterator[TextColumn]:
+def _stream_file(path: str, column: str | None, rows: int | None, parameter: str) -> Iterator[TextColumn]:
     files = list_files(path)
     found = tell_format(files[0])
     if (found == "text") != (column is None):
+        option = f"--{parameter.replace('_', '-')}"
         raise SettingError(
-            f"{path}: lines have no columns; leave column (--column) out"
+            f"{path}: plain text has no columns; leave out {option} (in Python: {parameter})"
             if column is not None
-            else f"{path}: name the column of the texts with column (--column NAME)"
+            else f"{path}: name the column of the texts: {option} NAME (in Python: {parameter}=...)"
         )
     return _stream_lines(path, files) if column is None else _stream_column(path, files, found, column, rows)
 
@@ -117,7 +126,7 @@ def _read_tsv_lines(file: Path) -> list[str]:
     try:
         content = gzip.decompress(file.read_bytes()) if file.suffix.lower() == ".gz" else file.read_bytes()
     except (OSError, EOFError, zlib.error):
-        raise SourceError(f"{file.name}: the file cannot be read") from None
+        raise SourceError(f"{file.name}: cannot read the file") from None
     if not content.strip():
         raise SourceError(f"{file.name}: the file is empty")
     return decode_lines(content, file.name)

@@ -1,6 +1,6 @@
-"""Trials of an experiment: which mechanism, on the words of which mapping, at which eps, with which seed."""
+"""Trials of an experiment: a mechanism on the words of a mapping, at an eps, with a seed."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -17,15 +17,16 @@ from custext_sql.experiments.mechanisms import (
     check_mechanism,
 )
 from custext_sql.mechanism.weights import check_epsilon
+from custext_sql.parameters import check_whole
 from custext_sql.store.key_files import digest_stopwords
 from custext_sql.text.word_boundaries import RULES
 
-Rows = Sequence[tuple[str, ...]]  # of one text each, or of two
+Rows = Sequence[tuple[str, ...]]  # one or two texts per row
 
 
 @dataclass(frozen=True)
 class Trial:
-    """One mechanism, run once: on the words of a mapping, at an eps (None: it needs none), with a seed."""
+    """One run of a mechanism on the words of a mapping, at an eps (None if it needs none), with a seed."""
 
     under_test: MappingUnderTest
     mechanism: str
@@ -34,18 +35,18 @@ class Trial:
 
     @property
     def uses_groups(self) -> bool:
-        """Return whether the mechanism draws within the groups of the mapping."""
+        """Whether the mechanism draws within the groups of the mapping."""
         return self.mechanism in (CUSTEXT, CUSTEXT_PLUS)
 
     def sanitize(self, parts: Sequence[Rows]) -> list[Rows]:
-        """Return some parts of the data rewritten, all at once: some mechanisms prepare much for each distinct word."""
+        """Return the sanitized parts of the data, all in one run: some mechanisms do much work per distinct word."""
         opened = self.under_test.open(self.mechanism)
         flat = [text for part in parts for row in part for text in row]
         new = iter(opened.sanitize(flat, 1.0 if self.epsilon is None else self.epsilon, self.seed))
         return [[tuple(next(new) for _ in row) for row in part] for part in parts]
 
     def describe(self, kind: str, metric: str) -> Subject:
-        """Return what is measured in it. Only CusText's mechanisms depend on groups, the others on vectors alone."""
+        """Return the subject of the trial. Only CusText's mechanisms depend on groups; the others only on vectors."""
         info = self.under_test.mapping.info
         subject = Subject(kind, metric, mechanism=self.mechanism, eps=self.epsilon, seed=self.seed)
         if self.mechanism == ORIGINAL:
@@ -64,7 +65,7 @@ class Trial:
 
     @property
     def handling(self) -> dict[str, Any]:
-        """Return how it treats words, as far as `describe` does not say so."""
+        """How the trial treats words, as far as `describe` does not say."""
         if self.mechanism == ORIGINAL:
             return {}
         policy = self.under_test.policy
@@ -79,11 +80,10 @@ class Trial:
 def list_trials(
     mappings: Sequence[MappingUnderTest], mechanisms: Sequence[str], epsilons: Sequence[float], seeds: int
 ) -> list[Trial]:
-    """Return all trials of a table; those that would be the same for several eps or mappings only once."""
+    """Return all trials of a table. A trial that is the same for several eps or mappings is listed once."""
     if not mechanisms:
         raise SettingError("name at least one mechanism, such as custext")
-    if seeds < 1:
-        raise SettingError(f"seeds must be at least 1; found {seeds}")
+    check_at_least(seeds, 1, "seeds")
     trials: dict[Subject, Trial] = {}
     for mechanism in map(check_mechanism, mechanisms):
         grid = [None] if mechanism in NEED_NO_EPSILON else list(map(check_epsilon, epsilons))
@@ -96,14 +96,31 @@ def list_trials(
 
 
 def list_epsilons(eps: float | Sequence[float]) -> list[float]:
-    """Return one eps or several as a list, each once. SettingError if there is none, or one out of range."""
-    given = [eps] if isinstance(eps, (int, float)) else eps
+    """Return one eps or several as a list without duplicates. SettingError if it is empty, or an eps is invalid."""
+    given = eps if isinstance(eps, Iterable) and not isinstance(eps, (str, bytes)) else [eps]
     found = list(dict.fromkeys(map(check_epsilon, given)))
     if not found:
         raise SettingError("name at least one eps, such as 1.0")
     return found
 
 
-def list_once(names: str | Sequence[str]) -> list[str]:
-    """Return one name or several as a list, each once."""
-    return list(dict.fromkeys([names] if isinstance(names, str) else names))
+def list_strings(strings: str | Sequence[str], parameter: str) -> list[str]:
+    """Return one string or several as a list; SettingError, which names the parameter, if there is anything else."""
+    found = list(strings) if isinstance(strings, Iterable) and not isinstance(strings, str) else [strings]
+    for one in found:
+        if not isinstance(one, str):
+            raise SettingError(f"{parameter} must be a string or a sequence of strings; found {type(one).__name__}")
+    return found
+
+
+def list_once(names: str | Sequence[str], parameter: str) -> list[str]:
+    """Return the same without duplicates."""
+    return list(dict.fromkeys(list_strings(names, parameter)))
+
+
+def check_at_least(number: int, least: int, parameter: str) -> int:
+    """Return the number as an int; SettingError, which names the parameter, if it is not a whole number that large."""
+    what = f"--{parameter.replace('_', '-')} (in Python: {parameter})"
+    if (found := check_whole(number, what)) < least:
+        raise SettingError(f"{what} must be at least {least}; found {found}")
+    return found

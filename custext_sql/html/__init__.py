@@ -1,1 +1,1 @@
-"""Pages that need nothing but themselves."""
+"""Self-contained HTML pages."""

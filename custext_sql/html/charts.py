@@ -1,4 +1,4 @@
-"""Charts: where each tick, line, marker and label of a figure stands; templates/chart.html writes them as SVG."""
+"""Chart layout: the position of every tick, line, marker and label. templates/chart.html writes them as SVG."""
 
 import math
 import unicodedata
@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
-WIDTH, HEIGHT = 640, 330  # of a chart and of the plot in it, in the units of the viewBox; the plot begins at y = 0
-TEXT, LINE, RADIUS = 22.0, 26.0, 7.0  # the largest letters, a line of them, a marker; a phone of 360 px halves them
+WIDTH, HEIGHT = 640, 330  # width of a chart, height of its plot, in units of the viewBox; the plot starts at y = 0
+TEXT, LINE, RADIUS = 22.0, 26.0, 7.0  # largest font size, line height, marker radius; a 360 px phone halves them
 _PERCENT = {percent / 100: f"{percent}%" for percent in range(0, 101, 20)}
-_AROUND = ((1, 0), (1, 1), (0, 1), (-1, 1), (-1, 0), (-1, -1), (0, -1), (1, -1))  # ways from a marker: across, down
+_AROUND = ((1, 0), (1, 1), (0, 1), (-1, 1), (-1, 0), (-1, -1), (0, -1), (1, -1))  # directions: across, down
 
 
 @dataclass(frozen=True)
 class Point:
-    """A measured value: with the ids of its measurements, half the height of its error bar, and a word beside it."""
+    """A measured value. source: the IDs of its measurements. spread: half the height of its error bar."""
 
     x: float
     y: float
@@ -26,7 +26,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Series:
-    """Points that share a color, a marker and a line in the legend."""
+    """Points that share a color, a marker and an entry in the legend."""
 
     name: str
     points: Sequence[Point]
@@ -35,7 +35,7 @@ class Series:
 
 @dataclass(frozen=True)
 class Mark:
-    """A line across the whole plot at a value of one axis, with a label."""
+    """A labeled line across the whole plot, at a value of one axis."""
 
     at: float
     label: str
@@ -43,7 +43,7 @@ class Mark:
 
 @dataclass(frozen=True)
 class Box:
-    """A rectangle of the viewBox."""
+    """A rectangle in the viewBox."""
 
     left: float
     top: float
@@ -51,14 +51,14 @@ class Box:
     bottom: float
 
     def share(self, other: "Box") -> float:
-        """Return the area that both cover."""
+        """Return the area of the overlap."""
         width = min(self.right, other.right) - max(self.left, other.left)
         return max(0.0, width) * max(0.0, min(self.bottom, other.bottom) - max(self.top, other.top))
 
 
 @dataclass(frozen=True)
 class Label:
-    """A text at (x, y): right, left or centered (across: 1, -1 or 0), and below, above or level (down: 1, -1 or 0)."""
+    """A text right of, left of or centered at x (across: 1, -1, 0) and below, above or at y (down: 1, -1, 0)."""
 
     text: str
     x: float
@@ -68,7 +68,7 @@ class Label:
 
     @cached_property
     def box(self) -> Box:
-        """The space that the text takes at its largest size."""
+        """The space that the text takes at the largest font size."""
         width = measure_text(self.text)
         left, top = self.x + width * (self.across - 1) / 2, self.y + LINE * (self.down - 1) / 2
         return Box(left, top, left + width, top + LINE)
@@ -76,7 +76,7 @@ class Label:
 
 @dataclass(frozen=True)
 class Axis:
-    """The ticks of an axis, by value in ascending order; the first and the last are the ends of the plot."""
+    """An axis. ticks: their labels by value, in ascending order; the first and the last are the ends of the plot."""
 
     name: str
     ticks: dict[float, str]
@@ -86,19 +86,19 @@ class Axis:
     percent: bool = False
 
     def place(self, value: float) -> float:
-        """Return where a value lies in the viewBox."""
+        """Return the position of a value in the viewBox."""
         values = (min(self.ticks), max(self.ticks), value)
         low, high, at = map(math.log10, values) if self.log else values
         return self.start + (self.end - self.start) * (at - low) / (high - low)
 
     def write(self, value: float) -> str:
-        """Return a value to four digits."""
+        """Return a value with up to four digits."""
         return f"{100 * value:.4g}%" if self.percent else f"{value:.4g}"
 
 
 @dataclass(frozen=True)
 class Spot:
-    """A point as it is drawn. box: the space of the marker and the error bar."""
+    """A point as drawn. box: the space of its marker and error bar."""
 
     point: Point
     x: float
@@ -109,9 +109,9 @@ class Spot:
 
 @dataclass(frozen=True)
 class Curve:
-    """A series as it is drawn. notes: the labels beside its markers, with lines to those that are far away."""
+    """A series as drawn. notes: the labels of its markers, with lines to labels that are far away."""
 
-    place: int  # among the series: it decides on the color and the marker
+    place: int  # among the series; it determines the color and the marker
     series: Series
     spots: Sequence[Spot] = ()
     notes: Sequence[tuple[Label, str]] = ()
@@ -119,7 +119,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class Plot:
-    """What surrounds the curves. view: the whole viewBox. marks: lines across the plot and their labels."""
+    """Everything around the curves. view: the whole viewBox. marks: lines across the plot and their labels."""
 
     view: Box
     x_axis: Axis
@@ -129,7 +129,7 @@ class Plot:
 
 @dataclass(frozen=True)
 class Chart:
-    """A figure for templates/chart.html. plot: None without any points."""
+    """A figure for templates/chart.html. plot: None if there are no points."""
 
     title: str
     curves: Sequence[Curve]
@@ -143,24 +143,26 @@ def draw_chart(
     x_label: str,
     y_label: str,
     x_log: bool = False,
+    x_limits: tuple[float, float] = (-math.inf, math.inf),
     y_limits: tuple[float, float] = (0.0, 1.0),
     y_percent: bool = False,
     x_mark: Mark | None = None,
     y_marks: Sequence[Mark] = (),
 ) -> Chart:
-    """Return where everything stands in a chart.
+    """Return the layout of a chart.
 
-    x_log: a logarithmic axis, for values above 0 that span a decade or more.
-    y_limits: the values that y can have; error bars end there.
-    y_percent: y is a share; its axis goes from 0% to 100%.
+    x_log: a logarithmic axis, for positive values that span a decade or more.
+    x_limits, y_limits: the possible values; axes and error bars end there. y_percent: an axis from 0% to 100%.
     """
     points = [point for one in series for point in one.points]
     if not points:
         return Chart(title, [Curve(place, one) for place, one in enumerate(series)], None)
     heights = [end for point in points for end in _reach(point, y_limits)]
-    y_axis = Axis(y_label, _PERCENT if y_percent else _choose_even_ticks(heights, 7), HEIGHT, 0, percent=y_percent)
+    y_axis = Axis(
+        y_label, _PERCENT if y_percent else _choose_even_ticks(heights, 7, y_limits), HEIGHT, 0, percent=y_percent
+    )
     widths = [*(point.x for point in points), *([x_mark.at] if x_mark else [])]
-    x_axis = _lay_x_axis(x_label, widths, max(map(measure_text, y_axis.ticks.values())) + 14, log=x_log)
+    x_axis = _lay_x_axis(x_label, widths, x_limits, max(map(measure_text, y_axis.ticks.values())) + 14, log=x_log)
     spots = [[_locate(point, x_axis, y_axis, y_limits) for point in one.points] for one in series]
 
     left, right = x_axis.start, x_axis.end
@@ -179,7 +181,7 @@ def draw_chart(
 
 
 def measure_text(text: str) -> float:
-    """Return how wide a text gets at most in common sans-serif letters, bold ones among them."""
+    """Return the largest width of a text in common sans-serif fonts, including bold ones."""
     wide = sum(sign in "mwMW%@…\N{MINUS SIGN}" or unicodedata.east_asian_width(sign) in "WF" for sign in text)
     narrow = sum(sign in "ijlI.,:;|' !" for sign in text)
     return TEXT * (0.7 * len(text) + 0.3 * wide - 0.3 * narrow)
@@ -190,11 +192,11 @@ def _reach(point: Point, limits: tuple[float, float]) -> tuple[float, float]:
     return max(limits[0], point.y - point.spread), min(limits[1], point.y + point.spread)
 
 
-def _choose_even_ticks(values: Sequence[float], count: int) -> dict[float, str]:
-    """Return ticks that cover the values in about so many steps of 1, 2 or 5 times a power of ten."""
+def _choose_even_ticks(values: Sequence[float], count: int, limits: tuple[float, float]) -> dict[float, str]:
+    """Return ticks that cover the values in about that many steps of 1, 2 or 5 times a power of ten."""
     low, high = min(values), max(values)
-    if high - low < 1e-4:  # one value, or values that differ by less than any experiment can tell
-        low, high = low - 0.05, high + 0.05
+    if high - low < 1e-4:  # one value, or differences that no experiment can resolve
+        low, high = max(limits[0], low - 0.05), min(limits[1], high + 0.05)
     power = math.floor(math.log10((high - low) / count))
     step = next(10.0**power * digit for digit in (1, 2, 5, 10) if 10.0**power * digit * count > (high - low) * 0.999999)
     numbers = range(math.floor(low / step + 1e-6), math.ceil(high / step - 1e-6) + 1)
@@ -204,7 +206,7 @@ def _choose_even_ticks(values: Sequence[float], count: int) -> dict[float, str]:
 
 
 def _choose_log_ticks(values: Sequence[float], digits: Sequence[int]) -> dict[float, str]:
-    """Return ticks that cover the values: the digits times powers of ten."""
+    """Return ticks that cover the values: the digits, times powers of ten."""
     low, high = min(values) * (1 + 1e-9), max(values) * (1 - 1e-9)
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     steps = [digit * 10.0**power for power in powers for digit in digits]
@@ -212,9 +214,9 @@ def _choose_log_ticks(values: Sequence[float], digits: Sequence[int]) -> dict[fl
     return {step: f"{step:g}" for step in steps if first <= step <= last}
 
 
-def _lay_x_axis(name: str, values: Sequence[float], left: float, *, log: bool) -> Axis:
-    """Return the axis with the most ticks whose texts stand apart, right of the texts of the other axis."""
-    choices = [_choose_even_ticks(values, count) for count in range(7, 0, -1)]
+def _lay_x_axis(name: str, values: Sequence[float], limits: tuple[float, float], left: float, *, log: bool) -> Axis:
+    """Return the axis with the most ticks whose labels do not overlap. left: the width of the labels of the y axis."""
+    choices = [_choose_even_ticks(values, count, limits) for count in range(7, 0, -1)]
     if log:
         choices = [_choose_log_ticks(values, digits) for digits in ((1, 2, 5), (1,))]
     for ticks in choices:
@@ -227,7 +229,7 @@ def _lay_x_axis(name: str, values: Sequence[float], left: float, *, log: bool) -
 
 
 def _locate(point: Point, x_axis: Axis, y_axis: Axis, limits: tuple[float, float]) -> Spot:
-    """Return a point in the plot; its error bar has caps where it ends by itself, not at a limit."""
+    """Return a point as drawn. Its error bar has caps, except at an end that is cut off by a limit."""
     low, high = _reach(point, limits)
     x, y, top, bottom = x_axis.place(point.x), *map(y_axis.place, (point.y, high, low))
     bar = f"M{x:.1f} {top:.1f}V{bottom:.1f}" if point.spread else ""
@@ -238,17 +240,17 @@ def _locate(point: Point, x_axis: Axis, y_axis: Axis, limits: tuple[float, float
 
 
 class _Placer:
-    """Gives each label the place where it covers least of other labels, markers and lines."""
+    """Puts each label where it covers the least of other labels, markers and lines."""
 
     def __init__(self, plot: Box, markers: Sequence[Box], lines: Iterable[tuple[float, float, float, float]]) -> None:
         self.plot, self.markers, self.taken = plot, markers, list[Box]()
-        self.dots: list[tuple[float, float]] = []  # one for every 8 units of each line
+        self.dots: list[tuple[float, float]] = []  # one per 8 units of each line
         for x, y, to_x, to_y in lines:
             count = max(1, round(math.hypot(to_x - x, to_y - y) / 8))
             self.dots += [(x + (to_x - x) * i / count, y + (to_y - y) * i / count) for i in range(count)]
 
     def place(self, choices: Iterable[tuple[Label, float]]) -> Label:
-        """Return the label that costs least: what is held against it, and what it covers."""
+        """Return the label with the lowest cost: its penalty plus the cost of what it covers."""
         label = min(choices, key=lambda choice: choice[1] + self._weigh(choice[0].box))[0]
         box = label.box
         self.taken.append(Box(box.left - 5, box.top, box.right + 5, box.bottom))
@@ -262,14 +264,14 @@ class _Placer:
 
 
 def _tie_note(spot: Spot, placer: _Placer) -> tuple[Label, str]:
-    """Return the label of a point, and a line to it if it had to move away."""
+    """Return the label of a point, and a line to it if it is far away."""
     label = placer.place(_propose_note(spot))
     far = math.hypot(label.x - spot.x, label.y - spot.y) > 2 * RADIUS
     return label, f"M{spot.x:.1f} {spot.y:.1f}L{label.x:.1f} {label.y:.1f}" if far else ""
 
 
 def _propose_note(spot: Spot) -> Iterator[tuple[Label, float]]:
-    """Yield places around a marker and its error bar, with what is held against each."""
+    """Yield places around a marker and its error bar, each with a penalty."""
     for ring, gap in enumerate((RADIUS + 3, 24.0, 42.0, 64.0)):
         for turn, (across, down) in enumerate(_AROUND):
             reach = gap * math.sqrt(0.5) if across and down else gap
@@ -280,19 +282,19 @@ def _propose_note(spot: Spot) -> Iterator[tuple[Label, float]]:
 
 
 def _propose_level(text: str, y: float, left: float, right: float) -> Iterator[tuple[Label, float]]:
-    """Yield places above and below a line across the plot, the right end first."""
+    """Yield places above and below a line across the plot, each with a penalty; the right end is the best."""
     while measure_text(text) > right - left - 14:
         text = text.removesuffix("…")[:-1] + "…"
     places = [(right - 6, -1), (left + 8, 1), *((left + (right - left) * part / 8, 0) for part in range(6, 1, -1))]
-    gaps = ((1, 0), (RADIUS + 2, 1), (RADIUS + 3 + LINE, 60))  # at the line, beyond markers on it, beyond a label at it
+    gaps = ((1, 0), (RADIUS + 2, 1), (RADIUS + 3 + LINE, 60))  # at the line, past markers on it, past a label at it
     for order, (x, across) in enumerate(places):
-        for gap, against in gaps:
-            yield Label(text, x, y - gap, across, -1), order + against
-            yield Label(text, x, y + gap, across, 1), order + against + 0.5
+        for gap, penalty in gaps:
+            yield Label(text, x, y - gap, across, -1), order + penalty
+            yield Label(text, x, y + gap, across, 1), order + penalty + 0.5
 
 
 def _raise_flag(mark: Mark, axis: Axis) -> tuple[str, Label]:
-    """Return a line through the plot and its label above it, on the side where there is space."""
+    """Return a line through the plot and the label above it, on the side that has space."""
     x = axis.place(mark.at)
     side = 1 if x + 6 + measure_text(mark.label) <= WIDTH else -1
     return f"M{x:.1f} {HEIGHT:.1f}V{-4 - LINE:.1f}", Label(mark.label, x + 6 * side, -8, side, -1)

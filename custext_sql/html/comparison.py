@@ -1,14 +1,15 @@
-"""Texts before and after, word by word, on one page: what was drawn, and what stands in clear."""
+"""A page that shows texts before and after, word by word: what was replaced, and what is in the clear."""
 
 from collections import Counter
 from collections.abc import Sequence
 
 from custext_sql.html.escaped_pages import render_page
+from custext_sql.parameters import count_of
 from custext_sql.replacing.kinds import Kind
 from custext_sql.replacing.replacer import Piece
 
-LEGEND = {  # what a reader is told of each kind, and how a page calls it
-    Kind.SAMPLED: ("drawn anew", "sampled"),
+LEGEND = {  # the label of each kind, and its name in CSS and JSON
+    Kind.SAMPLED: ("replaced", "sampled"),
     Kind.UNKNOWN: ("not in the vocabulary", "unknown"),
     Kind.NUMBER: ("number", "number"),
     Kind.STOPWORD: ("stopword, kept", "stopword"),
@@ -21,23 +22,26 @@ LEGEND = {  # what a reader is told of each kind, and how a page calls it
 def write_comparison(
     texts: Sequence[Sequence[Piece]], *, title: str, note: str = "", remarks: Sequence[str] | None = None
 ) -> str:
-    """Return a page that shows each text before and after; it needs nothing but itself.
+    """Return a self-contained HTML page that shows each text before and after, with each word marked by its kind.
 
-    remarks: what is said below each text, instead of how many of its words are in clear.
+    texts: the pieces of each text, as `Sanitizer.compare` returns them. title: the title of the page. note: a paragraph
+    below the title. remarks: a line below each text; by default the number of its words that are in the clear.
+
+    The page contains the original texts, so protect it like the data.
     """
     counts = Counter(piece.kind for text in texts for piece in text)
-    said = map(_count_clear, texts) if remarks is None else remarks
+    lines = map(_count_clear, texts) if remarks is None else remarks
     return render_page(
         "comparison.html",
         title=title,
         note=note,
         legend=LEGEND,
         counts=counts,
-        texts=list(zip(texts, said, strict=True)),
+        texts=list(zip(texts, lines, strict=True)),
     )
 
 
 def _count_clear(text: Sequence[Piece]) -> str:
     words = [piece for piece in text if piece.kind is not None]
     clear = sum(piece.in_clear for piece in words)
-    return f"{clear:,} of {len(words):,} words in clear" if words else "no words"
+    return f"{clear:,} of {count_of(len(words), 'word')} in the clear" if words else "no words"

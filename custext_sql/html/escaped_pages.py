@@ -1,4 +1,4 @@
-"""Pages from the templates beside this module, where Jinja2 escapes every value: no other module writes HTML."""
+"""Renders pages from templates. Jinja2 escapes every value, and no other module writes HTML."""
 
 import re
 
@@ -8,7 +8,7 @@ _FORBIDDEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufff
 
 
 def _replace_forbidden(value: object) -> object:
-    """Return a value without the characters that HTML may not hold, escaped or not."""
+    """Return a value without the characters that HTML forbids, whether or not they are escaped."""
     return _FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", value) if type(value) is str else value
 
 
@@ -24,5 +24,5 @@ _ENVIRONMENT = Environment(
 
 
 def render_page(template: str, **values: object) -> str:
-    """Return a page that needs nothing but itself: a template filled with values, all of which it shows as text."""
+    """Return a self-contained page: the template with its values, all shown as text."""
     return _ENVIRONMENT.get_template(template).render(values)

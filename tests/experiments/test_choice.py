@@ -1,10 +1,10 @@
-"""eps and K for a bound on an attack."""
+"""The choice of eps and a mapping for a bound on an attack."""
 
 from pathlib import Path
 
 import pytest
 
-from custext_sql import build_mapping, drop_embedding
+from custext_sql import build_mapping, choose, drop_embedding
 from custext_sql.errors import CusTextError
 from custext_sql.experiments.attacks.bayes_attack import measure_bayes
 from custext_sql.experiments.attacks.priors import Prior, count_words, uniform_prior
@@ -32,7 +32,7 @@ def test_the_largest_eps_within_the_bound_is_chosen(few_db: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("calibration", ["paper", "tight"])
-def test_the_promise_holds_whatever_the_calibration(few_db: Path, calibration: str) -> None:
+def test_the_bound_holds_with_either_calibration(few_db: Path, calibration: str) -> None:
     under_test = MappingUnderTest(few_db)
     prior = count(under_test)
     choice = choose_setting(few_db, [(under_test, prior)], 0.97, calibration=calibration)
@@ -83,5 +83,10 @@ def test_stopwords_are_left_out_where_they_are_kept(few_db: Path) -> None:
 @pytest.mark.parametrize("bound", [0.0, 1.0, -1.0, float("nan")])
 def test_a_bound_is_a_probability(few_db: Path, bound: float) -> None:
     under_test = MappingUnderTest(few_db)
-    with pytest.raises(CusTextError, match="must lie between 0 and 1"):
+    with pytest.raises(CusTextError, match="must be above 0 and below 1"):
         choose_setting(few_db, [(under_test, count(under_test))], bound)
+
+
+def test_a_bound_is_a_number(few_db: Path) -> None:
+    with pytest.raises(CusTextError, match="must be a number between 0 and 1; found str"):
+        choose(few_db, max_attack="0.3", data=TEXTS)  # type: ignore[arg-type]

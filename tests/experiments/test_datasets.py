@@ -61,15 +61,25 @@ def test_the_digest_tells_other_texts_and_other_labels(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "columns", "message"),
     [
-        ("x.tsv", SST2, ["sentense"], "x.tsv: there is no column sentense; did you mean sentence?"),
-        ("x.tsv", "sentence\tlabel\n", ["sentence"], "there are no rows"),
-        ("x.tsv", "secret, of a file without names\t1\n", ["sentence"], "it has 2, named in its first line"),
+        ("x.tsv", SST2, ["sentense"], "x.tsv: column 'sentense' does not exist; did you mean 'sentence'?"),
+        ("x.tsv", "sentence\tlabel\n", ["sentence"], "x.tsv: found no rows"),
+        ("x.tsv", "secret, of a file without names\t1\n", ["sentence"], "the file has 2 columns, named in its first line"),
         ("x.tsv", "sentence\tlabel\nfine\t1\nsecret\t\n", ["sentence"], "x.tsv, line 3: expected a label, found none"),
         ("x.tsv", "", ["sentence"], "x.tsv: the file is empty"),
-        ("x.tsv", SST2, ["sentence"] * 3, "one text or two"),
-        ("x.csv", "sentence,label\nsecret,\n", ["sentence"], "row 1 has no label"),
-        ("x.txt", "secret\n", ["sentence"], "lines of text have no labels"),
-        ("y.csv", None, ["sentence"], "y.csv: there is no such file"),
+        (
+            "x.tsv",
+            SST2,
+            ["sentence"] * 3,
+            "expected one or two columns of texts: --text NAME (in Python: text=...); found 3",
+        ),
+        (
+            "x.csv",
+            "sentence,label\nsecret,\n",
+            ["sentence"],
+            "x.csv, row 1: expected a value in column 'label', found none",
+        ),
+        ("x.txt", "secret\n", ["sentence"], "plain text has no labels"),
+        ("y.csv", None, ["sentence"], "y.csv does not exist"),
     ],
 )
 def test_bad_files_are_refused(tmp_path: Path, name: str, text: str | None, columns: list[str], message: str) -> None:
@@ -82,14 +92,14 @@ def test_bad_files_are_refused(tmp_path: Path, name: str, text: str | None, colu
 
 def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
     (tmp_path / "x.tsv").write_bytes(b"sentence\tlabel\ncaf\xe9\t1\n")
-    with pytest.raises(CusTextError, match="x.tsv, line 2: expected UTF-8"):
+    with pytest.raises(CusTextError, match="x.tsv, line 2: not UTF-8"):
         read_labeled(str(tmp_path / "x.tsv"), ["sentence"], "label")
 
 
 def test_a_damaged_archive_is_refused(tmp_path: Path) -> None:
     whole = gzip.compress(SST2.encode())
     (tmp_path / "x.tsv.gz").write_bytes(whole[:20] + b"xxxx" + whole[24:])
-    with pytest.raises(CusTextError, match="x.tsv.gz: the file cannot be read"):
+    with pytest.raises(CusTextError, match="x.tsv.gz: cannot read the file"):
         read_labeled(str(tmp_path / "x.tsv.gz"), ["sentence"], "label")
 
 
@@ -132,20 +142,20 @@ def test_a_corpus_that_is_not_there_is_told(tmp_path: Path, monkeypatch: pytest.
     write_polarity(tmp_path / "corpora")
     assert len(read_sentence_polarity()[0].texts) == 40
     (tmp_path / "other.zip").write_bytes(b"no archive")
-    with pytest.raises(CusTextError, match="no archive that can be read"):
+    with pytest.raises(CusTextError, match="no readable zip archive"):
         read_sentence_polarity(str(tmp_path / "other.zip"))
-    with pytest.raises(CusTextError, match="there is no such file"):
+    with pytest.raises(CusTextError, match="nothing.zip does not exist"):
         read_sentence_polarity("nothing.zip")
 
 
 @pytest.mark.parametrize(
     "texts, labels, message",
     [
-        ([("good",)], ["1", "0"], "a label per row; found 2 for 1"),
+        ([("good",)], ["1", "0"], "expected one label per row; found 2 labels for 1 row"),
         (["good"], ["1"], "row 1: expected a tuple of one or two texts"),
         ([("good",), ()], ["1", "0"], "row 2: expected a tuple"),
         ([("a", "b", "c")], ["1"], "row 1: expected a tuple"),
-        ([("good",)], [1], "row 1: expected a label as a string; found int"),
+        ([("good",)], [1], "row 1: expected a string as the label; found int"),
     ],
 )
 def test_labeled_texts_in_memory_are_checked(texts: Any, labels: Any, message: str) -> None:

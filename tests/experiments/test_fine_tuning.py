@@ -114,14 +114,14 @@ TEXT = [("a",), ("b",)]
     ("texts", "labels", "task", "message"),
     [
         (TEXT, [0, 1], "ranking", "task must be classification or similarity; found 'ranking'"),
-        ([], [], "similarity", "texts to train on and a label for each; found 0 texts and 0 labels"),
+        ([], [], "similarity", "expected training texts with one label each; found 0 texts and 0 labels"),
         (TEXT, [0, 1, 1], "classification", "found 2 texts and 3 labels"),
         (TEXT, [0, 0.5], "classification", "must be whole numbers from 0"),
         (TEXT, [0, -1], "classification", "must be whole numbers from 0"),
-        (TEXT, [0, 0], "classification", "must be whole numbers from 0, two or more"),
-        (TEXT, [0, float("nan")], "similarity", "labels must be numbers"),
-        (["ab", "cd"], [0, 1], "classification", "train_texts must be tuples of one string, .* at place 0"),
-        ([("a",), ("b", "c")], [0, 1], "classification", "train_texts must be tuples .* at place 1"),
+        (TEXT, [0, 0], "classification", "there must be at least two classes"),
+        (TEXT, [0, float("nan")], "similarity", "labels must be finite numbers, one per text"),
+        (["ab", "cd"], [0, 1], "classification", "train_texts must be tuples of one string, .* at index 0"),
+        ([("a",), ("b", "c")], [0, 1], "classification", "train_texts must be tuples .* at index 1"),
     ],
 )
 def test_what_does_not_fit_is_an_error(texts: list[tuple[str]], labels: list[float], task: str, message: str) -> None:

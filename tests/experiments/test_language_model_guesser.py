@@ -154,7 +154,7 @@ def test_a_model_that_is_nowhere_is_an_error(
     expected = (
         "cannot load the model nobody/nothing: it is neither a folder nor in the Hugging Face cache, and could not be "
         "fetched; give the path of a masked language model, or use the model ngram with "
-        "public texts (--model ngram --public FILE)"
+        'public texts: --model ngram --public FILE (in Python: model="ngram", public=...)'
     )
     with pytest.raises(SettingError, match=f"^{re.escape(expected)}$"):
         open_language_model("nobody/nothing")

@@ -103,10 +103,15 @@ def test_scores_are_accuracy_and_correlation() -> None:
     ("task", "train", "test", "message"),
     [
         ("classification", ["a", "a"], ["a"], "some.tsv: expected at least two classes"),
-        ("classification", ["a", "b"], ["secret"], "some.tsv: 1 of its labels do not occur in some.tsv"),
-        ("classification", [f"{number}.500" for number in range(11)], ["1.500"], "set the task to similarity"),
-        ("similarity", ["1", "secret"], ["2"], "needs finite numbers as labels, found another in row 2; is the task"),
-        ("similarity", ["1", "nan"], ["2"], "finite numbers"),
+        (
+            "classification",
+            ["a", "b"],
+            ["secret"],
+            "some.tsv: expected only classes that occur in some.tsv, found 1 other",
+        ),
+        ("classification", [f"{number}.500" for number in range(11)], ["1.500"], "use --task similarity"),
+        ("similarity", ["1", "secret"], ["2"], "some.tsv, row 2: expected a finite number"),
+        ("similarity", ["1", "nan"], ["2"], "finite number"),
     ],
 )
 def test_bad_labels_are_refused(task: str, train: list[str], test: list[str], message: str) -> None:

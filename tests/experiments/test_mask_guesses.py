@@ -8,6 +8,7 @@ import pytest
 
 from custext_sql.errors import SettingError
 from custext_sql.experiments.attacks.mask_guesses import GuessCounts, count_guesses
+from custext_sql.parameters import count_of
 from custext_sql.replacing.kinds import Kind
 from custext_sql.replacing.replacer import Piece
 from custext_sql.sanitizer import Sanitizer
@@ -61,7 +62,7 @@ def test_no_drawn_word_leaves_their_share_unknown() -> None:
 
 @pytest.mark.parametrize("texts", [[], [[]], [[Piece("...", "...")]]])
 def test_nothing_to_attack_is_an_error(texts: list[list[Piece]]) -> None:
-    with pytest.raises(SettingError, match=f"there are no words to attack in {len(texts)} texts"):
+    with pytest.raises(SettingError, match=f"found no words to attack in {count_of(len(texts), 'text')}"):
         count_guesses(texts, Parrot())
 
 

@@ -1,4 +1,4 @@
-"""Figures that are kept."""
+"""Measurements that are saved and reused."""
 
 import logging
 from contextlib import ExitStack
@@ -92,5 +92,5 @@ def test_a_database_that_is_in_use_costs_no_result(mapped_db: Path, caplog: pyte
 
         [found] = measure_or_reuse(mapped_db, [SUBJECT], measure)
     assert found.value == 0.75
-    assert "These figures were not kept" in caplog.text and "in use by another process" in caplog.text
+    assert "These results were not saved" in caplog.text and "in use by another process" in caplog.text
     assert read_measurements(mapped_db) == []

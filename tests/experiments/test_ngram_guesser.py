@@ -12,6 +12,7 @@ from custext_sql.errors import SettingError
 from custext_sql.experiments.attacks import ngram_guesser
 from custext_sql.experiments.attacks.mask_guesses import count_guesses
 from custext_sql.experiments.attacks.ngram_guesser import NgramGuesser, learn_ngrams
+from custext_sql.parameters import count_of
 from custext_sql.replacing.kinds import Kind
 from custext_sql.replacing.replacer import Piece
 from custext_sql.replacing.vocabulary import Vocabulary
@@ -131,5 +132,5 @@ def test_public_texts_help_against_texts_that_are_like_them() -> None:
 
 @pytest.mark.parametrize("texts", [[], [None, ""], ["... ?!", " "]])
 def test_public_texts_without_words_are_an_error(texts: list[str | None]) -> None:
-    with pytest.raises(SettingError, match=f"no words: expected some to learn from, found none in {len(texts)} texts"):
+    with pytest.raises(SettingError, match=f"found no words in {count_of(len(texts), 'text')}"):
         learn_from(texts)

@@ -47,14 +47,14 @@ def test_a_file_is_not_mistaken_for_the_uniform_prior(mapping: Mapping, tmp_path
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("alice 3\nsecret\n", r"words.txt, line 2: expected a word and how often it occurs, such as: the,1000$"),
-        ("alice 3\nsecret minus\n", r"words.txt, line 2: expected a word and how often"),
+        ("alice 3\nsecret\n", r"words.txt, line 2: expected a word and a number, such as: the,1000$"),
+        ("alice 3\nsecret minus\n", r"words.txt, line 2: expected a word and a number"),
         ("alice -3\n", "line 1"),
         ("alice nan\n", "line 1"),
         ("the\t1,000\nalice\t12\n", "line 1"),
         ("the 1,000\nalice 12\n", "line 1"),
         ("two words,3\n", "line 1"),
-        ("other 3\n", "words.txt: no word of the mapping's vocabulary occurs there"),
+        ("other 3\n", "words.txt: found no words that the mapping would replace"),
     ],
 )
 def test_a_bad_file_is_refused_by_its_line(mapping: Mapping, tmp_path: Path, text: str, message: str) -> None:
@@ -68,7 +68,7 @@ def test_a_bad_file_is_refused_by_its_line(mapping: Mapping, tmp_path: Path, tex
 def test_bytes_that_are_no_text_are_refused(mapping: Mapping, tmp_path: Path) -> None:
     file = tmp_path / "words.txt"
     file.write_bytes(b"alice 1\ncaf\xe9 3\n")
-    with pytest.raises(CusTextError, match="words.txt, line 2: expected UTF-8"):
+    with pytest.raises(CusTextError, match="words.txt, line 2: not UTF-8"):
         read_frequencies(file, mapping)
 
 

@@ -1,4 +1,4 @@
-"""Public functions give what the commands print with --json."""
+"""Public functions return what the commands print with --json."""
 
 import json
 from pathlib import Path
@@ -32,7 +32,7 @@ def labeled(tmp_path: Path) -> dict[str, Any]:
 
 
 def printed(database: Path, *arguments: str | Path) -> Any:
-    """What a command prints, on a copy that knows no results yet."""
+    """Return what a command prints, on a copy of the database without results."""
     copy = database.with_name("copy.duckdb")
     copy.write_bytes(database.read_bytes())
     result = run("--db", copy, *arguments, "--json")
@@ -110,35 +110,52 @@ def test_choosing(few_db: Path, texts: Path) -> None:
     assert as_printed(choice) == expected
     listed = custext_sql.choose(few_db, data=SENTENCES * 3, max_attack=0.95)
     assert listed.chosen is not None and choice.chosen is not None and listed.chosen.eps == choice.chosen.eps
-    with pytest.raises(CusTextError, match="say how frequent words are with data or prior"):
+    with pytest.raises(CusTextError, match="word frequencies are missing"):
         custext_sql.choose(few_db, max_attack=0.5)
 
 
 @pytest.mark.slow
 def test_the_report(few_db: Path, texts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("custext_sql.experiments.report.report.SAMPLE", 2)
-    monkeypatch.setattr("custext_sql.experiments.report.report.TRIALS", 200)
+    monkeypatch.setattr("custext_sql.experiments.report.report.SIMULATIONS", 200)
     expected = printed(few_db, "report", "--data", texts, "--word", "car", "--eps", "2")
     page = tmp_path / "report.html"
     report = custext_sql.write_report(few_db, html=page, data=texts, words="car", eps=2)
     found = as_printed(report)
     assert found | {"created_at": ""} == expected | {"created_at": ""}
     assert page.read_text().startswith("<!doctype html>")
-    with pytest.raises(CusTextError, match="exists already"):
+    with pytest.raises(CusTextError, match="already exists"):
         custext_sql.write_report(few_db, html=page, eps=2)
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda db: custext_sql.attack_query(db, sample=0), "name a word, or how many to choose"),
+        (lambda db: custext_sql.attack_query(db, sample=0), "name at least one word, or use --sample N"),
         (lambda db: custext_sql.attack_query(db, "car", eps=[]), "name at least one eps"),
-        (lambda db: custext_sql.attack_query(db, "car", trials=5), "trials at least 100"),
-        (lambda db: custext_sql.attack_bayes(db, calibration="loose"), "calibration"),
-        (lambda db: custext_sql.attack_bayes(db, public=SENTENCES, column="body"), "leave column out"),
-        (lambda db: custext_sql.attack_mask(db, model="ngram", data=SENTENCES), "give some with public"),
-        (lambda db: custext_sql.attack_mask(db, model="ngram", data=SENTENCES, rows=0), "rows must be at least 1"),
-        (lambda db: custext_sql.evaluate_utility(db), "name the data: train and test, or corpus"),
+        (lambda db: custext_sql.attack_query(db, "car", trials=5), "trials. must be at least 100; found 5"),
+        (
+            lambda db: custext_sql.attack_bayes(db, calibration="loose"),
+            "must be one of paper, tight, both; found 'loose'",
+        ),
+        (lambda db: custext_sql.attack_bayes(db, public=SENTENCES, column="body"), "leave out column"),
+        (
+            lambda db: custext_sql.attack_mask(db, model="ngram", data=SENTENCES),
+            "use --public FILE .in Python: public=",
+        ),
+        (
+            lambda db: custext_sql.attack_mask(db, model="ngram", data=SENTENCES, rows=0),
+            "rows. must be at least 1; found 0",
+        ),
+        (lambda db: custext_sql.evaluate_utility(db), "in Python: train=... and test=..., or corpus="),
+        (lambda db: custext_sql.attack_query(db, 5), "words must be a string or a sequence of strings; found int"),
+        (lambda db: custext_sql.attack_query(db, "car", eps=None), "eps must be a number; found NoneType"),
+        (lambda db: custext_sql.attack_query(db, "car", seed=-1), "seed. must be at least 0; found -1"),
+        (
+            lambda db: custext_sql.attack_mask(db, model="ngram", data=5),
+            "path of a file or a sequence of texts; found int",
+        ),
+        (lambda db: custext_sql.choose(db, max_attack=0.5, data=SENTENCES, mappings=5), "mappings must be a string"),
     ],
 )
 def test_errors_name_parameters(few_db: Path, call: Any, message: str) -> None:

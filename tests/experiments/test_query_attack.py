@@ -22,7 +22,7 @@ def test_car_is_told_by_as_many_draws_as_in_the_paper(shared_data: Path, db_path
 
 def test_more_eps_takes_fewer_draws(mapped_db: Path) -> None:
     mapping = load_mapping(mapped_db)
-    results = measure_queries(mapped_db, mapping, ["Alice", "bob"], [1.0, 4.0, 16.0], trials=2000)
+    results = measure_queries(mapped_db, mapping, ["Alice", "bob"], [1.0, 4.0, 16.0], simulations=2000)
     assert [result.word for result in results] == ["alice"] * 3 + ["bob"] * 3
     for three in (results[:3], results[3:]):
         for value in ("n_mode", "n_ml"):
@@ -32,14 +32,14 @@ def test_more_eps_takes_fewer_draws(mapped_db: Path) -> None:
 
 def test_a_repeated_attack_comes_from_the_table(mapped_db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     mapping = load_mapping(mapped_db)
-    first = measure_queries(mapped_db, mapping, ["alice", "alice"], [2.0], trials=500)
+    first = measure_queries(mapped_db, mapping, ["alice", "alice"], [2.0], simulations=500)
     assert first[0] == first[1]
     rows = {one.measurement_id: one for one in read_measurements(mapped_db, kind="query")}
     assert len(rows) == 2
     mode = rows[first[0].measurement_ids[0]]
     assert (mode.subject.metric, mode.value) == ("n_mode", first[0].n_mode)
     monkeypatch.setattr("custext_sql.experiments.attacks.query_attack.count_for_mode", None)
-    assert measure_queries(mapped_db, mapping, ["alice"], [2.0], trials=500) == first[:1]
+    assert measure_queries(mapped_db, mapping, ["alice"], [2.0], simulations=500) == first[:1]
 
 
 def test_words_and_eps_are_checked(mapped_db: Path) -> None:

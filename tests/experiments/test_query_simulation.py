@@ -10,8 +10,8 @@ from scipy.stats import binom
 from custext_sql.experiments.attacks.query_simulation import count_for_likeliest, count_for_mode
 
 CONFIDENCE = 0.95  # the paper's
-TRIALS = 40_000
-NOISE = 5 * (0.95 * 0.05 / TRIALS) ** 0.5  # by which a measured success may be off
+SIMULATIONS = 40_000
+NOISE = 5 * (0.95 * 0.05 / SIMULATIONS) ** 0.5  # by which a measured success may be off
 
 
 def exact_mode(row: list[float], word: int, draws: int) -> float:
@@ -36,7 +36,7 @@ def exact_likeliest(matrix: list[list[float]], word: int, draws: int) -> float:
 
 @pytest.mark.parametrize("row", [[0.9, 0.1], [0.7, 0.2, 0.1], [0.6, 0.2, 0.2], [0.97, 0.02, 0.01], [1.0, 0.0]])
 def test_few_draws_are_counted_exactly(row: list[float]) -> None:
-    found = count_for_mode(np.array(row), 0, trials=TRIALS, generator=np.random.default_rng(0)).draws
+    found = count_for_mode(np.array(row), 0, simulations=SIMULATIONS, generator=np.random.default_rng(0)).draws
     assert found is not None
     success = [exact_mode(row, 0, draws) for draws in range(1, found + 1)]
     assert success[-1] > CONFIDENCE - NOISE
@@ -55,7 +55,7 @@ def test_many_draws_are_counted_within_their_error() -> None:
         middle = (low + high) // 2 | 1
         low, high = (low, middle) if success(middle) >= CONFIDENCE else (middle, high)
     for seed in range(5):
-        found = count_for_mode(row, 0, trials=TRIALS, generator=np.random.default_rng(seed))
+        found = count_for_mode(row, 0, simulations=SIMULATIONS, generator=np.random.default_rng(seed))
         assert found.draws is not None and found.standard_error is not None
         assert abs(found.draws - high) < 4 * found.standard_error + 0.01 * high
         assert 0.002 * high < found.standard_error < 0.02 * high
@@ -64,7 +64,9 @@ def test_many_draws_are_counted_within_their_error() -> None:
 def test_the_likeliest_input_is_found_as_by_all_outcomes() -> None:
     matrix = [[0.8, 0.2], [0.4, 0.6], [0.3, 0.7]]
     for word in (0, 2):
-        found = count_for_likeliest(np.array(matrix), word, trials=TRIALS, generator=np.random.default_rng(0)).draws
+        found = count_for_likeliest(
+            np.array(matrix), word, simulations=SIMULATIONS, generator=np.random.default_rng(0)
+        ).draws
         assert found is not None
         success = [exact_likeliest(matrix, word, draws) for draws in range(1, found + 1)]
         assert success[-1] > CONFIDENCE - NOISE
@@ -73,7 +75,7 @@ def test_the_likeliest_input_is_found_as_by_all_outcomes() -> None:
 
 def test_what_cannot_be_told_is_never_told() -> None:
     equal = np.array([0.5, 0.5])
-    assert count_for_mode(equal, 0, trials=100, generator=np.random.default_rng(0)).draws is None
-    assert count_for_mode(np.array([0.4, 0.6]), 0, trials=100, generator=np.random.default_rng(0)).draws is None
+    assert count_for_mode(equal, 0, simulations=100, generator=np.random.default_rng(0)).draws is None
+    assert count_for_mode(np.array([0.4, 0.6]), 0, simulations=100, generator=np.random.default_rng(0)).draws is None
     same = np.array([[0.6, 0.4], [0.6, 0.4]])
-    assert count_for_likeliest(same, 1, trials=100, generator=np.random.default_rng(0)).draws is None
+    assert count_for_likeliest(same, 1, simulations=100, generator=np.random.default_rng(0)).draws is None

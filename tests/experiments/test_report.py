@@ -103,10 +103,10 @@ def folder(few_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
 
 @contextmanager
 def simulating_less() -> Iterator[None]:
-    """The query attack with fewer trials and words than people get, so that tests do not take minutes."""
+    """Run the query attack with fewer simulations and words than usual, so that tests do not take minutes."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("custext_sql.experiments.report.report.SAMPLE", 6)
-        patch.setattr("custext_sql.experiments.report.report.TRIALS", 500)
+        patch.setattr("custext_sql.experiments.report.report.SIMULATIONS", 500)
         yield
 
 
@@ -154,7 +154,7 @@ def test_every_number_is_a_row_or_the_mean_of_some(page: Page, rows: dict[str, M
 
 def test_no_number_in_a_table_goes_without_its_rows(page: Page) -> None:
     """But for what a row is about: a mechanism and its mapping, K, eps, and how many words a sample has."""
-    settings = re.compile(r"\d+|any|enough for \d+% of \d+ words|custext\+? starter-euclidean-k20")
+    settings = re.compile(r"\d+|any|enough for \d+% of \d+ random words|custext\+? starter-euclidean-k20")
     for text, traced in page.cells:
         if re.search(r"\d", text) and not traced:
             assert settings.fullmatch(text), text
@@ -253,9 +253,9 @@ def test_without_experiments_the_page_says_what_to_run(few_db: Path, tmp_path: P
     with simulating_less():
         assert run("--db", few_db, "report", "--html", tmp_path / "out.html").exit_code == 0
     text = (tmp_path / "out.html").read_text()
-    assert "custext evaluate utility" in text and "custext report --data FILE" in text
+    assert "custext evaluate utility" in text and "custext report --html PAGE --data FILE" in text
     again = run("--db", few_db, "report", "--html", tmp_path / "out.html")
-    assert again.exit_code == 1 and "exists already; --force replaces it" in again.output
+    assert again.exit_code == 1 and "already exists; to overwrite it, use --force" in again.output
     assert (tmp_path / "out.html").read_text() == text
     neither = run("--db", few_db, "report")
     assert neither.exit_code == 1 and "--html FILE" in neither.output

@@ -15,9 +15,9 @@ def test_texts_are_streamed_from_columns_and_lines(tmp_path: Path) -> None:
     assert list_texts(comma, "body", 1) == ['a "b"']
     assert list_texts(write(tmp_path, "x.txt", "one\ntwo\nthree\n"), None, 2) == ["one\n", "two\n"]
     assert list_texts(write(tmp_path, "x.tsv", SST2), "sentence", 1) == ["hide new secretions from the parental units "]
-    with pytest.raises(CusTextError, match=r"name the column of the texts with column \(--column NAME\)"):
+    with pytest.raises(CusTextError, match=r"name the column of the texts: --column NAME \(in Python: column=\.\.\.\)"):
         list_texts(comma, None)
-    with pytest.raises(CusTextError, match=r"leave column \(--column\) out"):
+    with pytest.raises(CusTextError, match=r"plain text has no columns; leave out --column \(in Python: column\)"):
         list_texts(str(tmp_path / "x.txt"), "body")
 
 

@@ -109,7 +109,7 @@ def test_no_text_is_kept(own_db: Path, experiment: Experiment) -> None:
 
 
 def test_settings_of_fine_tuning_are_for_fine_tuning(experiment: Experiment) -> None:
-    with pytest.raises(CusTextError, match="epochs: these are for fine-tuning"):
+    with pytest.raises(CusTextError, match="epochs: only for fine-tuning"):
         Experiment(experiment.train, experiment.test, options={"epochs": 5})
 
 

@@ -1,4 +1,4 @@
-"""The page of texts before and after: each word by what became of it, and the texts as they are."""
+"""The page of texts before and after: each word is marked by its kind, and texts are shown unchanged."""
 
 import re
 from html import unescape
@@ -17,30 +17,30 @@ TEXT = [
 ]
 
 
-def test_both_sides_are_the_texts_as_they_are() -> None:
+def test_both_sides_show_the_texts_unchanged() -> None:
     page = write_comparison([TEXT, []], title="A")
     sides = re.findall(r'<div dir="auto">(.*?)</div>', page, re.DOTALL)
     shown = [unescape(re.sub(r"</?mark[^>]*>", "", side)) for side in sides]
     assert shown == ["The \n\tdoctor  <b> & Zyz12", "The \n\tdoctor  <b> & <unk>12", "", ""]
 
 
-def test_words_are_marked_by_kind_and_whether_they_stand_in_clear() -> None:
+def test_words_are_marked_by_kind_and_whether_they_are_in_the_clear() -> None:
     page = write_comparison([TEXT], title="A")
     after = page.split("<h2>After</h2>")[1]
     assert re.findall(r'<mark class="(.*?)" title="(.*?)">(.*?)</mark>', after) == [
         ("stopword clear", "stopword, kept", "The"),
-        ("sampled", "drawn anew", "doctor"),  # drawn, and drawn again as itself
+        ("sampled", "replaced", "doctor"),  # it drew itself
         ("unknown", "not in the vocabulary", "&lt;unk&gt;"),
         ("number clear", "number", "12"),
     ]
-    assert "2 of 4 words in clear" in page
+    assert "2 of 4 words in the clear" in page
 
 
 def test_the_legend_counts_the_kinds_that_occur() -> None:
     page = write_comparison([TEXT, TEXT], title="A")
     shown = re.findall(r'<li><b class="(\w+)"></b>(.*?): (\d+)</li>', page)
     assert shown == [
-        ("sampled", "drawn anew", "2"),
+        ("sampled", "replaced", "2"),
         ("unknown", "not in the vocabulary", "2"),
         ("number", "number", "2"),
         ("stopword", "stopword, kept", "2"),
@@ -49,7 +49,7 @@ def test_the_legend_counts_the_kinds_that_occur() -> None:
     assert all(f".{name} {{ background:" in page for _, name in LEGEND.values())
 
 
-def test_remarks_stand_below_their_texts() -> None:
+def test_remarks_are_below_their_texts() -> None:
     page = write_comparison([TEXT, []], title="A", note="keep it safe", remarks=["one", "two"])
     assert re.findall(r"<footer>(.*?)</footer>", page) == ["one", "two"]
     assert '<p class="note">keep it safe</p>' in page

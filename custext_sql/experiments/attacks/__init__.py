@@ -1,1 +1,1 @@
-"""What attackers learn from sanitized text."""
+"""Attacks: what an attacker learns from sanitized text."""

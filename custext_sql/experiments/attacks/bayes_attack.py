@@ -1,10 +1,11 @@
-"""The Bayes attack: the best single guess from one output, exactly, on the tables of a stored mapping."""
+"""The Bayes attack: the best single guess from one output, computed exactly from the tables of a mapping."""
 
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from custext_sql.arrays import Floats
+from custext_sql.errors import SettingError
 from custext_sql.experiments.attacks.best_guess import measure_floor, measure_success
 from custext_sql.experiments.attacks.priors import Prior, find_prior, uniform_prior
 from custext_sql.experiments.measurements import (
@@ -20,14 +21,22 @@ from custext_sql.experiments.text_files import Texts
 from custext_sql.experiments.trials import list_epsilons
 from custext_sql.mapping.mapping import Mapping
 from custext_sql.mechanism.certified_table import CertifiedTable, certify
-from custext_sql.mechanism.weights import CALIBRATIONS, check_calibration, check_epsilon
+from custext_sql.mechanism.weights import CALIBRATIONS, check_epsilon
 from custext_sql.store.database import Database
+
+_BOTH = "both"  # calibrations
 
 
 @dataclass(frozen=True)
 class BayesResult:
-    """How probably the best guess from one output is right (success), and how probably if only the group were known
-    (floor).
+    """The success of the best single guess under one prior, at one eps and calibration.
+
+    mapping, k: the name of the mapping and its group size K.
+    eps: the budget per word. calibration: how eps sets the temperature, "paper" or "tight".
+    plus: whether stopwords are kept. prior: the name of the prior.
+    success: the probability that the best guess from one output is right, 0 to 1.
+    floor: the probability that the best guess is right if only the group of the word is known, 0 to 1.
+    measurement_ids: the rows of the table `measurements` that hold success and floor, in this order.
     """
 
     mapping: str
@@ -43,7 +52,12 @@ class BayesResult:
 
 @dataclass(frozen=True)
 class BayesAttack:
-    """What the best single guess achieves. results: under each prior, by calibration and eps; they name their prior."""
+    """The success of the best single guess against a mapping.
+
+    mapping, k: the name of the mapping and its group size K. plus: whether stopwords are kept.
+    priors: the uniform prior, then the given one, if any.
+    results: one per prior, calibration and eps, in this order.
+    """
 
     mapping: str
     k: int
@@ -64,19 +78,30 @@ def attack_bayes(
     mapping: str | None = None,
     progress: ShareDone | None = None,
 ) -> BayesAttack:
-    """Compute exactly how probably the best guess from a single output is right.
+    """Compute exactly how often the best guess from a single output is right.
 
-    The attacker knows the tables and how frequent words are; no attacker who sees a word by itself does better. All
-    words being equally frequent is the first prior; the second, if given, is that of a file of frequencies (`prior`: a
-    word and a number on each line) or that of public texts (`public`: a path, whose `column` is counted, or texts).
+    The attacker knows the tables and how frequent words are. No attacker who sees one word at a time does better. The
+    first prior is uniform: all words are equally frequent. The second one, if given, comes from `prior` or `public`.
 
-    eps: one or several, 0.001 to 100. plus: stopwords are kept, and the priors are those of all other words.
-    calibration: "paper", "tight" or "both". mapping: its name; the database's default unless given. progress: called
-    with the share done. Results are saved in the table `measurements`, and reused. SettingError if a setting is out of
-    range or both priors are given, SourceError if a file cannot be read.
+    database: a path; by default the file that CUSTEXT_DB names, else the user's default database.
+    eps: one budget per word or several, 0.001 to 100.
+    prior: the path of a file of word frequencies, with a word and a number per line.
+    public: texts in which words are counted instead: the path of a file, or a sequence of texts.
+    column: the column of that file; None for lines of text and for a sequence.
+    plus: whether stopwords are kept. The priors then cover all other words.
+    calibration: "paper", "tight" or "both".
+    mapping: its name; by default the database's default mapping.
+    progress: called with the share of the work done, 0 to 1.
+
+    Returns a BayesAttack. Results are saved in the table `measurements` and reused.
+
+    SettingError if a setting is invalid or both prior and public are given; SourceError if a file cannot be read;
+    MappingError if the mapping does not exist.
     """
     epsilons = list_epsilons(eps)
-    calibrations = CALIBRATIONS if calibration == "both" else (check_calibration(calibration),)
+    if calibration not in (*CALIBRATIONS, _BOTH):
+        raise SettingError(f"calibration must be one of {', '.join(CALIBRATIONS)}, {_BOTH}; found {calibration!r}")
+    calibrations = CALIBRATIONS if calibration == _BOTH else (calibration,)
     under_test = MappingUnderTest(database, mapping=mapping)
     given = find_prior(under_test, prior, public, column)
     priors = [uniform_prior(len(under_test.mapping.words)), *([] if given is None else [given])]
@@ -104,13 +129,13 @@ def measure_bayes(
     plus: bool = False,
     progress: ShareDone | None = None,
 ) -> list[BayesResult]:
-    """Return what the best guess achieves under each prior. plus: the priors are of words that are not stopwords."""
+    """Return the success of the best guess at each eps, under each prior. plus: the priors are without stopwords."""
     by_digest = {prior.digest: prior for prior in priors}
     made: dict[float, CertifiedTable] = {}
 
     def make_table(epsilon: float) -> CertifiedTable:
         if epsilon not in made:
-            made.clear()  # one at a time is enough, since subjects are in the order of eps
+            made.clear()  # one table is enough, since subjects are ordered by eps
             made[epsilon] = certify(mapping.sizes, mapping.scores, epsilon, calibration)
         return made[epsilon]
 
@@ -146,8 +171,9 @@ def measure_bayes_in_texts(
 ) -> Measurement:
     """Return the success of the best guess over all words of some texts.
 
-    drawn: which share of all words each word of the mapping is, where it is drawn. in_clear: the share of words that
-    stay as they are, and need not be guessed. about: what the texts are.
+    drawn: for each word of the mapping, the share of all words that are this word and are replaced by a draw.
+    in_clear: the share of words that stay in the clear; the attacker knows them. about: a subject with the mechanism,
+    the dataset and the settings.
     """
 
     def measure(subject: Subject, tell: ShareDone) -> tuple[float, None]:

@@ -1,4 +1,4 @@
-"""The best guess from a single output, exactly, from the tables: no attacker who sees one word alone does better."""
+"""The success of the best guess from a single output, computed exactly from the tables."""
 
 import numpy as np
 
@@ -7,10 +7,10 @@ from custext_sql.mechanism.weights import matrices_by_size
 
 
 def measure_success(sizes: Sizes, weights: Weights, prior: Floats) -> float:
-    """Return the probability that an attacker who knows the tables, and how frequent words are, guesses right.
+    """Return the probability that an attacker who knows the tables and the prior guesses the input correctly.
 
-    For each output that is the input with the largest product of prior and probability. weights: verified ones of all
-    groups, rows summing to 2**64. prior: of each word, in the order of the groups, summing to 1.
+    For each output, the guess is the input with the largest product of prior and probability. weights: the verified
+    weights of all groups, with rows that sum to 2**64. prior: the probability of each word, in the order of the groups.
     """
     starts = np.cumsum(sizes) - sizes
     success = 0.0
@@ -22,6 +22,6 @@ def measure_success(sizes: Sizes, weights: Weights, prior: Floats) -> float:
 
 
 def measure_floor(sizes: Sizes, prior: Floats) -> float:
-    """Return that of an attacker who sees only the group of the word, which is public: no eps takes it lower."""
+    """Return the same for an attacker who sees only the group of the word. It is public, so no eps goes lower."""
     starts = np.cumsum(sizes) - sizes
     return float(np.maximum.reduceat(prior, starts).sum())

@@ -1,4 +1,4 @@
-"""Guesses words by a masked language model: what it puts in the place of each word."""
+"""A guesser that uses a masked language model: the word it finds most likely in place of each mask."""
 
 import os
 import re
@@ -16,21 +16,22 @@ from custext_sql.experiments.pretrained_models import (
     load_pretrained,
     pad_rows,
 )
-from custext_sql.parameters import check_whole
+from custext_sql.parameters import check_whole, count_of
 from custext_sql.replacing.replacer import Piece
 from custext_sql.text.word_boundaries import fold_word
 
 _ADVICE = (
-    "give the path of a masked language model, or use the model ngram with public texts (--model ngram --public FILE)"
+    "give the path of a masked language model, or use the model ngram with public texts: --model ngram --public FILE "
+    '(in Python: model="ngram", public=...)'
 )
 _BLOCK = 2048  # contexts sorted by length at a time
-_TEXTS = 256  # texts tokenized at a time, by as many threads as there are
+_TEXTS = 256  # texts tokenized at a time, on all threads
 _WHITE_SPACE = re.compile(r"\s+")
 
 
 @dataclass(frozen=True)
 class _Context:
-    """The tokens that the model sees, and which of them is the mask."""
+    """The tokens that the model sees, and the place of the mask among them."""
 
     tokens: list[int]
     mask: int
@@ -38,7 +39,7 @@ class _Context:
 
 @dataclass(frozen=True)
 class _Tokenized:
-    """A text and its tokens, those at its ends left out."""
+    """A text and its tokens, without special tokens at its ends."""
 
     text: str
     tokens: list[int]
@@ -47,7 +48,7 @@ class _Tokenized:
 
 
 class LanguageModelGuesser:
-    """Guesses the word that the model finds likeliest at a mask. Made by `open_language_model`."""
+    """A guesser of the word that the model finds most likely at a mask. Made by `open_language_model`."""
 
     def __init__(self, pretrained: Pretrained, *, batch_size: int, length: int | None) -> None:
         self._device = choose_device()
@@ -60,7 +61,7 @@ class LanguageModelGuesser:
         self._spellings: dict[int, str] = {}
 
     def guess(self, texts: Sequence[Sequence[Piece]]) -> Iterator[list[str]]:
-        """Yield for each text a guess for each of its words. Runs of white space count as one space."""
+        """Yield a list per text with a guess for each of its words. A run of white space counts as one space."""
         guesses = self._guess_words(texts)
         for pieces in texts:
             yield list(islice(guesses, sum(piece.kind is not None for piece in pieces)))
@@ -89,7 +90,7 @@ class LanguageModelGuesser:
         encoded = self._tokenizer(
             texts,
             add_special_tokens=False,
-            split_special_tokens=True,  # a text that says [MASK] says just that
+            split_special_tokens=True,  # [MASK] in a text is just text
             return_offsets_mapping=True,
             return_attention_mask=False,
             return_token_type_ids=False,
@@ -101,10 +102,10 @@ class LanguageModelGuesser:
         ]
 
     def _mask_word(self, text: _Tokenized, begin: int, end: int) -> _Context:
-        """Return the text with one mask for a word, cut to the room there is, the mask as near its middle as can be.
+        """Return the text with one mask in place of a word, cut to the model's length around the mask.
 
-        The tokens left and right of the word are those of the whole text: models see the same tokens beside a mask as
-        beside a word. Only where a token reaches across an edge of the word are both sides tokenized by themselves.
+        The tokens left and right of the word are those of the whole text, so that the model sees the same tokens next
+        to a mask as next to a word. Only if a token crosses an edge of the word is each side tokenized separately.
         """
         left, right = bisect_right(text.ends, begin), bisect_left(text.starts, end)
         within = range(left, right)
@@ -123,7 +124,7 @@ class LanguageModelGuesser:
         return _Context([*tokens, *after[right : right + behind], *self._after], len(tokens) - 1)
 
     def _fill_masks(self, contexts: Sequence[_Context]) -> list[int]:
-        """Return the likeliest token at the mask of each."""
+        """Return the most likely token at the mask of each context."""
         torch = import_library("torch")
         rows = [context.tokens for context in contexts]
         tokens = pad_rows(rows, self._tokenizer.pad_token_id or 0).to(self._device)
@@ -136,7 +137,7 @@ class LanguageModelGuesser:
                 output["last_hidden_state"] = output["last_hidden_state"][texts, masks].unsqueeze(1)
             return output
 
-        # The head costs a row of the whole vocabulary for each token that it is given: it is given the masks alone.
+        # The head computes a score for the whole vocabulary per token, so it is given only the masks.
         hook = self._model.base_model.register_forward_hook(keep_masks)
         try:
             with torch.inference_mode():
@@ -147,7 +148,7 @@ class LanguageModelGuesser:
         return [int(token) for token in at_masks.argmax(dim=-1).tolist()]
 
     def _spell(self, token: int) -> str:
-        """Return a token as a word; one that continues a word, such as ##ing, is spelled as it is."""
+        """Return a token as a folded word. A token that continues a word, such as ##ing, keeps its spelling."""
         if token not in self._spellings:
             written = self._tokenizer.decode([token], clean_up_tokenization_spaces=False)
             self._spellings[token] = fold_word(written.strip())
@@ -159,9 +160,8 @@ def open_language_model(
 ) -> LanguageModelGuesser:
     """Return the masked language model of that name or in that folder, ready to guess.
 
-    batch_size: contexts given to the model at once. length: tokens that it sees of a text at most, those at its ends
-    included. SettingError if there is no such model, or
-    if it is none of the kind.
+    batch_size: masked texts per model call. length: the largest number of tokens per text, including special tokens.
+    SettingError if the model cannot be loaded or is not a masked language model.
     """
     if (batch_size := check_whole(batch_size, "batch_size")) < 1:
         raise SettingError(f"batch_size must be at least 1; found {batch_size}")
@@ -173,7 +173,7 @@ def open_language_model(
 
 
 def join_pieces(pieces: Sequence[Piece]) -> tuple[str, list[tuple[int, int]]]:
-    """Return a new text with one space for each run of white space, and where each of its words begins and ends."""
+    """Return a new text with one space per run of white space, and where each of its words starts and ends."""
     written: list[str] = []
     words: list[tuple[int, int]] = []
     size = 0
@@ -192,7 +192,7 @@ def join_pieces(pieces: Sequence[Piece]) -> tuple[str, list[tuple[int, int]]]:
 
 
 def find_end_tokens(pretrained: Pretrained) -> tuple[list[int], list[int]]:
-    """Return what the tokenizer puts before a text, and behind it."""
+    """Return the tokens that the tokenizer adds before a text and after it."""
     encoded = pretrained.tokenizer("a", return_special_tokens_mask=True)
     added, tokens = encoded["special_tokens_mask"], encoded["input_ids"]
     return tokens[: added.index(0)], tokens[len(added) - added[::-1].index(0) :]
@@ -202,7 +202,8 @@ def _find_flaw(pretrained: Pretrained) -> str | None:
     if pretrained.tokenizer.mask_token is None:
         return "its tokenizer has no mask token"
     if not pretrained.tokenizer.is_fast:
-        return "its tokenizer does not tell where in a text its tokens lie (it is no fast tokenizer)"
+        return "its tokenizer does not report the positions of tokens (it is not a fast tokenizer)"
     if pretrained.missing:
-        return f"its files lack {len(pretrained.missing)} weights of a masked language model ({pretrained.missing[0]})"
+        lacking = count_of(len(pretrained.missing), "weight")
+        return f"its files lack {lacking} of a masked language model ({pretrained.missing[0]})"
     return None

@@ -1,4 +1,4 @@
-"""The mask attack (mask token inference): how many words are guessed from the sanitized words around them."""
+"""The mask attack (mask token inference): how often words are guessed from the sanitized words around them."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -19,8 +19,7 @@ from custext_sql.experiments.measurements import (
 from custext_sql.experiments.mechanisms import CUSTEXT, CUSTEXT_PLUS, MappingUnderTest
 from custext_sql.experiments.pretrained_models import digest_model
 from custext_sql.experiments.text_files import Texts, list_texts, name_texts
-from custext_sql.experiments.trials import Trial, list_epsilons
-from custext_sql.parameters import check_whole
+from custext_sql.experiments.trials import Trial, check_at_least, list_epsilons
 from custext_sql.release.inputs.file_formats import tell_format
 from custext_sql.replacing.policy import Policy
 from custext_sql.replacing.vocabulary import Vocabulary
@@ -31,10 +30,15 @@ NGRAM = "ngram"
 
 @dataclass(frozen=True)
 class MaskResult:
-    """How many words are guessed at one eps.
+    """The success of the mask attack at one eps.
 
-    r_mask: the share of all words guessed right, 0 to 1, and its standard_error; privacy: the share that is not.
-    r_mask_sampled: the share among words that were drawn; None if none was. model: who guesses. rows: texts attacked.
+    eps: the budget per word.
+    r_mask, standard_error: the share of all words that are guessed correctly, 0 to 1, and its standard error.
+    privacy: the share of words that are not guessed, 1 - r_mask.
+    r_mask_sampled: the share guessed correctly among words replaced by a draw; None if there is no such word.
+    mechanism: "custext", or "custext+" if stopwords are kept. mapping: its name.
+    model: the name or folder of the model that guesses, or "ngram". rows: the number of texts attacked.
+    measurement_ids: the rows of the table `measurements` that hold r_mask and r_mask_sampled, in this order.
     """
 
     eps: float
@@ -51,7 +55,12 @@ class MaskResult:
 
 @dataclass(frozen=True)
 class MaskAttack:
-    """What the mask attack achieves on some texts. results: one per eps."""
+    """The success of the mask attack on some texts.
+
+    mapping: its name. mechanism: "custext", or "custext+" if stopwords are kept.
+    model: the name or folder of the model that guesses, or "ngram". rows: the number of texts attacked.
+    results: one per eps.
+    """
 
     mapping: str
     mechanism: str
@@ -62,8 +71,11 @@ class MaskAttack:
 
 @dataclass(frozen=True)
 class ChosenGuesser:
-    """Who guesses words. open: returns the guesser for a vocabulary, and for stopwords kept or not, which decide how
-    texts are cut into words. learned: a digest of what the n-gram guesser learned from, or of a model's files.
+    """A guesser that a caller chose.
+
+    open: takes a vocabulary and whether stopwords are kept, which decide how texts are split into words, and returns
+        the guesser for them.
+    learned: a digest of the texts from which the n-gram guesser learned, or of a model's files.
     """
 
     name: str
@@ -89,27 +101,41 @@ def attack_mask(
     batch_size: int = 32,
     progress: ShareDone | None = None,
 ) -> MaskAttack:
-    """Sanitize texts, mask each word in turn, and count how often a model guesses the original word (the paper's mask
-    token inference).
+    """Sanitize texts, mask each word in turn, and count how often a model guesses the original word.
 
-    model: a masked language model of Hugging Face, by its name or folder (needs the extra `evaluation`), or "ngram",
-    which learns from `public`. data, public: the path of a file with a column of texts or with lines, or a sequence of
-    texts. public_column: that of `column` unless given. rows: texts attacked, from the top; None: all. eps: one or
-    several, 0.001 to 100. plus: keep stopwords. policy: what becomes of words outside the vocabulary and of numbers.
-    calibration: "paper" or "tight". mapping: its name; the database's default unless given. seed: of the draws, 0 or
-    more. batch_size: contexts that the model is given at once. progress: called with the share done.
+    This is the paper's mask token inference attack.
 
-    Results are saved in the table `measurements`, and reused. SettingError if there is no such model, no word to
-    attack, or a setting is out of range.
+    database: a path; by default the file that CUSTEXT_DB names, else the user's default database.
+    model: a masked language model of Hugging Face, by its name or folder (needs the extra `models`), or "ngram",
+        which learns from `public`.
+    data: the texts to attack: the path of a file, or a sequence of texts.
+    column: the column of that file; None for lines of text and for a sequence.
+    public: the texts from which "ngram" learns, like data. public_column: its column; by default that in `column`.
+    rows: the number of texts to attack, from the top, at least 1; None: all.
+    eps: one budget per word or several, 0.001 to 100.
+    plus: whether to keep stopwords.
+    policy: what to do with unknown words and numbers: "paper", "strict" or a Policy.
+    calibration: "paper" or "tight".
+    mapping: its name; by default the database's default mapping.
+    seed: the seed of the draws, at least 0.
+    batch_size: masked texts per model call, at least 1.
+    progress: called with the share of the work done, 0 to 1.
+
+    Returns a MaskAttack. Results are saved in the table `measurements` and reused.
+
+    SettingError if a setting is invalid, the model cannot be loaded or there is no word to attack; SourceError if a
+    file cannot be read; MappingError if the mapping does not exist.
     """
     epsilons = list_epsilons(eps)
-    if (rows is not None and check_whole(rows, "rows") < 1) or check_whole(seed, "seed") < 0:
-        raise SettingError("rows must be at least 1, seed at least 0")
+    if rows is not None:
+        check_at_least(rows, 1, "rows")
+    check_at_least(seed, 0, "seed")
     under_test = MappingUnderTest(database, mapping=mapping, policy=policy, calibration=calibration)
     texts = [text for text in list_texts(data, column, rows) if text]
     learned = None
     if public is not None:
-        learned = list_texts(public, public_column or (column if _has_columns(public) else None))
+        named = public_column or (column if _has_columns(public) else None)
+        learned = list_texts(public, named, parameter="public_column")
     guesser = choose_guesser(os.fspath(model), public=learned, batch_size=batch_size)
     mechanism = CUSTEXT_PLUS if plus else CUSTEXT
     trials = [Trial(under_test, mechanism, epsilon, seed) for epsilon in epsilons]
@@ -123,7 +149,7 @@ def choose_guesser(model: str, *, public: Sequence[str | None] | None, batch_siz
     """Return the n-gram guesser, which learns from public texts, or a masked language model of Hugging Face."""
     if model == NGRAM:
         if public is None:
-            raise SettingError("the ngram model learns from public texts: give some with public (--public FILE)")
+            raise SettingError("the model ngram learns from public texts; use --public FILE (in Python: public=...)")
         texts = public
 
         @lru_cache(maxsize=4)
@@ -131,7 +157,7 @@ def choose_guesser(model: str, *, public: Sequence[str | None] | None, batch_siz
             return learn_ngrams(texts, vocabulary, plus=plus)
 
         return ChosenGuesser(NGRAM, learn, digest_texts(text or "" for text in public))
-    from custext_sql.experiments.attacks.language_model_guesser import open_language_model  # PyTorch: an extra
+    from custext_sql.experiments.attacks.language_model_guesser import open_language_model  # needs PyTorch, an extra
 
     guesser = open_language_model(model, batch_size=batch_size)
     return ChosenGuesser(model, lambda vocabulary, plus: guesser, digest_model(model))
@@ -146,7 +172,7 @@ def measure_masks(
     dataset: str,
     progress: ShareDone | None = None,
 ) -> list[tuple[Measurement, Measurement]]:
-    """Return for each trial the share of words guessed right (r_mask), of all words and of those that were drawn."""
+    """Return r_mask of each trial, twice: among all words, and among those replaced by a draw."""
     digest = digest_texts(texts)
     subjects: dict[Subject, Trial] = {}
     for trial in trials:

@@ -1,4 +1,4 @@
-"""Guesses of masked words: who makes them, and how many equal the original word."""
+"""Guesses of masked words: the protocol of guessers, and counts of correct guesses."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -6,22 +6,23 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from custext_sql.errors import SettingError
+from custext_sql.parameters import count_of
 from custext_sql.replacing.kinds import Kind
 from custext_sql.replacing.replacer import Piece
 from custext_sql.text.word_boundaries import fold_word
 
 
 class Guesser(Protocol):
-    """Guesses words from the words around them."""
+    """A guesser of words from the words around them."""
 
     def guess(self, texts: Sequence[Sequence[Piece]]) -> Iterator[list[str]]:
-        """Yield for each text a guess for each of its words, folded, from the new words around it and nothing else."""
+        """Yield a list per text with a folded guess for each of its words, made only from the new words around it."""
         ...
 
 
 @dataclass(frozen=True)
 class GuessCounts:
-    """How many words were attacked and guessed, and how many of those that were drawn (sampled)."""
+    """How many words were attacked and guessed, and how many of those replaced by a draw (sampled)."""
 
     words: int
     guessed: int
@@ -30,17 +31,17 @@ class GuessCounts:
 
     @property
     def r_mask(self) -> float:
-        """Return the share of words guessed, 0 to 1."""
+        """The share of words guessed correctly, 0 to 1."""
         return self.guessed / self.words
 
     @property
     def standard_error(self) -> float:
-        """Return the standard error of r_mask, as if words were guessed independently of each other."""
+        """The standard error of r_mask, as if words were guessed independently of each other."""
         return math.sqrt(self.r_mask * (1 - self.r_mask) / self.words)
 
     @property
     def r_mask_sampled(self) -> float | None:
-        """Return the share guessed among the words that were drawn; None if none was."""
+        """The share guessed correctly among the words replaced by a draw; None if there is no such word."""
         return self.sampled_guessed / self.sampled if self.sampled else None
 
 
@@ -49,10 +50,11 @@ def count_guesses(
 ) -> GuessCounts:
     """Mask each word of each sanitized text in turn, and count the guesses that equal the original word.
 
-    texts: from `Sanitizer.compare`. progress: called with the share of texts done. SettingError if there is no word.
+    texts: as `Sanitizer.compare` returns them. progress: called with the share of texts done. SettingError if the texts
+    contain no words.
     """
     if not any(piece.kind is not None for pieces in texts for piece in pieces):
-        raise SettingError(f"there are no words to attack in {len(texts)} texts; give texts that have some")
+        raise SettingError(f"found no words to attack in {count_of(len(texts), 'text')}; use other texts")
     words = guessed = sampled = sampled_guessed = 0
     for done, (pieces, guesses) in enumerate(zip(texts, guesser.guess(texts), strict=True), start=1):
         attacked = [piece for piece in pieces if piece.kind is not None]

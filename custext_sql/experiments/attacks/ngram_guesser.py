@@ -1,4 +1,4 @@
-"""Guesses words by counts of public texts: which word stands most often between two others."""
+"""A guesser that counts public texts: the word seen most often between two others."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from custext_sql.arrays import Floats, Numbers, Places
 from custext_sql.errors import SettingError
+from custext_sql.parameters import count_of
 from custext_sql.replacing.replacer import Piece
 from custext_sql.replacing.vocabulary import Vocabulary
 from custext_sql.replacing.words import find_words
@@ -18,21 +19,22 @@ from custext_sql.text.word_boundaries import fold_word
 
 _TEXTS = 4096  # texts guessed at a time
 _CANDIDATES = 1 << 22  # words weighed at a time
-_BYTES = 1 << 24  # of public text cut into words at a time
+_BYTES = 1 << 24  # of public text split into words at a time
 
 
 @dataclass(frozen=True, eq=False)
 class _Pairs:
-    """Neighbors on one side and the words beside them: distinct pairs in order of both, and how often each occurs."""
+    """The distinct pairs of a neighbor on one side and a word, sorted, and how often each occurs."""
 
-    width: int  # more than any number
+    width: int  # larger than any number of a word
     codes: Numbers  # neighbor * width + word
     counts: Numbers
-    firsts: Numbers  # where the pairs of each neighbor begin, and the end
-    favorites: Numbers  # of each neighbor the most frequent word; -1 if it has none
+    firsts: Numbers  # where the pairs of each neighbor start, and the end
+    favorites: Numbers  # the most frequent word next to each neighbor; -1 if there is none
 
     @classmethod
     def count(cls, neighbors: Numbers, words: Numbers, width: int) -> "_Pairs":
+        """Return the pairs that occur."""
         codes, counts = np.unique(neighbors * width + words, return_counts=True)
         rows = codes // width
         favorites = np.full(width, -1, dtype=np.int64)
@@ -41,7 +43,7 @@ class _Pairs:
         return cls(width, codes, counts, rows.searchsorted(np.arange(width + 1)), favorites)
 
     def sizes(self, neighbors: Numbers) -> Numbers:
-        """Return how many words stand beside each."""
+        """Return how many distinct words occur next to each neighbor."""
         found: Numbers = self.firsts[neighbors + 1] - self.firsts[neighbors]
         return found
 
@@ -54,7 +56,7 @@ class _Pairs:
 
 @dataclass(frozen=True, eq=False)
 class _Triples:
-    """Pairs of neighbors, in order, and the word that stands between them most often."""
+    """The pairs of neighbors, sorted, and the most frequent word between them."""
 
     width: int
     codes: Numbers  # left * width + right
@@ -62,29 +64,30 @@ class _Triples:
 
     @classmethod
     def count(cls, lefts: Numbers, words: Numbers, rights: Numbers, width: int) -> "_Triples":
+        """Return the pairs of neighbors that occur."""
         codes, places = np.unique(lefts * width + rights, return_inverse=True)
         triples, counts = np.unique(places * width + words, return_counts=True)
         best = _find_best(triples // width, counts.astype(np.float64))
         return cls(width, codes, triples[best] % width)
 
     def find(self, lefts: Numbers, rights: Numbers) -> Numbers:
-        """Return the word between each two; -1 if they were never seen around one."""
+        """Return the most frequent word between each two neighbors; -1 if they were never seen around a word."""
         codes = lefts * self.width + rights
         places = np.minimum(self.codes.searchsorted(codes), len(self.codes) - 1)
         return np.where(self.codes[places] == codes, self.favorites[places], -1)
 
 
 class NgramGuesser:
-    """Guesses a word from its two neighbors, as they stood in public texts. Made by `learn_ngrams`.
+    """A guesser of a word from its two neighbors, by counts of public texts. Made by `learn_ngrams`.
 
-    The guess is the most frequent word between them; else, of the words seen both behind the left and before the right
-    one, that with the largest count(left, word) * count(word, right) / count(word); else the most frequent one behind
-    the left; else before the right; else of all. Of equals the one that occurred first. The ends of a text are
-    neighbors too.
+    The guess is the most frequent word between the neighbors. If there is none, it is the word with the largest
+    count(left, word) * count(word, right) / count(word), among words seen both after the left and before the right
+    neighbor; then the most frequent word after the left one, before the right one, or of all. Ties go to the word that
+    occurred first. The ends of a text count as neighbors.
     """
 
     def __init__(self, words: Sequence[str], numbers: Numbers, texts: Numbers) -> None:
-        """Take distinct folded words as they occurred first, the numbers of all that occurred, and the text of each."""
+        """Take the distinct folded words in order of first occurrence, and the word and the text of each occurrence."""
         self._words = words
         self._index = {word: number for number, word in enumerate(words)}
         self._end, self._unknown = len(words), len(words) + 1
@@ -97,7 +100,7 @@ class NgramGuesser:
         self._commonest = int(self._counts.argmax())
 
     def guess(self, texts: Sequence[Sequence[Piece]]) -> Iterator[list[str]]:
-        """Yield for each text a guess for each of its words."""
+        """Yield a list per text with a guess for each of its words."""
         for start in range(0, len(texts), _TEXTS):
             block = texts[start : start + _TEXTS]
             words = [[fold_word(piece.after) for piece in pieces if piece.kind is not None] for pieces in block]
@@ -110,7 +113,7 @@ class NgramGuesser:
                 yield [self._words[number] for number in islice(found, len(text))]
 
     def _find_neighbors(self, numbers: Numbers, texts: Numbers) -> tuple[Numbers, Numbers]:
-        """Return what stands left and right of each word, within its text."""
+        """Return the neighbors left and right of each word, within its text."""
         lefts, rights = np.full(len(numbers), self._end), np.full(len(numbers), self._end)
         together = (texts[1:] == texts[:-1]).nonzero()[0]
         lefts[together + 1], rights[together] = numbers[together], numbers[together + 1]
@@ -130,7 +133,7 @@ class NgramGuesser:
         return guesses[places]
 
     def _weigh(self, lefts: Numbers, rights: Numbers) -> Numbers:
-        """Return the likeliest of the words seen on the inner sides of both neighbors; -1 if there is none."""
+        """Return the most likely of the words seen next to both neighbors; -1 if there is none."""
         guesses = np.full(len(lefts), -1)
         left_is_rarer = self._behind.sizes(lefts) <= self._before.sizes(rights)
         for chosen, pairs, others, near, far in (
@@ -151,10 +154,10 @@ class NgramGuesser:
 
 
 def learn_ngrams(texts: Sequence[str | None], vocabulary: Vocabulary, *, plus: bool = False) -> NgramGuesser:
-    """Count the words of public texts, and which stand beside which.
+    """Return a guesser that has counted the words of public texts and their neighbors.
 
-    vocabulary, plus: words with apostrophes are cut as a sanitizer cuts them that has this vocabulary. SettingError if
-    there is no word.
+    vocabulary, plus: words with apostrophes are split as a sanitizer with this vocabulary splits them. SettingError if
+    the texts contain no words.
     """
     column = open_column(texts)[0]
     index: dict[str, int] = {}
@@ -171,14 +174,13 @@ def learn_ngrams(texts: Sequence[str | None], vocabulary: Vocabulary, *, plus: b
         start = block.stop
     if not index:
         raise SettingError(
-            f"the public texts have no words: expected some to learn from, found none in {len(column)} texts; "
-            "give other texts"
+            f"the model ngram learns from the words of public texts; found no words in {count_of(len(column), 'text')}"
         )
     return NgramGuesser(list(index), np.concatenate(numbers), np.concatenate(rows))
 
 
 def _spell_words(column: TextColumn, vocabulary: Vocabulary, *, plus: bool) -> tuple[pa.Array, Numbers]:
-    """Return all words as they are written, in order, and the text of each."""
+    """Return all words as written, in order, and the text of each."""
     text = EncodedText(column.text)
     found = find_words(text, column.offsets, vocabulary, plus=plus)
     starts, ends = found.starts, found.ends
@@ -190,7 +192,7 @@ def _spell_words(column: TextColumn, vocabulary: Vocabulary, *, plus: bool) -> t
 
 
 def _find_best(rows: Numbers, scores: Floats) -> Numbers:
-    """Return the place of the largest score of each row; of equal ones the first."""
+    """Return the place of the largest score of each row; of equal scores, the first."""
     order = np.lexsort((-scores, rows))
     ordered = rows[order]
     found: Numbers = order[np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]]
@@ -198,7 +200,7 @@ def _find_best(rows: Numbers, scores: Floats) -> Numbers:
 
 
 def _cut(sizes: Numbers) -> Iterator[slice]:
-    """Yield consecutive ones that add up to _CANDIDATES, or little more."""
+    """Yield slices of consecutive sizes that add up to about _CANDIDATES."""
     ends = np.cumsum(sizes)
     start = 0
     while start < len(sizes):

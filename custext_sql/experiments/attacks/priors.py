@@ -1,4 +1,4 @@
-"""How frequent an attacker takes words to be: all equally, as a file says, or as counted in texts."""
+"""Priors: how frequent an attacker assumes words to be, uniformly, from a file, or as counted in texts."""
 
 import os
 from collections.abc import Iterable
@@ -26,9 +26,12 @@ _UNIFORM = "uniform"
 
 @dataclass(frozen=True, eq=False)
 class Prior:
-    """The probability of each word of a mapping, in its order.
+    """How frequent an attacker assumes the words of a mapping to be.
 
-    words: how many words it was counted from. drawn: the share of these that are drawn; of the others it says nothing.
+    name: "uniform", the name of a file, or "texts".
+    chances: the probability of each word, in the order of the mapping's words; the sum is 1.
+    words: the number of words that were counted; of the uniform prior, the size of the vocabulary.
+    drawn: the share of the counted words, 0 to 1, that are replaced by a draw. The prior covers only these.
     """
 
     name: str
@@ -38,13 +41,13 @@ class Prior:
 
     @property
     def digest(self) -> str:
-        """Return a keyed digest: frequencies may have been counted in private texts."""
+        """A digest of the probabilities, keyed because they may have been counted in private texts."""
         found = TextDigest()
         found.update(self.chances.astype("<f8").tobytes())
         return found.hexdigest()
 
     def without(self, kept: Flags) -> "Prior":
-        """Return the prior among the words that are drawn, if some are kept."""
+        """Return the prior of the remaining words, if some words are kept. kept: flags in the order of the words."""
         rest = np.where(kept, 0.0, self.chances)
         return replace(self, chances=_normalize(rest, self.name), drawn=self.drawn * float(rest.sum()))
 
@@ -52,14 +55,14 @@ class Prior:
 def find_prior(
     under_test: MappingUnderTest, frequencies: str | os.PathLike[str] | None, texts: Texts | None, column: str | None
 ) -> Prior | None:
-    """Return the prior of a file of frequencies, or that counted in texts; None if neither is given.
+    """Return the prior from a file of frequencies, or as counted in texts; None if neither is given.
 
-    column: that of a file of texts. SettingError if both are given, or a column without a file.
+    column: the column of a file of texts. SettingError if both are given, or a column without texts.
     """
     if column is not None and texts is None:
-        raise SettingError("column (--column) is that of a file of texts: name it too")
+        raise SettingError("--column (in Python: column) names a column of a file of texts, but no such file was given")
     if frequencies is not None and texts is not None:
-        raise SettingError("word frequencies come from prior (--prior) or from public (--public), not from both")
+        raise SettingError("use either --prior or --public (in Python: prior or public), not both")
     if frequencies is not None:
         return read_frequencies(frequencies, under_test.mapping)
     if texts is not None:
@@ -68,7 +71,7 @@ def find_prior(
 
 
 def uniform_prior(size: int) -> Prior:
-    """Return the prior of words that are all equally frequent."""
+    """Return the prior under which all words are equally frequent. size: the number of words."""
     return Prior(_UNIFORM, np.full(size, 1.0 / size), size)
 
 
@@ -83,7 +86,7 @@ def count_words(texts: Iterable[TextColumn], vocabulary: Vocabulary, name: str) 
 
 
 def read_frequencies(path: str | os.PathLike[str], mapping: Mapping) -> Prior:
-    """Return what a file says: a word and a number on each line, between them a tab, a comma or spaces."""
+    """Return the prior in a file that has a word and a number per line, separated by a tab, a comma or spaces."""
     name = Path(path).name
     counts, words = np.zeros(len(mapping.words)), 0.0
     for number, line in enumerate(read_all_lines(Path(path))[1], start=1):
@@ -109,13 +112,13 @@ def _parse(line: str, name: str, number: int) -> tuple[str, float]:
     except (TypeError, ValueError):
         count = -1.0
     if not 0.0 <= count < float("inf") or len(word.split()) != 1 or not rest:
-        raise SourceError(f"{name}, line {number}: expected a word and how often it occurs, such as: the,1000")
+        raise SourceError(f"{name}, line {number}: expected a word and a number, such as: the,1000")
     return word.strip(), count
 
 
 def _normalize(counts: Floats, name: str) -> Floats:
     total = counts.sum()
     if not total > 0.0:
-        raise SettingError(f"{name}: no word of the mapping's vocabulary occurs there")
+        raise SettingError(f"{name}: found no words that the mapping would replace")
     chances: Floats = counts / total
     return chances

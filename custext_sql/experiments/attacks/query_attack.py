@@ -1,4 +1,4 @@
-"""The query attack: how many draws of one word identify it, for words of a stored mapping."""
+"""The query attack: how many draws of a word of a mapping an attacker needs to identify it."""
 
 import math
 from collections.abc import Sequence
@@ -17,24 +17,28 @@ from custext_sql.experiments.measurements import (
     measure_or_reuse,
     write_settings,
 )
-from custext_sql.experiments.trials import list_epsilons
+from custext_sql.experiments.trials import check_at_least, list_epsilons, list_strings
 from custext_sql.mapping.mapping import Mapping
 from custext_sql.mechanism.sampler import Sampler
-from custext_sql.parameters import check_whole
 from custext_sql.store.database import Database
 from custext_sql.store.mappings import load_mapping
 
-TRIALS = 20_000  # simulated attacks on a word that somebody asks for
-SAMPLE_TRIALS = 1_000  # on a word of a sample: enough for quantiles
-SAMPLE = 100  # words of the vocabulary, where none is named
+SIMULATIONS = 20_000  # per number, for a named word
+SAMPLE_SIMULATIONS = 1_000  # per number, for a word of a sample: enough for quantiles
+SAMPLE = 100  # words, if none is named
+_FEWEST_SIMULATIONS = 100
 
 
 @dataclass(frozen=True)
 class QueryResult:
-    """How many draws of a word identify it with probability 0.95, at one eps.
+    """How many draws of a word an attacker needs to identify it with probability 0.95, at one eps.
 
-    n_mode: for an attacker who takes the most frequent output; n_ml: for one who takes the input of greatest
-    likelihood; None: no number of draws is enough. The errors are standard errors, since attacks are simulated.
+    word: the word, in lower case. eps: the budget per draw.
+    n_mode: the draws needed by an attacker who guesses the most frequent output; None if no number is enough.
+    n_ml: the draws needed by an attacker who guesses the input of maximum likelihood; None if no number is enough.
+    n_mode_error, n_ml_error: their standard errors, in draws, since attacks are simulated; None without a number.
+    mapping: its name. calibration: how eps sets the temperature, "paper" or "tight".
+    measurement_ids: the rows of the table `measurements` that hold n_mode and n_ml, in this order.
     """
 
     word: str
@@ -50,7 +54,12 @@ class QueryResult:
 
 @dataclass(frozen=True)
 class QueryAttack:
-    """What the query attack achieves. words: on the words that were named; sample: on words chosen at random."""
+    """The results of the query attack on a mapping.
+
+    mapping: its name. calibration: how eps sets the temperature, "paper" or "tight".
+    words: the results of the named words, one per word and eps.
+    sample: the results of words chosen at random from the vocabulary, one per word and eps.
+    """
 
     mapping: str
     calibration: str
@@ -59,7 +68,7 @@ class QueryAttack:
 
     @property
     def results(self) -> tuple[QueryResult, ...]:
-        """Return the results of all words."""
+        """The results of all words, those named first."""
         return (*self.words, *self.sample)
 
 
@@ -75,22 +84,30 @@ def attack_query(
     mapping: str | None = None,
     progress: ShareDone | None = None,
 ) -> QueryAttack:
-    """Simulate an attacker who asks for the same word again and again, on the verified tables of a mapping.
+    """Simulate attackers who ask for a replacement of the same word again and again, and count the draws they need.
 
-    words: one or several words of the mapping. eps: one or several, 0.001 to 100. sample: attack this many words of the
-    vocabulary too, chosen at random; 100 if no word is named. trials: simulated attacks per number, 100 or more; 20,000
-    unless given, and 1,000 for a word of the sample. seed: of the simulation and the sample, 0 or more. calibration:
-    "paper" or "tight". mapping: its name; the database's default unless given. progress: called with the share done.
-    Results are saved in the table `measurements`, and reused. MappingError if a word is not in the mapping,
-    SettingError if a setting is out of range.
+    database: a path; by default the file that CUSTEXT_DB names, else the user's default database.
+    words: a word of the mapping, or several.
+    eps: one budget per draw or several, 0.001 to 100.
+    sample: also attack this many words of the vocabulary, chosen at random; by default 100 if no word is named, else 0.
+    trials: simulated attacks per number, at least 100; by default 20,000, and 1,000 for a word of the sample.
+    seed: the seed of the simulation and the sample, at least 0.
+    calibration: "paper" or "tight".
+    mapping: its name; by default the database's default mapping.
+    progress: called with the share of the work done, 0 to 1.
+
+    Returns a QueryAttack. Results are saved in the table `measurements` and reused.
+
+    MappingError if the mapping does not exist or lacks a word; SettingError if a setting is invalid.
     """
-    named, epsilons = [words] if isinstance(words, str) else list(words), list_epsilons(eps)
+    named, epsilons = list_strings(words, "words"), list_epsilons(eps)
     loaded = load_mapping(database, mapping)
-    count = SAMPLE if sample is None and not named else check_whole(sample or 0, "sample")
+    count = SAMPLE if sample is None and not named else check_at_least(sample or 0, 0, "sample")
     if not named and not count:
-        raise SettingError("name a word, or how many to choose: sample (--sample 100)")
-    if count < 0 or (trials is not None and check_whole(trials, "trials") < 100) or check_whole(seed, "seed") < 0:
-        raise SettingError("sample and seed must be at least 0, trials at least 100")
+        raise SettingError("name at least one word, or use --sample N (in Python: sample=N) with N above 0")
+    if trials is not None:
+        check_at_least(trials, _FEWEST_SIMULATIONS, "trials")
+    check_at_least(seed, 0, "seed")
     places = np.random.default_rng(seed).choice(len(loaded.words), min(count, len(loaded.words)), replace=False)
     others = [loaded.words[place] for place in places]
     found = [
@@ -100,11 +117,11 @@ def attack_query(
             some,
             epsilons,
             calibration=calibration,
-            trials=trials or usual,
+            simulations=trials or usual,
             seed=seed,
             progress=progress,
         )
-        for some, usual in ((named, TRIALS), (others, SAMPLE_TRIALS))
+        for some, usual in ((named, SIMULATIONS), (others, SAMPLE_SIMULATIONS))
     ]
     return QueryAttack(loaded.info.name, calibration, *map(tuple, found))
 
@@ -116,12 +133,12 @@ def measure_queries(
     epsilons: Sequence[float],
     *,
     calibration: str = "paper",
-    trials: int = TRIALS,
+    simulations: int = SIMULATIONS,
     seed: int = 0,
     progress: ShareDone | None = None,
 ) -> list[QueryResult]:
-    """Return what the attack achieves on these words, at each eps in turn; the seed makes it repeatable."""
-    settings = write_settings(trials=trials)
+    """Return a result for each word and eps. The same seed gives the same results. simulations: per number."""
+    settings = write_settings(trials=simulations)
     sampler = Sampler(mapping, calibration)
     subjects = [
         replace(
@@ -138,9 +155,9 @@ def measure_queries(
         matrix, place = _read_group(sampler, number, subject.eps)
         generator = np.random.default_rng([seed, number])
         if subject.metric == "n_mode":
-            found = count_for_mode(matrix[place], place, trials=trials, generator=generator)
+            found = count_for_mode(matrix[place], place, simulations=simulations, generator=generator)
         else:
-            found = count_for_likeliest(matrix, place, trials=trials, generator=generator)
+            found = count_for_likeliest(matrix, place, simulations=simulations, generator=generator)
         return found.draws, found.standard_error
 
     measured = iter(measure_or_reuse(database, subjects, measure, progress=progress))
@@ -148,14 +165,14 @@ def measure_queries(
 
 
 def find_quantile(counts: Sequence[int | None], share: float) -> int | None:
-    """Return the least number of draws that is enough for that share of words; None: no number is."""
+    """Return the smallest number of draws that suffices for that share of words; None if no number does."""
     known = sorted(count for count in counts if count is not None)
     place = max(0, math.ceil(share * len(counts)) - 1)
     return known[place] if place < len(known) else None
 
 
 def _read_group(sampler: Sampler, word: int, epsilon: float) -> tuple[Floats, int]:
-    """Return the probabilities within the group of a word, a row per input, and the word's place in the group."""
+    """Return the probabilities within the group of a word, one row per input, and the word's place in the group."""
     mapping = sampler.mapping
     group = int(np.searchsorted(mapping.word_starts, word, side="right")) - 1
     first, size = int(mapping.word_starts[group]), int(mapping.sizes[group])

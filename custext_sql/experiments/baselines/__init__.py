@@ -1,1 +1,1 @@
-"""The mechanisms that the paper compares with. Nothing is ever released with them: their draws are not verified."""
+"""The mechanisms that the paper compares CusText with, never used for releases: their draws are not verified."""

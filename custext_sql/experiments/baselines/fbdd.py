@@ -1,16 +1,18 @@
-"""FBDD (Feyisetan et al., WSDM 2020): noise is added to a word's vector, and the nearest word is the replacement."""
+"""FBDD (Feyisetan et al., WSDM 2020): adds noise to the vector of a word and takes the nearest word."""
 
 import numpy as np
 
 from custext_sql.arrays import Draws, Floats, Numbers, Points
 from custext_sql.experiments.baselines.word_space import WordSpace
 
-_PRODUCTS = 1 << 26  # products at a time: 256 MB, whatever the vocabulary
+_PRODUCTS = 1 << 26  # products at a time: 256 MB, whatever the size of the vocabulary
 
 
 class Fbdd:
-    """Noise has a uniform direction, and a length of the gamma distribution with the dimension as its shape and 1 / eps
-    as its scale: its density is proportional to exp(-eps * length). unit: the distance at which eps counts in full.
+    """Adds noise with a density proportional to exp(-eps * length).
+
+    Its direction is uniform, and its length has a gamma distribution, with the dimension as its shape and 1 / eps as
+    its scale. unit: the distance that counts as 1.
     """
 
     def __init__(self, space: WordSpace, unit: float = 1.0) -> None:
@@ -18,12 +20,14 @@ class Fbdd:
         self._unit = unit
 
     def sample(self, words: Numbers, epsilon: float | Floats, draws: Draws) -> Numbers:
-        """Return the replacement of each word; draws are the key of a generator, as a word takes many numbers."""
+        """Return the replacement of each word. The draws seed a generator, since a word needs many random numbers."""
         assert isinstance(epsilon, float)
         generator = np.random.Generator(np.random.Philox(key=_fold(draws)))
         chosen = np.empty_like(words)
         step = max(1, min(len(words), _PRODUCTS // len(self._space.points)))
-        closeness = np.empty((step, len(self._space.points)), dtype=np.float32)  # new memory each time costs a third
+        closeness = np.empty(
+            (step, len(self._space.points)), dtype=np.float32
+        )  # allocated once: new memory per step takes a third longer
         for start in range(0, len(words), step):
             some = slice(start, start + step)
             noisy = self._space.centered[words[some]] + self._noise(len(words[some]), epsilon, generator)
@@ -45,6 +49,6 @@ class Fbdd:
 
 
 def _fold(draws: Draws) -> Numbers:
-    """Return 128 bits out of all draws."""
+    """Return 128 bits that depend on all draws."""
     halves = [np.bitwise_xor.reduce(draws[side::2], initial=0) for side in range(2)]
     return np.array(halves, dtype=np.uint64)

@@ -1,4 +1,4 @@
-"""Random: any word becomes any word, all equally likely. What no mechanism can be worse than."""
+"""Random: replaces each word with any word of the vocabulary, all equally likely; the lower bound on utility."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from custext_sql.arrays import Draws, Floats, Numbers
 
 
 class RandomWords:
-    """Draws any word of the vocabulary with equal probability, whatever eps."""
+    """Draws any word of the vocabulary with equal probability, regardless of eps."""
 
     def __init__(self, size: int) -> None:
         self._size = size

@@ -1,4 +1,4 @@
-"""The words of a mapping as points: their vectors, how frequent they are, how far apart they can be."""
+"""The words of a mapping as points: their vectors, their frequency ranks, and their largest distance."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,7 +14,7 @@ _BLOCK = 128  # words compared with others at a time
 class WordSpace:
     """The words of a mapping as points, in its order.
 
-    points: the vector of each word. ranks: its position in the vector file, in order of frequency in published files.
+    points: the vector of each word. ranks: its position in the vector file; published files are sorted by frequency.
     """
 
     points: Points
@@ -22,20 +22,21 @@ class WordSpace:
 
     @cached_property
     def centered(self) -> Points:
-        """Return the points about their mean: the same distances, with less lost to rounding in products."""
+        """The points minus their mean: the same distances, with smaller rounding errors in products."""
         centered: Points = (self.points - self.points.mean(axis=0, dtype=np.float64)).astype(np.float32)
         return centered
 
     @cached_property
     def half_squares(self) -> Points:
-        """Return half the squared length of each centered point."""
+        """Half the squared length of each centered point."""
         lengths: Points = np.einsum("id,id->i", self.centered, self.centered) / np.float32(2.0)
         return lengths
 
     @cached_property
     def largest_distance(self) -> float:
-        """Return the largest distance between any two words, exactly: two points are no further apart than their
-        distances from the mean together, so that few pairs need to be looked at.
+        """The largest distance between any two words, exactly.
+
+        Two points are no further apart than the sum of their distances from the mean, so few pairs are compared.
         """
         radii = np.sqrt(2.0 * self.half_squares.astype(np.float64))
         order = np.argsort(-radii)
@@ -55,12 +56,12 @@ class WordSpace:
 
 
 def find_most_frequent(ranks: Numbers, share: float) -> Flags:
-    """Return which words belong to the most frequent ones, a share of all."""
+    """Return a flag per word: whether it is in the most frequent share of the words."""
     is_frequent = np.zeros(len(ranks), dtype=bool)
     is_frequent[np.argsort(ranks, kind="stable")[: round(share * len(ranks))]] = True
     return is_frequent
 
 
 def uniforms(draws: Draws) -> Floats:
-    """Return numbers in [0, 1), from the highest 53 bits of draws."""
+    """Return numbers in [0, 1), from the highest 53 bits of the draws."""
     return (draws >> np.uint64(11)).astype(np.float64) * 2.0**-53

@@ -1,1 +1,1 @@
-"""What sanitized text is still good for."""
+"""Evaluations: how useful sanitized text remains."""

@@ -1,4 +1,4 @@
-"""Labeled texts: GLUE's files as they are, others that DuckDB reads, NLTK's sentence polarity."""
+"""Labeled texts: from GLUE's files, other files that DuckDB reads, or NLTK's sentence polarity corpus."""
 
 import os
 import zipfile
@@ -11,6 +11,7 @@ from pathlib import Path
 from custext_sql.errors import SettingError, SourceError
 from custext_sql.experiments.measurements import digest_texts
 from custext_sql.experiments.text_files import read_glue_columns
+from custext_sql.parameters import count_of
 from custext_sql.release.duckdb_instances import open_instance
 from custext_sql.release.inputs.data_files import open_files
 from custext_sql.release.inputs.file_formats import tell_format
@@ -20,15 +21,19 @@ from custext_sql.sql.query_errors import safe_errors
 from custext_sql.store.files.quoting import quote_name
 
 POLARITY = "sentence_polarity"
-_TEST_EVERY = 5  # of the sentences of a class in NLTK's corpus, the last of each five is for testing
+_TEST_EVERY = 5  # of every five sentences of a class in NLTK's corpus, the last is a test row
 
 
 @dataclass(frozen=True, eq=False)
 class LabeledTexts:
-    """Texts and their labels, to train on or to test on.
+    """Texts and their labels, for training or testing.
 
-    name: what results call them. texts: a tuple per row, of one text, or of two in tasks on pairs. labels: one per row;
-    numbers as text where they say how alike two texts are. left_out: lines of a file that lack some of its columns.
+    name: the name that results show.
+    texts: a tuple per row, with one text, or with two for tasks on pairs.
+    labels: a string per row: a class, or a number that says how similar the two texts are.
+    left_out: the number of lines of a file that were skipped because they lack some columns.
+
+    SettingError if the numbers of rows and labels differ or something has the wrong type.
     """
 
     name: str
@@ -38,46 +43,53 @@ class LabeledTexts:
 
     def __post_init__(self) -> None:
         if len(self.texts) != len(self.labels):
-            raise SettingError(f"{self.name}: expected a label per row; found {len(self.labels)} for {len(self.texts)}")
+            raise SettingError(
+                f"{self.name}: expected one label per row; found {count_of(len(self.labels), 'label')} for "
+                f"{count_of(len(self.texts), 'row')}"
+            )
         for row, (texts, label) in enumerate(zip(self.texts, self.labels, strict=True), start=1):
             where = f"{self.name}, row {row}"
             if not isinstance(texts, tuple) or {type(text) for text in texts} != {str} or len(texts) > 2:
                 raise SettingError(f'{where}: expected a tuple of one or two texts, such as ("a text",)')
             if not isinstance(label, str):
-                raise SettingError(f"{where}: expected a label as a string; found {type(label).__name__}")
+                raise SettingError(f"{where}: expected a string as the label; found {type(label).__name__}")
 
     @cached_property
     def digest(self) -> str:
-        """Return a keyed digest of all texts and labels."""
+        """A keyed digest of all texts and labels."""
         return digest_texts(
             field for texts, label in zip(self.texts, self.labels, strict=True) for field in (*texts, label)
         )
 
 
 def read_labeled(path: str | os.PathLike[str], text_columns: Sequence[str], label_column: str) -> LabeledTexts:
-    """Return the labeled texts of a file with a column of labels and one or two of texts.
+    """Return the labeled texts of a file with a column of labels and one or two columns of texts.
 
-    TSV files are read as GLUE has them: a first line of names, tabs between fields, quotes meaning nothing.
+    TSV files are read in GLUE's format: the first line has the names, fields are separated by tabs, and quotes have no
+    meaning. SettingError if a column does not exist; SourceError if the file cannot be read or a value is missing.
     """
     path = os.fspath(path)
     if not 1 <= len(text_columns) <= 2:
-        raise SettingError(f"a row has one text or two: name one or two columns (--text); found {len(text_columns)}")
+        raise SettingError(
+            f"expected one or two columns of texts: --text NAME (in Python: text=...); found {len(text_columns)}"
+        )
     wanted = [*text_columns, label_column]
     if tell_format(list_files(path)[0]) == "tsv":
         rows, left_out = read_glue_columns(path, wanted, label=True)
     else:
         rows, left_out = _read_by_duckdb(path, wanted), 0
     if not rows:
-        raise SourceError(f"{path}: there are no rows")
+        raise SourceError(f"{path}: found no rows")
     return LabeledTexts(
         "/".join(Path(path).parts[-2:]), [row[:-1] for row in rows], [row[-1] for row in rows], left_out
     )
 
 
 def read_sentence_polarity(source: str | os.PathLike[str] = POLARITY) -> tuple[LabeledTexts, LabeledTexts]:
-    """Return NLTK's corpus of 10,662 sentences, for training and for testing; the split is always the same.
+    """Return NLTK's corpus of 10,662 sentences, split into training rows and test rows; the split never changes.
 
-    source: the path of sentence_polarity.zip, or the corpus's name, under which NLTK finds it.
+    source: the path of sentence_polarity.zip, or the name of the corpus if NLTK has installed it. SourceError if it
+    cannot be read.
     """
     sentences = {label: _read_sentences(os.fspath(source), f"rt-polarity.{label}") for label in ("neg", "pos")}
     parts: dict[bool, list[tuple[str, str]]] = {False: [], True: []}
@@ -97,10 +109,10 @@ def _read_sentences(source: str, name: str) -> list[str]:
         with zipfile.ZipFile(path) as archive:
             member = next((entry for entry in archive.namelist() if entry.rsplit("/", 1)[-1] == name), None)
             if member is None:
-                raise SourceError(f"{path.name}: expected NLTK's {POLARITY}, found no {name} in it")
+                raise SourceError(f"{path.name}: expected NLTK's {POLARITY}, but {name} is missing")
             content = archive.read(member)
     except (OSError, EOFError, RuntimeError, ValueError, zipfile.BadZipFile, zlib.error):
-        raise SourceError(f"{path}: expected NLTK's {POLARITY}.zip, found no archive that can be read") from None
+        raise SourceError(f"{path}: expected NLTK's {POLARITY}.zip, found no readable zip archive") from None
     return [line.strip() for line in content.decode("latin-1").split("\n") if line.strip()]
 
 
@@ -115,21 +127,21 @@ def _find_corpus(source: str) -> Path:
                 return found
         raise SourceError(
             f"NLTK's {POLARITY} is not installed; run: python -m nltk.downloader {POLARITY} "
-            f"(or name the path of {POLARITY}.zip)"
+            f"(or give the path of {POLARITY}.zip)"
         )
-    raise SourceError(f"{source}: there is no such file; expected {POLARITY}, or the path of {POLARITY}.zip")
+    raise SourceError(f"{source} does not exist; expected {POLARITY} or the path of {POLARITY}.zip")
 
 
 def _read_by_duckdb(path: str, wanted: Sequence[str]) -> list[tuple[str, ...]]:
     with open_instance() as connection:
         source = open_files(connection, path, list_files(path))
         if source.format == "text":
-            raise SourceError(f"{path}: lines of text have no labels; expected a file with columns")
+            raise SourceError(f"{path}: plain text has no labels; expected a file with columns")
         columns = ", ".join(f"CAST({quote_name(source.find_column(name, wanted))} AS VARCHAR)" for name in wanted)
         with safe_errors(names=source.list_names(wanted)):
             rows = fetch(connection, f"SELECT {columns} FROM {source.reader}")
     for number, row in enumerate(rows):
         if None in row:
             missing = wanted[row.index(None)]
-            raise SourceError(f"{path}: row {number + 1} has no {missing}; every row needs its texts and its label")
+            raise SourceError(f"{path}, row {number + 1}: expected a value in column {missing!r}, found none")
     return rows

@@ -1,4 +1,4 @@
-"""An experiment: the data, task and model that all trials of a table share, and how a caller names them."""
+"""An experiment: the data, task and model that all trials of a table share, as a caller asked for them."""
 
 import hashlib
 import os
@@ -16,7 +16,7 @@ from custext_sql.experiments.extras import check_installed
 from custext_sql.experiments.measurements import digest_texts
 from custext_sql.experiments.mechanisms import MappingUnderTest
 from custext_sql.experiments.pretrained_models import digest_model
-from custext_sql.experiments.trials import Trial, list_epsilons, list_once, list_trials
+from custext_sql.experiments.trials import Trial, list_epsilons, list_once, list_strings, list_trials
 from custext_sql.parameters import find_closest
 from custext_sql.replacing.policy import POLICIES, Policy
 from custext_sql.store.database import Database
@@ -26,7 +26,7 @@ LabeledData = str | os.PathLike[str] | LabeledTexts  # the path of a file, or la
 
 @dataclass(frozen=True)
 class Experiment:
-    """Data, task and model: what all trials of a table share. options: of fine-tuning, if not the paper's."""
+    """The data, task and model that all trials of a table share. options: of fine-tuning, if not the paper's."""
 
     train: LabeledTexts
     test: LabeledTexts
@@ -39,35 +39,39 @@ class Experiment:
         check_task(self.task, len(self.train.texts[0]))
         if self.options and self.model in BUILT_IN:
             names = ", ".join(self.options)
-            raise SettingError(f"{names}: these are for fine-tuning a model of Hugging Face, not for {self.model}")
+            raise SettingError(f"{names}: only for fine-tuning a Hugging Face model, not for the model {self.model}")
 
     @property
     def dataset(self) -> str:
-        """Return what its data is called."""
+        """The names of its training and test data."""
         return f"{self.train.name}; {self.test.name}"
 
     @cached_property
     def test_digest(self) -> str:
-        """Return a digest of the texts that are tested on, by which attacks on the same texts are found."""
+        """A digest of the test texts, which identifies attacks on the same texts."""
         return digest_texts(text for row in self.test.texts for text in row)
 
     @cached_property
     def model_digest(self) -> str | None:
-        """Return a digest of the files of a model in a folder; None of any other."""
+        """A digest of the files of a model in a folder; None for other models."""
         return None if self.model in BUILT_IN else digest_model(self.model)
 
     @property
     def digest(self) -> str:
-        """Return a digest of all texts and labels."""
+        """A digest of all texts and labels."""
         return hashlib.sha256(f"{self.train.digest} {self.test.digest}".encode()).hexdigest()
 
 
 @dataclass(frozen=True)
 class EvaluationSetup:
-    """What an evaluation was made with, as a reader is told.
+    """The setup of an evaluation.
 
-    metric: "accuracy" or "pearson". mappings: their names. policy: its name, or "of its own". left_out: for each file
-    that has some, the number of lines that lack a column and were skipped.
+    dataset: the names of the training and test data. metric: "accuracy" or "pearson" (Pearson's correlation).
+    model: "tfidf", "embedding", or the name or folder of the fine-tuned model.
+    train_rows, test_rows: the numbers of rows. mappings: their names.
+    calibration: how eps sets the temperature, "paper" or "tight".
+    policy: "paper" or "strict"; "custom" for any other Policy.
+    left_out: for each file with skipped lines, their number. Lines are skipped if they lack some columns.
     """
 
     dataset: str
@@ -97,7 +101,7 @@ def check_model(model: str) -> None:
         return
     close = find_closest(model, BUILT_IN, cutoff=0.7)
     if close and not Path(model).exists():
-        raise SettingError(f"there is no model {model!r}; did you mean {close!r}?")
+        raise SettingError(f"model {model!r} does not exist; did you mean {close!r}?")
     check_installed("torch", "transformers")
 
 
@@ -120,17 +124,17 @@ def plan_experiment(
     convert_eps: bool,
     **options: float | None,
 ) -> ExperimentPlan:
-    """Return an experiment and its trials, given what `evaluate_utility` is given. options: of fine-tuning."""
+    """Return an experiment and its trials, from the arguments of `evaluate_utility`. options: of fine-tuning."""
     check_model(os.fspath(model))  # before anything is read: a missing library is reported at once
-    names: Sequence[str | None] = list_once(mappings) or [None]
+    names: Sequence[str | None] = list_once(mappings, "mappings") or [None]
     under_test = [
         MappingUnderTest(database, mapping=name, policy=policy, calibration=calibration, converted=convert_eps)
         for name in names
     ]
-    parts = _read_data(train, test, corpus, [text] if isinstance(text, str) else text, label)
+    parts = _read_data(train, test, corpus, list_strings(text, "text"), label)
     given = {name: value for name, value in options.items() if value is not None}
     experiment = Experiment(*parts, task=task, model=os.fspath(model), options=given)
-    trials = list_trials(under_test, list_once(mechanisms), list_epsilons(eps), seeds)
+    trials = list_trials(under_test, list_once(mechanisms, "mechanisms"), list_epsilons(eps), seeds)
     setup = EvaluationSetup(
         dataset=experiment.dataset,
         metric=TASKS[task],
@@ -139,7 +143,7 @@ def plan_experiment(
         test_rows=len(experiment.test.texts),
         mappings=tuple(one.mapping.info.name for one in under_test),
         calibration=calibration,
-        policy=next((name for name, one in POLICIES.items() if one == under_test[0].policy), "of its own"),
+        policy=next((name for name, one in POLICIES.items() if one == under_test[0].policy), "custom"),
         left_out={part.name: part.left_out for part in parts if part.left_out},
     )
     return ExperimentPlan(experiment, trials, setup)
@@ -156,7 +160,8 @@ def _read_data(
         return read_sentence_polarity(corpus)
     if corpus is not None or train is None or test is None:
         raise SettingError(
-            "name the data: train and test, or corpus (--train FILE and --test FILE, or --corpus sentence_polarity)"
+            "name the data: --train FILE and --test FILE, or --corpus sentence_polarity "
+            "(in Python: train=... and test=..., or corpus=...)"
         )
     return _read_part(train, text, label), _read_part(test, text, label)
 
@@ -165,5 +170,5 @@ def _read_part(data: LabeledData, text: Sequence[str], label: str) -> LabeledTex
     if isinstance(data, LabeledTexts):
         return data
     if not text:
-        raise SettingError("name the column of the texts with text (--text NAME); two columns for pairs")
+        raise SettingError("name the column of the texts, or two for pairs: --text NAME (in Python: text=...)")
     return read_labeled(data, text, label)

@@ -1,4 +1,4 @@
-"""A pretrained model, trained on some texts and asked about others."""
+"""Fine-tuning: trains a pretrained model on some texts and predicts the labels of others."""
 
 import math
 import os
@@ -17,32 +17,34 @@ from custext_sql.experiments.pretrained_models import (
     load_pretrained,
     pad_rows,
 )
-from custext_sql.parameters import check_whole
+from custext_sql.experiments.trials import check_at_least
+from custext_sql.parameters import check_positive, check_whole, count_of
 
 Task = Literal["classification", "similarity"]
 Texts = Sequence[tuple[str, ...]]
 Values = Numbers | Floats
 
 _ADVICE = "give the path of a pretrained model, such as a copy of bert-base-uncased"
-_WARM_UP = 0.1  # share of the steps in which the learning rate grows
-_WEIGHT_DECAY = 0.01  # of BERT, for matrices alone
+_WARM_UP = 0.1  # the share of steps in which the learning rate grows
+_WEIGHT_DECAY = 0.01  # BERT's, for matrices only
 _LARGEST_GRADIENT = 1.0
-_BATCHES_TOGETHER = 50  # batches whose texts are sorted by length, so that little is filled up
+_BATCHES_TOGETHER = 50  # texts are sorted by length within this many batches, to need little padding
 
 
 @dataclass(frozen=True, eq=False)
 class _Encoded:
-    """Texts as the model takes them: a list of numbers for each text, under each name that the model knows."""
+    """Encoded texts: a list of numbers per text, under each name that the model takes. fillers: for padding."""
 
     columns: dict[str, list[list[int]]]
     fillers: dict[str, int]
 
     @property
     def lengths(self) -> Numbers:
+        """The number of tokens of each text."""
         return np.array([len(row) for row in self.columns["input_ids"]], dtype=np.int64)
 
     def batch(self, rows: Numbers, device: Any) -> dict[str, Any]:
-        """Return some of them as tensors, no longer than the longest."""
+        """Return some texts as tensors, padded to the longest of them."""
         chosen = rows.tolist()
         return {
             name: pad_rows([column[row] for row in chosen], self.fillers.get(name, 0)).to(device)
@@ -64,23 +66,22 @@ def fine_tune(
     learning_rate: float = 2e-5,
     progress: Callable[[float], None] | None = None,
 ) -> Values:
-    """Train a model on texts and their labels, and return what it predicts for other texts.
+    """Train a model on texts and their labels, and return its predictions for other texts.
 
     model: a name or a folder. Texts are tuples of one string or two. task: "classification", where labels and
-    predictions are whole numbers from 0, or "similarity", where they are floats. The same seed gives the same
-    predictions on the same machine. length: tokens of a text, or of both of a pair together. The defaults are the
-    paper's: 128 tokens, or as many as the model takes. progress: called with the share of steps done. SettingError if
-    something does not fit.
+    predictions are whole numbers from 0, or "similarity", where they are floats. length: the largest number of tokens
+    per text, or per pair. The defaults are the paper's: 128 tokens, or as many as the model takes. The same seed gives
+    the same predictions on the same machine. progress: called with the share of steps done. SettingError if an
+    argument is invalid.
     """
     labels = _check_labels(train_labels, task)
     _check_texts(train_texts, test_texts, labels)
     epochs, batch_size, seed = (
-        _check_positive(epochs, "epochs"),
-        _check_positive(batch_size, "batch_size"),
+        check_at_least(epochs, 1, "epochs"),
+        check_at_least(batch_size, 1, "batch_size"),
         check_whole(seed, "seed"),
     )
-    if not (math.isfinite(learning_rate) and learning_rate > 0):
-        raise SettingError(f"learning_rate must be positive; found {learning_rate!r}")
+    check_positive(learning_rate, "--learning-rate", "learning_rate")
     torch, place = import_library("torch"), choose_device()
     outputs = int(labels.max()) + 1 if task == "classification" else 1
     with torch.random.fork_rng(devices=[place] if place.type == "cuda" else []):
@@ -90,7 +91,7 @@ def fine_tune(
             "AutoModelForSequenceClassification",
             advice=_ADVICE,
             num_labels=outputs,
-            ignore_mismatched_sizes=True,  # the head is trained anew, whatever it was for
+            ignore_mismatched_sizes=True,  # the head is trained from scratch
         )
         length = pretrained.check_length(length, 8)
         train, test = _encode(pretrained, train_texts, length), _encode(pretrained, test_texts, length)
@@ -151,13 +152,13 @@ def _predict(network: Any, texts: _Encoded, task: Task, batch_size: int, device:
 
 
 def _scale_rate(step: int, steps: int) -> float:
-    """Return the factor of the learning rate: from 0 up to 1, and down to 0."""
+    """Return the factor of the learning rate, which rises from 0 to 1 and falls to 0 again."""
     warm_up = math.ceil(_WARM_UP * steps)
     return step / warm_up if step < warm_up else (steps - step) / max(1, steps - warm_up)
 
 
 def _shuffle_batches(lengths: Numbers, batch_size: int, epochs: int, random: np.random.Generator) -> Iterator[Numbers]:
-    """Yield batches: every text once per epoch, in random order, beside texts of about its length."""
+    """Yield batches: every text once per epoch, in random order, with texts of similar length."""
     together = _BATCHES_TOGETHER * batch_size
     for _ in range(epochs):
         order = random.permutation(len(lengths))
@@ -180,7 +181,7 @@ def _encode(pretrained: Pretrained, texts: Texts, length: int) -> _Encoded:
         truncation=True,
         max_length=length,
         padding=False,
-        split_special_tokens=True,  # a text that says [SEP] says just that
+        split_special_tokens=True,  # [SEP] in a text is just text
         return_attention_mask=True,
         verbose=False,
     )
@@ -192,20 +193,20 @@ def _check_labels(labels: Sequence[float] | Values, task: str) -> Values:
         raise SettingError(f"task must be classification or similarity; found {task!r}")
     numbers = np.asarray(labels)
     if numbers.ndim != 1 or numbers.dtype.kind not in "biuf" or not np.isfinite(numbers).all():
-        raise SettingError("labels must be numbers, one for each text; found others, or missing ones")
+        raise SettingError("labels must be finite numbers, one per text")
     if task == "similarity":
         return numbers.astype(np.float64)
     whole = numbers.astype(np.int64)
     if (whole != numbers).any() or whole.min(initial=0) < 0 or whole.max(initial=0) < 1:
-        raise SettingError("labels of a classification must be whole numbers from 0, two or more; found others")
+        raise SettingError("labels of classes must be whole numbers from 0, and there must be at least two classes")
     return whole
 
 
 def _check_texts(train_texts: Texts, test_texts: Texts, labels: Values) -> None:
     if not len(train_texts) or len(train_texts) != len(labels):
         raise SettingError(
-            "there must be texts to train on and a label for each; "
-            f"found {len(train_texts)} texts and {len(labels)} labels"
+            f"expected training texts with one label each; found {count_of(len(train_texts), 'text')} and "
+            f"{count_of(len(labels), 'label')}"
         )
     for name, texts in (("train_texts", train_texts), ("test_texts", test_texts)):
         for place, text in enumerate(texts):
@@ -217,11 +218,5 @@ def _check_texts(train_texts: Texts, test_texts: Texts, labels: Values) -> None:
                 or not all(isinstance(part, str) for part in text)
             ):
                 raise SettingError(
-                    f"{name} must be tuples of one string, or all of two; found something else at place {place}"
+                    f"{name} must be tuples of one string, or all tuples of two; found something else at index {place}"
                 )
-
-
-def _check_positive(number: int, what: str) -> int:
-    if (number := check_whole(number, what)) < 1:
-        raise SettingError(f"{what} must be at least 1; found {number}")
-    return number

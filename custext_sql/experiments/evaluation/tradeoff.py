@@ -1,4 +1,4 @@
-"""Privacy against utility, over eps and mappings: the paper's Figures 3 and 4."""
+"""The trade-off between privacy and utility over eps and mappings: the paper's Figures 3 and 4."""
 
 import os
 from collections.abc import Iterable, Sequence
@@ -32,7 +32,11 @@ _Point = tuple[str, str | None, str | None, int | None, float | None]  # mechani
 
 @dataclass(frozen=True)
 class Figure:
-    """A mean over seeds, its spread (the standard deviation; None for one seed), and the rows it comes from."""
+    """A mean over seeds.
+
+    mean: in the unit of the measured values. spread: their standard deviation; None if there is only one value.
+    measurement_ids: the rows of the table `measurements` that hold the values.
+    """
 
     mean: float
     spread: float | None
@@ -41,7 +45,14 @@ class Figure:
 
 @dataclass(frozen=True)
 class TradeOff:
-    """One point: how useful the texts of a mechanism are, and how often an attack on them succeeds."""
+    """One point of a trade-off: how useful the texts of a mechanism are, and how often an attack on them succeeds.
+
+    mechanism: its name. eps: the budget per word; None if the mechanism needs none.
+    k, mapping: the group size K and the name of the mapping; None if the mechanism does not use groups.
+    embedding: the name of the embedding.
+    metric, utility: "accuracy" or "pearson", and its mean over seeds on the test rows.
+    attack, success: "bayes" or "mask (MODEL)", and the mean over seeds of the share of words guessed correctly, 0 to 1.
+    """
 
     mechanism: str
     embedding: str | None
@@ -56,7 +67,11 @@ class TradeOff:
 
 @dataclass(frozen=True)
 class TradeOffEvaluation:
-    """The paper's Figures 3 and 4 for some data, a model and an attack. points: one per mechanism, mapping and eps."""
+    """The paper's Figures 3 and 4 for some data, a model and an attack.
+
+    setup: the data, the model and other settings. attack: "bayes" or "mask (MODEL)".
+    points: one per mechanism, mapping and eps.
+    """
 
     setup: EvaluationSetup
     attack: str
@@ -92,11 +107,19 @@ def evaluate_tradeoff(
 ) -> TradeOffEvaluation:
     """Measure how useful sanitized texts are and how often an attack on them succeeds (the paper's Figures 3 and 4).
 
-    attack: "mask", guessed by attack_model ("ngram", which learns from public texts, the training texts unless given,
-    or a masked language model of Hugging Face), or "bayes", the best single guess from the tables, for custext and
-    custext+ alone. public: a path, whose public_column is read, or texts. Everything else is as in `evaluate_utility`;
-    results are saved and reused likewise. SettingError if a setting is out of range or the attack does not fit a
-    mechanism, SourceError if data cannot be read.
+    attack: "mask" (mask token inference), or "bayes" (the best single guess from the tables), which works only for the
+        mechanisms custext and custext+.
+    attack_model: for "mask", the name or folder of a masked language model of Hugging Face, or "ngram".
+    public: the texts from which "ngram" learns: the path of a file, or a sequence of texts; by default the training
+        texts. public_column: the column of that file; None for lines of text and for a sequence.
+
+    All other arguments are those of `evaluate_utility`, but the mechanism "original" cannot be attacked. Results are
+    saved and reused in the same way.
+
+    Returns a TradeOffEvaluation.
+
+    SettingError if a setting is invalid or the attack does not apply to a mechanism; SourceError if the data cannot be
+    read; MappingError if a mapping or the vectors that a mechanism needs do not exist.
     """
     if attack not in ATTACKS:
         raise SettingError(f"attack must be one of {', '.join(ATTACKS)}; found {attack!r}")
@@ -124,14 +147,14 @@ def evaluate_tradeoff(
     guesser = None
     if attack == "mask":
         clear: list[str | None] = [text for row in planned.experiment.train.texts for text in row]
-        learned = clear if public is None else list_texts(public, public_column)
+        learned = clear if public is None else list_texts(public, public_column, parameter="public_column")
         guesser = choose_guesser(os.fspath(attack_model), public=learned)
     points = measure_tradeoff(database, planned.experiment, planned.trials, guesser, progress=progress)
     return TradeOffEvaluation(planned.setup, points[0].attack, tuple(points))
 
 
 def summarize(measurements: Iterable[Measurement]) -> Figure:
-    """Return the mean and spread of some values. SettingError if there is none."""
+    """Return the mean and spread of some measurements. SettingError if none has a value."""
     found = list(measurements)
     return summarize_values(
         [one.value for one in found if one.value is not None], [one.measurement_id for one in found]
@@ -139,9 +162,9 @@ def summarize(measurements: Iterable[Measurement]) -> Figure:
 
 
 def summarize_values(values: Sequence[float], measurement_ids: Iterable[str]) -> Figure:
-    """Return the mean and spread of values that come from these rows. SettingError if there is no value."""
+    """Return the mean and spread of values from these rows. SettingError if there are no values."""
     if not values:
-        raise SettingError("there is nothing to summarize")
+        raise SettingError("found no values to summarize")
     return Figure(fmean(values), stdev(values) if len(values) > 1 else None, tuple(measurement_ids))
 
 
@@ -153,16 +176,21 @@ def measure_tradeoff(
     *,
     progress: ShareDone | None = None,
 ) -> list[TradeOff]:
-    """Return the utility as `measure_utility` finds it, and the success of an attack on the test texts.
+    """Return the utility by `measure_utility`, and the success of an attack on the test texts.
 
-    guesser: for the mask attack; None: the best single guess from the tables, exactly, by an attacker who knows how
-    frequent words are in these texts. That one is for CusText's own mechanisms; words in the clear count as guessed.
+    guesser: for the mask attack. None: the best single guess from the tables, computed exactly for an attacker who
+    knows how frequent words are in these texts. It applies only to CusText's own mechanisms, and words in the clear
+    count as guessed.
     """
     if any(trial.mechanism == ORIGINAL for trial in trials):
-        raise SettingError("original is no mechanism to attack: its words are there to be read; leave it out")
+        raise SettingError(
+            "the mechanism original leaves all words in the clear, so there is nothing to attack; remove it from "
+            "--mechanisms (in Python: mechanisms)"
+        )
     if guesser is None and not all(trial.uses_groups for trial in trials):
         raise SettingError(
-            "the bayes attack goes by groups, which only custext and custext+ have; use the attack mask (--attack mask)"
+            "the bayes attack needs groups, which only custext and custext+ have; use --attack mask "
+            '(in Python: attack="mask")'
         )
     first, second = (part_of(progress, number, 2) for number in range(2))
     utilities = measure_utility(database, experiment, trials, progress=first)
@@ -184,7 +212,7 @@ def measure_tradeoff(
 
 
 def _place(trial: Trial) -> _Point:
-    """Return what the trials of all seeds have in common."""
+    """Return what the trials of all seeds have in common: the point that they belong to."""
     subject = trial.describe("", "")
     return trial.mechanism, subject.embedding, subject.mapping, subject.k, trial.epsilon
 
@@ -224,7 +252,7 @@ def _guess_once(
 
 
 def _share_out(column: TextColumn, trial: Trial) -> tuple[Floats, float]:
-    """Return which share of all words of some texts each drawn word is, and the share that stays in the clear."""
+    """Return the share of each replaced word among all words of some texts, and the share of words in the clear."""
     vocabulary, policy = trial.under_test.vocabulary, trial.under_test.policy
     plus = trial.mechanism == CUSTEXT_PLUS
     found = find_words(EncodedText(column.text), column.offsets, vocabulary, plus=plus)

@@ -1,4 +1,4 @@
-"""What sanitized text is still good for: train on it, test on it, trial by trial of the paper's Table 1."""
+"""The utility of sanitized text: trains and tests a model on the texts of each trial (the paper's Table 1)."""
 
 import os
 from collections.abc import Sequence
@@ -16,9 +16,15 @@ from custext_sql.store.database import Database
 
 @dataclass(frozen=True)
 class UtilityResult:
-    """How useful the texts of one trial are: a mechanism at an eps (None: it needs none) with a seed.
+    """The utility of the texts of one trial: a mechanism at an eps, with a seed.
 
-    value: the accuracy, or Pearson's correlation. k, mapping: of a mechanism that draws within groups.
+    mechanism: its name. eps: the budget per word; None if the mechanism needs none. seed: the seed of the draws and of
+        the training.
+    k, mapping: the group size K and the name of the mapping; None if the mechanism does not use groups.
+    embedding: the name of the embedding; None for "original".
+    metric: "accuracy" or "pearson" (Pearson's correlation).
+    value: the accuracy, 0 to 1, or the correlation, -1 to 1, on the test rows.
+    measurement_id: the row of the table `measurements` that holds the value.
     """
 
     mechanism: str
@@ -34,7 +40,10 @@ class UtilityResult:
 
 @dataclass(frozen=True)
 class UtilityEvaluation:
-    """The paper's Table 1 for some data and a model. results: one per mechanism, mapping, eps and seed."""
+    """The paper's Table 1 for some data and a model.
+
+    setup: the data, the model and other settings. results: one per mechanism, mapping, eps and seed.
+    """
 
     setup: EvaluationSetup
     results: tuple[UtilityResult, ...]
@@ -63,19 +72,32 @@ def evaluate_utility(
     learning_rate: float | None = None,
     progress: ShareDone | None = None,
 ) -> UtilityEvaluation:
-    """Sanitize training and test data by each mechanism, train a model, and test it (the paper's Table 1).
+    """Sanitize training and test data with each mechanism, then train and test a model (the paper's Table 1).
 
-    train, test: a path, or `LabeledTexts`; of files, text names the column of the texts (two for pairs) and label that
-    of the labels. corpus: instead of both, "sentence_polarity" of NLTK or the path of its zip file. task:
-    "classification", or "similarity" of two texts. mechanisms: some of custext, custext+, santext, santext+, fbdd,
-    random, original. eps: one or several, 0.001 to 100. mappings: names; the database's default unless given. model:
-    "tfidf", "embedding", or a name or folder of Hugging Face to fine-tune, with length (tokens of a text), epochs,
-    batch_size and learning_rate, the paper's unless given. seeds: repetitions, 1 or more. policy: what becomes of words
-    outside the vocabulary and of numbers. calibration: "paper" or "tight". convert_eps: divide eps by the largest
-    distance between two words for santext, santext+ and fbdd, as the paper does. progress: called with the share done.
+    database: a path; by default the file that CUSTEXT_DB names, else the user's default database.
+    train, test: the path of a file, or LabeledTexts.
+    corpus: instead of train and test, "sentence_polarity" (NLTK's corpus) or the path of its zip file.
+    text: the column of the texts in files; two columns for pairs. label: the column of the labels.
+    task: "classification", or "similarity" of two texts.
+    mechanisms: one or more of "custext", "custext+", "santext", "santext+", "fbdd", "random" and "original".
+    eps: one budget per word or several, 0.001 to 100.
+    mappings: a name, or several; by default the database's default mapping.
+    model: "tfidf" or "embedding" (need the extra `evaluation`), or the name or folder of a Hugging Face model to
+        fine-tune (needs the extra `models`).
+    seeds: the number of repetitions, at least 1.
+    policy: what to do with unknown words and numbers: "paper", "strict" or a Policy.
+    calibration: "paper" or "tight".
+    convert_eps: whether to divide eps by the largest distance between two words for santext, santext+ and fbdd, as the
+        paper does.
+    length, epochs, batch_size, learning_rate: for fine-tuning only: tokens per text (at least 8), passes over the data,
+        texts per step, and the step size. The defaults are the paper's: 128, 3, 64 and 2e-5.
+    progress: called with the share of the work done, 0 to 1.
 
-    Each result is saved in the table `measurements` as soon as it is there, and reused. Draws come from seeds, and no
-    sanitized text is written anywhere. SettingError if a setting is out of range, SourceError if data cannot be read.
+    Returns a UtilityEvaluation. Each result is saved in the table `measurements` as soon as it is known, and reused.
+    Draws come from seeds, and no sanitized text is written anywhere.
+
+    SettingError if a setting is invalid; SourceError if the data cannot be read; MappingError if a mapping or the
+    vectors that a mechanism needs do not exist.
     """
     planned = plan_experiment(
         database,
@@ -105,7 +127,7 @@ def evaluate_utility(
 def measure_utility(
     database: Database, experiment: Experiment, trials: Sequence[Trial], *, progress: ShareDone | None = None
 ) -> list[Measurement]:
-    """Return the accuracy or correlation of each trial, measured now or before."""
+    """Return the accuracy or correlation of each trial, measured now or saved before."""
     subjects = {describe_trial(experiment, trial): trial for trial in trials}
     train_labels, test_labels = number_labels(experiment.task, experiment.train, experiment.test)
 
@@ -119,7 +141,7 @@ def measure_utility(
 
 
 def describe_trial(experiment: Experiment, trial: Trial) -> Subject:
-    """Return what is measured in a trial of an experiment."""
+    """Return the subject of a trial of an experiment."""
     return replace(
         trial.describe("utility", TASKS[experiment.task]),
         dataset=experiment.dataset,
@@ -143,7 +165,7 @@ def _train_and_score(experiment: Experiment, split: TrainTestSplit, trial: Trial
         under_test = trial.under_test
         predictions = predict_by_vectors(split, trial.seed, under_test.vocabulary, under_test.space.points)
     else:
-        from custext_sql.experiments.evaluation.fine_tuning import fine_tune  # PyTorch: an extra
+        from custext_sql.experiments.evaluation.fine_tuning import fine_tune  # needs PyTorch, an extra
 
         predictions = fine_tune(
             experiment.model,

@@ -1,4 +1,4 @@
-"""Everything that a report says, as values that know the rows of the table `measurements` they come from."""
+"""The contents of a report, as values that know the rows of the table `measurements` they come from."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,7 +10,10 @@ from custext_sql.experiments.report.results import TradeOffCurves, UtilityTable
 
 @dataclass(frozen=True)
 class Number:
-    """A value and the row of the table `measurements` that it comes from."""
+    """A value and the row of the table `measurements` that it comes from.
+
+    value: None if there is none, as for a word that no number of draws identifies. error: its standard error, if any.
+    """
 
     value: float | None
     measurement_id: str
@@ -19,7 +22,11 @@ class Number:
 
 @dataclass(frozen=True)
 class Quantile:
-    """How many draws are enough for a share of the vocabulary, at one eps."""
+    """How many draws suffice to identify a share of the vocabulary with probability 0.95, at one eps.
+
+    share: 0 to 1. n_mode: for an attacker who guesses the most frequent output. n_ml: for one who guesses the input of
+    maximum likelihood.
+    """
 
     share: float
     eps: float
@@ -29,7 +36,10 @@ class Quantile:
 
 @dataclass(frozen=True)
 class CertificateRow:
-    """What was verified of the drawn words of all groups at the chosen eps, under one calibration."""
+    """What was verified at the eps of the report, under one calibration, about the words that are replaced by a draw.
+
+    worst_log_ratio, median_log_ratio, shrunk, hides_among: as in `Certificate`.
+    """
 
     calibration: str
     worst_log_ratio: Number
@@ -40,7 +50,11 @@ class CertificateRow:
 
 @dataclass(frozen=True)
 class LetThrough:
-    """What becomes of the words of some texts. counts: words of each kind, as a receipt names them."""
+    """What becomes of the words of some texts.
+
+    dataset: the name of the texts. policy: its name. plus: whether stopwords are kept.
+    counts: the counts of a `Receipt`, by name, such as "words", "sampled" and "characters_in_clear".
+    """
 
     dataset: str
     policy: str
@@ -50,7 +64,22 @@ class LetThrough:
 
 @dataclass(frozen=True)
 class Report:
-    """Everything that a report says."""
+    """How private and how useful texts are at one eps.
+
+    created_at: UTC. mapping, fingerprint, k, words, groups: the name of the mapping, the SHA-256 of its tables, its
+        group size K, and its numbers of words and groups.
+    eps: the budget per word. calibration: how eps sets the temperature, "paper" or "tight". plus: whether stopwords are
+        kept. policy: its name.
+    priors: the names of the priors: "uniform", and that of your texts or of a file, if given.
+    certificate: what was verified, one row per calibration.
+    bayes: the best single guess, one result per prior, calibration and eps.
+    queries: the query attack, one result per word and eps.
+    quantiles: the draws that suffice for shares of random words of the vocabulary. sample: the number of these words.
+    utility, tradeoffs: what earlier evaluations found.
+    let_through: what becomes of the words of your texts; None if there are none.
+
+    Shares and probabilities are 0 to 1.
+    """
 
     created_at: datetime
     mapping: str

@@ -1,4 +1,4 @@
-"""The two charts of a report: success over eps, and utility against privacy."""
+"""The two charts of a report: attack success over eps, and utility versus privacy."""
 
 from custext_sql.experiments.report.contents import Report
 from custext_sql.experiments.report.results import TradeOffCurves
@@ -7,7 +7,7 @@ from custext_sql.mechanism.weights import CALIBRATIONS
 
 
 def draw_success(report: Report) -> Chart:
-    """Return the success of the best single guess over eps: a curve for each prior and calibration."""
+    """Return a chart of the success of the best single guess over eps: a curve per prior and calibration."""
     series = [
         Series(
             f"{_shorten(prior)}, {calibration}",
@@ -26,7 +26,7 @@ def draw_success(report: Report) -> Chart:
         series,
         title="Success of the best single guess",
         x_label="eps",
-        y_label="success",
+        y_label="probability of a correct guess",
         x_log=True,
         y_percent=True,
         x_mark=Mark(report.eps, f"eps = {report.eps:g}"),
@@ -35,7 +35,7 @@ def draw_success(report: Report) -> Chart:
 
 
 def draw_tradeoff(curves: TradeOffCurves) -> Chart:
-    """Return utility over 1 - success of the attack: a curve for each mechanism and mapping, in the order of eps."""
+    """Return a chart of utility over 1 - attack success: a curve per mechanism and mapping, in the order of eps."""
     several = len({point.mapping or point.embedding for point in curves.points}) > 1
     series: dict[str, list[Point]] = {}
     for point in curves.points:
@@ -53,13 +53,14 @@ def draw_tradeoff(curves: TradeOffCurves) -> Chart:
     return draw_chart(
         [Series(name, points) for name, points in series.items()],
         title=f"{tested}: {curves.metric} ({curves.model}), attack: {curves.attack}",
-        x_label="1 - success of the attack",
+        x_label="1 - attack success",
+        x_limits=(0.0, 1.0),
         y_label=curves.metric,
         y_limits=(-1.0, 1.0) if curves.metric == "pearson" else (0.0, 1.0),
     )
 
 
 def _shorten(name: str, length: int = 28) -> str:
-    """Return a name that fits into a chart."""
+    """Return a name shortened to fit into a chart."""
     half = (length - 1) // 2
     return name if len(name) <= length else f"{name[:half]}…{name[-half:]}"

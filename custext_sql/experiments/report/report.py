@@ -1,4 +1,4 @@
-"""A report: measured, gathered, and written as a page."""
+"""Reports and trade-offs: measures what is missing, gathers results, and writes pages."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -11,7 +11,7 @@ import numpy as np
 from custext_sql.errors import SettingError
 from custext_sql.experiments.attacks.bayes_attack import BayesResult, measure_bayes
 from custext_sql.experiments.attacks.priors import Prior, find_prior, uniform_prior
-from custext_sql.experiments.attacks.query_attack import SAMPLE_TRIALS, QueryResult, find_quantile, measure_queries
+from custext_sql.experiments.attacks.query_attack import SAMPLE_SIMULATIONS, QueryResult, find_quantile, measure_queries
 from custext_sql.experiments.choice import CURVE
 from custext_sql.experiments.evaluation.tradeoff import TradeOffEvaluation
 from custext_sql.experiments.measurements import (
@@ -29,6 +29,7 @@ from custext_sql.experiments.report import page
 from custext_sql.experiments.report.contents import CertificateRow, LetThrough, Number, Quantile, Report
 from custext_sql.experiments.report.results import TradeOffCurves, find_tradeoffs, find_utility
 from custext_sql.experiments.text_files import Texts, name_texts, stream_texts
+from custext_sql.experiments.trials import list_strings
 from custext_sql.mechanism.weights import CALIBRATIONS, check_calibration, check_epsilon
 from custext_sql.replacing.policy import DEFAULT_POLICY, POLICIES, choose_policy
 from custext_sql.replacing.receipt import Receipt
@@ -43,8 +44,8 @@ from custext_sql.store.key_files import digest_stopwords
 from custext_sql.text.columns import TextColumn
 from custext_sql.text.word_boundaries import RULES
 
-WORDS = ("car", "she", "doctor", "happy")  # that are shown if nobody names any
-TRIALS = 5_000  # for each of them: to about 2%
+WORDS = ("car", "she", "doctor", "happy")  # shown if the caller names none
+SIMULATIONS = 5_000  # per number for each of them: precise to about 2%
 SAMPLE = 50  # words of the vocabulary, for quantiles
 QUANTILES = (0.05, 0.5, 0.95)
 
@@ -67,7 +68,7 @@ _LET_THROUGH = (
 
 @dataclass(frozen=True)
 class ReportSettings:
-    """What a report is about. policy: its name. data, column: texts of the user, if there are any."""
+    """The settings of a report. policy: its name. data, column: the user's texts, if any."""
 
     eps: float = 1.0
     calibration: str = "paper"
@@ -94,25 +95,35 @@ def write_report(
     force: bool = False,
     progress: ShareDone | None = None,
 ) -> Report:
-    """Report what an eps buys, as values and as a page: how well attacks do, what texts are still good for, what stays
-    in the clear, what is verified.
+    """Report how private and how useful texts are at one eps, as values and as a page.
 
-    Attacks on the tables are measured now unless they were before; utility and trade-offs come from earlier calls of
-    `evaluate_utility` and `evaluate_tradeoff`.
+    The report covers attacks, utility, what stays in the clear and what is verified. Attacks on the tables are measured
+    now, unless they were measured before. Utility and trade-offs come from earlier calls of `evaluate_utility` and
+    `evaluate_tradeoff`.
 
-    html: where to write a self-contained page; None: only return the values. data: your texts, whose words are counted:
-    a path, whose column is read, or texts; the counts are not protected. prior: a file of word frequencies to go by
-    instead of those of data. words: for the query attack; a few common ones unless given. eps: 0.001 to 100. plus:
-    stopwords are kept. policy: "strict" or "paper". calibration: "paper" or "tight". mapping: its name; the database's
-    default unless given. force: replace an existing page. progress: called with the share done.
+    database: a path; by default the file that CUSTEXT_DB names, else the user's default database.
+    html: where to write a self-contained page; None: no page.
+    data: your texts, whose words are counted: the path of a file, or a sequence of texts. The counts are not protected.
+    column: the column of that file; None for lines of text and for a sequence.
+    prior: the path of a file of word frequencies to use instead of those in data, with a word and a number per line.
+    words: a word or several for the query attack; by default a few common words.
+    eps: the budget per word, 0.001 to 100.
+    plus: whether stopwords are kept.
+    policy: what to do with unknown words and numbers, "strict" or "paper".
+    calibration: "paper" or "tight".
+    mapping: its name; by default the database's default mapping.
+    force: whether to overwrite an existing page.
+    progress: called with the share of the work done, 0 to 1.
 
-    OutputError if the page may not be written there, SettingError if a setting is out of range, SourceError if a file
-    cannot be read.
+    Returns a Report.
+
+    OutputError if the page cannot be written or already exists; SettingError if a setting is invalid; SourceError if a
+    file cannot be read; MappingError if the mapping does not exist or lacks a word.
     """
     if html is not None:
         check_place(Path(html), force=force)
     under_test = MappingUnderTest(database, mapping=mapping)
-    named = (words,) if isinstance(words, str) else tuple(words)
+    named = tuple(list_strings(words, "words"))
     if policy not in POLICIES:
         raise SettingError(f"policy must be one of {', '.join(POLICIES)}; found {policy!r}")
     chosen = ReportSettings(check_epsilon(eps), check_calibration(calibration), plus, policy, named, data, column)
@@ -124,9 +135,10 @@ def write_report(
 
 
 def write_tradeoff(evaluation: TradeOffEvaluation, html: str | os.PathLike[str], *, force: bool = False) -> None:
-    """Draw what `evaluate_tradeoff` found as curves on a self-contained page.
+    """Draw the results of `evaluate_tradeoff` as curves on a self-contained page.
 
-    force: replace an existing file. OutputError if it may not be written there.
+    html: where to write the page. force: whether to overwrite an existing file. OutputError if the page cannot be
+    written or already exists.
     """
     setup, points = evaluation.setup, evaluation.points
     curves = TradeOffCurves(setup.dataset, setup.model, setup.metric, evaluation.attack, points)
@@ -141,9 +153,9 @@ def gather_report(
     *,
     progress: ShareDone | None = None,
 ) -> Report:
-    """Measure what takes seconds and was not measured yet, and gather it with what experiments found before.
+    """Return a report: what takes seconds is measured now, unless it was before; the rest comes from saved results.
 
-    prior: how frequent words are, beside the uniform one.
+    prior: a prior to report in addition to the uniform one.
     """
     mapping, epsilon = under_test.mapping, check_epsilon(chosen.eps)
     tell = (part_of(progress, number, 4) for number in range(4))
@@ -162,12 +174,18 @@ def gather_report(
     words = chosen.words or tuple(word for word in WORDS if word in mapping.index and word not in kept)
     some = sorted({*_QUERY_EPSILONS, epsilon})
     queries = measure_queries(
-        database, mapping, words, some, calibration=chosen.calibration, trials=TRIALS, progress=next(tell)
+        database, mapping, words, some, calibration=chosen.calibration, simulations=SIMULATIONS, progress=next(tell)
     )
     count = min(SAMPLE, len(mapping.words))
     drawn = [mapping.words[place] for place in np.random.default_rng(0).choice(len(mapping.words), count, False)]
     sampled = measure_queries(
-        database, mapping, drawn, some, calibration=chosen.calibration, trials=SAMPLE_TRIALS, progress=next(tell)
+        database,
+        mapping,
+        drawn,
+        some,
+        calibration=chosen.calibration,
+        simulations=SAMPLE_SIMULATIONS,
+        progress=next(tell),
     )
     known = read_measurements(database)
     info = mapping.info

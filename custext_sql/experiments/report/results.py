@@ -1,4 +1,4 @@
-"""What experiments found, put together again from the rows that they left: tables of utility, curves of trade-offs."""
+"""Results of earlier evaluations, restored from saved measurements: tables of utility, curves of trade-offs."""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,7 +15,10 @@ _USUAL = {"unknown": "keep", "numbers": "shape", "case": "lower", "invisible": "
 
 @dataclass(frozen=True)
 class UtilityRow:
-    """One mechanism at several eps; the eps None: it does not depend on eps."""
+    """One mechanism at several eps.
+
+    remark: what is unusual about its settings. figures: the utility by eps; None stands for any eps.
+    """
 
     mechanism: str
     embedding: str | None
@@ -27,7 +30,7 @@ class UtilityRow:
 
 @dataclass(frozen=True)
 class UtilityTable:
-    """The paper's Table 1 for some data and a model."""
+    """The paper's Table 1 for some data and a model. seeds: the number of repetitions."""
 
     dataset: str
     model: str
@@ -37,6 +40,7 @@ class UtilityTable:
 
     @property
     def epsilons(self) -> list[float]:
+        """All eps of the rows, in ascending order."""
         return sorted({eps for row in self.rows for eps in row.figures if eps is not None})
 
 
@@ -52,7 +56,7 @@ class TradeOffCurves:
 
 
 def find_utility(measurements: Iterable[Measurement]) -> Iterator[UtilityTable]:
-    """Yield all tables, the oldest first."""
+    """Yield all tables, oldest first."""
     for (_, model, metric, _), found in _group_utility(measurements).items():
         rows: dict[tuple[str, str | None, str | None, int | None, str], dict[float | None, list[Measurement]]] = {}
         for one in found:
@@ -72,7 +76,7 @@ def find_utility(measurements: Iterable[Measurement]) -> Iterator[UtilityTable]:
 
 
 def find_tradeoffs(measurements: Sequence[Measurement]) -> Iterator[TradeOffCurves]:
-    """Yield all curves: utility where an attack on the same texts by the same mechanism was measured too."""
+    """Yield all curves: a point wherever both the utility and an attack were measured on the same texts."""
     attacks = _group_attacks(measurements)
     for (_, model, metric, tested), found in _group_utility(measurements).items():
         by_place: dict[tuple[Any, ...], list[Measurement]] = {}
@@ -100,7 +104,7 @@ def find_tradeoffs(measurements: Sequence[Measurement]) -> Iterator[TradeOffCurv
 
 
 def _group_utility(measurements: Iterable[Measurement]) -> dict[tuple[str, str, str, str], list[Measurement]]:
-    """Group measurements by data, model, metric and the texts that were tested on."""
+    """Group measurements by data, model, metric and test texts."""
     groups: dict[tuple[str, str, str, str], list[Measurement]] = {}
     for one in measurements:
         if one.subject.kind == "utility":
@@ -119,8 +123,8 @@ _OPTIONS = ("length", "epochs", "batch_size", "learning_rate")
 def _group_attacks(
     measurements: Iterable[Measurement],
 ) -> dict[tuple[str, str], dict[tuple[Any, ...], list[Measurement]]]:
-    """Group measurements by attack and by the texts that were attacked."""
-    learned: dict[str, set[str]] = {}  # what guessers of a name learned from, where it is not always the same
+    """Group measurements by attack and attacked texts."""
+    learned: dict[str, set[str]] = {}  # the digests of what guessers of each name learned from
     for one in measurements:
         if one.subject.kind == "mask":
             learned.setdefault(_settings(one)["attacker"], set()).add(str(_settings(one)["learned"]))
@@ -147,7 +151,7 @@ def _place(measurement: Measurement) -> tuple[Any, ...]:
 
 
 def _remark(measurement: Measurement) -> str:
-    """Return what is unusual about how texts were made."""
+    """Return what is unusual about the settings with which the texts were sanitized."""
     settings, calibration = _settings(measurement), measurement.subject.calibration
     remarks = [
         "eps not converted" if name == "converted" else f"{name} {settings[name]}"
@@ -165,6 +169,6 @@ def _settings(measurement: Measurement) -> dict[str, Any]:
 
 
 def _order(mechanism: str) -> int:
-    """Return a key that sorts original first, then mechanisms as they are listed."""
+    """Return a sort key: original first, then mechanisms in the order of MECHANISMS."""
     order = ("original", *MECHANISMS)
     return order.index(mechanism) if mechanism in order else len(order)
