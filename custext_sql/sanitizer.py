@@ -149,7 +149,7 @@ class Sanitizer:
     def open_entry(self, dataset: str | Dataset, **known: Any) -> LedgerEntry:
         """Return a new ledger entry, not yet written. known: further arguments of `LedgerEntry`."""
         if self.database is None:
-            raise SettingError("this sanitizer has no database whose ledger to use; make it with Sanitizer.load")
+            raise SettingError("this sanitizer was not loaded from a database, so it has no ledger; use Sanitizer.load")
         return LedgerEntry(self.database, choose_dataset(dataset), self.terms, must_be_made=True, **known)
 
     def __repr__(self) -> str:

@@ -2,13 +2,14 @@
 
 import multiprocessing
 import pickle
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from custext_sql import CusTextError, Policy, Sanitizer
+from custext_sql import CusTextError, Policy, Sanitizer, SettingError, make_key
 from custext_sql.errors import PrivacyWarning
 from custext_sql.mapping.mapping import Mapping
 from custext_sql.mechanism.certified_table import certify
@@ -153,11 +154,58 @@ def test_a_seed_repeats_draws_and_warns(mapping: Mapping) -> None:
     assert results[0] == results[1]
 
 
+def test_the_warning_about_a_seed_shows_the_line_of_the_caller(mapping: Mapping, mapped_db: Path) -> None:
+    makers: list[Callable[[], object]] = [
+        lambda: Sanitizer(mapping, seed=4),
+        lambda: Sanitizer.load(mapped_db, seed=4),
+    ]
+    for make in makers:
+        with pytest.warns(PrivacyWarning, match="protect nothing") as warned:
+            make()
+        assert [warning.filename for warning in warned] == [__file__]
+
+
+@pytest.mark.parametrize(
+    "call, wrong, message",
+    [
+        (
+            lambda it: Sanitizer(it),
+            "x",
+            r"must be a Mapping; found str; to use a stored one, Sanitizer\.load\(mapping=",
+        ),
+        (lambda it: Sanitizer(small_mapping(WORDS, k=4), it), ["the"], "must be a frozenset of words; found list"),
+        (lambda it: Sanitizer(small_mapping(WORDS, k=4)).with_key(it), "k", "key must be a KeyFile; found str"),
+        (lambda it: Sanitizer(small_mapping(WORDS, k=4), seed=it), "x", "seed must be a whole number"),
+        (lambda it: Sanitizer(small_mapping(WORDS, k=4), seed=it), -1, "seed must not be negative; found -1"),
+        (lambda it: Sanitizer(small_mapping(WORDS, k=4)).sanitize(it), 5, "the text must be a string; found int"),
+        (lambda it: Sanitizer.load(it), 5, "database must be a path; found int"),
+        (lambda it: Sanitizer.load(key_file=it), 5, "the key file must be a path; found int"),
+        (lambda it: Settings(key=it), "k", r"key must be a KeyFile; found str; .* Settings\.settle\(key=PATH\)"),
+    ],
+)
+def test_a_wrong_type_is_named(call: Callable[[object], object], wrong: object, message: str) -> None:
+    with pytest.raises(SettingError, match=message):
+        call(wrong)
+
+
+def test_names_must_be_strings(mapped_db: Path) -> None:
+    with pytest.raises(SettingError, match="mapping must be the name of a mapping; found int"):
+        Sanitizer.load(mapped_db, mapping=5)  # type: ignore[arg-type]
+    with pytest.raises(SettingError, match="language must be a string; found int"):
+        Sanitizer.load(mapped_db, language=5)  # type: ignore[arg-type]
+    with pytest.raises(SettingError, match="the key file must be a path; found int"):
+        make_key(5, mapped_db)  # type: ignore[arg-type]
+
+
+def test_a_sanitizer_is_shown_in_a_line(sanitizer: Sanitizer) -> None:
+    assert repr(sanitizer) == f"<Sanitizer: mapping {sanitizer.mapping.info.name}, eps 1, fresh draws>"
+
+
 def test_bad_parameters_are_named(mapping: Mapping, sanitizer: Sanitizer) -> None:
     for eps in (0, -1, float("nan"), float("inf"), 101):
         with pytest.raises(CusTextError, match="eps must lie between"):
             sanitizer.sanitize("alice", eps)
-    with pytest.raises(CusTextError, match="eps must be one for each of 1 texts; found 0"):
+    with pytest.raises(CusTextError, match="eps must have one value per text, 1 in all; found 0"):
         sanitizer.sanitize("alice", [])  # type: ignore[arg-type]
     with pytest.raises(CusTextError, match="strings or None; found int"):
         sanitizer.sanitize_batch([3])

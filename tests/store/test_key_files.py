@@ -206,7 +206,7 @@ def test_a_key_is_the_same_wherever_a_sanitizer_travels(mapped_db: Path, key_pat
     with pytest.raises(KeyFileError, match="now has another key"):
         pickle.loads(packed)
     assert sanitizer.key is not None
-    with pytest.raises(TypeError, match="does not travel"):
+    with pytest.raises(TypeError, match="cannot be pickled"):
         pickle.dumps(sanitizer.key.key)
 
 
@@ -226,7 +226,7 @@ def test_records_and_keys_belong_together(mapped_db: Path, key_path: Path) -> No
         keyed.sanitize(TEXT)
     with pytest.raises(CusTextError, match="records are only for keyed draws"):
         fresh.sanitize(TEXT, record="r")
-    with pytest.raises(CusTextError, match="records must be one for each of 2 texts; found 1"):
+    with pytest.raises(CusTextError, match="records must have one value per text, 2 in all; found 1"):
         keyed.sanitize_batch([TEXT, TEXT], records=["r"])
     with pytest.raises(CusTextError, match="a record must be a string; the record at index 1 is missing"):
         keyed.sanitize_batch([TEXT, TEXT], records=["r", None])

@@ -10,6 +10,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from custext_sql import read_ledger
 from custext_sql.errors import BudgetError
 from custext_sql.store.files.atomic_outputs import AtomicOutput
 from custext_sql.store.ledger import table as ledger
@@ -138,6 +139,10 @@ def test_exports_hold_everything(db: Path, folder: Path) -> None:
     [other] = json.loads((folder / "l.json").read_text())
     assert row.keys() == other.keys() and row["release_id"] == other["release_id"]
     assert row["sampled"] == "1" and other["sampled"] == 1
+    found = read_ledger(db)
+    assert json.loads(json.dumps(found.to_dict())) == found.to_dict() == json.loads(run("ledger", "--json").output)
+    assert other == found.to_dict()["releases"][0] and other["started_at"] == found.releases[0].started_at.isoformat()
+    assert row["started_at"] == str(found.releases[0].started_at)
     assert "l.csv already exists" in run("ledger", "--export", "l.csv").output
     assert "must end in .csv or .json" in run("ledger", "--export", "l.txt").output
 

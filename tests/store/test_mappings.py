@@ -13,7 +13,9 @@ from custext_sql import (
     build_mapping,
     drop_embedding,
     drop_mapping,
+    list_embeddings,
     list_mappings,
+    load_embeddings,
     load_mapping,
     use_mapping,
 )
@@ -172,3 +174,15 @@ def test_a_mapping_outlives_its_embedding(mapped_db: Path) -> None:
 def test_a_word_that_is_not_there_suggests_the_nearest(mapped_db: Path) -> None:
     with pytest.raises(CusTextError, match="^the word is not in mapping 'small-euclidean-k4'; did you mean 'alice'"):
         load_mapping(mapped_db).find_row("Alyce")
+
+
+def test_mappings_and_embeddings_are_listed_in_the_order_they_were_made(mapped_db: Path) -> None:
+    """Even where their times, which are stored in whole seconds, are equal."""
+    for name in ("c", "a", "b"):
+        build_mapping(mapped_db, embedding="small", k=4, name=name)
+        load_embeddings(mapped_db, (["bob", "eve"], np.eye(2)), name=name)
+    with duckdb.connect(mapped_db) as connection:
+        connection.execute("UPDATE mappings SET created_at = TIMESTAMP '2024-01-01'")
+        connection.execute("UPDATE embeddings SET created_at = TIMESTAMP '2024-01-01'")
+    assert [info.name for info in list_mappings(mapped_db)[0]] == ["small-euclidean-k4", "c", "a", "b"]
+    assert [embedding.name for embedding in list_embeddings(mapped_db)] == ["small", "c", "a", "b"]

@@ -74,5 +74,5 @@ def resolve_name(name: str) -> str:
 
 
 def is_nameless(name: str) -> bool:
-    """Return whether data has no name, such as standard input, so that it cannot be told from other data."""
+    """Return whether data has no name, such as standard input, so that it cannot be distinguished from other data."""
     return name in _NAMELESS

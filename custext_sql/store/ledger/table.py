@@ -22,7 +22,7 @@ from custext_sql.store.rows.columns import insert_row, list_columns
 PENDING, COMPLETE = "pending", "complete"
 RAW = "raw"  # in place of draws: the release was not protected at all
 _PATIENCE = 30.0  # seconds to wait while other processes have the database open
-_NOT_COPIED = frozenset({"mapping", "fingerprint", "eps", "largest_row_eps"})  # shared with receipts, but set otherwise
+_NOT_COPIED = frozenset({"mapping", "fingerprint", "eps", "largest_row_eps"})  # receipts have them too
 
 
 @dataclass(frozen=True)
