@@ -12,7 +12,7 @@ from tests.experiments.test_linear_models import make_pairs, make_sentences
 
 @pytest.fixture
 def glue(tmp_path: Path) -> list[str]:
-    """Options that name labeled sentences."""
+    """Return options that name labeled sentences."""
     for name, count, seed in (("train", 120, 0), ("test", 60, 1)):
         rows, labels = make_sentences(count, seed)
         lines = (f"{text}\t{label}\n" for (text,), label in zip(rows, labels, strict=True))
@@ -22,7 +22,7 @@ def glue(tmp_path: Path) -> list[str]:
 
 @pytest.fixture
 def tiny_bert(tmp_path: Path) -> Path:
-    """A BERT that was trained on the spot."""
+    """Return the folder of a tiny BERT, trained here."""
     from tests.tiny_bert import save_model, train_bert
 
     return save_model(tmp_path / "bert", *train_bert())
@@ -30,7 +30,7 @@ def tiny_bert(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def texts(few_template: Path, tmp_path: Path) -> str:
-    """Twenty whole groups of the mapping, each word once: 20 lines of 20 words."""
+    """Return the path of 20 lines of 20 words: twenty whole groups of the mapping, each word once."""
     words = load_mapping(few_template).words
     path = tmp_path / "texts.txt"
     path.write_text("".join(" ".join(words[start : start + 400 : 20]) + "\n" for start in range(20)))
@@ -63,7 +63,7 @@ def test_query_gives_json(few_db: Path) -> None:
 
 
 @pytest.mark.slow
-def test_bayes_prints_both_calibrations_beside_the_floor(few_db: Path, texts: str, tmp_path: Path) -> None:
+def test_bayes_prints_both_calibrations_and_the_floor(few_db: Path, texts: str, tmp_path: Path) -> None:
     result = run("--db", few_db, "attack", "bayes", "--eps", "1,5", "--public", texts, "--plus")
     assert result.exit_code == 0
     assert "prior: uniform, stopwords kept" in result.output
@@ -104,7 +104,7 @@ def test_masks_are_guessed_by_ngrams(few_db: Path, texts: str) -> None:
 
 @pytest.mark.slow
 def test_masks_are_guessed_by_a_real_model(few_db: Path, texts: str, tiny_bert: Path) -> None:
-    """A BERT that was trained on the spot; the same code loads any other model."""
+    """The BERT is trained here; the same code loads any other model."""
     masks = ["attack", "mask", "--model", str(tiny_bert), "--data", texts, "--rows", "3", "--eps", "2", "--json"]
     [found] = json.loads(run("--db", few_db, *masks).output)
     assert 0.0 <= found["r_mask"] <= 1.0
@@ -192,7 +192,7 @@ def test_choose_suggests_and_states_its_prior(few_db: Path, texts: str) -> None:
     assert found["chosen"]["success"] <= 0.3 and found["prior"] == "texts.txt"
 
 
-def test_choose_ends_with_1_below_the_floor(few_db: Path, texts: str) -> None:
+def test_choose_exits_with_1_below_the_floor(few_db: Path, texts: str) -> None:
     result = run("--db", few_db, "choose", "--data", texts, "--max-attack", "0.04")
     assert result.exit_code == 1
     assert "No eps meets the bound: at K = 20, the group alone identifies a word with probability" in result.output
@@ -243,14 +243,14 @@ def test_choose_ends_with_1_below_the_floor(few_db: Path, texts: str) -> None:
         (["choose", "--data", "nothing.csv", "--column", "x", "--max-attack", "0.5"], "nothing.csv does not exist"),
     ],
 )
-def test_bad_input_is_told(few_db: Path, texts: str, glue: list[str], arguments: list[str], message: str) -> None:
+def test_bad_input_is_an_error(few_db: Path, texts: str, glue: list[str], arguments: list[str], message: str) -> None:
     written = [part for one in arguments for part in ({"TEXTS": [texts], "GLUE": glue}.get(one, [one]))]
     result = run("--db", few_db, *written)
     assert result.exit_code in (1, 2)
     assert message in " ".join(result.output.split())
 
 
-def test_dropped_vectors_are_asked_for(few_db: Path, glue: list[str]) -> None:
+def test_dropped_vectors_are_an_error_that_says_what_to_run(few_db: Path, glue: list[str]) -> None:
     drop_embedding(few_db, name="starter")
     result = run("--db", few_db, "evaluate", "utility", *glue, "--mechanisms", "santext")
     assert result.exit_code == 1

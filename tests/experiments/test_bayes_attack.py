@@ -1,4 +1,4 @@
-"""The best single guess, beside all guesses that there are."""
+"""The best single guess, compared with all possible guesses."""
 
 from fractions import Fraction
 from pathlib import Path
@@ -14,7 +14,7 @@ from custext_sql.mechanism.certified_table import certify
 
 
 def naive_success(groups: list[list[str]], rows: dict[str, dict[str, float]], prior: dict[str, float]) -> float:
-    """For each output of each group the input that an attacker takes, and how probably that happens."""
+    """Return the success of an attacker who guesses the best input for each output of each group."""
     total = Fraction(0)
     for group in groups:
         for output in group:
@@ -54,7 +54,7 @@ def test_success_grows_from_the_floor_to_certainty(mapped_db: Path, skewed: Prio
 
 
 def test_no_attacker_in_a_simulation_does_better(mapped_db: Path, skewed: Prior) -> None:
-    """Words drawn by the prior, sanitized for real; the table of best guesses applied to what came out."""
+    """Draw words from the prior, sanitize them, and apply the table of best guesses to the outputs."""
     mapping = load_mapping(mapped_db)
     weights = certify(mapping.sizes, mapping.scores, 3.0).weights
     expected = measure_success(mapping.sizes, weights, skewed.chances)

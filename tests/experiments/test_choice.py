@@ -71,7 +71,7 @@ def test_a_bound_below_the_floor_is_out_of_reach(few_db: Path) -> None:
     assert len(candidate.curve) > 10
 
 
-def test_stopwords_are_left_out_where_they_are_kept(few_db: Path) -> None:
+def test_kept_stopwords_are_not_in_the_prior(few_db: Path) -> None:
     under_test = MappingUnderTest(few_db)
     both = [
         choose_setting(few_db, [(under_test, count(under_test))], 0.99, plus=plus).candidates[0]

@@ -1,4 +1,4 @@
-"""Labeled texts, as others keep them."""
+"""Labeled texts in the formats of others."""
 
 import gzip
 import zipfile
@@ -26,7 +26,7 @@ def write(folder: Path, name: str, text: str) -> str:
     return str(path)
 
 
-def test_the_files_of_glue_are_read_as_they_are(tmp_path: Path) -> None:
+def test_glue_files_are_read_unchanged(tmp_path: Path) -> None:
     single = read_labeled(write(tmp_path, "sst2.tsv", SST2), ["sentence"], "label")
     assert single.texts == [("hide new secretions from the parental units ",), ("an \"odd quote , isn't it ",)]
     assert single.labels == ["0", "1"]
@@ -51,7 +51,7 @@ def test_other_formats_are_read_too(tmp_path: Path) -> None:
         assert (found.texts, found.labels) == ([("a, b",), ("c",)], ["3", "4"])
 
 
-def test_the_digest_tells_other_texts_and_other_labels(tmp_path: Path) -> None:
+def test_the_digest_depends_on_texts_and_labels(tmp_path: Path) -> None:
     one = read_labeled(write(tmp_path, "a.tsv", SST2), ["sentence"], "label")
     same = read_labeled(write(tmp_path, "b.tsv", SST2), ["sentence"], "label")
     other = read_labeled(write(tmp_path, "c.tsv", SST2.replace("\t0", "\t1")), ["sentence"], "label")
@@ -63,7 +63,7 @@ def test_the_digest_tells_other_texts_and_other_labels(tmp_path: Path) -> None:
     [
         ("x.tsv", SST2, ["sentense"], "x.tsv: column 'sentense' does not exist; did you mean 'sentence'?"),
         ("x.tsv", "sentence\tlabel\n", ["sentence"], "x.tsv: found no rows"),
-        ("x.tsv", "secret, of a file without names\t1\n", ["sentence"], "the file has 2 columns, named in its first line"),
+        ("x.tsv", "secret, of a file without names\t1\n", ["sentence"], "the file has 2 columns"),
         ("x.tsv", "sentence\tlabel\nfine\t1\nsecret\t\n", ["sentence"], "x.tsv, line 3: expected a label, found none"),
         ("x.tsv", "", ["sentence"], "x.tsv: the file is empty"),
         (
@@ -90,7 +90,7 @@ def test_bad_files_are_refused(tmp_path: Path, name: str, text: str | None, colu
     assert "secret" not in str(caught.value)
 
 
-def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
+def test_bytes_that_are_not_utf_8_are_refused(tmp_path: Path) -> None:
     (tmp_path / "x.tsv").write_bytes(b"sentence\tlabel\ncaf\xe9\t1\n")
     with pytest.raises(CusTextError, match="x.tsv, line 2: not UTF-8"):
         read_labeled(str(tmp_path / "x.tsv"), ["sentence"], "label")
@@ -112,7 +112,7 @@ def test_several_files_are_read_as_one(tmp_path: Path) -> None:
 
 
 def write_polarity(folder: Path, sentences: int = 25) -> Path:
-    """A small corpus in the shape of NLTK's."""
+    """Write a small corpus in the format of NLTK's, and return its path."""
     path = folder / "sentence_polarity.zip"
     with zipfile.ZipFile(path, "w") as archive:
         for label, word in (("neg", "terrible"), ("pos", "wonderful")):
@@ -134,7 +134,7 @@ def test_the_real_corpus_has_its_10662_sentences(shared_data: Path) -> None:
     assert (len(train.texts), len(test.texts)) == (8530, 2132)
 
 
-def test_a_corpus_that_is_not_there_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_corpus_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("nltk.data.path", [str(tmp_path)])
     with pytest.raises(CusTextError, match="run: python -m nltk.downloader sentence_polarity"):
         read_sentence_polarity()

@@ -1,4 +1,4 @@
-"""FBDD beside its formula, written to be read."""
+"""FBDD, compared with a readable version of its formula."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from tests.experiments.test_word_space import make_space
 
 
 def naive_sample(points: Points, words: Numbers, epsilon: float, draws: Draws) -> list[int]:
-    """Noise of a uniform direction and a gamma length on the vector of a word, then the nearest word."""
+    """Add noise of uniform direction and gamma length to the vector of a word, and return the nearest word."""
     even, odd = 0, 0
     for place, draw in enumerate(draws.tolist()):
         even, odd = (even ^ draw, odd) if place % 2 == 0 else (even, odd ^ draw)
@@ -32,7 +32,7 @@ def test_fbdd_is_noise_and_the_nearest_word(epsilon: float) -> None:
     assert Fbdd(space).sample(words, epsilon, draws).tolist() == naive_sample(space.points, words, epsilon, draws)
 
 
-def test_much_eps_keeps_words_and_little_loses_them() -> None:
+def test_large_eps_keeps_words_and_small_eps_loses_them() -> None:
     space = make_space(40, dimension=6)
     words = np.random.default_rng(3).integers(0, 40, size=2000)
     draws = np.random.default_rng(4).integers(0, 2**64, size=2000, dtype=np.uint64)
@@ -47,7 +47,7 @@ def test_the_unit_divides_eps() -> None:
 
 
 def test_noise_has_the_length_of_the_gamma_distribution() -> None:
-    """Its mean is dimension / eps, its variance dimension / eps**2; a hundredth more would be seen."""
+    """The mean is dimension / eps, the variance dimension / eps**2; a deviation of 1% would be seen."""
     noise = Fbdd(make_space(10, dimension=8))._noise(200_000, 2.0, np.random.default_rng(0))
     lengths = np.linalg.norm(noise, axis=1)
     error = np.sqrt(8.0 / 4.0 / len(lengths))

@@ -26,7 +26,7 @@ def roberta(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def find_worth(sentence: str) -> float:
-    """A number that the one who acts has."""
+    """Return the number that belongs to the subject of a sentence."""
     return WORTH[sentence.split()[2]]
 
 
@@ -74,10 +74,10 @@ def test_the_same_seed_gives_the_same_predictions(bert: Path) -> None:
     assert predict(seed=2).tolist() != first.tolist()
     torch.set_rng_state(before)
     predict(seed=1)
-    assert torch.equal(torch.get_rng_state(), before)  # nobody else's draws are disturbed
+    assert torch.equal(torch.get_rng_state(), before)  # the global generator is unchanged
 
 
-def test_predictions_stand_in_the_order_of_the_texts(bert: Path) -> None:
+def test_predictions_are_in_the_order_of_the_texts(bert: Path) -> None:
     longer = [(" ".join([text] * (1 + number % 3)),) for number, text in enumerate(TEST)]
     train = [(text,) for text in TRAIN]
     found = classify(bert, train, KINDS, longer)
@@ -91,13 +91,13 @@ def test_progress_goes_up_to_one(bert: Path) -> None:
     assert told == [step / 12 for step in range(1, 13)]  # four epochs of three batches
 
 
-def test_every_text_is_seen_once_an_epoch() -> None:
+def test_every_text_is_seen_once_per_epoch() -> None:
     lengths = np.random.default_rng(0).integers(1, 50, size=1000)
     batches = list(_shuffle_batches(lengths, 8, 2, np.random.default_rng(1)))
     first, second = np.concatenate(batches[:125]), np.concatenate(batches[125:])
     assert sorted(first) == sorted(second) == list(range(1000))
     assert first.tolist() != second.tolist()
-    assert np.mean([np.ptp(lengths[rows]) for rows in batches]) < 5  # about 38 in batches made at random
+    assert np.mean([np.ptp(lengths[rows]) for rows in batches]) < 5  # about 38 in random batches
 
 
 def test_the_learning_rate_rises_and_falls() -> None:
@@ -124,12 +124,12 @@ TEXT = [("a",), ("b",)]
         ([("a",), ("b", "c")], [0, 1], "classification", "train_texts must be tuples .* at index 1"),
     ],
 )
-def test_what_does_not_fit_is_an_error(texts: list[tuple[str]], labels: list[float], task: str, message: str) -> None:
+def test_invalid_arguments_are_errors(texts: list[tuple[str]], labels: list[float], task: str, message: str) -> None:
     with pytest.raises(SettingError, match=message):
         fine_tune("nowhere", texts, labels, TEXT, task=task, seed=0)  # type: ignore[arg-type]
 
 
-def test_a_model_that_is_not_there_is_an_error(tmp_path: Path, bert: Path) -> None:
+def test_a_missing_model_is_an_error(tmp_path: Path, bert: Path) -> None:
     with pytest.raises(SettingError, match="cannot load the model .*; give the path of a pretrained model"):
         fine_tune(tmp_path, TEXT, [0, 1], TEXT, task="classification", seed=0)
     with pytest.raises(SettingError, match="length must be 8 to 128 tokens"):

@@ -43,7 +43,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> Folders:
 
 
 def to_pieces(text: str, *, apart: bool = False) -> list[Piece]:
-    """A text as it is; apart: words cut at their apostrophes, as some are when they are sanitized."""
+    """Return the pieces of an unchanged text. apart: split words at apostrophes, as sanitizing sometimes does."""
     word = r"\w+" if apart else r"\w+(?:['’]\w+)*"
     found = re.finditer(rf"(?P<word>{word})|(?s:.)", text)
     return [Piece(match[0], match[0], find_kind(match[0]) if match["word"] else None) for match in found]
@@ -54,7 +54,7 @@ def find_kind(word: str) -> Kind:
 
 
 def guess_one_by_one(folder: Path, pieces: Sequence[Piece], length: int) -> list[tuple[list[int], str]]:
-    """Plain use of transformers: each masked text tokenized and looked at by itself. The tokens, and the guess."""
+    """Return tokens and guesses by plain transformers, with each masked text tokenized and run by itself."""
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     model = transformers.AutoModelForMaskedLM.from_pretrained(folder).eval()
     guesses = []
@@ -84,7 +84,7 @@ def test_plain_text_is_guessed_and_noise_is_not(folders: Folders, name: str) -> 
     ]
     known, unknown = count_guesses(plain, guesser).r_mask_sampled, count_guesses(noise, guesser).r_mask_sampled
     assert known is not None and known > 0.7  # four of the five words follow from the others
-    assert unknown is not None and unknown < 0.3  # the place tells of which eight or five words it is
+    assert unknown is not None and unknown < 0.3  # the place narrows it down to eight or five words
 
 
 @pytest.mark.parametrize("apart", [False, True])
@@ -110,7 +110,7 @@ def test_guesses_come_from_the_new_words_alone(folders: Folders) -> None:
     assert list(guesser.guess([hidden])) == list(guesser.guess([shown]))
 
 
-def test_a_text_that_says_mask_has_one_mask(folders: Folders) -> None:
+def test_a_text_that_contains_mask_has_one_mask(folders: Folders) -> None:
     guesser = open_language_model(folders["bert"])
     seen = []
     guesser._model.register_forward_pre_hook(
@@ -122,7 +122,7 @@ def test_a_text_that_says_mask_has_one_mask(folders: Folders) -> None:
     assert [(tokens == token).sum(dim=1).unique().tolist() for token in special] == [[1], [1]]
 
 
-def test_white_space_is_one_space() -> None:
+def test_a_run_of_white_space_is_one_space() -> None:
     pieces = [
         Piece(" \n", " \n"),
         Piece("a", "one", Kind.SAMPLED),
@@ -133,14 +133,14 @@ def test_white_space_is_one_space() -> None:
     assert join_pieces([*pieces, Piece("  ", "  ")]) == ("one , two", [(0, 3), (6, 9)])
 
 
-def test_loading_says_nothing(folders: Folders, capfd: pytest.CaptureFixture[str]) -> None:
+def test_loading_prints_nothing(folders: Folders, capfd: pytest.CaptureFixture[str]) -> None:
     capfd.readouterr()
     open_language_model(str(folders["bert"]))
     assert capfd.readouterr() == ("", "")
     assert transformers.utils.logging.is_progress_bar_enabled()
 
 
-def test_a_model_that_is_nowhere_is_an_error(
+def test_a_model_that_does_not_exist_is_an_error(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     hub = import_library("huggingface_hub")
@@ -205,14 +205,14 @@ def test_a_tokenizer_without_a_mask_is_an_error(tmp_path: Path) -> None:
         open_language_model(tmp_path)
 
 
-def test_lengths_and_batches_that_cannot_be_are_errors(folders: Folders) -> None:
+def test_invalid_lengths_and_batch_sizes_are_errors(folders: Folders) -> None:
     with pytest.raises(SettingError, match="length must be 3 to 128 tokens for the model .*; found 129"):
         open_language_model(folders["bert"], length=129)
     with pytest.raises(SettingError, match="length must be 3 to 128 tokens for the model .*; found 129"):
         open_language_model(folders["roberta"], length=129)
     with pytest.raises(SettingError, match="length must be 3 to 128 tokens for the model .*; found 2"):
         open_language_model(folders["bert"], length=2)
-    with pytest.raises(SettingError, match="batch_size must be at least 1; found 0"):
+    with pytest.raises(SettingError, match="batch_size. must be at least 1; found 0"):
         open_language_model(folders["bert"], batch_size=0)
 
 

@@ -31,7 +31,7 @@ def make_sentences(count: int, seed: int) -> tuple[Rows, Labels]:
 
 
 def make_pairs(count: int, seed: int) -> tuple[Rows, Labels]:
-    """Pairs of three words each, of which some are the same."""
+    """Return pairs of three words each, some of them equal, and how similar they are."""
     generator = np.random.default_rng(seed)
     words = np.array([*GOOD, *BAD, "doctor", "nurse", "camera", "pizza", "river", "music"])
     rows, degrees = [], []
@@ -44,17 +44,17 @@ def make_pairs(count: int, seed: int) -> tuple[Rows, Labels]:
     return rows, np.array(degrees)
 
 
-def test_tfidf_tells_classes() -> None:
+def test_tfidf_learns_classes() -> None:
     split = TrainTestSplit(*make_sentences(200, 0), *make_sentences(100, 1), "classification")
     assert score_predictions(split, predict_by_tfidf(split, 0)) > 0.95
 
 
-def test_tfidf_tells_how_alike_texts_are() -> None:
+def test_tfidf_learns_how_similar_texts_are() -> None:
     split = TrainTestSplit(*make_pairs(400, 0), *make_pairs(200, 1), "similarity")
     assert score_predictions(split, predict_by_tfidf(split, 0)) > 0.9
 
 
-def test_tfidf_tells_whether_a_pair_belongs_together() -> None:
+def test_tfidf_learns_whether_a_pair_belongs_together() -> None:
     train, degrees = make_pairs(600, 0)
     test, others = make_pairs(200, 1)
     split = TrainTestSplit(train, (degrees > 1.5).astype(int), test, (others > 1.5).astype(int), "classification")
@@ -62,7 +62,7 @@ def test_tfidf_tells_whether_a_pair_belongs_together() -> None:
 
 
 @pytest.mark.slow
-def test_vectors_tell_classes_and_likeness(starter_db: Path) -> None:
+def test_vectors_learn_classes_and_similarity(starter_db: Path) -> None:
     under_test = MappingUnderTest(starter_db)
     split = TrainTestSplit(*make_sentences(200, 0), *make_sentences(100, 1), "classification")
     assert score_predictions(split, predict_by_vectors(split, 0, under_test.vocabulary, under_test.space.points)) > 0.95
@@ -70,8 +70,8 @@ def test_vectors_tell_classes_and_likeness(starter_db: Path) -> None:
     assert score_predictions(pairs, predict_by_vectors(pairs, 0, under_test.vocabulary, under_test.space.points)) > 0.7
 
 
-def test_vectors_generalize_to_words_that_were_not_seen(starter_db: Path) -> None:
-    """What TF-IDF cannot: words of the test do not occur in training."""
+def test_vectors_generalize_to_unseen_words(starter_db: Path) -> None:
+    """TF-IDF cannot: the words of the test rows do not occur in the training rows."""
     under_test = MappingUnderTest(starter_db)
     train = [(word,) for word in (*GOOD[:3], *BAD[:3])] * 5
     test = [(GOOD[3],), (BAD[3],)]

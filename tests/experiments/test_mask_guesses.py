@@ -1,4 +1,4 @@
-"""Counting what an guesser guesses."""
+"""Counts of correct guesses."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -20,7 +20,7 @@ SPACE = Piece(" ", " ")
 
 @dataclass(frozen=True)
 class Parrot:
-    """Guesses what it was told, or else the new word itself."""
+    """A guesser that returns given guesses, or else the new words themselves."""
 
     guesses: Sequence[list[str]] | None = None
 
@@ -35,7 +35,7 @@ def test_guesses_are_compared_with_the_original_words() -> None:
     assert count_guesses(texts, Parrot([["alice", "dave"]])) == GuessCounts(2, 1, 2, 1)
 
 
-def test_drawn_words_are_counted_apart_from_kept_ones() -> None:
+def test_replaced_words_are_counted_apart_from_kept_ones() -> None:
     texts = [
         [Piece("the", "the", Kind.STOPWORD), SPACE, Piece("alice", "bob", Kind.SAMPLED)],
         [Piece("the", "the", Kind.STOPWORD), SPACE, Piece("erin", "erin", Kind.SAMPLED)],
@@ -56,7 +56,7 @@ def test_texts_without_words_do_no_harm() -> None:
     assert count_guesses(texts, Parrot()).words == 1
 
 
-def test_no_drawn_word_leaves_their_share_unknown() -> None:
+def test_without_replaced_words_their_share_is_none() -> None:
     assert count_guesses([[Piece("the", "the", Kind.STOPWORD)]], Parrot()).r_mask_sampled is None
 
 
@@ -66,7 +66,7 @@ def test_nothing_to_attack_is_an_error(texts: list[list[Piece]]) -> None:
         count_guesses(texts, Parrot())
 
 
-def test_an_attacker_with_too_few_guesses_is_caught() -> None:
+def test_a_guesser_with_too_few_guesses_is_caught() -> None:
     with pytest.raises(ValueError, match="shorter"):
         count_guesses([[Piece("alice", "bob", Kind.SAMPLED)]], Parrot([[]]))
     with pytest.raises(ValueError, match="shorter"):
@@ -79,12 +79,12 @@ def test_progress_goes_up_to_one() -> None:
     assert told == [0.25, 0.5, 0.75, 1.0]
 
 
-def test_who_repeats_sanitized_words_is_right_where_a_word_drew_itself(words: Sequence[str]) -> None:
+def test_repeating_the_new_words_is_right_where_a_word_drew_itself(words: Sequence[str]) -> None:
     sanitizer = Sanitizer(small_mapping(words, k=4), frozenset(), Settings.settle(policy="paper"))
     texts = sanitizer.compare(["Alice, Bob and Carol met Dave."] * 50, eps=1.0)
     result = count_guesses(texts, Parrot())
     drawn = [piece for pieces in texts for piece in pieces if piece.kind == Kind.SAMPLED]
-    assert result.words == 50 * 6  # `and` and `met` are unknown to the mapping, and kept
+    assert result.words == 50 * 6  # `and` and `met` are not in the mapping, so they are kept
     assert (result.sampled, result.guessed) == (200, 100 + result.sampled_guessed)
     assert result.sampled_guessed == sum(piece.before.lower() == piece.after for piece in drawn)
     assert 0 < result.sampled_guessed < 200

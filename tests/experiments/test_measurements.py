@@ -21,7 +21,7 @@ from tests.processes import hold_open
 SUBJECT = Subject("bayes", "success", mapping="m", fingerprint="f", eps=1.0, settings=write_settings(plus=False))
 
 
-def test_a_subject_is_known_by_what_its_value_depends_on() -> None:
+def test_an_id_depends_on_what_the_value_depends_on() -> None:
     renamed = replace(SUBJECT, mapping="other", dataset="called otherwise")
     assert renamed.measurement_id == SUBJECT.measurement_id
     for other in (
@@ -46,7 +46,7 @@ def test_what_is_saved_is_read_back(mapped_db: Path) -> None:
     assert read_measurements(mapped_db, kind="query") == []
     renamed = replace(SUBJECT, mapping="other", dataset="called otherwise")
     [again] = measure_or_reuse(mapped_db, [renamed], lambda subject, tell: (9.0, None))
-    assert (again.subject, again.value) == (renamed, 0.5)  # what was found before, under the names of now
+    assert (again.subject, again.value) == (renamed, 0.5)  # the earlier value, with the current names
     assert list(find_saved(mapped_db, [SUBJECT, replace(SUBJECT, eps=3.0)])) == [SUBJECT]
 
 
@@ -69,7 +69,7 @@ def test_only_what_is_missing_is_measured(mapped_db: Path) -> None:
 
 
 @pytest.mark.parametrize("one_by_one", [True, False])
-def test_an_interrupted_run_keeps_what_it_has(mapped_db: Path, one_by_one: bool) -> None:
+def test_an_interrupted_run_saves_what_it_has(mapped_db: Path, one_by_one: bool) -> None:
     subjects = [replace(SUBJECT, eps=float(eps)) for eps in (1, 2, 3)]
 
     def measure(subject: Subject, tell: object) -> tuple[float, None]:

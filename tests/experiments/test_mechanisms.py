@@ -21,7 +21,7 @@ def under_test(mapped_db: Path) -> MappingUnderTest:
 
 
 @pytest.mark.parametrize("name", [name for name in MECHANISMS if name != "original"])
-def test_every_mechanism_replaces_words_by_words_of_the_vocabulary(under_test: MappingUnderTest, name: str) -> None:
+def test_every_mechanism_replaces_words_with_words_of_the_vocabulary(under_test: MappingUnderTest, name: str) -> None:
     opened = under_test.open(name)
     texts = [TEXT] * 50
     compared = opened.compare(texts, 0.5, 3)
@@ -38,7 +38,7 @@ def test_a_seed_repeats_and_another_does_not(under_test: MappingUnderTest, name:
     assert (opened.sanitize(texts, 1.0, 5) == opened.sanitize(texts, 1.0, 6)) == (name == "original")
 
 
-def test_original_stays_as_it_is(under_test: MappingUnderTest) -> None:
+def test_original_changes_nothing(under_test: MappingUnderTest) -> None:
     assert under_test.open("original").sanitize([TEXT, ""], 1.0, 0) == [TEXT, ""]
     with pytest.raises(SettingError, match="changes nothing, so there is nothing to compare"):
         under_test.open("original").compare([TEXT], 1.0, 0)
@@ -66,9 +66,11 @@ def test_eps_is_divided_by_the_largest_distance_unless_told_otherwise(mapped_db:
         assert converted.open(name).sanitize(texts, largest, 0) == plain.open(name).sanitize(texts, 1.0, 0)
 
 
-def test_vectors_that_are_gone_are_asked_for(under_test: MappingUnderTest, mapped_db: Path, tmp_path: Path) -> None:
+def test_missing_vectors_are_an_error_that_says_what_to_run(
+    under_test: MappingUnderTest, mapped_db: Path, tmp_path: Path
+) -> None:
     drop_embedding(mapped_db, name="small")
-    assert under_test.open("custext").sanitize([TEXT], 1.0, 0)  # needs none
+    assert under_test.open("custext").sanitize([TEXT], 1.0, 0)  # needs no vectors
     with pytest.raises(MappingError, match="embedding 'small' was dropped.*: custext load FILE --name small"):
         under_test.open("santext")
     other = write_glove(tmp_path / "other.txt", ["alice", "bob"], np.array([[1.0], [2.0]], dtype=np.float32))
@@ -78,6 +80,6 @@ def test_vectors_that_are_gone_are_asked_for(under_test: MappingUnderTest, mappe
     assert under_test.find_space() is None
 
 
-def test_a_typo_is_told(under_test: MappingUnderTest) -> None:
+def test_a_typo_gets_a_suggestion(under_test: MappingUnderTest) -> None:
     with pytest.raises(CusTextError, match="mechanism 'santex' does not exist; did you mean 'santext'"):
         under_test.open("santex")

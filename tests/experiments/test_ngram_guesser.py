@@ -24,12 +24,12 @@ word_lists = st.lists(st.sampled_from("abcdef"), max_size=7)
 
 
 def to_pieces(words: Sequence[str]) -> list[Piece]:
-    """A text of these words."""
+    """Return a text of these words as pieces."""
     return [piece for word in words for piece in (SPACE, Piece("?", word, Kind.SAMPLED))]
 
 
 def learn_from(texts: Sequence[str | None]) -> NgramGuesser:
-    """Learn from texts whose words have no apostrophes, or are don't."""
+    """Return a guesser that learned from texts without words with apostrophes, except don't."""
     return learn_ngrams(texts, VOCABULARY)
 
 
@@ -39,7 +39,7 @@ def guess(guesser: NgramGuesser, text: str) -> list[str]:
 
 
 def guess_naively(public: Sequence[Sequence[str]], text: Sequence[str]) -> list[str]:
-    """The rules, written to be read."""
+    """Return the guess by a readable version of the rules."""
     triples: Counter[tuple[str, str, str]] = Counter()
     behind: Counter[tuple[str, str]] = Counter()
     before: Counter[tuple[str, str]] = Counter()
@@ -51,7 +51,7 @@ def guess_naively(public: Sequence[Sequence[str]], text: Sequence[str]) -> list[
             behind[left, word] += 1
             before[word, right] += 1
             count[word] += 1
-    known = list(dict.fromkeys(word for words in public for word in words))  # max takes the first of equals
+    known = list(dict.fromkeys(word for words in public for word in words))  # max returns the first of equal values
     guesses = []
     padded = ["<", *text, ">"]
     for left, right in zip(padded, padded[2:], strict=False):
@@ -90,11 +90,11 @@ def test_blocks_make_no_difference(public: list[list[str]], texts: list[list[str
 
 def test_each_rule_has_its_turn() -> None:
     guesser = learn_from(["red wine tastes good", "red wine tastes odd", "red beer flows", "cold beer tastes good"])
-    assert guess(guesser, "red x tastes")[1] == "wine"  # stood between them
-    assert guess(guesser, "cold x flows")[1] == "beer"  # stood beside each of them
-    assert guess(guesser, "cold x y z")[1] == "beer"  # behind the left one
-    assert guess(guesser, "y x flows")[1] == "beer"  # before the right one
-    assert guess(guesser, "y x z")[1] == "red"  # the first of the most frequent
+    assert guess(guesser, "red x tastes")[1] == "wine"  # seen between them
+    assert guess(guesser, "cold x flows")[1] == "beer"  # seen next to each of them
+    assert guess(guesser, "cold x y z")[1] == "beer"  # seen after the left one
+    assert guess(guesser, "y x flows")[1] == "beer"  # seen before the right one
+    assert guess(guesser, "y x z")[1] == "red"  # the first of the most frequent words
 
 
 def test_the_ends_of_a_text_are_neighbors() -> None:
@@ -109,7 +109,7 @@ def test_words_are_folded() -> None:
     assert guess(guesser, "YOU x know")[1] == "don't"
 
 
-def test_a_vocabulary_cuts_words_as_the_sanitizer_does() -> None:
+def test_words_are_split_as_the_sanitizer_splits_them() -> None:
     vocabulary = Vocabulary(small_mapping(["alice", "house", "is", "here"], k=2), frozenset())
     public = ["alice's house", "alice's house"]
     assert guess(learn_ngrams(public, vocabulary), "alice x house")[1] == "s"
@@ -121,7 +121,7 @@ def test_unusual_letters_fold_like_any_word() -> None:
     assert guess(guesser, "sails x y")[1] == "İstanbul".lower()
 
 
-def test_public_texts_help_against_texts_that_are_like_them() -> None:
+def test_public_texts_help_against_similar_texts() -> None:
     sentences = [f"the {who} sees the {what}" for who, what in (("cat", "rat"), ("dog", "bone"), ("cow", "hay"))]
     guesser = learn_from(sentences)
     plain = [[Piece(word, word, Kind.SAMPLED) for word in re.findall(r"\w+", text)] for text in sentences]

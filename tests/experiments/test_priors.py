@@ -26,7 +26,7 @@ def test_words_of_texts_are_counted_as_they_are_looked_up(mapping: Mapping) -> N
     texts = [open_column(["Alice, ALICE and bob", None])[0], open_column(["nobody's bob"])[0]]
     prior = count_words(texts, Vocabulary(mapping, ()), "texts")
     assert by_word(prior, mapping) == {"alice": 0.5, "bob": 0.5}
-    assert (prior.words, prior.drawn) == (7, 4 / 7)  # "nobody" and "and" are no words of it, the ending neither
+    assert (prior.words, prior.drawn) == (7, 4 / 7)  # "nobody", "and" and the ending are not in the vocabulary
 
 
 @pytest.mark.parametrize("text", ["alice\t3\nbob\t1\n", "Alice,3\nbob,1", "alice 2\r\nalice 1\nbob 1.0\nother 9\n\n"])
@@ -57,7 +57,7 @@ def test_a_file_is_not_mistaken_for_the_uniform_prior(mapping: Mapping, tmp_path
         ("other 3\n", "words.txt: found no words that the mapping would replace"),
     ],
 )
-def test_a_bad_file_is_refused_by_its_line(mapping: Mapping, tmp_path: Path, text: str, message: str) -> None:
+def test_errors_name_the_line_of_a_bad_file(mapping: Mapping, tmp_path: Path, text: str, message: str) -> None:
     file = tmp_path / "words.txt"
     file.write_text(text)
     with pytest.raises(CusTextError, match=message) as caught:
@@ -65,14 +65,14 @@ def test_a_bad_file_is_refused_by_its_line(mapping: Mapping, tmp_path: Path, tex
     assert "secret" not in str(caught.value)
 
 
-def test_bytes_that_are_no_text_are_refused(mapping: Mapping, tmp_path: Path) -> None:
+def test_bytes_that_are_not_utf_8_are_refused(mapping: Mapping, tmp_path: Path) -> None:
     file = tmp_path / "words.txt"
     file.write_bytes(b"alice 1\ncaf\xe9 3\n")
     with pytest.raises(CusTextError, match="words.txt, line 2: not UTF-8"):
         read_frequencies(file, mapping)
 
 
-def test_kept_words_are_taken_out(mapping: Mapping) -> None:
+def test_kept_words_are_removed(mapping: Mapping) -> None:
     prior = Prior("some", np.array([0.5, 0.3, 0.2]), 10)
     rest = prior.without(np.array([True, False, False]))
     assert rest.chances.tolist() == [0.0, 0.6, 0.4]

@@ -11,7 +11,7 @@ from custext_sql.experiments.measurements import read_measurements
 
 
 @pytest.mark.slow
-def test_car_is_told_by_as_many_draws_as_in_the_paper(shared_data: Path, db_path: Path) -> None:
+def test_car_needs_as_many_draws_as_in_the_paper(shared_data: Path, db_path: Path) -> None:
     """GloVe 840B, Euclidean, K = 20, scores by word as in the published code; the paper has 1220, 250, 90, 6."""
     load_embeddings(db_path, shared_data / "glove.840B.300d.34k.txt.gz", name="glove")
     build_mapping(db_path, embedding="glove", k=20, normalization="word")
@@ -50,7 +50,7 @@ def test_words_and_eps_are_checked(mapped_db: Path) -> None:
         measure_queries(mapped_db, mapping, ["alice"], [0.0])
 
 
-def test_quantiles_are_values_of_words_and_count_what_is_never_told() -> None:
+def test_quantiles_are_values_of_words_and_count_words_that_are_never_identified() -> None:
     counts = [30, None, 10, 20]
     assert [find_quantile(counts, share) for share in (0.05, 0.25, 0.5, 0.75, 0.95)] == [10, 10, 20, 30, None]
     assert find_quantile([5], 0.5) == 5

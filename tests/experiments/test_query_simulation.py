@@ -1,4 +1,4 @@
-"""The query attack: how many draws tell a word."""
+"""The simulated query attack, compared with exact probabilities."""
 
 from itertools import product
 from math import comb, factorial, prod
@@ -11,11 +11,11 @@ from custext_sql.experiments.attacks.query_simulation import count_for_likeliest
 
 CONFIDENCE = 0.95  # the paper's
 SIMULATIONS = 40_000
-NOISE = 5 * (0.95 * 0.05 / SIMULATIONS) ** 0.5  # by which a measured success may be off
+NOISE = 5 * (0.95 * 0.05 / SIMULATIONS) ** 0.5  # the largest expected error of a measured success
 
 
 def exact_mode(row: list[float], word: int, draws: int) -> float:
-    """P(the word is the strict mode), by going through all outcomes."""
+    """Return the probability that the word is the strict mode, over all outcomes."""
     total = 0.0
     for counts in product(range(draws + 1), repeat=len(row)):
         if sum(counts) == draws and all(counts[word] > count for place, count in enumerate(counts) if place != word):
@@ -25,7 +25,7 @@ def exact_mode(row: list[float], word: int, draws: int) -> float:
 
 
 def exact_likeliest(matrix: list[list[float]], word: int, draws: int) -> float:
-    """P(the word alone makes all outputs likeliest), for two outputs."""
+    """Return the probability that only the word has the maximum likelihood, for two outputs."""
     total = 0.0
     for first in range(draws + 1):
         likelihoods = [row[0] ** first * row[1] ** (draws - first) for row in matrix]
@@ -50,7 +50,7 @@ def test_many_draws_are_counted_within_their_error() -> None:
     def success(draws: int) -> float:
         return float(binom.sf(draws // 2, draws, 0.52))
 
-    low, high = 1, 4001  # odd numbers of draws, whose success grows steadily
+    low, high = 1, 4001  # odd numbers of draws, for which success grows steadily
     while high - low > 2:
         middle = (low + high) // 2 | 1
         low, high = (low, middle) if success(middle) >= CONFIDENCE else (middle, high)
@@ -61,7 +61,7 @@ def test_many_draws_are_counted_within_their_error() -> None:
         assert 0.002 * high < found.standard_error < 0.02 * high
 
 
-def test_the_likeliest_input_is_found_as_by_all_outcomes() -> None:
+def test_the_most_likely_input_matches_all_outcomes() -> None:
     matrix = [[0.8, 0.2], [0.4, 0.6], [0.3, 0.7]]
     for word in (0, 2):
         found = count_for_likeliest(
@@ -73,7 +73,7 @@ def test_the_likeliest_input_is_found_as_by_all_outcomes() -> None:
         assert success[max(0, int(0.9 * found) - 2)] < CONFIDENCE
 
 
-def test_what_cannot_be_told_is_never_told() -> None:
+def test_equal_words_are_never_identified() -> None:
     equal = np.array([0.5, 0.5])
     assert count_for_mode(equal, 0, simulations=100, generator=np.random.default_rng(0)).draws is None
     assert count_for_mode(np.array([0.4, 0.6]), 0, simulations=100, generator=np.random.default_rng(0)).draws is None

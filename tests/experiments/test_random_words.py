@@ -1,4 +1,4 @@
-"""Random: any word for any word."""
+"""Random words as replacements."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from custext_sql.experiments.baselines.random_words import RandomWords
 
 
 def test_all_words_are_equally_likely_whatever_the_word_and_eps() -> None:
-    """As the formula has it: each of n words with 1 / n. A hundredth more for one of them would be seen."""
+    """Each of n words has probability 1 / n. A deviation of 1% would be seen."""
     draws = np.random.default_rng(0).integers(0, 2**64, size=800_000, dtype=np.uint64)
     for word, epsilon in ((0, 0.01), (7, 50.0)):
         counts = np.bincount(RandomWords(8).sample(np.full(len(draws), word), epsilon, draws), minlength=8)

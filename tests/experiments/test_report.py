@@ -1,4 +1,4 @@
-"""The report: every number on it is a row, and some are found again by other means."""
+"""The report: every number in it is a row, and some are checked by other means."""
 
 import json
 import math
@@ -33,7 +33,7 @@ ABOUT = ("--eps", "4", "--column", "body", "--data")
 
 
 class Page(HTMLParser):
-    """Numbers with the ids they name, cells of tables, and every address on a page."""
+    """The numbers of a page with their IDs, the cells of its tables, and every address on it."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -73,7 +73,7 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="module", autouse=True)
 def one_secret(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Tests have homes of their own, but here they share what was measured."""
+    """Use one secret for all tests of this module, since they share measurements."""
     path = tmp_path_factory.mktemp("secret") / "digest.secret"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("custext_sql.store.digests.secret_path", lambda: path)
@@ -82,7 +82,7 @@ def one_secret(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def folder(few_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A database with experiments, texts to report on, and the report; all of which tests only read."""
+    """Return a folder with a database of experiments, texts and their report. Tests only read it."""
     folder = tmp_path_factory.mktemp("report")
     database = folder / "few.duckdb"
     database.write_bytes(few_template.read_bytes())
@@ -126,7 +126,7 @@ def rows(page: Page, prepared: Path) -> dict[str, Measurement]:
 
 
 def shown(text: str) -> tuple[float, float]:
-    """A number as it is written, and how far rounding may have moved it."""
+    """Return a number as shown, and how far rounding may have moved it."""
     percent = text.endswith("%")
     digits = text.rstrip("%").replace(",", "")
     places = len(digits.partition(".")[2])
@@ -153,7 +153,7 @@ def test_every_number_is_a_row_or_the_mean_of_some(page: Page, rows: dict[str, M
 
 
 def test_no_number_in_a_table_goes_without_its_rows(page: Page) -> None:
-    """But for what a row is about: a mechanism and its mapping, K, eps, and how many words a sample has."""
+    """Except for what identifies a row: a mechanism and its mapping, K, eps, and the size of a sample."""
     settings = re.compile(r"\d+|any|enough for \d+% of \d+ random words|custext\+? starter-euclidean-k20")
     for text, traced in page.cells:
         if re.search(r"\d", text) and not traced:
@@ -167,7 +167,7 @@ def test_the_page_needs_nothing_else_and_shows_no_text(page: Page, folder: Path)
     assert "zyzzyvaberg" not in text.lower() and not re.search(r"\b12345\b", text)
 
 
-def test_three_numbers_found_again_by_other_means(
+def test_numbers_match_other_calculations(
     page: Page, rows: dict[str, Measurement], prepared: Path, folder: Path
 ) -> None:
     on_page = {one for ids, _ in page.numbers for one in ids}
@@ -188,7 +188,7 @@ def test_three_numbers_found_again_by_other_means(
     [certified] = [one for one in by_metric["certificate", "worst_log_ratio"] if one.subject.calibration == "paper"]
     assert certified.value == pytest.approx(worst, rel=1e-9)
 
-    # the best single guess: word by word, by how often words occur in the texts
+    # the best single guess: word by word, from how often words occur in the texts
     words = [word for text in TEXTS for word in re.findall(r"[a-z]+(?:'[a-z]+)?", text.lower()) if word in chances]
     prior = {word: words.count(word) / len(words) for word in words}
     best: dict[str, float] = {}
@@ -202,7 +202,7 @@ def test_three_numbers_found_again_by_other_means(
     ]
     assert found == [pytest.approx(sum(best.values()), rel=1e-9)]
 
-    # what passes: counted from the texts by a pattern
+    # words by kind: counted in the texts with a pattern
     counts = {metric: some[0].value for (kind, metric), some in by_metric.items() if kind == "policy"}
     every = [word for text in TEXTS for word in re.findall(r"\w+(?:'\w+)?", text.lower())]
     assert counts["words"] == len(every)
@@ -262,7 +262,7 @@ def test_without_experiments_the_page_says_what_to_run(few_db: Path, tmp_path: P
 
 
 def test_attacks_on_other_texts_of_the_same_name_stay_apart(few_db: Path, tmp_path: Path) -> None:
-    """As GLUE's files, which are all called dev.tsv; and guessers that learned from unlike texts."""
+    """GLUE's files, for example, are all called dev.tsv. So do guessers that learned from different texts."""
     (tmp_path / "public.txt").write_text("the great film number 1\n" * 3)
     shown = {}
     for name, seed in (("one", 1), ("other", 2)):

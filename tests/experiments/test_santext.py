@@ -1,4 +1,4 @@
-"""SANTEXT and SANTEXT+ beside their formulas, written to be read."""
+"""SANTEXT and SANTEXT+, compared with readable versions of their formulas."""
 
 import math
 import subprocess
@@ -16,13 +16,13 @@ STRATA = 20_000
 
 
 def naive_row(points: npt.NDArray[np.float32], word: int, outputs: list[int], epsilon: float) -> list[float]:
-    """Pr[output | word], proportional to exp(-eps / 2 * distance)."""
+    """Return Pr[output | word], which is proportional to exp(-eps / 2 * distance)."""
     weights = [math.exp(-0.5 * epsilon * math.dist(points[word].tolist(), points[other].tolist())) for other in outputs]
     return [weight / sum(weights) for weight in weights]
 
 
 def even_draws(count: int) -> npt.NDArray[np.uint64]:
-    """Draws at even distances, on each of which the same share of all falls."""
+    """Return evenly spaced draws, each of which stands for the same share."""
     return (np.arange(count, dtype=np.uint64) * np.uint64(2**64 // count)) + np.uint64(2**63 // count)
 
 
@@ -50,7 +50,7 @@ def test_the_unit_divides_eps() -> None:
 
 
 def test_santext_plus_draws_as_its_formula_says() -> None:
-    """The most frequent half stays with 0.7; whatever goes is replaced by one of the others."""
+    """The most frequent half stays with probability 0.7. Replacements come from the other half."""
     space = make_space(10)  # the last are the most frequent
     rare = list(range(5))
     mechanism = SanTextPlus(space, sensitive=0.5, replaced=0.3)
@@ -65,14 +65,14 @@ def test_santext_plus_draws_as_its_formula_says() -> None:
         assert np.abs(frequencies(mechanism, word, 10, 3.0) - expected).max() <= 2 / STRATA
 
 
-def test_a_bias_of_a_hundredth_would_be_seen() -> None:
+def test_a_bias_of_1_percent_would_be_seen() -> None:
     space = make_space(7)
     wrong = np.array(naive_row(space.points, 0, list(range(7)), 1.01))
     assert np.abs(frequencies(SanText(space), 0, 7, 1.0) - wrong).max() > 2 / STRATA
 
 
-def test_words_do_not_disturb_each_other() -> None:
-    """All words of a text in one go come out as each would alone."""
+def test_words_do_not_affect_each_other() -> None:
+    """All words of a text at once have the same replacements as each word alone."""
     space = make_space(50)
     words = np.random.default_rng(1).integers(0, 50, size=400)
     draws = np.random.default_rng(2).integers(0, 2**64, size=400, dtype=np.uint64)
@@ -83,7 +83,7 @@ def test_words_do_not_disturb_each_other() -> None:
 
 @pytest.mark.slow
 def test_all_34_thousand_words_fit_into_a_gigabyte(starter_db: Path) -> None:
-    """A row for each word of the vocabulary, as a matrix, would be 4.6 GB."""
+    """A matrix with a row per word of the vocabulary would take 4.6 GB."""
     script = """
 import pathlib, sys
 from custext_sql.experiments.mechanisms import MappingUnderTest

@@ -1,4 +1,4 @@
-"""Texts of files and of sequences."""
+"""Texts from files and from sequences."""
 
 from pathlib import Path
 

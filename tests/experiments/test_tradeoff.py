@@ -1,4 +1,4 @@
-"""Privacy against utility."""
+"""Privacy versus utility."""
 
 from pathlib import Path
 
@@ -47,7 +47,7 @@ def test_points_are_means_of_rows(few_db: Path, experiment: Experiment, guesser:
 
 
 @pytest.mark.slow
-def test_bayes_goes_by_groups_and_frequencies(few_db: Path, experiment: Experiment) -> None:
+def test_bayes_uses_groups_and_frequencies(few_db: Path, experiment: Experiment) -> None:
     build_mapping(few_db, embedding="starter", k=50)
     mappings = [MappingUnderTest(few_db), MappingUnderTest(few_db, mapping="starter-euclidean-k50")]
     trials = list_trials(mappings, ["custext", "custext+"], [2.0], 1)
@@ -74,7 +74,7 @@ def test_bayes_goes_by_groups_and_frequencies(few_db: Path, experiment: Experime
 
 @pytest.mark.slow
 def test_vectors_of_two_embeddings_are_two_rows(few_db: Path, experiment: Experiment, guesser: ChosenGuesser) -> None:
-    """Also where they come from one file, of which more was loaded the second time."""
+    """This includes two embeddings from one file, of which more was loaded the second time."""
     load_embeddings(few_db, "starter", name="less", limit=1000)
     build_mapping(few_db, embedding="less", k=20)
     mappings = [MappingUnderTest(few_db), MappingUnderTest(few_db, mapping="less-euclidean-k20")]
@@ -92,7 +92,7 @@ def test_masks_are_guessed_once_for_both_figures(few_db: Path, experiment: Exper
     [(of_all, of_drawn)] = measure_masks(few_db, trials, texts, guesser, dataset="test")
     assert of_all.subject.metric == "r_mask" and of_drawn.subject.metric == "r_mask_sampled"
     assert of_all.value is not None and of_drawn.value is not None
-    assert of_all.value > of_drawn.value  # stopwords are kept, and easy
+    assert of_all.value > of_drawn.value  # kept stopwords are easy to guess
     assert of_all.standard_error == pytest.approx((of_all.value * (1 - of_all.value) / 500) ** 0.5, rel=0.1)
 
 

@@ -1,4 +1,4 @@
-"""Trials of the table of utility: each measured once, and traceable."""
+"""Trials of the utility table: each is measured once and can be traced."""
 
 import subprocess
 import sys
@@ -21,7 +21,7 @@ from tests.processes import start, wait_for
 
 
 @pytest.mark.slow
-def test_a_table_has_a_trial_for_each_eps_and_seed_but_no_more(own_db: Path) -> None:
+def test_a_table_has_one_trial_per_eps_and_seed(own_db: Path) -> None:
     build_mapping(own_db, embedding="starter", k=10)
     mappings = [MappingUnderTest(own_db), MappingUnderTest(own_db, mapping="starter-euclidean-k10")]
     trials = list_trials(mappings, ["original", "random", "custext", "santext"], [1.0, 2.0], 3)
@@ -31,7 +31,7 @@ def test_a_table_has_a_trial_for_each_eps_and_seed_but_no_more(own_db: Path) -> 
     assert count == {"original": 1, "random": 3, "custext": 12, "santext": 6}  # SANTEXT does not depend on groups
 
 
-def test_what_words_keep_is_what_a_model_can_use(own_db: Path, experiment: Experiment) -> None:
+def test_a_model_uses_what_the_words_retain(own_db: Path, experiment: Experiment) -> None:
     under_test = MappingUnderTest(own_db)
     trials = list_trials([under_test], ["original", "custext", "random"], [20.0], 1)
     found = {one.subject.mechanism: one.value or 0.0 for one in measure_utility(own_db, experiment, trials)}
@@ -57,7 +57,7 @@ def test_a_trial_is_measured_once(own_db: Path, experiment: Experiment, monkeypa
 
 
 @pytest.mark.slow
-def test_a_trial_is_measured_anew_when_what_it_depends_on_changes(own_db: Path, experiment: Experiment) -> None:
+def test_a_trial_is_measured_again_if_what_it_depends_on_changes(own_db: Path, experiment: Experiment) -> None:
     trial = Trial(MappingUnderTest(own_db), "custext", 1.0, 0)
     other_data = Experiment(experiment.train, experiment.train)
     other_model = Experiment(experiment.train, experiment.test, model="embedding")
@@ -74,7 +74,7 @@ def test_a_trial_is_measured_anew_when_what_it_depends_on_changes(own_db: Path, 
     assert len({subject.measurement_id for subject in subjects}) == len(subjects)
 
 
-def test_other_stopwords_are_another_experiment_where_they_are_kept(own_db: Path, experiment: Experiment) -> None:
+def test_other_kept_stopwords_are_another_experiment(own_db: Path, experiment: Experiment) -> None:
     before = MappingUnderTest(own_db)
     with writing(own_db) as connection:
         connection.execute("DELETE FROM stopwords WHERE word = 'the'")
@@ -101,7 +101,7 @@ def test_another_model_in_the_same_folder_is_another_experiment(
     assert len(found) == 2
 
 
-def test_no_text_is_kept(own_db: Path, experiment: Experiment) -> None:
+def test_no_text_is_saved(own_db: Path, experiment: Experiment) -> None:
     measure_utility(own_db, experiment, list_trials([MappingUnderTest(own_db)], ["custext", "original"], [1.0], 1))
     [first, _] = read_measurements(own_db, kind="utility")
     assert "wonderful" not in repr(first)
@@ -114,8 +114,8 @@ def test_settings_of_fine_tuning_are_for_fine_tuning(experiment: Experiment) -> 
 
 
 @pytest.mark.slow
-def test_a_run_that_is_killed_goes_on_where_it_was(own_db: Path, tmp_path: Path) -> None:
-    """A real process, killed as soon as it has kept something."""
+def test_a_killed_run_resumes_where_it_stopped(own_db: Path, tmp_path: Path) -> None:
+    """This kills a real process as soon as it has saved something."""
     rows, labels = make_sentences(300, 0)
     lines = "".join(f"{text}\t{label}\n" for (text,), label in zip(rows, labels, strict=True))
     (tmp_path / "data.tsv").write_text("sentence\tlabel\n" + lines)
@@ -142,7 +142,7 @@ def test_a_run_that_is_killed_goes_on_where_it_was(own_db: Path, tmp_path: Path)
 
 @pytest.mark.slow
 def test_on_sentence_polarity_mechanisms_rank_as_in_the_paper(shared_data: Path, own_db: Path) -> None:
-    """One seed; the benchmark `evaluation` measures the whole table."""
+    """With one seed; the benchmark `evaluation` measures the whole table."""
     experiment = Experiment(*read_sentence_polarity(str(shared_data / "sentence_polarity.zip")))
     trials = list_trials([MappingUnderTest(own_db)], ["original", "custext+", "custext", "santext", "random"], [1.0], 1)
     found = {one.subject.mechanism: one.value or 0.0 for one in measure_utility(own_db, experiment, trials)}

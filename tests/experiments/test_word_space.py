@@ -1,4 +1,4 @@
-"""Words as points: distances, and what is frequent."""
+"""Words as points: distances and frequency."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ def test_the_largest_distance_is_that_of_all_pairs(count: int, dimension: int, s
 
 
 def test_the_largest_distance_is_found_beyond_the_first_block() -> None:
-    """The furthest pair need not have the longest vectors: two of 1,500 are far out on opposite sides."""
+    """The pair that is furthest apart need not have the longest vectors: here two of 1,500 lie on opposite sides."""
     points = np.zeros((1500, 3), dtype=np.float32)
     points[:, 0] = np.linspace(5.0, 6.0, 1500)
     points[700, 1], points[900, 1] = 4.0, -4.0

@@ -1,4 +1,4 @@
-"""Charts: every number is drawn where it belongs, can be traced and can be read."""
+"""Charts: every number is at its place, traceable and legible."""
 
 import math
 import re
@@ -20,7 +20,7 @@ EPSILONS = (0.1, 0.2, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 12.0, 1
 
 
 def make_curves(*floors: float) -> list[Series]:
-    """Curves as a report has them: they begin at the floor of a prior, and the tight ones climb sooner."""
+    """Return curves like those of a report: they start at the floor of a prior, and the tight ones rise earlier."""
     return [
         Series(
             f"{prior}, {calibration}",
@@ -36,7 +36,7 @@ def make_curves(*floors: float) -> list[Series]:
 
 
 def draw_success(*series: Series, eps: float = 3.0, floors: tuple[float, ...] = (0.05, 0.31)) -> Element:
-    """A chart as the report has first: shares over a logarithmic eps, with marks."""
+    """Return a chart like the first of a report: shares over a logarithmic eps, with marks."""
     chart = draw_chart(
         series,
         title="A",
@@ -53,8 +53,9 @@ def draw_success(*series: Series, eps: float = 3.0, floors: tuple[float, ...] = 
 
 
 def draw_tradeoff(*series: Series, limits: tuple[float, float] = (0.0, 1.0)) -> Element:
-    """A chart as the report has second: utility over privacy, with labels and error bars."""
-    return read_figure(draw_chart(series, title="A", x_label="privacy", y_label="accuracy", y_limits=limits))
+    """Return a chart like the second of a report: utility over privacy, with labels and error bars."""
+    labels = {"title": "A", "x_label": "privacy", "y_label": "accuracy"}
+    return read_figure(draw_chart(series, **labels, x_limits=(0.0, 1.0), y_limits=limits))
 
 
 def read_figure(chart: Chart) -> Element:
@@ -62,7 +63,7 @@ def read_figure(chart: Chart) -> Element:
 
 
 def find(figure: Element, kind: str) -> list[Element]:
-    """The elements of a class within the plot, not within the legend."""
+    """Return the elements of a class in the plot, without the legend."""
     plot = figure.find("div/svg")
     assert plot is not None
     return [element for element in plot.iter() if kind in element.get("class", "").split()]
@@ -78,7 +79,7 @@ def locate(marker: Element) -> tuple[float, float]:
 
 
 def read_ticks(figure: Element) -> tuple[dict[float, Element], dict[float, Element]]:
-    """The texts along the x axis, which are centered, and along the y axis, by their values."""
+    """Return the labels along the x axis, which are centered, and along the y axis, by their values."""
     found: tuple[dict[float, Element], dict[float, Element]] = ({}, {})
     for tick in find(figure, "tick"):
         text = read(tick).replace("\N{MINUS SIGN}", "-")
@@ -88,7 +89,7 @@ def read_ticks(figure: Element) -> tuple[dict[float, Element], dict[float, Eleme
 
 
 def measure(text: Element) -> Rectangle:
-    """The box of a text in bold DejaVu Sans, a wide font that many pages get."""
+    """Return the box of a text in bold DejaVu Sans, a wide font that is common in browsers."""
     widths = {".": 0.38, ",": 0.38, " ": 0.35, "%": 1.0, "\N{MINUS SIGN}": 0.84, "l": 0.34, "i": 0.34, "-": 0.42}
     width = LETTER * sum(widths.get(letter, 0.696) for letter in read(text))
     left = float(text.get("x", "")) - width * {"start": 0.0, "middle": 0.5, "end": 1.0}[text.get("text-anchor", "")]
@@ -106,7 +107,7 @@ def overlap(a: Rectangle, b: Rectangle) -> bool:
 
 
 def assert_legible(figure: Element) -> None:
-    """All texts are inside the chart, no two of them overlap, and none is on a marker."""
+    """Check that all texts are inside the chart, do not overlap, and are not on a marker."""
     plot = figure.find("div/svg")
     assert plot is not None
     left, top, width, height = map(float, plot.get("viewBox", "").split())
@@ -130,7 +131,7 @@ def test_every_point_has_a_marker_with_its_source_and_its_values() -> None:
     assert read(marker) == "CusText (1)\nprivacy: 0.9\naccuracy: 0.5 ± 0.02"
 
 
-def test_markers_lie_at_the_ticks_of_their_values() -> None:
+def test_markers_are_at_the_ticks_of_their_values() -> None:
     shares = Series("A", [Point(eps, share, "") for eps, share in ((0.1, 0.0), (1.0, 0.2), (20.0, 1.0))])
     places = Series("A", [Point(x, y, "") for x, y in ((0.1, 0.6), (0.2, 0.3), (0.4, 0.5))])
     for figure, one in ((draw_success(shares), shares), (draw_tradeoff(places), places)):
@@ -148,7 +149,7 @@ def test_a_line_joins_the_markers_in_their_order() -> None:
 
 @pytest.mark.parametrize("eps", [0.001, 0.05, 0.1, 1.7, 19.9, 20.0, 100.0])
 @pytest.mark.parametrize("floors", [(0.05,), (0.05, 0.31), (0.05, 0.051), (0.02, 0.9)])
-def test_a_chart_over_eps_is_legible_and_its_marks_lie_at_their_values(eps: float, floors: tuple[float, ...]) -> None:
+def test_a_chart_over_eps_is_legible_and_its_marks_are_at_their_values(eps: float, floors: tuple[float, ...]) -> None:
     at_marks = Series("at marks", [Point(eps, floors[-1], "")])
     figure = draw_success(*make_curves(*floors), at_marks, eps=eps, floors=floors)
     assert_legible(figure)
@@ -162,13 +163,15 @@ def test_a_chart_over_eps_is_legible_and_its_marks_lie_at_their_values(eps: floa
 
 
 @given(st.lists(st.tuples(st.floats(0, 1), st.floats(-1, 1), st.floats(0, 0.2)), min_size=1, max_size=8))
-@example([(0.3, 0.1 + 0.2, 0.0), (0.1 + 0.2, 0.3, 0.0)])  # which differ in the last bit
-def test_ticks_cover_whatever_is_measured_and_stand_apart(values: list[tuple[float, float, float]]) -> None:
+@example([(0.3, 0.1 + 0.2, 0.0), (0.1 + 0.2, 0.3, 0.0)])  # they differ in the last bit
+@example([(1.0, 1.0, 0.0)])  # a share cannot exceed 1, so neither may its axis
+def test_ticks_cover_all_values_within_the_limits_and_do_not_overlap(values: list[tuple[float, float, float]]) -> None:
     figure = draw_tradeoff(Series("A", [Point(x, y, "", spread) for x, y, spread in values]), limits=(-1.0, 1.0))
     assert_legible(figure)
     x_ticks, y_ticks = map(list, read_ticks(figure))
-    for ticks, place in ((x_ticks, 0), (y_ticks, 1)):
+    for ticks, place, least in ((x_ticks, 0, 0.0), (y_ticks, 1, -1.0)):
         assert len(ticks) >= 2 and ticks == sorted(ticks)
+        assert least <= ticks[0] and ticks[-1] <= 1.0
         slack = 1e-5 * (ticks[-1] - ticks[0])
         assert ticks[0] - slack <= min(one[place] for one in values)
         assert max(one[place] for one in values) <= ticks[-1] + slack
@@ -208,7 +211,7 @@ def test_labels_cover_neither_each_other_nor_markers_nor_error_bars() -> None:
         assert not any(overlap(measure(label), box) for label in find(figure, "point-label") for box in boxes)
 
 
-def test_a_label_that_had_to_move_away_is_tied_to_its_marker() -> None:
+def test_a_distant_label_has_a_line_to_its_marker() -> None:
     crowd = [Point(0.5 + place / 500, 0.5 + place % 3 / 500, "", label=f"p{place}") for place in range(9)]
     figure = draw_tradeoff(Series("A", [Point(0, 0, ""), Point(1, 1, "")]), Series("crowd", crowd))
     assert 0 < len(find(figure, "leader")) < len(find(figure, "point-label")) == 9
@@ -238,7 +241,7 @@ def test_the_colors_stand_out_on_white() -> None:
         assert 1.05 / (0.2126 * red + 0.7152 * green + 0.0722 * blue + 0.05) >= 2.99, color
 
 
-def test_the_chart_is_told_to_those_who_cannot_see_it() -> None:
+def test_the_chart_has_a_description_for_screen_readers() -> None:
     figure = draw_success(*make_curves(0.05, 0.31))
     plot = figure.find("div/svg")
     assert plot is not None and plot.get("role") == "img"
@@ -250,7 +253,7 @@ def test_the_chart_is_told_to_those_who_cannot_see_it() -> None:
     assert [read(name) for name in find(figure, "axis-label")] == ["success", "eps"]
 
 
-def test_nothing_measured_is_said() -> None:
+def test_an_empty_chart_says_so() -> None:
     figure = draw_tradeoff(Series("A", []))
     assert figure.findtext("p") == "nothing measured yet" and figure.find("div") is None
     figure = draw_tradeoff(Series("A", []), Series("B", [Point(0.1, 0.1, "")]))
@@ -258,7 +261,7 @@ def test_nothing_measured_is_said() -> None:
     assert {group.get("class") for group in figure.iter("g")} == {"series-2"}, "B keeps its own color"
 
 
-def test_a_long_name_of_a_mark_is_cut_to_the_chart() -> None:
+def test_a_long_label_of_a_mark_is_shortened_to_fit() -> None:
     marks = [Mark(0.5, "W" * 100), Mark(0.8, "語" * 100)]
     chart = draw_chart(
         make_curves(0.05), title="A", x_label="eps", y_label="y", x_log=True, y_percent=True, y_marks=marks

@@ -1,4 +1,4 @@
-"""Pages hold what users name as text, never as markup, whatever it is."""
+"""Pages show every user-supplied name as text, never as markup."""
 
 import ast
 import re
@@ -74,7 +74,7 @@ REPORT = Report(
 
 
 class Tags(HTMLParser):
-    """The tags of a page, and the names of their attributes."""
+    """The tags of a page and the names of their attributes."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -88,7 +88,7 @@ class Tags(HTMLParser):
 
 
 def spoil(value: Any) -> Any:
-    """The same value with an evil name wherever it has a string, but for calibrations, by which results are found."""
+    """Return a value with an evil name in place of every string, except calibrations, which serve as keys."""
     if isinstance(value, str):
         return EVIL + value
     if isinstance(value, tuple):
@@ -102,7 +102,7 @@ def spoil(value: Any) -> Any:
 
 
 def write_pages() -> dict[str, str]:
-    """A page from each template for pages, with evil in every place."""
+    """Return a page from each template, with evil names everywhere."""
     evil = spoil(REPORT)
     compared = [[Piece(EVIL, EVIL, Kind.SAMPLED), Piece(EVIL, EVIL)]]
     return {
@@ -113,7 +113,7 @@ def write_pages() -> dict[str, str]:
 
 
 @pytest.mark.parametrize("template, places", [("report.html", 109), ("tradeoff.html", 44), ("comparison.html", 8)])
-def test_evil_names_are_text_in_every_place(template: str, places: int) -> None:
+def test_evil_names_are_text_everywhere(template: str, places: int) -> None:
     page = write_pages()[template]
     found = Tags(page)
     assert found.tags <= PLAIN_TAGS

@@ -16,7 +16,8 @@ from custext_sql.experiments.pretrained_models import (
     load_pretrained,
     pad_rows,
 )
-from custext_sql.parameters import check_whole, count_of
+from custext_sql.experiments.trials import check_at_least
+from custext_sql.parameters import count_of
 from custext_sql.replacing.replacer import Piece
 from custext_sql.text.word_boundaries import fold_word
 
@@ -163,8 +164,7 @@ def open_language_model(
     batch_size: masked texts per model call. length: the largest number of tokens per text, including special tokens.
     SettingError if the model cannot be loaded or is not a masked language model.
     """
-    if (batch_size := check_whole(batch_size, "batch_size")) < 1:
-        raise SettingError(f"batch_size must be at least 1; found {batch_size}")
+    batch_size = check_at_least(batch_size, 1, "batch_size")
     pretrained = load_pretrained(name_or_path, "AutoModelForMaskedLM", advice=_ADVICE)
     found = _find_flaw(pretrained)
     if found is not None:
