@@ -92,9 +92,9 @@ def test_a_mapping_that_is_not_there_is_not_the_default_one(mapped_db: Path, tmp
     [
         ("eps", 0.0, "eps must lie between"),
         ("eps", float("nan"), "eps must lie between"),
-        ("plus", "no", "plus must be true or false"),
-        ("plus", "false", "plus must be true or false"),
-        ("plus", 1, "plus must be true or false"),
+        ("plus", "no", "plus must be a bool"),
+        ("plus", "false", "plus must be a bool"),
+        ("plus", 1, "plus must be a bool"),
         ("policy", "", "policy must be one of"),
         ("policy", "loose", "policy must be one of"),
         ("calibration", "", "calibration must be one of"),

@@ -1,1 +1,1 @@
-"""Scores and eps -> integer weights, verified -> draws."""
+"""Turns scores and eps into integer weights, verifies them, and draws from them."""

@@ -1,4 +1,4 @@
-"""Weights that were verified in this process: the only thing that may be sampled from."""
+"""Verified weights: nothing else may be sampled from."""
 
 from dataclasses import dataclass
 
@@ -9,14 +9,14 @@ from custext_sql.errors import CertificateError
 from custext_sql.mechanism.verifier import verify_weights
 from custext_sql.mechanism.weights import build_weights, check_epsilon, choose_temperatures
 
-_FIRST_STEP = 2.0**-44  # by which the temperature of a group that fails shrinks first; it doubles each time
+_FIRST_STEP = 2.0**-44  # the first relative cut to the temperature of a group that fails; it doubles each time
 
 
 @dataclass(frozen=True, eq=False)
 class CertifiedTable:
-    """Verified weights of some groups, laid out as their scores are, and the worst log-ratio of each group.
+    """Weights that were verified in this process, in the layout of the scores.
 
-    shrunk: how many groups had to be made anew at a lower temperature.
+    log_ratios: the worst log-ratio of each group. shrunk: how many groups were rebuilt at a lower temperature.
     """
 
     epsilons: Floats
@@ -28,18 +28,19 @@ class CertifiedTable:
     shrunk: int
 
     def last_draws(self) -> Weights:
-        """The last of the 64-bit integers that fall to each output, if a row's outputs share them out in order.
+        """Return for each output the last 64-bit draw that selects it; the outputs of a row divide the draws in order.
 
-        These are cumulative weights less 1, modulo 2**64: since a row sums to 2**64, each begins again at 0.
+        These are cumulative weights minus 1, modulo 2**64. Since a row sums to 2**64, each row starts again at 0.
         """
         return np.cumsum(self.weights, dtype=np.uint64) - np.uint64(1)
 
 
 def certify(sizes: Sizes, scores: Units, epsilon: float | Floats, calibration: str = "paper") -> CertifiedTable:
-    """Make the weights of these groups, at one epsilon or at one for each group, and verify them.
+    """Build the weights of these groups, at one epsilon or at one per group, verify them, and return them.
 
-    Where rounding made a group miss the bound, its temperature shrinks in doubling steps, down to 0 (uniform), and it
-    is made anew. The result is sound whatever was made, since nothing unverified is returned.
+    If rounding makes a group miss the bound, it is rebuilt at a lower temperature, in doubling steps down to 0
+    (uniform). Only verified weights are returned, so the result is sound whatever was built. Raise CertificateError if
+    no weights of a group pass, SettingError if an epsilon or the calibration is invalid.
     """
     for value in np.unique(epsilon).tolist():
         check_epsilon(value)
@@ -59,12 +60,12 @@ def certify(sizes: Sizes, scores: Units, epsilon: float | Floats, calibration: s
         weights[cells], log_ratios[failed] = rebuilt, verdict.log_ratios
         temperatures[failed[verdict.holds]] *= 1.0 - step
         failed, step = failed[~verdict.holds], 2.0 * step
-    at_most = np.minimum(log_ratios, epsilons)  # what integers proved is not denied by the last digit of a logarithm
+    at_most = np.minimum(log_ratios, epsilons)  # proven in integers; a rounded logarithm may be a digit above
     return CertifiedTable(epsilons, calibration, sizes, weights, temperatures, at_most, shrunk)
 
 
 def cells_of(sizes: Sizes, groups: Sizes) -> Sizes:
-    """Where the scores and weights of these groups lie."""
+    """Return the indices of the scores and weights of these groups."""
     starts, lengths = np.cumsum(sizes**2) - sizes**2, sizes[groups] ** 2
     places = np.repeat(starts[groups] - (np.cumsum(lengths) - lengths), lengths)
     return places + np.arange(len(places))

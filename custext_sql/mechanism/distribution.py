@@ -1,4 +1,4 @@
-"""What may come out for a word, from the very table that is sampled from."""
+"""The possible replacements of a word, from the same table that is sampled from."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ from custext_sql.text.word_boundaries import fold_word
 
 @dataclass(frozen=True)
 class Replacement:
-    """A word that may come out."""
+    """A possible replacement: the output word, its score (at most 1 in absolute value) and its probability."""
 
     output: str
     score: float
@@ -21,7 +21,7 @@ class Replacement:
 
 @dataclass(frozen=True)
 class Distribution:
-    """All words that may come out for a word, most probable first."""
+    """All possible replacements of a word, most probable first."""
 
     word: str
     mapping: str
@@ -32,16 +32,16 @@ class Distribution:
 def inspect_word(mapping: Mapping, word: str, eps: float, *, calibration: str = "paper") -> Distribution:
     """Return the possible replacements of a word with their scores and probabilities, most probable first.
 
-    mapping: a Mapping, from `load_mapping`. eps: 0.001 to 100. calibration: "paper" or "tight". MappingError if the
-    word is not in the mapping, SettingError if eps is out of range.
+    mapping: a Mapping, from `load_mapping`. eps: 0.001 to 100. calibration: "paper" or "tight". Raise MappingError if
+    the word is not in the mapping, SettingError if eps or calibration is invalid.
     """
     if not isinstance(mapping, Mapping):
-        raise SettingError(f"mapping must be a Mapping, from load_mapping; found {type(mapping).__name__}")
+        raise SettingError(f"mapping must be a Mapping (from load_mapping); found {type(mapping).__name__}")
     return find_distribution(Sampler(mapping, calibration), word, eps)
 
 
 def find_distribution(sampler: Sampler, word: str, epsilon: float) -> Distribution:
-    """Return what a sampler may draw for a word, from its verified weights."""
+    """Return the possible replacements of a word, from the verified weights of a sampler."""
     mapping, epsilon = sampler.mapping, check_epsilon(epsilon)
     outputs, scores = mapping.find_row(word)
     weights = sampler.row(mapping.find(word), epsilon)
@@ -49,5 +49,5 @@ def find_distribution(sampler: Sampler, word: str, epsilon: float) -> Distributi
         Replacement(output, int(score) / UNIT, weight / 2.0**64)
         for output, score, weight in zip(outputs, scores, weights, strict=True)
     ]
-    group.sort(key=lambda replacement: -replacement.score)  # which decides the probability
+    group.sort(key=lambda replacement: -replacement.score)  # probabilities are in the same order
     return Distribution(fold_word(word), mapping.info.name, epsilon, tuple(group))

@@ -1,12 +1,12 @@
-"""Draws that depend on a secret key, the record and the word alone: asked again, they come out the same.
+"""Keyed draws, which depend only on a secret key, the record and the word, so they are repeatable.
 
-A draw is AES-256 of (digest of the record) xor (number of the word, how often it occurred before in the record), of
-which 64 bits are used. The digest is BLAKE2b of the record under a key of its own; both derive from the file's key.
-Since digests are 128 bits that nobody without the key can foresee, no two blocks of different records meet but by a
-chance of 2**-128 a pair; so draws are as good as independent, also those of one word that occurs twice.
+A draw is 64 bits of AES-256 of (digest of the record) xor (number of the word, how often it occurred before in the
+record). The digest is BLAKE2b of the record under a key of its own; both keys derive from the key of the file. Digests
+are 128 bits that nobody can predict without the key, so blocks of different records collide with probability 2**-128
+per pair. Draws are therefore as good as independent, including those of a word that occurs twice.
 
-The same secret tells whether two sets of rows are the same, without telling anything else of them: each row has a
-number of 256 bits, BLAKE2b of its record and its text under a third key, and the numbers are added up.
+The same secret also shows whether two sets of rows are equal, and nothing else about them: each row has a number of
+256 bits, BLAKE2b of its record and its text under a third key, and the numbers are summed.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,13 +20,13 @@ from cryptography.hazmat.primitives.ciphers.modes import ECB
 
 from custext_sql.arrays import Bytes, Draws, Flags, Hashes, Numbers, Places
 
-_BLOCK = 16  # bytes of a block of AES
-_SUM = 32  # bytes of a row's number in a sum
+_BLOCK = 16  # bytes per block of AES
+_SUM = 32  # bytes of the number of a row
 SUM_MODULUS = 1 << 8 * _SUM
 
 
 class SecretKey:
-    """The keys that one secret gives, and the name by which it may be known."""
+    """The keys that are derived from one secret. name: identifies the secret and may be published."""
 
     def __init__(self, secret: bytes) -> None:
         self._record_key = _derive(secret, b"custext record")
@@ -35,19 +35,19 @@ class SecretKey:
         self.name = _derive(secret, b"custext name").hex()[:16]
 
     def __reduce__(self) -> Any:
-        raise TypeError("a secret key does not travel; its file does")
+        raise TypeError("a secret key cannot be pickled; pass on the path of its key file instead")
 
     def digest(self, records: Sequence[str]) -> Hashes:
-        """Return each record as two integers."""
+        """Return the digest of each record as two integers."""
         key = self._record_key
         digests = [blake2b(record.encode(), key=key, digest_size=_BLOCK).digest() for record in records]
         return np.frombuffer(b"".join(digests), dtype="<u8").reshape(-1, 2)
 
     def sum_rows(self, records: Sequence[str], text: Bytes, offsets: Places, missing: Flags | None = None) -> int:
-        """Return the sum of the numbers of some rows, modulo 2**256; missing texts are left out.
+        """Return the sum of the numbers of some rows, modulo 2**256, without those of missing texts.
 
-        Sums of parts add up to the sum of the whole, in any order. A row that comes twice counts twice. The length of
-        the record stands before it, so that no two rows are hashed alike unless record and text are the same.
+        Sums of parts add up to the sum of the whole, in any order. A row that occurs twice counts twice. The length of
+        the record is hashed before it, so that the hashed bytes are equal only if record and text are.
         """
         content = text.tobytes()
         keyed = blake2b(key=self._sum_key, digest_size=_SUM)
@@ -65,20 +65,23 @@ class SecretKey:
         return total % SUM_MODULUS
 
     def encrypt(self, blocks: Hashes) -> Draws:
-        """Return the first half of each block, encrypted."""
-        cipher = Cipher(AES256(self._draw_key), ECB()).encryptor()  # no two blocks are equal, and none is released
+        """Return the first 64 bits of each encrypted block."""
+        cipher = Cipher(
+            AES256(self._draw_key), ECB()
+        ).encryptor()  # safe here: no two blocks are equal, and none is released
         encrypted = cipher.update(blocks.astype("<u8", copy=False).tobytes())
         return np.frombuffer(encrypted, dtype="<u8")[::2].astype(np.uint64)
 
 
 class KeyedRandomness:
-    """The draws of some rows, whose records are given."""
+    """The keyed draws of some rows, each with its record."""
 
     def __init__(self, key: SecretKey, records: Sequence[str]) -> None:
         self._key = key
         self._digests = key.digest(records)
 
     def draw(self, words: Numbers, find_places: Callable[[], tuple[Numbers, Numbers]]) -> Draws:
+        """Return a draw for each word, as `Randomness.draw` does."""
         rows, earlier = find_places()
         blocks = self._digests[rows]
         blocks[:, 0] ^= words.astype(np.uint64)

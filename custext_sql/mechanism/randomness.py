@@ -1,4 +1,4 @@
-"""Where draws come from."""
+"""Sources of randomness: secure draws, and seeded draws for tests."""
 
 import os
 from collections.abc import Callable
@@ -10,30 +10,38 @@ from custext_sql.arrays import Draws, Numbers
 from custext_sql.errors import PrivacyWarning, SettingError, warn_caller
 from custext_sql.parameters import check_whole
 
-UNKNOWN_WORD, DIGIT = 1 << 32, (1 << 32) + 1  # stand for what has no number in the vocabulary: any such word or digit
+# Numbers of words that are not in the vocabulary: any unknown word, and any digit
+UNKNOWN_WORD, DIGIT = 1 << 32, (1 << 32) + 1
 
 
 class Randomness(Protocol):
-    """A source of uniform 64-bit integers, one for each word."""
+    """A source of uniform 64-bit integers, one per word."""
 
     def draw(self, words: Numbers, find_places: Callable[[], tuple[Numbers, Numbers]]) -> Draws:
-        """A draw for each of these words, given by its number in the vocabulary.
+        """Return a draw for each of these words, given by their numbers in the vocabulary.
 
-        find_places: finds the row of each, and how many draws of the same word in the same row came before.
+        find_places: returns the row of each word, and how many earlier draws of the same word its row has.
         """
 
 
 class SecureRandomness:
-    """The operating system's secure source. Nothing is kept between calls, so nothing can be used twice: not by another
-    row, thread or process, and not by a process that was forked.
+    """The secure source of the operating system.
+
+    Nothing is kept between calls, so no randomness is used twice: not by another row, thread or process, even after a
+    fork.
     """
 
     def draw(self, words: Numbers, find_places: Callable[[], tuple[Numbers, Numbers]]) -> Draws:
+        """Return a draw for each word, as `Randomness.draw` does."""
         return np.frombuffer(os.urandom(8 * len(words)), dtype=np.uint64)
 
 
 class SeededRandomness:
-    """The same draws for the same seed: for tests and demonstrations only, since whoever knows the seed undoes them."""
+    """Draws that are the same for the same seed.
+
+    For tests and demonstrations only: anyone who knows the seed can reproduce the draws. Creating one warns with a
+    PrivacyWarning.
+    """
 
     def __init__(self, seed: int) -> None:
         if check_whole(seed, "seed") < 0:
@@ -42,11 +50,12 @@ class SeededRandomness:
         self._bits = np.random.PCG64(seed)
 
     def draw(self, words: Numbers, find_places: Callable[[], tuple[Numbers, Numbers]]) -> Draws:
+        """Return a draw for each word, as `Randomness.draw` does."""
         return np.asarray(self._bits.random_raw(len(words)), dtype=np.uint64)
 
 
 def count_earlier(rows: Numbers, words: Numbers, draws: Numbers | None = None) -> Numbers:
-    """For each word how many draws its earlier occurrences in its row make: one each, or as many as given."""
+    """Return for each word how many draws its earlier occurrences in its row take: one each, or as many as given."""
     pairs = rows << 33 | words
     order = np.argsort(pairs, kind="stable")
     each = np.ones(len(pairs), dtype=np.int64) if draws is None else draws[order]

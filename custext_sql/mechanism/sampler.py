@@ -1,4 +1,4 @@
-"""Draws words of a mapping from verified tables, which are made and verified as they are needed."""
+"""Draws replacements from verified tables, which are built and verified when they are first needed."""
 
 import threading
 from collections import OrderedDict
@@ -16,15 +16,15 @@ from custext_sql.mechanism.verifier import verify_union
 from custext_sql.mechanism.weights import check_calibration, check_epsilon
 from custext_sql.text.encoded_text import spread_out
 
-_BYTES = 1 << 28  # kept for all eps together; the eps least recently used goes
-_EPSILONS = 256  # for which any are kept
-_CELLS_AT_ONCE = 1 << 21  # made for several eps at once
-_DRAWS_PER_ROW = 0.5  # in one call, from which on shortcuts pay
+_BYTES = 1 << 28  # cached for all eps together; the least recently used eps is dropped first
+_EPSILONS = 256  # largest number of eps in the cache
+_CELLS_AT_ONCE = 1 << 21  # built at once for several eps
+_DRAWS_PER_ROW = 0.5  # in one call; from here on, shortcuts pay off
 
 
 @dataclass(frozen=True, eq=False)
 class _Verified:
-    """What is verified at one eps so far: the row of each word (-1: none yet) in a table."""
+    """The tables verified so far at one eps. rows: the row of each word in `table`, -1 if not verified yet."""
 
     rows: Numbers
     table: DrawTable
@@ -34,7 +34,7 @@ class _Verified:
 class Sampler:
     """The exponential mechanism on the groups of a mapping. Threads may share it.
 
-    A group's table at some eps is verified, in this process, before the first draw from it; groups that do not occur
+    The table of a group at an eps is verified in this process before the first draw from it. Groups that do not occur
     cost nothing.
     """
 
@@ -45,11 +45,11 @@ class Sampler:
         self._first_of = mapping.word_starts[self._group_of]
         self._largest = int(mapping.sizes.max())
         self._tables: OrderedDict[float, _Verified] = OrderedDict()
-        self._latest = (0.0, self._empty())  # the eps used last; read without the lock, so that threads do not wait
+        self._latest = (0.0, self._empty())  # the last eps; read without the lock, so that threads do not wait
         self._lock = threading.Lock()
 
     def sample(self, words: Numbers, epsilon: float | Floats, draws: Draws) -> Numbers:
-        """The replacement of each word, at one eps or at one for each word, by a draw for each."""
+        """Return the replacement of each word. epsilon: one for all words or one per word. draws: one per word."""
         if not len(words):
             return words
         if isinstance(epsilon, float):
@@ -71,14 +71,14 @@ class Sampler:
         return self._first_of[words] + chosen
 
     def row(self, word: int, epsilon: float) -> list[int]:
-        """The weights from which a word's replacement is drawn, in the order of its group; they sum to 2**64."""
+        """Return the weights of the possible replacements of a word, in the order of its group. They sum to 2**64."""
         [verified] = self._prepare([check_epsilon(epsilon)], [np.array([word])])
         return verified.table.row(int(verified.rows[word]))
 
     def worst_log_ratio(self, epsilons: Sequence[float], drawn: Flags | None = None) -> float:
         """Return the largest log-ratio of all groups, over the tables at all these eps together.
 
-        drawn: the words of the mapping that are drawn at all; the others are no inputs (None: all are drawn).
+        drawn: which words of the mapping are drawn at all; others are not considered as inputs. None: all are drawn.
         """
         if len(epsilons) == 1 and drawn is None:
             [verified] = self._prepare([check_epsilon(epsilons[0])], [self.mapping.word_starts])
@@ -90,13 +90,13 @@ class Sampler:
         return float(ratios.max())
 
     def _parts(self, words: Numbers, places: Sequence[Numbers]) -> list[slice]:
-        """Consecutive eps whose groups may be made together."""
+        """Return slices of consecutive eps whose groups are built together."""
         cells = np.cumsum([(self.mapping.sizes[self._group_of[words[place]]] ** 2).sum() for place in places])
         bounds = np.flatnonzero(np.diff(cells // _CELLS_AT_ONCE)) + 1
         return [slice(start, end) for start, end in zip([0, *bounds], [*bounds, len(places)], strict=True)]
 
     def _prepare(self, epsilons: Sequence[float], words: Sequence[Numbers]) -> list[_Verified]:
-        """For each eps what is verified, with a row for all these words."""
+        """Return for each eps the verified tables, extended to include all of these words."""
         with self._lock:
             prepared = [self._tables.get(epsilon) or self._empty() for epsilon in epsilons]
             missing = [self._find_missing(before, found) for before, found in zip(prepared, words, strict=True)]
@@ -111,7 +111,7 @@ class Sampler:
         return prepared
 
     def _find_missing(self, verified: _Verified, words: Numbers) -> Numbers:
-        """The groups of these words that are not verified yet."""
+        """Return the groups of these words that are not verified yet."""
         return np.unique(self._group_of[words[verified.rows.take(words) < 0]])
 
     def _empty(self) -> _Verified:
@@ -122,7 +122,7 @@ class Sampler:
     def _extend(
         self, epsilons: Sequence[float], before: Sequence[_Verified], missing: Sequence[Numbers]
     ) -> list[_Verified]:
-        """What is verified at each eps, with the groups it misses; all are verified in one go."""
+        """Return the tables at each eps, extended by their missing groups. All groups are verified in one call."""
         groups = np.concatenate(missing)
         counts = [len(some) for some in missing]
         sizes = self.mapping.sizes[groups]
@@ -137,7 +137,7 @@ class Sampler:
             if count:
                 some = sizes[begin:end]
                 members = spread_out(self.mapping.word_starts[groups[begin:end]], some)
-                rows = verified.rows.copy()  # other threads may read the table as it was
+                rows = verified.rows.copy()  # other threads may be reading the old one
                 rows[members] = len(verified.table) + np.arange(len(members))
                 more = DrawTable.make(last_draws[starts[begin] : starts[end]], np.repeat(some, some), self._largest)
                 worst = max(verified.worst_log_ratio, float(made.log_ratios[begin:end].max()))
@@ -146,13 +146,13 @@ class Sampler:
         return extended
 
     def _forget(self, keep: int) -> None:
-        """Drop what was used least recently, but not the tables of the last `keep` eps."""
+        """Drop the least recently used tables while the cache is too large, but keep those of the last `keep` eps."""
         size = sum(verified.table.nbytes for verified in self._tables.values())
         while len(self._tables) > keep and (size > _BYTES or len(self._tables) > _EPSILONS):
             size -= self._tables.popitem(last=False)[1].table.nbytes
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without tables: what another process samples from, it verifies itself."""
+        """Return the state without tables: another process verifies its tables itself."""
         return {**self.__dict__, "_tables": OrderedDict(), "_latest": (0.0, self._empty()), "_lock": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -161,7 +161,7 @@ class Sampler:
 
 
 def _wants_shortcuts(table: DrawTable, words: Numbers) -> bool:
-    """Whether these are so many that it pays."""
+    """Return whether there are enough words to make shortcuts pay off."""
     return table.shortcuts is None and _DRAWS_PER_ROW * len(table) <= len(words)
 
 

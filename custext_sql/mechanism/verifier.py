@@ -1,13 +1,13 @@
-"""The verifier: whether integer weights keep their promise. Integers only, and no code of the module that makes them.
+"""Verifies the guarantee of integer weights. Uses only integers, and no code of the module that builds the weights.
 
-Each input word of a group has a row of weights, one for each output word, that are at least 1 and sum to exactly
-2**64; a draw picks an output with probability weight / 2**64. The promise is that for any two inputs x, x' of a group
-and any output y
+Each input word of a group has a row of weights, one per output word, that are at least 1 and sum to exactly 2**64; a
+draw selects an output with probability weight / 2**64. The guarantee is that for any two inputs x, x' of a group and
+any output y
 
     weight(x, y) <= exp(epsilon) * weight(x', y)
 
-for the exact value of the double epsilon. It is checked as `largest << 256 <= L * smallest` over each column, where L
-is an integer not above exp(epsilon) * 2**256.
+for the exact value of the double epsilon. It is checked as `largest << 256 <= L * smallest` in each column, where L is
+an integer that does not exceed exp(epsilon) * 2**256.
 """
 
 import math
@@ -19,8 +19,8 @@ import numpy.typing as npt
 
 BITS = 64  # a row of weights sums to 2**BITS
 _PRECISION = 256
-_GUARD = 128  # bits beyond that, so that rounding down costs nothing that matters
-_CELLS = 1 << 22  # weights examined at a time
+_GUARD = 128  # extra bits, so that rounding down loses nothing that matters
+_CELLS = 1 << 22  # weights checked at a time
 _MOST = (1 << BITS) - 1  # no weight is larger
 
 Weights = npt.NDArray[np.uint64]
@@ -30,17 +30,17 @@ Epsilons = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Verdict:
-    """For each group whether the promise holds, and its worst log-ratio (infinite where a row is no distribution)."""
+    """For each group, whether the guarantee holds and its worst log-ratio (infinite if a row is not a distribution)."""
 
     holds: npt.NDArray[np.bool_]
     log_ratios: npt.NDArray[np.float64]
 
 
 def exp_floor(epsilon: float) -> int:
-    """An integer not above exp(epsilon) * 2**256, and close to it; epsilon is finite and not negative.
+    """Return an integer that is close to exp(epsilon) * 2**256 and does not exceed it.
 
-    The exponential series of the exact rational value of epsilon, in fixed point: every term is rounded down and the
-    rest of the series, which is positive, is left out.
+    epsilon: finite and not negative. Adds the exponential series of its exact rational value in fixed point. Every term
+    is rounded down, and the rest of the series, which is positive, is omitted.
     """
     numerator, denominator = epsilon.as_integer_ratio()
     term = total = 1 << (_PRECISION + _GUARD)
@@ -53,10 +53,14 @@ def exp_floor(epsilon: float) -> int:
 
 
 def verify_weights(sizes: GroupSizes, weights: Weights, epsilons: Epsilons) -> Verdict:
-    """Check every group at its epsilon. `weights` holds a square matrix a group, row by row, laid end to end."""
+    """Check every group at its epsilon, and return the verdict.
+
+    weights: one square matrix per group, flattened row by row and laid end to end. Raise ValueError if the arrays do
+    not fit together.
+    """
     _check_layout(sizes, weights)
     if epsilons.dtype != np.float64 or len(epsilons) != len(sizes):
-        raise ValueError("expected one 64-bit epsilon for each group")
+        raise ValueError("expected one 64-bit epsilon per group")
     distinct, number_of = np.unique(epsilons, return_inverse=True)
     bounds = [exp_floor(epsilon) for epsilon in distinct.tolist()]
     holds = np.zeros(len(sizes), dtype=bool)
@@ -76,10 +80,11 @@ def verify_weights(sizes: GroupSizes, weights: Weights, epsilons: Epsilons) -> V
 def verify_union(
     sizes: GroupSizes, tables: Sequence[Weights], epsilon: float, inputs: npt.NDArray[np.bool_] | None = None
 ) -> Verdict:
-    """Check several tables of the same groups as if they were one: two inputs that draw from different tables.
+    """Check several tables of the same groups as if they were one, for inputs that draw from different tables.
 
-    Each table was made for an epsilon of its own; `epsilon` is the largest. inputs: the words, group after group,
-    that are drawn at all; the promise is then checked among these, and holds trivially in a group that has none.
+    Each table was built for its own epsilon; `epsilon` is the largest. inputs: which words are drawn at all, group
+    after group. The guarantee is then checked among these words; it holds trivially in a group without any. Raise
+    ValueError if the arrays do not fit together.
     """
     for weights in tables:
         _check_layout(sizes, weights)
@@ -101,11 +106,11 @@ def verify_union(
 
 def _check_layout(sizes: GroupSizes, weights: Weights) -> None:
     if weights.dtype != np.uint64 or len(weights) != int((sizes**2).sum()):
-        raise ValueError("expected one unsigned 64-bit weight for each pair of words of a group")
+        raise ValueError("expected one unsigned 64-bit weight per pair of words of a group")
 
 
 def _find_distributions(sizes: GroupSizes, weights: Weights) -> npt.NDArray[np.bool_]:
-    """Tell of each group whether all its rows are distributions."""
+    """Return for each group whether all its rows are distributions."""
     found = np.zeros(len(sizes), dtype=bool)
     for groups, matrices in _matrices_by_size(sizes, weights):
         found[groups] = _are_distributions(matrices)
@@ -117,7 +122,7 @@ def _column_extremes(
 ) -> Weights:
     """Return the largest or smallest weight of each column over the drawn inputs, for all groups end to end.
 
-    least: what stands for the weights of other inputs, being never the extreme.
+    least: a value that is never the extreme; it replaces the weights of other inputs.
     """
     found = np.zeros(int(sizes.sum()), dtype=np.uint64)
     starts = np.cumsum(sizes) - sizes
@@ -128,7 +133,7 @@ def _column_extremes(
 
 
 def _matrices_by_size(sizes: GroupSizes, weights: Weights) -> Iterator[tuple[GroupSizes, Weights]]:
-    """Groups of equal size together: their numbers, and their matrices as one array."""
+    """Yield groups of equal size together: their numbers, and their matrices as one array."""
     ends = np.cumsum(sizes**2)
     for size in np.unique(sizes):
         alike = np.flatnonzero(sizes == size)
@@ -141,10 +146,10 @@ def _matrices_by_size(sizes: GroupSizes, weights: Weights) -> Iterator[tuple[Gro
 
 
 def _are_distributions(matrices: Weights) -> npt.NDArray[np.bool_]:
-    """Tell of each matrix whether all weights are at least 1 and all rows sum to exactly 2**64.
+    """Return for each matrix whether all weights are at least 1 and all rows sum to exactly 2**64.
 
-    A weight of 0 would also be misread when weights become thresholds, since an empty share has no last draw.
-    Halves are added apart, so that nothing wraps around.
+    A weight of 0 would also give a wrong threshold, because an output with no share has no last draw. The halves of the
+    weights are added separately, so that nothing overflows.
     """
     half = np.uint64(BITS // 2)
     low = (matrices & np.uint64((1 << 32) - 1)).sum(axis=2)
@@ -154,5 +159,5 @@ def _are_distributions(matrices: Weights) -> npt.NDArray[np.bool_]:
 
 
 def _log_ratio(columns: list[tuple[int, int]]) -> float:
-    """The worst of a group, for reports only: the check itself compares integers."""
+    """Return the worst log-ratio of a group, for reports only: the check itself compares integers."""
     return math.log(max(high / low for high, low in columns))

@@ -1,4 +1,4 @@
-"""Scores and epsilon into integer weights: the exponential mechanism. What it makes counts only once it is verified."""
+"""Turns scores and epsilon into integer weights: the exponential mechanism. Weights are used only once verified."""
 
 import math
 from collections.abc import Iterator
@@ -14,14 +14,14 @@ from custext_sql.mapping.scoring import UNIT
 SMALLEST_EPSILON, LARGEST_EPSILON = 0.001, 100.0
 CALIBRATIONS = ("paper", "tight")
 
-_BISECTIONS = 30  # leaves a temperature within 2**-30 of the largest
-_CELLS = 1 << 21  # scores handled at a time
+_BISECTIONS = 30  # finds the largest temperature to within 2**-30
+_CELLS = 1 << 21  # scores processed at a time
 
 _Cell = TypeVar("_Cell", np.int32, np.uint64)
 
 
 def check_epsilon(epsilon: float) -> float:
-    """Return the privacy budget of one word, if it is a number in [0.001, 100]."""
+    """Return the privacy budget per word as a float. Raise SettingError if it is not a number in [0.001, 100]."""
     try:
         value = float(epsilon)
         if isinstance(epsilon, str | bytes | bool | np.bool_):
@@ -34,14 +34,14 @@ def check_epsilon(epsilon: float) -> float:
 
 
 def check_calibration(calibration: str) -> str:
-    """How eps sets the temperature: "paper" or "tight"."""
+    """Return the calibration. Raise SettingError if it is not "paper" or "tight"."""
     if calibration not in CALIBRATIONS:
         raise SettingError(f"calibration must be one of {', '.join(CALIBRATIONS)}; found {calibration!r}")
     return calibration
 
 
 def choose_temperatures(sizes: Sizes, scores: Units, epsilons: Floats, calibration: str = "paper") -> Floats:
-    """For each group, at its epsilon, the factor t in exp(t * score).
+    """Return for each group, at its epsilon, the factor t in exp(t * score).
 
     "paper": eps / 2. "tight": the largest in [eps / 2, eps], by bisection, at which no two inputs of the group differ
     by more than eps in the log-probability of any output.
@@ -60,10 +60,10 @@ def choose_temperatures(sizes: Sizes, scores: Units, epsilons: Floats, calibrati
 
 
 def build_weights(sizes: Sizes, scores: Units, temperatures: Floats) -> Weights:
-    """A row of weights for each input word, summing to 2**64, proportional to exp(temperature * score).
+    """Return a row of weights per input word, summing to 2**64 and proportional to exp(temperature * score).
 
-    Every weight but the row's largest is rounded up, to at least 1, and the largest takes the rest. (To the nearest
-    would let a ratio of two weights pass the bound.)
+    Every weight except the largest of the row is rounded up, to at least 1, and the largest takes the rest. (If weights
+    were rounded to the nearest integer, a ratio of two weights could exceed the bound.)
     """
     weights = np.empty(len(scores), dtype=np.uint64)
     starts = np.cumsum(sizes**2) - sizes**2
@@ -85,6 +85,7 @@ def _cells(matrices: Units, temperatures: Floats) -> Weights:
 
 
 def find_probabilities(scores: Units, temperatures: Floats) -> Floats:
+    """Return probabilities proportional to exp(temperature * score) along the last axis, in floating point."""
     weights = scores * (temperatures / UNIT)
     weights -= weights.max(axis=-1, keepdims=True)
     np.exp(weights, out=weights)
@@ -93,7 +94,7 @@ def find_probabilities(scores: Units, temperatures: Floats) -> Floats:
 
 
 def _worst_log_ratios(matrices: Units, temperatures: Floats) -> Floats:
-    """For each group the largest difference of log-probabilities of one output, in floating point."""
+    """Return for each group the largest difference in the log-probability of one output, in floating point."""
     logits = matrices * (temperatures / UNIT)[:, None, None]
     top = logits.max(axis=2, keepdims=True)
     logits -= top + np.log(np.exp(logits - top).sum(axis=2, keepdims=True))
@@ -102,7 +103,7 @@ def _worst_log_ratios(matrices: Units, temperatures: Floats) -> Floats:
 
 
 def matrices_by_size(sizes: Sizes, cells: npt.NDArray[_Cell]) -> Iterator[tuple[Sizes, npt.NDArray[_Cell]]]:
-    """Groups of equal size together, so that NumPy works on many at once: their numbers, and their cells."""
+    """Yield groups of equal size together, for vectorized work: their numbers, and their cells as matrices."""
     starts = np.cumsum(sizes**2) - sizes**2
     for size in np.unique(sizes).tolist():
         alike = np.flatnonzero(sizes == size)

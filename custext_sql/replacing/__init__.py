@@ -1,1 +1,1 @@
-"""Kinds of words, policy, one block of texts -> another, receipt."""
+"""Replaces the words of a block of texts, and counts what was done."""

@@ -1,4 +1,4 @@
-"""What is verified of the tables that a run draws from."""
+"""What was verified about the tables that a run draws from."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -15,11 +15,11 @@ _Case = tuple[tuple[float, ...], frozenset[bool], frozenset[str] | None]
 
 @dataclass(frozen=True)
 class Guarantee:
-    """What is verified of the tables that a run draws from, for the words of a group that are drawn.
+    """What was verified about the tables that a run draws from, for the words of a group that are replaced.
 
-    budgets: every eps in use, in ascending order. worst_log_ratio: the largest of all groups, each table alone.
+    budgets: every eps in use, in ascending order. worst_log_ratio: the largest of all groups, for each table alone.
     union_log_ratio: the same over all tables together, for two words of a group that may be drawn at different eps.
-    hides_among: how many words of a group are drawn at least, where any are.
+    hides_among: the fewest words of a group that can be replaced, among groups that have any.
     """
 
     mapping: str
@@ -31,7 +31,7 @@ class Guarantee:
 
 
 class Guarantees:
-    """The guarantees of one mapping under one calibration, each found once."""
+    """A cache of the guarantees of one mapping under one calibration."""
 
     def __init__(self, mapping: Mapping, vocabulary: Vocabulary, sampler: Sampler) -> None:
         self._mapping, self._vocabulary, self._sampler = mapping, vocabulary, sampler
@@ -40,10 +40,11 @@ class Guarantees:
     def find(
         self, budgets: Collection[float], plus: Collection[bool], listed: frozenset[str] | None = None
     ) -> Guarantee:
-        """Return what is verified of the words that are drawn at these eps, at each alone and at all together.
+        """Return the guarantee for words that are drawn at these eps, at each alone and at all together.
 
-        plus: whether stopwords are kept; both values where rows differ, and then what holds in either case. listed: the
-        only words that are drawn, if a list says so; a word then hides among those of its group that are listed.
+        plus: whether stopwords are kept; both values if rows differ, and then the guarantee holds in either case.
+        listed: the only words that are replaced, if a list says so; a word then hides among the listed words of its
+        group.
         """
         case = tuple(sorted(check_epsilon(epsilon) for epsilon in budgets)), frozenset(plus), listed
         if case not in self._found:

@@ -1,4 +1,4 @@
-"""What a word of a text is: every word has one kind, which decides what becomes of it."""
+"""The kinds of words."""
 
 from enum import IntEnum
 from typing import TYPE_CHECKING
@@ -8,11 +8,12 @@ if TYPE_CHECKING:  # NumPy takes a moment to import
 
 
 class Kind(IntEnum):
-    """The kind of a word, which decides what becomes of it; in the order in which arrays count them.
+    """The kind of a word, which decides what happens to it. Arrays count kinds in this order.
 
-    SAMPLED: in the mapping, drawn from its group. STOPWORD: kept by `plus`. NUMBER: digits only, not in the mapping.
-    UNKNOWN: anything else. ENDING: English, behind an apostrophe. KEPT: somebody chose to leave it as it is. ALONE: the
-    only word of its group that would be drawn, so that nothing could hide it; masked.
+    SAMPLED: in the mapping; replaced by a draw from its group. STOPWORD: kept because of `plus`. NUMBER: only digits,
+    and not in the mapping. UNKNOWN: any other word that is not in the mapping. ENDING: an English ending after an
+    apostrophe; kept. KEPT: not selected as sensitive; kept. ALONE: the only word of its group that would be replaced,
+    so it would hide among none; masked.
     """
 
     SAMPLED = 0
@@ -24,6 +25,7 @@ class Kind(IntEnum):
     ALONE = 6
 
     def find_in(self, kinds: "Kinds") -> "Flags":
-        """Return which words are of this kind. (Compared with the enum itself, NumPy widens the array first.)"""
+        """Return which words are of this kind."""
+        # compared with the enum member itself, NumPy would widen the array
         found: Flags = kinds == self.value
         return found

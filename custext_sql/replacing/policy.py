@@ -1,4 +1,4 @@
-"""What becomes of words that are not in the vocabulary, and of the case of those that are."""
+"""Policies: what happens to unknown words, numbers, case and invisible characters."""
 
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -16,22 +16,24 @@ _CHOICES = {
 
 @dataclass(frozen=True)
 class Policy:
-    """What a run does with words that it does not draw from the tables. The default, `strict`, lets none through.
+    """What happens to words that are not replaced from the tables. The default, `strict`, keeps none of them.
 
-    unknown: words outside the vocabulary become <unk> (`mask`), or a word drawn uniformly from the vocabulary, whatever
-    they were (`random`), or stay (`keep`, the paper). Kept words leak; they are counted.
+    unknown: words outside the vocabulary become <unk> (`mask`), become a uniformly random word of the vocabulary
+    (`random`), or stay (`keep`, as in the paper). Kept words are in the clear, and receipts count them.
 
-    numbers: words of digits only, outside the vocabulary, become <num> (`mask`), or get a uniform digit for each of
-    theirs (`shape`, the paper), which keeps the number of digits, or stay (`keep`).
+    numbers: words that consist of digits and are outside the vocabulary become <num> (`mask`), get a random digit for
+    each digit (`shape`, as in the paper), which keeps their length, or stay (`keep`).
 
-    case: drawn words come out in lower case (`lower`), or in the case of the word they replace (`match`), which tells
-    how that word was written.
+    case: replacements are in lower case (`lower`), or have the case of the word they replace (`match`), which reveals
+    that case.
 
-    invisible: characters that nobody sees, such as format characters, and those for private use, are left out before
-    words are found (`drop`), or stay (`keep`, the paper). Those that stay are counted as symbols.
+    invisible: invisible characters, such as format characters, and private-use characters are removed before words are
+    found (`drop`), or stay (`keep`, as in the paper). Receipts count those that stay as symbols.
+
+    Raises SettingError if a field has another value.
     """
 
-    UNKNOWN_MASK: ClassVar[str] = UNKNOWN_MASK  # what masked words become
+    UNKNOWN_MASK: ClassVar[str] = UNKNOWN_MASK  # the text of a masked word
     NUMBER_MASK: ClassVar[str] = NUMBER_MASK
 
     unknown: str = "mask"
@@ -45,7 +47,7 @@ class Policy:
                 raise SettingError(f"policy: {name} must be one of {', '.join(choices)}; found {getattr(self, name)!r}")
 
     def mask_kept_words(self) -> "Policy":
-        """Return this policy, except that it masks unknown words and numbers if it would keep them."""
+        """Return this policy, but with unknown words and numbers masked instead of kept."""
         return replace(
             self,
             unknown="mask" if self.unknown == "keep" else self.unknown,
@@ -58,7 +60,7 @@ DEFAULT_POLICY = "strict"
 
 
 def choose_policy(policy: str | Policy) -> Policy:
-    """The policy of that name, or the one given."""
+    """Return the policy of that name, or the given one. Raise SettingError if there is none of that name."""
     if isinstance(policy, Policy):
         return policy
     if policy not in POLICIES:

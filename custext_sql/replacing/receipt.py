@@ -1,26 +1,43 @@
-"""What a run did, as a value: how many words it drew, how many it let through, and what it spent."""
+"""The receipt of a run: how many words it replaced and kept, and how much eps it spent."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
 
-_ENOUGH_WORDS = 10  # to judge a language by
+from custext_sql.parameters import count_of
+
+_ENOUGH_WORDS = 10  # to warn that the language may be wrong
 
 
 @dataclass(frozen=True)
 class Receipt:
-    """Counts of one run. Protection is per word: a row with n sampled words has spent n * eps, and only these spend.
+    """The counts of one run. It is a private record: it describes the originals, so do not publish it with the texts.
 
-    words = sampled + stopwords + numbers + unknown_kept + unknown_masked + unknown_random + endings + kept +
-    alone_masked. kept: words that a choice of what is sensitive left as they are. alone_masked: words that were masked,
-    being the only ones of their group that would be drawn. sampled_unchanged: sampled words that drew themselves; it
-    tells about the originals, so it is for the operator alone (see `to_dict`). characters_in_clear: of words that came
-    out as they were without being drawn. symbols: characters that are neither words, spaces nor punctuation (pictures,
-    circled letters, control characters) and stand in the output as they were. unknown_distinct: how many words
-    unknown_kept counts, each counted once, whatever its case. eps: the largest of `budgets`.
+    Protection is per word: a row with n replaced words has spent n * eps. Only replaced words spend eps. Every word is
+    counted once: words = sampled + stopwords + numbers + unknown_kept + unknown_masked + unknown_random + endings +
+    kept + alone_masked.
 
-    What is promised holds among the words of a group that are drawn, as verified: no log-ratio is above
-    worst_log_ratio within the table of one budget, or above union_log_ratio over those of all budgets, for two words of
-    a group that were drawn at different ones. A drawn word hides among at least `hides_among` words, itself included.
+    rows: texts that are not NULL. (`ReleaseReport.rows` counts all rows of the output.)
+    words: all words of these texts.
+    sampled: words replaced by a draw from their group.
+    stopwords: stopwords kept because of `plus`.
+    numbers: numbers outside the vocabulary; the policy decides whether they are masked, changed or kept.
+    unknown_kept, unknown_masked, unknown_random: words outside the vocabulary, by what the policy did with them.
+    endings: English endings after an apostrophe, such as 's, which are kept.
+    kept: words kept because they were not selected as sensitive.
+    alone_masked: words masked because no other word of their group would be replaced, so nothing would hide them.
+    sampled_unchanged: replaced words that drew themselves. It reveals something about the originals, so it must not be
+        stored (see `to_dict`).
+    characters_in_clear: characters of words that were kept, and so are in the clear.
+    eps: the largest of `budgets`.
+    budgets: every eps per word that was in use, in ascending order.
+    largest_row_eps, mean_row_eps: the largest and the mean eps spent on one row.
+    mapping, fingerprint: the mapping that the words were drawn from.
+    worst_log_ratio: the largest verified log-ratio of two words of a group that are drawn at the same eps.
+    union_log_ratio: the same for two words that are drawn at different eps.
+    hides_among: each replaced word hides among at least this many words of its group, including itself.
+    symbols: characters that are kept and are neither words, spaces nor punctuation (pictures, circled letters, control
+        characters).
+    unknown_distinct: the number of distinct words, ignoring case, that unknown_kept counts.
     """
 
     rows: int
@@ -50,23 +67,21 @@ class Receipt:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Return what somebody should know before the output is given away, as sentences without a full stop."""
+        """What to know before the output is shared, as sentences without a period."""
         found = []
         if self.unknown_kept:
-            words, are = ("word", "is") if self.unknown_kept == 1 else ("words", "are")
-            found.append(
-                f"{self.unknown_kept:,} {words} ({self.unknown_distinct:,} distinct) {are} not in the vocabulary and "
-                "passed unchanged"
-            )
+            words = count_of(self.unknown_kept, "word")
+            are = "is" if self.unknown_kept == 1 else f"({self.unknown_distinct:,} distinct) are"
+            found.append(f"{words} {are} not in the vocabulary and passed unchanged")
         unknown = self.unknown_kept + self.unknown_masked + self.unknown_random
         decided = self.words - self.stopwords - self.endings - self.kept
         if decided >= _ENOUGH_WORDS and 2 * unknown > decided:
             found.append(
-                f"most words ({unknown:,} of {decided:,}) are not in the vocabulary; the texts may be in another "
-                "language or script than the mapping"
+                f"most words ({unknown:,} of {decided:,}) are not in the vocabulary; the texts may be in a different "
+                "language or script from the mapping"
             )
         return tuple(found)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what may stand beside the text: everything but `sampled_unchanged`."""
+        """Return everything except `sampled_unchanged`, which must not be stored."""
         return {name: value for name, value in asdict(self).items() if name != "sampled_unchanged"}

@@ -1,4 +1,4 @@
-"""Replaces the words of a block of texts: draws, and writes the new texts."""
+"""Replaces the words of a block of texts by draws, and writes the new texts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -30,18 +30,19 @@ from custext_sql.text.word_boundaries import RULES, find_cases, find_symbols, fo
 
 
 class Mechanism(Protocol):
-    """What draws a word for a word. `Sampler`, which draws from verified tables, makes releases; the others
-    are there to be compared with it.
+    """Draws a replacement for a word. Releases use `Sampler`, which draws from verified tables.
+
+    Others exist only for comparison.
     """
 
     def sample(self, words: Numbers, epsilon: float | Floats, draws: Draws) -> Numbers:
-        """The replacement of each word, given by its number, by a uniform 64-bit draw for each."""
+        """Return the replacement of each word, by number. epsilon: one or one per word. draws: uniform 64-bit."""
         ...
 
 
 @dataclass(frozen=True)
 class Piece:
-    """A piece of a text: what it was, what it is now, and what kind of word it is (None: no word)."""
+    """A piece of a text before and after. kind: the kind of the word; None if the piece is not a word."""
 
     before: str
     after: str
@@ -49,24 +50,24 @@ class Piece:
 
     @property
     def in_clear(self) -> bool:
-        """Whether it is a word that stands as it was although it was not drawn."""
+        """Whether the piece is a word that is unchanged without having drawn itself."""
         return self.kind not in (None, Kind.SAMPLED) and self.before == self.after
 
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """What was counted in making new texts, for each text."""
+    """Counts for each of some new texts."""
 
     by_kind: Numbers  # words of each kind
-    unchanged: Numbers  # sampled words that drew themselves
-    characters_in_clear: Numbers  # of words that came out as they were, not being drawn
-    symbols: Numbers  # characters that are neither words, spaces nor punctuation and stand in the new texts
+    unchanged: Numbers  # replaced words that drew themselves
+    characters_in_clear: Numbers  # of words that were kept
+    symbols: Numbers  # characters of the new texts that are neither words, spaces nor punctuation
     spent: Floats
-    unknown_texts: Places  # for each unknown word that was kept, its text
-    unknown_hashes: Hashes  # and a number that hardly any other folded word has
+    unknown_texts: Places  # the text of each unknown word that was kept
+    unknown_hashes: Hashes  # the hash of each of these words, folded
 
     def __getitem__(self, texts: slice) -> "Counts":
-        """Return those of some consecutive texts."""
+        """Return the counts of some consecutive texts."""
         first, last, _ = texts.indices(len(self.spent))
         within = (self.unknown_texts >= first) & (self.unknown_texts < last)
         return Counts(
@@ -80,7 +81,7 @@ class Counts:
         )
 
     def __add__(self, other: "Counts") -> "Counts":
-        """Return those of texts that are counted as one with as many others, each with each."""
+        """Return the counts of texts that are pairwise counted as one, such as the columns of a row."""
         return Counts(
             self.by_kind + other.by_kind,
             self.unchanged + other.unchanged,
@@ -93,7 +94,7 @@ class Counts:
 
 
 def join_counts(parts: Sequence[Counts]) -> Counts:
-    """Those of the texts of all parts."""
+    """Return the counts of the texts of all parts, one after the other."""
     none = np.zeros(0, dtype=np.int64)
     firsts = np.cumsum([0, *(len(part.spent) for part in parts)])
     return Counts(
@@ -109,20 +110,20 @@ def join_counts(parts: Sequence[Counts]) -> Counts:
 
 @dataclass(frozen=True, eq=False)
 class Replaced:
-    """A block of new texts, and what it was made from."""
+    """A block of new texts, and the old texts and words that it was made from."""
 
     text: Bytes
     offsets: Places  # of rows
-    cuts: Places  # where words begin and end in turn, between the beginning and the end
+    cuts: Places  # of the new text: its start, the start and end of each word, and its end
     before: EncodedText
-    texts: Places  # where each of the old ones begins and ends
+    texts: Places  # where each old text begins and ends
     words: FoundWords
-    kept: Flags  # which words stand in the new text as they were, not being drawn
-    unchanged: Places  # sampled words that drew themselves
+    kept: Flags  # which words were kept
+    unchanged: Places  # replaced words that drew themselves
     epsilon: float | Floats  # of each row
 
     def compare(self) -> list[list[Piece]]:
-        """Each row piece by piece, before and after: words, and what lies between them. For few rows, not for many."""
+        """Return each row in pieces, before and after: words, and the text between them. Slow for many rows."""
         old, new, found = self.before.content.tobytes(), self.text.tobytes(), self.words
         firsts = found.starts.searchsorted(found.offsets).tolist()
         rows = []
@@ -139,7 +140,7 @@ class Replaced:
         return rows
 
     def count(self) -> Counts:
-        """What was counted, text by text."""
+        """Return the counts of each text."""
         found, count = self.words, len(self.texts) - 1
         text_of = find_rows(found.starts, self.texts)
         in_clear = self.before.count_characters(found.starts[self.kept], found.ends[self.kept])
@@ -164,7 +165,7 @@ class Replaced:
 
 
 def _hash_words(text: EncodedText, starts: Places, ends: Places) -> Hashes:
-    """A number for each word, the same for those that fold alike."""
+    """Return a hash of each word; words with the same folded form have the same hash."""
     if text.wide is None or not len(starts):
         return hash_spans(text.lowered, starts, ends)
     spans = find_distinct(text.lowered, starts, ends)
@@ -174,7 +175,7 @@ def _hash_words(text: EncodedText, starts: Places, ends: Places) -> Hashes:
 
 @dataclass(frozen=True)
 class Replacer:
-    """Replaces words by words of their group, and other words as a policy says. rules: by which words are found."""
+    """Replaces words by words of their group, and treats other words by a policy. rules: for finding words."""
 
     vocabulary: Vocabulary
     mechanism: Mechanism
@@ -182,9 +183,9 @@ class Replacer:
     rules: int = RULES
 
     def open_text(self, text: Bytes, offsets: Places, texts: Places | None = None) -> tuple[EncodedText, Places]:
-        """Return a block as words are found in it, without the characters that the policy drops, and its offsets.
+        """Return a block without the characters that the policy drops, and its new offsets.
 
-        texts: where each begins and ends, if the offsets are not theirs.
+        texts: where each text begins and ends, if `offsets` are those of tokens.
         """
         encoded = EncodedText(text)
         if self.policy.invisible == "keep":
@@ -192,7 +193,7 @@ class Replacer:
         return drop_invisible(encoded, offsets, offsets if texts is None else texts)
 
     def replace_words(self, text: Bytes, offsets: Places, randomness: Randomness, settings: RowSettings) -> Replaced:
-        """The new texts of a block; what lies between words is as it was, but for the characters that are dropped."""
+        """Return the new texts of a block. Between words, only the characters that the policy drops are missing."""
         encoded, offsets = self.open_text(text, offsets)
         found = find_words(encoded, offsets, self.vocabulary, plus=settings.plus, rules=self.rules)
         return self.replace_found(encoded, offsets, found, randomness, settings.epsilon)
@@ -206,8 +207,10 @@ class Replacer:
         epsilon: float | Floats,
         chosen: Flags | None = None,
     ) -> Replaced:
-        """The same for words that were decided on. texts: where each begins and ends, which is what `randomness` goes
-        by; epsilon: that of each row of the words; chosen: which rows are replaced at all.
+        """Return the new texts of a block whose words are found.
+
+        texts: where each text begins and ends; `randomness` counts rows by these. epsilon: one, or one per row of the
+        words. chosen: which rows to replace at all.
         """
         rewriting = Rewriting(text.content, found.starts, found.ends)
         spell = _Speller(self.vocabulary, rewriting, text, found, match_case=self.policy.case == "match")
@@ -217,7 +220,7 @@ class Replacer:
         per_word = epsilon[found.rows.take(sampled)] if isinstance(epsilon, np.ndarray) else epsilon
         drawn = self.mechanism.sample(words, per_word, draw.for_words(sampled, words))
         spell.write(sampled, drawn)
-        if len(alone):  # under every policy: what drew from its group would be known at once
+        if len(alone):  # under every policy: any draw from its group would reveal it
             rewriting.replace(alone, rewriting.add(*join_texts([UNKNOWN_MASK])))
         if self.policy.unknown == "mask":
             rewriting.replace(unknown, rewriting.add(*join_texts([UNKNOWN_MASK])))
@@ -240,7 +243,7 @@ class Replacer:
         return Replaced(written, offsets, cuts, text, texts, found, rewriting.find_kept(), unchanged, epsilon)
 
     def count_sampled(self, text: Bytes, offsets: Places, *, plus: bool | Flags) -> Numbers:
-        """How many words of each row would be sampled."""
+        """Return how many words of each row would be replaced by a draw."""
         encoded, offsets = self.open_text(text, offsets)
         found = find_words(encoded, offsets, self.vocabulary, plus=plus, rules=self.rules)
         return np.bincount(found.rows.take(found.at(Kind.SAMPLED)), minlength=len(offsets) - 1)
@@ -248,30 +251,30 @@ class Replacer:
 
 @dataclass(frozen=True, eq=False)
 class _Drawing:
-    """Draws for words, whose texts it finds if it is asked."""
+    """Draws for words. Finds the texts of the words only if the source of randomness needs them."""
 
     randomness: Randomness
     words: FoundWords
     texts: Places
 
     def for_words(self, places: Numbers, words: Numbers) -> Hashes:
-        """Return a draw for each of the words at these places, which are these words of the vocabulary."""
+        """Return a draw for each word at these places. words: their numbers in the vocabulary."""
         return self.randomness.draw(words, lambda: self._find_places(places, words))
 
     def _find_places(self, places: Numbers, words: Numbers) -> tuple[Numbers, Numbers]:
         rows = find_rows(self.words.starts, self.texts).take(places)
         if self.words.earlier is None:
             return rows, count_earlier(rows, words)
-        return rows, self.words.earlier.take(places) + count_earlier(places, words)  # the digits of a number in turn
+        return rows, self.words.earlier.take(places) + count_earlier(places, words)  # one draw per digit of a number
 
     def below(self, limit: int, places: Numbers, symbol: int) -> Numbers:
-        """Whole numbers below a limit; none is likelier than another by more than limit parts in 2**64."""
+        """Return integers below a limit, uniform to within limit / 2**64."""
         draws = self.for_words(places, np.full(len(places), symbol, dtype=np.int64))
         return (draws % np.uint64(limit)).astype(np.int64)
 
 
 class _Speller:
-    """Writes words of the vocabulary in place of those of the text: in lower case, or in their case."""
+    """Writes replacements in lower case, or in the case of the words they replace."""
 
     def __init__(
         self, vocabulary: Vocabulary, rewriting: Rewriting, text: EncodedText, found: FoundWords, *, match_case: bool

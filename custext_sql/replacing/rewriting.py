@@ -1,4 +1,4 @@
-"""Writes texts anew: some of their words are replaced, all else comes out byte for byte."""
+"""Rewrites texts with some words replaced and everything else unchanged, byte for byte."""
 
 from typing import Any
 
@@ -10,9 +10,10 @@ from custext_sql.arrays import Bytes, Flags, Places
 
 
 class Rewriting:
-    """Texts end to end, cut into pieces at the bounds of words, and for each piece the string that is written for it.
+    """Texts end to end, cut into pieces at word boundaries, and the string to write for each piece.
 
-    Strings have numbers: first the pieces themselves, what lies between words and words in turn, then what is added.
+    Strings have numbers: first the pieces themselves (alternately the text between words and a word), then the strings
+    that are added.
     """
 
     def __init__(self, text: Bytes, starts: Places, ends: Places) -> None:
@@ -25,7 +26,7 @@ class Rewriting:
         self._size, self._count = len(text), len(self._chosen)
 
     def add(self, text: Bytes, offsets: Places) -> int:
-        """Make more strings available, given end to end; returns the number of the first."""
+        """Add strings, given end to end, and return the number of the first."""
         first = self._count
         self._texts.append(text)
         self._bounds.append(offsets[1:] + self._size)
@@ -33,31 +34,31 @@ class Rewriting:
         return first
 
     def replace(self, words: Places, strings: Places | int) -> None:
-        """Write a string, given by its number, for each of these words."""
+        """Set the string, by number, to write for each of these words."""
         self._chosen[2 * words + 1] = strings
 
     def keep(self, words: Places) -> None:
-        """Write these words as they were after all."""
+        """Undo the replacement of these words."""
         self._chosen[2 * words + 1] = 2 * words + 1
 
     def find_kept(self) -> Flags:
-        """For each word whether it is written as it was."""
+        """Return for each word whether it is kept."""
         kept: Flags = self._chosen[1::2] == np.arange(1, len(self._chosen), 2)
         return kept
 
     def write(self, offsets: Places) -> tuple[Bytes, Places, Places]:
-        """The new texts, where each begins and ends, and where their pieces do; offsets: of the old texts."""
+        """Return the new texts, where each begins and ends, and where their pieces do. offsets: of the old texts."""
         bounds, text = pa.py_buffer(_join(self._bounds)), pa.py_buffer(_join(self._texts))
         strings = pa.LargeBinaryArray.from_buffers(pa.large_binary(), self._count, [None, bounds, text])
         _, new_bounds, content = strings.take(pa.array(self._chosen)).buffers()
         new_cuts = np.frombuffer(new_bounds, dtype=np.int64)
-        pieces = self._cuts.searchsorted(offsets, "right") - 1  # texts begin and end within what lies between words
+        pieces = self._cuts.searchsorted(offsets, "right") - 1  # texts begin and end between words
         new_text = np.frombuffer(content or b"", dtype=np.uint8)[: new_cuts[-1]]
         return new_text, new_cuts.take(pieces) + (offsets - self._cuts.take(pieces)), new_cuts
 
 
 def _join(arrays: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:
-    """Arrays end to end. (Unlike `concatenate`, an assignment lets other threads run.)"""
+    """Return arrays end to end. Unlike `concatenate`, this lets other threads run."""
     joined = np.empty(sum(map(len, arrays)), dtype=arrays[0].dtype)
     start = 0
     for array in arrays:

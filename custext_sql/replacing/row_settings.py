@@ -1,4 +1,4 @@
-"""eps and plus of a batch: the same for all rows, or one for each."""
+"""The settings eps and plus of a batch: one value for all rows, or one per row."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,13 +16,13 @@ Plus = bool | Sequence[bool] | Flags
 
 @dataclass(frozen=True)
 class RowSettings:
-    """The privacy budget of a word, and whether stopwords stay."""
+    """The privacy budget per word, and whether stopwords are kept; for all rows or for each."""
 
     epsilon: float | Floats
     plus: bool | Flags
 
     def at(self, rows: slice | Places) -> "RowSettings":
-        """Those of some rows."""
+        """Return the settings of some rows."""
         return RowSettings(
             self.epsilon[rows] if isinstance(self.epsilon, np.ndarray) else self.epsilon,
             self.plus[rows] if isinstance(self.plus, np.ndarray) else self.plus,
@@ -30,15 +30,16 @@ class RowSettings:
 
 
 def check_settings(epsilon: Epsilon, plus: Plus, rows: int) -> RowSettings:
-    """The settings of so many rows, if they lie in range."""
+    """Return the settings of `rows` rows. Raise SettingError if a value is invalid or their number is wrong."""
     return RowSettings(_check_epsilons(epsilon, rows), _check_plus(plus, rows))
 
 
 def check_count(what: str, found: int, rows: int, *, dimensions: int = 1) -> None:
+    """Raise SettingError unless there is one value per row."""
     if dimensions != 1:
-        raise SettingError(f"{what} must be one for each text; found an array of {dimensions} dimensions")
+        raise SettingError(f"{what} must have one value per text; found an array of {dimensions} dimensions")
     if found != rows:
-        raise SettingError(f"{what} must be one for each of {rows:,} texts; found {found:,}")
+        raise SettingError(f"{what} must have one value per text, {rows:,} in all; found {found:,}")
 
 
 def _check_epsilons(epsilon: Any, rows: int) -> float | Floats:
@@ -47,7 +48,7 @@ def _check_epsilons(epsilon: Any, rows: int) -> float | Floats:
     try:
         values = np.asarray(epsilon, dtype=np.float64)
     except (TypeError, ValueError):
-        raise SettingError("eps must be numbers, one for each text") from None
+        raise SettingError("eps must be a number, or one number per text; found something else") from None
     check_count("eps", len(values), rows, dimensions=values.ndim)
     if len(values) and (values == values[0]).all():
         return check_epsilon(float(values[0]))
@@ -59,7 +60,8 @@ def _check_epsilons(epsilon: Any, rows: int) -> float | Floats:
 def _check_plus(plus: Any, rows: int) -> bool | Flags:
     values = np.asarray(plus)
     if values.dtype != np.bool_:
-        raise SettingError(f"plus must be true or false; found {values.dtype}")
+        wrong = (type(value).__name__ for value in values.ravel().tolist() if not isinstance(value, bool))
+        raise SettingError(f"plus must be a bool, or one bool per text; found {next(wrong, 'an empty list')}")
     if values.ndim == 0:
         return bool(values)
     check_count("plus", len(values), rows, dimensions=values.ndim)

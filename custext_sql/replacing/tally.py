@@ -1,4 +1,4 @@
-"""Adds up what blocks of texts report, into a receipt."""
+"""Adds up the counts of blocks of texts into a receipt."""
 
 import math
 import threading
@@ -15,21 +15,21 @@ from custext_sql.replacing.receipt import Receipt
 from custext_sql.replacing.replacer import Counts
 
 _SUMS = 1 << 256
-_PENDING = 1 << 16  # hashes at least, before they are sorted
+_PENDING = 1 << 16  # least number of hashes to collect before sorting them
 
 
 class Recorder(Protocol):
-    """Takes what blocks report, in their order."""
+    """Takes the counts of blocks, in order."""
 
     def add(self, counts: Counts, *, missing: Flags | None = None) -> None:
-        """Count some texts. missing: those that are none."""
+        """Add the counts of some texts. missing: which of them are NULL."""
 
     def add_sum(self, keyed_sum: int) -> None:
-        """Add what a key makes of some records and texts."""
+        """Add a keyed sum over some records and texts."""
 
 
 class _Distinct:
-    """Counts different numbers, 8 bytes each; what is new is sorted in when it is as much as all before."""
+    """Counts distinct hashes. New ones are merged when there are as many as all earlier ones."""
 
     def __init__(self) -> None:
         self._known = np.zeros(0, dtype=np.uint64)
@@ -54,7 +54,7 @@ class _Distinct:
 
 
 class Tally:
-    """Adds up what blocks report; threads may share it."""
+    """Adds up the counts of blocks. Threads may share it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -66,7 +66,7 @@ class Tally:
         self._keyed_sum: int | None = None
 
     def add(self, counts: Counts, *, missing: Flags | None = None) -> None:
-        """Count some texts. missing: those that are none."""
+        """Add the counts of some texts. missing: which of them are NULL."""
         with self._lock:
             self._kinds += counts.by_kind.sum(axis=0)
             self._rows += len(counts.spent) - (0 if missing is None else int(missing.sum()))
@@ -79,26 +79,27 @@ class Tally:
             self._largest_sampled = max(self._largest_sampled, int(counts.by_kind[:, Kind.SAMPLED].max(initial=0)))
 
     def add_sum(self, keyed_sum: int) -> None:
-        """Add what a key makes of some records and texts."""
+        """Add a keyed sum over some records and texts."""
         with self._lock:
             self._keyed_sum = ((self._keyed_sum or 0) + keyed_sum) % _SUMS
 
     @property
     def keyed_sum(self) -> str | None:
-        """Return what tells equal keyed releases, if a key was used: the same records with the same texts."""
+        """A hex number that is equal for keyed releases of the same records and texts; None without a key."""
         return None if self._keyed_sum is None else f"{self._keyed_sum:064x}"
 
     @property
     def rows(self) -> int:
-        """So far."""
+        """Texts so far that are not NULL."""
         return self._rows
 
     @property
     def words(self) -> int:
-        """So far."""
+        """Words so far."""
         return int(self._kinds.sum())
 
     def receipt(self, policy: Policy, guarantee: Guarantee) -> Receipt:
+        """Return the receipt of all texts so far, which were sanitized under this policy and guarantee."""
         kinds = [int(count) for count in self._kinds]
         unknown = {
             choice: kinds[Kind.UNKNOWN] if policy.unknown == choice else 0 for choice in ("keep", "mask", "random")
@@ -131,6 +132,6 @@ class Tally:
         )
 
     def _find_largest(self, budgets: tuple[float, ...]) -> float:
-        """Return what the row spent that spent most, as near to the exact decimal as a float can be."""
+        """Return the largest eps of a row, as the float closest to the exact decimal value."""
         exact = float(Decimal(repr(budgets[-1])) * self._largest_sampled)
         return exact if math.isclose(exact, self._largest, rel_tol=1e-9) else float(f"{self._largest:.15g}")

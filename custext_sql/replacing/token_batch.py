@@ -1,4 +1,4 @@
-"""Documents that were cut into tokens elsewhere, by spaCy for one: which words lie within the tokens."""
+"""Finds words within the tokens of documents that were tokenized elsewhere, such as by spaCy."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -21,8 +21,8 @@ _APOSTROPHES = (b"'", chr(OTHER_APOSTROPHE).encode())
 class TokenBatch:
     """Documents end to end in UTF-8, cut into tokens.
 
-    offsets: where each token, with the space behind it, begins and ends. documents: the first token of each document,
-    and behind the last one the number of all tokens.
+    offsets: where each token begins and ends, including the space after it. documents: the index of the first token of
+    each document, and at the end the number of all tokens.
     """
 
     text: Bytes
@@ -35,7 +35,7 @@ class TokenBatch:
         return self.offsets.take(self.documents)
 
     def __getitem__(self, documents: slice) -> "TokenBatch":
-        """Some consecutive documents."""
+        """Return some consecutive documents."""
         first, last = self.documents[documents.start], self.documents[documents.stop]
         start, end = self.offsets[first], self.offsets[last]
         return TokenBatch(
@@ -47,10 +47,10 @@ class TokenBatch:
 
 @dataclass(frozen=True, eq=False)
 class SanitizedTokens:
-    """New documents end to end, where each token with the space behind it begins and ends, what each token is, counts.
+    """New documents end to end. offsets: of each token, including the space after it. kinds: of each token.
 
-    Of a token with several words the kind is the first of unknown, number, sampled, stopword and ending that occurs;
-    a token without words is kept.
+    The kind of a token with several words is the first of unknown, alone, number, sampled, stopword and ending that
+    occurs. The kind of a token without words is kept.
     """
 
     text: Bytes
@@ -60,6 +60,7 @@ class SanitizedTokens:
 
     @classmethod
     def of(cls, replaced: Replaced) -> "SanitizedTokens":
+        """Return the tokens of a block whose rows are tokens."""
         words = replaced.words
         kinds = np.full(len(words.offsets) - 1, Kind.KEPT, dtype=np.uint8)
         for kind in (Kind.ENDING, Kind.STOPWORD, Kind.SAMPLED, Kind.NUMBER, Kind.ALONE, Kind.UNKNOWN):
@@ -68,6 +69,7 @@ class SanitizedTokens:
 
     @classmethod
     def join(cls, parts: Sequence["SanitizedTokens"]) -> "SanitizedTokens":
+        """Return the documents of all parts, one after the other."""
         sizes = np.cumsum([0, *(len(part.text) for part in parts)])
         offsets = [part.offsets[1:] + size for part, size in zip(parts, sizes, strict=False)]
         return cls(
@@ -81,9 +83,9 @@ class SanitizedTokens:
 def find_words_in_tokens(
     batch: TokenBatch, text: EncodedText, vocabulary: Vocabulary, *, plus: bool, rules: int = RULES
 ) -> FoundWords:
-    """The words within the tokens of a batch, each token being looked at alone; the rows of the result are tokens.
+    """Return the words within the tokens of a batch, each token considered alone. The rows of the result are tokens.
 
-    An English ending that is a token of its own, right behind a word, is an ending still: Alice 's.
+    An English ending that is a token of its own directly after a word is still an ending: Alice 's.
     """
     words = find_words(text, batch.offsets, vocabulary, plus=plus, rules=rules)
     endings = _find_endings(batch, text, words, vocabulary)
@@ -94,7 +96,10 @@ def find_words_in_tokens(
 def find_words_as_texts(
     batch: TokenBatch, text: EncodedText, vocabulary: Vocabulary, *, plus: bool, rules: int = RULES
 ) -> FoundWords:
-    """The same, for draws by a key: words that a document as one text has too draw as they do there, others after."""
+    """Return the same words for keyed draws.
+
+    A word that the document as one text also has draws the same as there. Other words draw after these.
+    """
     words = find_words_in_tokens(batch, text, vocabulary, plus=plus, rules=rules)
     whole = find_words(text, batch.document_offsets, vocabulary, plus=plus, rules=rules)
     place = whole.starts.searchsorted(words.starts)
@@ -116,7 +121,7 @@ def find_words_as_texts(
 
 
 def _find_symbols(text: EncodedText, words: FoundWords) -> tuple[Places, Places]:
-    """What each word draws as, and how often."""
+    """Return the number under which each word draws, and how many draws it takes."""
     symbols = np.where(Kind.SAMPLED.find_in(words.kinds), words.numbers, 0).astype(np.int64)
     draws = Kind.SAMPLED.find_in(words.kinds).astype(np.int64)
     unknown, numbers = words.at(Kind.UNKNOWN), words.at(Kind.NUMBER)
@@ -126,10 +131,10 @@ def _find_symbols(text: EncodedText, words: FoundWords) -> tuple[Places, Places]
 
 
 def _find_endings(batch: TokenBatch, text: EncodedText, words: FoundWords, vocabulary: Vocabulary) -> Places:
-    """Words that make up a token which is an ending of the token before: 's and the like, and n't if it is no word."""
+    """Return the words that form a token that is an ending of the token before, such as 's, or n't if unknown."""
     after_apostrophe = np.flatnonzero(vocabulary.is_ending[words.numbers])
     after_apostrophe = after_apostrophe[_starts_with_apostrophe(batch, text, words, after_apostrophe)]
-    behind_n = np.flatnonzero(Kind.ENDING.find_in(words.kinds))  # found within one token
+    behind_n = np.flatnonzero(Kind.ENDING.find_in(words.kinds))  # within one token
     before = behind_n - 1
     starts = words.starts[before]
     is_n = (words.ends[before] - starts == 1) & (text.lowered[starts] == ord("n"))
@@ -144,7 +149,7 @@ def _find_endings(batch: TokenBatch, text: EncodedText, words: FoundWords, vocab
 
 
 def _starts_with_apostrophe(batch: TokenBatch, text: EncodedText, words: FoundWords, some: Places) -> Flags:
-    """Which of some words lie behind an apostrophe that begins their token, and end it."""
+    """Return which of some words follow an apostrophe at the start of their token and end the token."""
     starts = batch.offsets[words.rows[some]]
     found = np.zeros(len(some), dtype=bool)
     for apostrophe in _APOSTROPHES:
@@ -156,14 +161,14 @@ def _starts_with_apostrophe(batch: TokenBatch, text: EncodedText, words: FoundWo
 
 
 def _ends_token(batch: TokenBatch, text: EncodedText, words: FoundWords, some: Places) -> Flags:
-    """Which of some words reach to the end of their token, but for the space behind it."""
+    """Return which of some words end their token, apart from the space after it."""
     ends = batch.offsets[words.rows[some] + 1]
     whole: Flags = words.ends[some] == ends - (text.content.take(ends - 1, mode="clip") == ord(" "))
     return whole
 
 
 def _is_attached(batch: TokenBatch, words: FoundWords, some: Places) -> Flags:
-    """Whether the token of each of some words follows right upon a word, of the same document."""
+    """Return for some words whether their token directly follows a word of the same document."""
     rows = words.rows[some]
     document_of = find_rows(batch.offsets[:-1], batch.document_offsets)
     attached: Flags = (some > 0) & (words.ends[some - 1] == batch.offsets[rows])

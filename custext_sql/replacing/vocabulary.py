@@ -1,4 +1,4 @@
-"""The words of a mapping and of a stopword list, laid out for looking up and writing a column at a time."""
+"""The words of a mapping and of a stopword list, in a form for fast lookup and writing."""
 
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from custext_sql.text.characters import LOWER, TITLE, UPPER
 from custext_sql.text.encoded_text import join_texts
 from custext_sql.text.lexicon import Lexicon, find_aliases
 
-_ENDINGS = frozenset({"s", "t", "re", "ve", "ll", "d", "m"})  # of English, behind an apostrophe: they stay
+_ENDINGS = frozenset({"s", "t", "re", "ve", "ll", "d", "m"})  # English endings after an apostrophe, which are kept
 
 
 @dataclass(frozen=True)
@@ -25,10 +25,12 @@ class Spelling:
 
 
 class Vocabulary:
-    """Words have numbers: those of the mapping first, in its order, then the stopwords and endings it does not have.
+    """The words of a mapping and of a stopword list, by number.
 
-    Where stopwords are kept, a drawn word hides among the other drawn words of its group only. A word that is the only
-    one of its group to be drawn would hide among none: its kind is Kind.ALONE, and it is masked.
+    The words of the mapping come first, in its order, then the stopwords and endings that it does not have.
+
+    If stopwords are kept, a replaced word hides only among the words of its group that are not stopwords. If there is
+    only one such word, nothing would hide it: its kind is Kind.ALONE, and it is masked.
     """
 
     def __init__(self, mapping: Mapping, stopwords: Iterable[str]) -> None:
@@ -37,14 +39,14 @@ class Vocabulary:
         self.size = len(mapping.words)
         self._listed = words
         self._aliases = find_aliases(words)
-        # by number; the last two are for DIGITS and NOT_LISTED, which are no words
+        # by number; the last two are for DIGITS and NOT_LISTED, which are not words
         is_stopword = np.array([word in kept for word in words])
         self.is_ending = np.array([*(word in _ENDINGS for word in words), False, False])
         usual = np.where(np.arange(len(words)) < self.size, Kind.SAMPLED, Kind.UNKNOWN)
         self._kinds = np.append(usual, [Kind.NUMBER, Kind.UNKNOWN]).astype(np.uint8)
         self._words = mapping.words
         self._spellings: dict[int, Spelling] = {}
-        self.drawn_plus: Flags = ~is_stopword[: self.size]  # words of the mapping that are drawn where stopwords stay
+        self.drawn_plus: Flags = ~is_stopword[: self.size]  # words of the mapping that are drawn if stopwords are kept
         group_of = np.repeat(np.arange(len(mapping.sizes)), mapping.sizes)
         together = np.bincount(group_of[self.drawn_plus], minlength=len(mapping.sizes))
         is_alone = np.append(self.drawn_plus & (together[group_of] == 1), np.zeros(len(words) - self.size, dtype=bool))
@@ -55,7 +57,7 @@ class Vocabulary:
         self._group_of = group_of
 
     def lexicon(self, rules: int) -> Lexicon:
-        """Return where words are looked up by some rules; by the first, only as they are stored."""
+        """Return the lexicon for some rules. Rules 1 have no NFKC forms."""
         return self._stored if rules == 1 and self._aliases else self._lexicon
 
     @cached_property
@@ -67,22 +69,22 @@ class Vocabulary:
         return Lexicon(self._listed)
 
     def find_kinds(self, words: WordNumbers, plus: bool | Flags) -> Kinds:
-        """Return the kind of each word: STOPWORD and ALONE only where plus holds, for all words or for each."""
+        """Return the kind of each word. STOPWORD and ALONE occur only if plus is true, for all words or for each."""
         if isinstance(plus, np.ndarray):
             return np.where(plus, self._kinds_plus.take(words), self._kinds.take(words))
         return (self._kinds_plus if plus else self._kinds).take(words)
 
     def hides_among(self, plus: bool) -> int:
-        """Return among how many words of its group, itself included, a drawn word hides at least; 0: none is drawn."""
+        """Return how many words, including itself, a replaced word hides among at least; 0 if none is replaced."""
         return self._hides_among[plus]
 
     def hides_among_listed(self, plus: bool, listed: Collection[str]) -> int:
-        """Return the same where only listed words are drawn: 1 if one of them is the only one of its group."""
+        """Return the same if only listed words are replaced: 1 if one of them is the only one of its group."""
         drawn = np.array([word in listed for word in self._words]) & (self.drawn_plus | (not plus))
         return int(np.unique(self._group_of[drawn], return_counts=True)[1].min(initial=self.size)) if drawn.any() else 0
 
     def spelling(self, case: int) -> Spelling:
-        """The words of the mapping, written in that case."""
+        """Return the words of the mapping in that case: LOWER, TITLE or UPPER."""
         if case not in self._spellings:
             changes: dict[int, Callable[[str], str]] = {LOWER: str, TITLE: _capitalize, UPPER: str.upper}
             self._spellings[case] = Spelling(*join_texts(list(map(changes[case], self._words))))

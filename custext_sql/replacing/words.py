@@ -1,4 +1,4 @@
-"""Which words a text has, and what each is: to be sampled, or a stopword, number, unknown word or ending."""
+"""Finds the words of a text and the kind of each."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,34 +15,34 @@ from custext_sql.text.word_boundaries import RULES, find_digits, find_parts
 
 @dataclass(frozen=True)
 class FoundWords:
-    """The words of a block as they are decided on: where each lies, its number, its kind."""
+    """The words of a block: the position, number and kind of each."""
 
     offsets: Places  # of rows
     starts: Places
     ends: Places
     numbers: WordNumbers  # in the vocabulary
     kinds: Kinds
-    earlier: Places | None = None  # draws of the same text and symbol before those of each, if not as they stand here
+    earlier: Places | None = None  # earlier draws of the same text and number, unless in the order of these words
 
     @cached_property
     def rows(self) -> Places:
-        """The row of each."""
+        """The row of each word."""
         return find_rows(self.starts, self.offsets)
 
     def at(self, kind: Kind) -> Places:
-        """Return which of them are of a kind."""
+        """Return the indices of the words of a kind."""
         return kind.find_in(self.kinds).nonzero()[0]
 
 
 def find_words(
     text: EncodedText, offsets: Places, vocabulary: Vocabulary, *, plus: bool | Flags, rules: int = RULES
 ) -> FoundWords:
-    """Decide on every word: kept stopword (if plus, of all rows or of its row), vocabulary, number, unknown.
+    """Return the words of some texts with their kinds. plus: whether stopwords are kept, for all rows or for each.
 
-    A word that is not found as it is written is looked up in NFKC, and what this does not find either is unknown.
+    A word that is not found in its own spelling is looked up in NFKC. If that is not found either, it is unknown.
 
-    A word with apostrophes that is neither in the vocabulary nor a kept stopword is taken apart: an English ending
-    stays, every other part is a word of its own.
+    A word with apostrophes that is neither in the vocabulary nor a kept stopword is split: an English ending is kept,
+    and every other part is a word of its own.
     """
     parts = find_parts(text, offsets, rules)
     folded, lexicon = fold_text(text), vocabulary.lexicon(rules)
@@ -73,7 +73,7 @@ def find_words(
 
 
 def _find_chains(joined: Places) -> tuple[Places, Places]:
-    """The first and the last part of each word that has several, from the parts that are joined to the next."""
+    """Return the first and last part of each word of several parts. joined: parts that are joined to the next."""
     goes_on = joined[1:] - joined[:-1] == 1
     ends, begins = np.ones(len(joined), dtype=bool), np.ones(len(joined), dtype=bool)
     begins[1:] = ends[:-1] = ~goes_on

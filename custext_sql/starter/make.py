@@ -1,6 +1,6 @@
-"""Makes the starter vectors from a GloVe file: python -m custext_sql.starter.make glove.840B.300d.34k.txt.gz
+"""Makes the starter vectors from a GloVe file: python -m custext_sql.starter.make glove.840B.300d.34k.txt.gz.
 
-The words and their order are those of the file; see PROVENANCE.md.
+Words and their order are those of the file. See PROVENANCE.md.
 """
 
 import sys
@@ -15,13 +15,14 @@ from custext_sql.vectors.starter import FILE
 
 
 def read_whole(source: str) -> tuple[list[str], Points]:
+    """Return all words and vectors of a source."""
     with open_vectors(source) as opened:
         batches = list(opened.batches)
     return [word for batch in batches for word in batch.words], np.concatenate([batch.vectors for batch in batches])
 
 
-def neighbour_recall(full: Points, compact: Points, *, count: int = 20, sample: int = 2000) -> float:
-    """The share of each word's nearest neighbours, by Euclidean distance, that the compact table keeps."""
+def neighbor_recall(full: Points, compact: Points, *, count: int = 20, sample: int = 2000) -> float:
+    """Return the share of the nearest neighbors of a word, by Euclidean distance, that the compact table keeps."""
     chosen = np.random.default_rng(0).choice(len(full), size=min(sample, len(full)), replace=False)
     before, after = (_nearest(table, chosen, count) for table in (full, compact))
     return float(np.mean([len(set(a) & set(b)) / count for a, b in zip(before, after, strict=True)]))
@@ -38,11 +39,12 @@ def _nearest(table: Points, rows: Numbers, count: int) -> Numbers:
 
 
 def main(source: str) -> None:
+    """Write the packed vectors next to this script, and print their size and recall."""
     words, vectors = read_whole(source)
     packed = pack(words, vectors)
     target = Path(__file__).with_name(FILE)
     target.write_bytes(packed)
-    recall = neighbour_recall(vectors, unpack(packed)[1])
+    recall = neighbor_recall(vectors, unpack(packed)[1])
     print(f"{target.name}: {len(words)} words, {len(packed) / 1e6:.2f} MB, recall@20 {recall:.3f}")
 
 

@@ -52,7 +52,7 @@ def _archived_arrays(path: Path, label: str) -> list[npt.NDArray[Any]]:
         with path.open("rb") as file:  # np.load leaves a file open when it fails
             archive = np.load(file, allow_pickle=False)
             if not isinstance(archive, np.lib.npyio.NpzFile):
-                raise SourceError(f"{label}: expected a NumPy .npz archive; found a single array")
+                raise SourceError(f"{label}: expected a NumPy .npz archive, found a single array")
             found = [archive[name] for name in archive.files]
     except SourceError:
         raise

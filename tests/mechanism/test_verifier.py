@@ -138,13 +138,13 @@ def test_log_ratios_are_reported() -> None:
     "weights", [np.zeros(3, dtype=np.uint64), np.zeros(4, dtype=np.int64), np.zeros(4, dtype=np.float64)]
 )
 def test_anything_but_one_integer_a_pair_is_refused(weights: npt.NDArray[np.uint64]) -> None:
-    with pytest.raises(ValueError, match="one unsigned 64-bit weight for each pair"):
+    with pytest.raises(ValueError, match="one unsigned 64-bit weight per pair"):
         verify_weights(np.array([2]), weights, np.ones(1))
 
 
 @pytest.mark.parametrize("epsilons", [np.ones(2), np.ones(1, dtype=np.float32)])
 def test_anything_but_one_epsilon_a_group_is_refused(epsilons: npt.NDArray[np.float64]) -> None:
-    with pytest.raises(ValueError, match="one 64-bit epsilon for each group"):
+    with pytest.raises(ValueError, match="one 64-bit epsilon per group"):
         verify_weights(np.array([2]), np.full(4, 1 << 63, dtype=np.uint64), epsilons)
 
 

@@ -92,7 +92,9 @@ def test_python_warns_too(db: Path) -> None:
 def test_another_script_gets_a_warning_of_its_own(db: Path, policy: str) -> None:
     text = "мой врач в бостоне сказал что операция прошла успешно и всё хорошо alice"
     done = run("sanitize", text, "--policy", policy)
-    warning = "Warning: most words (12 of 13) are not in the vocabulary; the texts may be in another language or script"
+    warning = (
+        "Warning: most words (12 of 13) are not in the vocabulary; the texts may be in a different language or script"
+    )
     assert warning in done.stderr
     assert "most words" not in run("sanitize", "alice bob carol zzz " * 4, "--policy", policy).stderr
 

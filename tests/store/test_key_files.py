@@ -1,4 +1,4 @@
-"""Key files: who may read them, what they are for, and that a record comes out the same."""
+"""Key files: who can read them, what they were made for, and that a record always gives the same output."""
 
 import json
 import pickle
@@ -191,7 +191,7 @@ def test_a_mapping_built_anew_is_refused(mapped_db: Path, key_path: Path) -> Non
 
 
 def test_another_list_of_stopwords_is_refused(mapped_db: Path, key_path: Path) -> None:
-    """It would shift which occurrence of a word is drawn, and so draw again."""
+    """Another list would change which occurrences of a word are drawn, and so give new draws."""
     with duckdb.connect(mapped_db) as connection:
         connection.execute("INSERT INTO stopwords VALUES ('english', 'alice', 'mine')")
     with pytest.raises(KeyFileError, match="made for stopwords = "):
@@ -252,7 +252,7 @@ def test_a_record_gives_the_same_text_in_ten_thousand_queries(mapped_db: Path, k
 
 
 def test_the_same_word_twice_draws_twice(mapped_db: Path, key_path: Path) -> None:
-    """One replacement per distinct word would tell "a a" from "a b" with certainty."""
+    """One replacement per distinct word would distinguish "a a" from "a b" with certainty."""
     sanitizer = Sanitizer.load(mapped_db, key_file=key_path)
     records = [str(number) for number in range(20_000)]
     twice = [text.split() for text in sanitizer.sanitize_batch(["alice alice"] * 20_000, records=records)]
@@ -261,11 +261,11 @@ def test_the_same_word_twice_draws_twice(mapped_db: Path, key_path: Path) -> Non
     equal = sum(first == second for first, second in twice) / len(twice)
     assert abs(equal - expected) < 0.02
     once = sanitizer.sanitize_batch(["alice"] * 20_000, records=records)
-    assert once == [first for first, _ in twice]  # the first occurrence is what it is, whatever follows
+    assert once == [first for first, _ in twice]  # what follows does not change the first occurrence
 
 
 def test_keyed_draws_are_pinned(mapped_db: Path, tmp_path: Path) -> None:
-    """A text that was released must come out the same in every version: a mapping, a key, and what they give."""
+    """A released text must give the same output in every version; this pins a mapping, a key and their output."""
     made = make_key(tmp_path / "key", mapped_db, plus=True, policy=Policy(unknown="random", numbers="shape"))
     key = KeyFile(made.path, made.settings, SecretKey(bytes(range(32))))
     stopwords = frozenset(STOPWORDS)

@@ -148,13 +148,13 @@ def test_eps_and_plus_may_differ_by_row(sanitizer: Sanitizer) -> None:
     drawn = keeping.sanitize_batch(["alice"] * 1000, 0.001, [True, False] * 500)
     assert drawn[::2].count("alice") == 500 > drawn[1::2].count("alice")
     wrong: list[tuple[Any, Any, str]] = [
-        ([1.0], False, "eps must be one for each of 2 texts; found 1"),
+        ([1.0], False, "eps must have one value per text, 2 in all; found 1"),
         ([1.0, 0.0], False, "eps must lie between 0.001 and 100; found 0.0"),
-        (["a", "b"], False, "eps must be numbers"),
-        (1.0, [True], "plus must be one for each of 2 texts; found 1"),
-        (1.0, [1, 0], "plus must be true or false; found int64"),
-        ([[1.0], [1.0]], False, "eps must be one for each text; found an array of 2 dimensions"),
-        (1.0, [[True], [True]], "plus must be one for each text; found an array of 2 dimensions"),
+        (["a", "b"], False, "eps must be a number, or one number per text"),
+        (1.0, [True], "plus must have one value per text, 2 in all; found 1"),
+        (1.0, [1, 0], "plus must be a bool, or one bool per text; found int"),
+        ([[1.0], [1.0]], False, "eps must have one value per text; found an array of 2 dimensions"),
+        (1.0, [[True], [True]], "plus must have one value per text; found an array of 2 dimensions"),
     ]
     for eps, plus, message in wrong:
         with pytest.raises(CusTextError, match=message):

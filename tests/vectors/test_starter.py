@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from custext_sql import build_mapping, drop_embedding, list_mappings, load_embeddings, load_mapping
-from custext_sql.starter.make import neighbour_recall, read_whole
+from custext_sql.starter.make import neighbor_recall, read_whole
 from custext_sql.store.database import default_path
 from custext_sql.store.default_database import build_default, load_starter
 from custext_sql.vectors.packed import STEP, pack, unpack
@@ -41,12 +41,12 @@ def test_the_shipped_vectors_are_small_enough_to_ship() -> None:
 
 
 @pytest.mark.slow
-def test_the_shipped_vectors_keep_the_neighbours_of_the_full_table(shared_data: Path) -> None:
+def test_the_shipped_vectors_keep_the_neighbors_of_the_full_table(shared_data: Path) -> None:
     words, full = read_whole(str(shared_data / "glove.840B.300d.34k.txt.gz"))
     shipped_words, compact = unpack(shipped())
     assert shipped_words == words
     assert unpack(pack(words, full))[1].tobytes() == compact.tobytes()
-    assert neighbour_recall(full, compact) >= 0.95
+    assert neighbor_recall(full, compact) >= 0.95
 
 
 def test_the_starter_mappings_have_one_fingerprint_everywhere(starter_db: Path) -> None:
