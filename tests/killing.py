@@ -1,4 +1,4 @@
-"""Jobs in processes of their own that can be killed at any moment, started quickly: by a fork of one that is ready."""
+"""Jobs in separate processes that can be killed at any moment. They start quickly, as forks of a waiting process."""
 
 import json
 import os
@@ -51,7 +51,7 @@ for line in sys.stdin:
 
 
 class Jobs:
-    """A process that is ready to do jobs, each in a child of its own."""
+    """A waiting process that runs each job in a new child process."""
 
     def __enter__(self) -> "Jobs":
         self._stack = ExitStack()
@@ -76,14 +76,14 @@ class Jobs:
         return int(self._read())
 
     def time(self, job: str, *arguments: str | Path | int) -> float:
-        """Do a job, and say how many seconds it took."""
+        """Run a job, and return how many seconds it took."""
         started = time.monotonic()
         self._start(job, *arguments)
         assert self._read() == "0", f"{job} failed"
         return time.monotonic() - started
 
     def kill(self, job: str, *arguments: str | Path | int, after: float) -> bool:
-        """Start a job and kill it so many seconds later; whether it was killed before it was done."""
+        """Start a job, kill it `after` seconds, and return whether it was killed before its end."""
         child = self._start(job, *arguments)
         time.sleep(after)
         with suppress(ProcessLookupError):

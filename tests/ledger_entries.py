@@ -1,4 +1,4 @@
-"""Releases written straight into a ledger."""
+"""Writes releases directly to a ledger."""
 
 from decimal import Decimal
 from pathlib import Path
@@ -20,7 +20,7 @@ def make_release(dataset: str, *, largest_row_eps: float | str | None = None, **
 
 
 def enter_release(db: str | Path, dataset: str, *, budget_total: float | None = None, **settings: Any) -> Release:
-    """Enter a release of a dataset, if a budget allows it."""
+    """Enter a release of a dataset and return it; BudgetError if the budget does not allow it."""
     release = make_release(dataset, **settings)
     known = Dataset(dataset, budget_total)
     ledger.enter(db, release, lambda connection, earlier: check_release(connection, earlier, release, known))

@@ -1,4 +1,4 @@
-"""Processes beside a test that are gone when the test is, whatever becomes of it."""
+"""Processes that a test starts, and that always end with the test, even if it fails."""
 
 import os
 import signal
@@ -20,10 +20,10 @@ time.sleep(float(sys.argv[2]))
 
 @contextmanager
 def start(command: Sequence[str | Path], **options: Any) -> Iterator[subprocess.Popen[Any]]:
-    """Start a process in a group of its own; in the end the whole group is killed, children included."""
+    """Start a process in its own process group; at the end, the whole group is killed, with all children."""
 
     def listen() -> None:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)  # a shell may have the tests ignore it
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # a shell may have set it to be ignored
 
     with subprocess.Popen(list(map(str, command)), start_new_session=True, preexec_fn=listen, **options) as process:
         try:
@@ -35,7 +35,7 @@ def start(command: Sequence[str | Path], **options: Any) -> Iterator[subprocess.
 
 @contextmanager
 def hold_open(path: Path, seconds: float = 600.0, *, read_only: bool = False) -> Iterator[subprocess.Popen[Any]]:
-    """Have another process keep a DuckDB file open for so long, for writing unless said otherwise."""
+    """Let another process keep a DuckDB file open, by default for writing."""
     command = [sys.executable, "-c", _HOLD, str(path), str(seconds), str(read_only)]
     with start(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None and process.stdout.readline() == "open\n"
@@ -43,7 +43,7 @@ def hold_open(path: Path, seconds: float = 600.0, *, read_only: bool = False) ->
 
 
 def can_write(path: Path) -> bool:
-    """Tell whether another process can open a DuckDB file for writing now."""
+    """Return whether another process can open a DuckDB file for writing now."""
     script = f"import duckdb; duckdb.connect({str(path)!r}).close()"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert done.returncode == 0 or "Could not set lock" in done.stderr, done.stderr
@@ -51,8 +51,8 @@ def can_write(path: Path) -> bool:
 
 
 def wait_for(condition: Callable[[], object], seconds: float = 120.0) -> None:
-    """Wait until something holds; fail after so many seconds, which a busy machine may need."""
+    """Wait until a condition is true; fail after `seconds`, a limit that suits a busy machine."""
     deadline = time.monotonic() + seconds
     while not condition():
-        assert time.monotonic() < deadline, "what was waited for did not come"
+        assert time.monotonic() < deadline, "the condition did not become true in time"
         time.sleep(0.05)

@@ -19,8 +19,8 @@ from custext_sql.store.mappings import load_mapping
 
 _KEYED = "--column body --key-file good.key --record-column"
 
-# What follows `custext`. STRING, IDENTIFIER, NEAR, FLAT and TEXT stand for the secret: as a string or name of SQL, as
-# a name much like it, on one line, as it is.
+# The arguments of `custext`. STRING, IDENTIFIER, NEAR, FLAT and TEXT stand for the secret: as a SQL string, as a SQL
+# identifier, as a similar name, on one line, and unchanged.
 COMMANDS = f"""
 TEXT
 'alice TEXT'
@@ -174,7 +174,7 @@ sanitize --data shop.duckdb --table t new.more.names --column txt
 --db wrong.bin sanitize alice
 """.strip().splitlines()
 
-# What standard input holds, and what reads it.
+# Commands that read standard input, and its content.
 STREAMS: dict[str, Callable[[bytes], bytes]] = {
     "sanitize - -": lambda text: text + b"\xff\n",
     "sanitize - out.txt": lambda text: text + b"\xff\n",
@@ -224,7 +224,7 @@ def _read_by_arrow(folder: Path, text: str) -> None:
             pass
 
 
-# Calls of the library, in the folder of the files.
+# Calls of the library, made in the folder of the files.
 CALLS: dict[str, Callable[[Path, str], object]] = {
     "bytes": lambda folder, text: _sanitizer(folder).sanitize(text.encode()),  # type: ignore[arg-type]
     "a number among texts": lambda folder, text: _sanitizer(folder).sanitize_batch([text, 1]),

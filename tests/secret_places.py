@@ -1,4 +1,4 @@
-"""Places where data of a user stands, each with a secret in it: cells, keys, values of types, files that are broken."""
+"""Files with a secret in every place where a user's data can be: cells, keys, values of types, broken files."""
 
 import csv
 import gzip
@@ -13,33 +13,33 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-_WINDOW = 5  # characters: no piece of a secret as long as that may be printed
+_WINDOW = 5  # characters: no piece of a secret that is this long may be printed
 
 
 @dataclass(frozen=True)
 class Secret:
-    """A text that must not be printed. rare: the parts of it that occur in no message by chance; default: all of it."""
+    """A text that must not be printed. rare: a part that occurs in no message by chance; by default the whole text."""
 
     text: str
     rare: str | None = None
 
     @property
     def string(self) -> str:
-        """Return it as a string of SQL."""
+        """The text as a SQL string literal."""
         return "'" + self.text.replace("'", "''") + "'"
 
     @property
     def identifier(self) -> str:
-        """Return it as a quoted name of SQL."""
+        """The text as a quoted SQL identifier."""
         return '"' + self.text.replace('"', '""') + '"'
 
     @property
     def near(self) -> str:
-        """Return a name so similar that it would be suggested, with no long piece of the secret in it."""
+        """A name similar enough to be suggested, but without a long piece of the secret."""
         return "_".join(self.text[place : place + 4] for place in range(0, len(self.text), 4))
 
     def is_in(self, printed: str) -> bool:
-        """Return whether any piece of it was printed, in whatever case."""
+        """Return whether any piece of the text was printed, in upper or lower case."""
         rare, lowered = (self.rare or self.text).lower(), printed.lower()
         return any(rare[place : place + _WINDOW] in lowered for place in range(len(rare) - _WINDOW + 1))
 
@@ -105,7 +105,7 @@ def _write_json(folder: Path, text: str) -> None:
     (folder / "broken.jsonl").write_text('{"body": "x"}\n' + json.dumps({"body": text})[:-1] + "\n")
     (folder / "bytes.jsonl").write_bytes(b'{"body": "' + text.encode()[:3] + b'\xff\xfe"}\n' + text.encode())
     (folder / "twice.jsonl").write_text(json.dumps({"x" + text: 1, "X" + text: 2}) + "\n")
-    lines = [json.dumps({"body": "alice"})] * 160_000  # more than Arrow reads at once
+    lines = [json.dumps({"body": "alice"})] * 160_000  # more than Arrow reads in one block
     (folder / "late.jsonl").write_text("\n".join([*lines, f'{{"body": {text}']) + "\n")
 
 

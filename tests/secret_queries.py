@@ -1,6 +1,6 @@
 """Queries that must fail, on the files of tests/secret_places.py."""
 
-# On the tables of shop.duckdb and on files, run by `custext sql` and by `connect` with `safe_errors`.
+# They use the tables of shop.duckdb and files; `custext sql` runs them, and `connect` with `safe_errors`.
 QUERIES = r"""
 SELECT custext_sanitize(col, 1) FROM t
 SELECT custext_sanitize(lst, 1.0, true) FROM t

@@ -1,4 +1,4 @@
-"""Who may import whom, room by room. An import inside a function counts like any other."""
+"""Which part of the package may import which. Imports inside functions count too."""
 
 import ast
 import re
@@ -18,7 +18,7 @@ ROOT = PACKAGE.parent
 BASE = {"errors", "arrays", "parameters"}
 PURE = {"text", "mapping", "mechanism", "replacing"}
 STORE = BASE | PURE | {"vectors"}
-ROOMS = {  # each room, and the rooms that it may import
+PARTS = {  # each part of the package, and the parts that it may import
     "errors": set(),
     "arrays": set(),
     "parameters": {"errors"},
@@ -39,8 +39,8 @@ ROOMS = {  # each room, and the rooms that it may import
     "__main__": {"cli"},
 }
 ARRAYS = {"numpy"}
-LIBRARIES = {  # beyond NumPy and the standard library, what pure modules use
-    "text/columns.py": {"pyarrow", "pandas", "polars"},  # which users may have
+LIBRARIES = {  # what pure modules import besides NumPy and the standard library
+    "text/columns.py": {"pyarrow", "pandas", "polars"},  # if the user has them
     "text/distinct_spans.py": {"pyarrow"},
     "replacing/rewriting.py": {"pyarrow"},
     "mechanism/keyed_randomness.py": {"cryptography"},
@@ -49,7 +49,7 @@ LIBRARIES = {  # beyond NumPy and the standard library, what pure modules use
 
 @cache
 def find_imports(path: Path) -> frozenset[str]:
-    """Return the full names of all modules that a file imports, anywhere in it."""
+    """Return the full names of all modules that a file imports, also inside functions."""
     found: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
@@ -69,8 +69,8 @@ def find_file(module: str) -> Path | None:
     return next((file for file in candidates if file.is_file()), None) if module.startswith("custext_sql") else None
 
 
-def find_room(module: str) -> str:
-    """Return the room of a module; what comes from the package itself are public names."""
+def find_part(module: str) -> str:
+    """Return the part that a module belongs to; names of the package itself are public names."""
     return module.split(".")[1] if "." in module else "public names"
 
 
@@ -80,7 +80,7 @@ def own(path: Path) -> set[str]:
 
 
 def roots(path: Path) -> set[str]:
-    """Return the packages that a file imports, the standard library left out."""
+    """Return the packages that a file imports, without the standard library."""
     return {name.partition(".")[0] for name in find_imports(path)} - set(sys.stdlib_module_names)
 
 
@@ -88,39 +88,39 @@ def name_module(path: Path) -> str:
     return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
 
 
-def list_files(room: str) -> list[Path]:
-    folder = PACKAGE / room
-    return sorted(folder.rglob("*.py")) if folder.is_dir() else [PACKAGE / f"{room}.py"]
+def list_files(part: str) -> list[Path]:
+    folder = PACKAGE / part
+    return sorted(folder.rglob("*.py")) if folder.is_dir() else [PACKAGE / f"{part}.py"]
 
 
-ALL = sorted(path for room in ROOMS for path in list_files(room))
+ALL = sorted(path for part in PARTS for path in list_files(part))
 
 
-def test_every_module_is_in_a_room() -> None:
+def test_every_module_is_in_a_part() -> None:
     assert {path for path in PACKAGE.rglob("*.py") if "migrations" not in path.parts} == {
         *ALL,
         PACKAGE / "__init__.py",
     }
 
 
-@pytest.mark.parametrize("room", ROOMS)
-def test_a_room_imports_only_rooms_before_it(room: str) -> None:
-    for path in list_files(room):
-        wrong = {name for name in own(path) if find_room(name) not in ROOMS[room] | {room}}
+@pytest.mark.parametrize("part", PARTS)
+def test_a_part_imports_only_parts_before_it(part: str) -> None:
+    for path in list_files(part):
+        wrong = {name for name in own(path) if find_part(name) not in PARTS[part] | {part}}
         assert not wrong, f"{path.relative_to(ROOT)} imports {', '.join(sorted(wrong))}"
 
 
 def test_no_module_needs_itself_not_even_lazily() -> None:
-    graph = {name_module(path): {name for name in own(path) if find_room(name) != "public names"} for path in ALL}
+    graph = {name_module(path): {name for name in own(path) if find_part(name) != "public names"} for path in ALL}
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
         pytest.fail(" -> ".join(error.args[1]))
 
 
-@pytest.mark.parametrize("room", ["errors", "arrays", "parameters", *sorted(PURE)])
-def test_pure_rooms_use_arrays_and_nothing_else(room: str) -> None:
-    for path in list_files(room):
+@pytest.mark.parametrize("part", ["errors", "arrays", "parameters", *sorted(PURE)])
+def test_pure_parts_use_arrays_and_nothing_else(part: str) -> None:
+    for path in list_files(part):
         libraries = LIBRARIES.get(str(path.relative_to(PACKAGE)), set())
         assert roots(path) <= {"numpy", "custext_sql", *libraries}, path
 
@@ -142,7 +142,7 @@ def test_the_verifier_shares_no_code_with_what_it_verifies() -> None:
         ({"torch", "transformers", "sklearn", "scipy"}, ("experiments",)),
     ],
 )
-def test_a_library_is_used_in_its_room_only(libraries: set[str], places: tuple[str, ...]) -> None:
+def test_a_library_is_used_in_its_part_only(libraries: set[str], places: tuple[str, ...]) -> None:
     for path in ALL:
         inside = any(str(path.relative_to(PACKAGE)).startswith(place) for place in places)
         found = {name.partition(".")[0] for name in find_imports(path)} & libraries
@@ -155,10 +155,10 @@ def test_adapters_use_public_names_only() -> None:
 
 
 def test_experiments_build_on_each_other_one_way() -> None:
-    """Baselines know of neither attacks nor evaluation, attacks not of evaluation, and none of the report."""
+    """Baselines import neither attacks nor evaluation, attacks import no evaluation, and none imports the report."""
     order = ("baselines", "attacks", "evaluation", "report")
-    for place, room in enumerate(order):
-        for path in (PACKAGE / "experiments" / room).glob("*.py"):
+    for place, part in enumerate(order):
+        for path in (PACKAGE / "experiments" / part).glob("*.py"):
             for later in order[place + 1 :]:
                 assert not any(name.startswith(f"custext_sql.experiments.{later}") for name in own(path)), (path, later)
 
@@ -183,9 +183,9 @@ def read_sources() -> Iterator[Path]:
     yield from (ROOT / "spacy_plugin").glob("*.py")
 
 
-def test_tests_mirror_the_rooms() -> None:
+def test_tests_mirror_the_parts() -> None:
     folders = {path.name for path in (ROOT / "tests").iterdir() if (path / "__init__.py").exists()}
-    assert folders <= {*ROOMS, "spacy_plugin", "benchmarks", "keys"}
+    assert folders <= {*PARTS, "spacy_plugin", "benchmarks", "keys"}
 
 
 def test_the_map_of_the_house_is_complete_and_true() -> None:

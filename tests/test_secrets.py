@@ -1,7 +1,7 @@
-"""No error quotes data: a secret, in many spellings, is put wherever data can stand, and searched in what is printed.
+"""No error quotes data: a secret, in many spellings, is put wherever data can be, and the output is searched for it.
 
-Every case is a command or a call that must fail. Its whole output is searched, and so is the exception with all that
-Python would show of what is behind it.
+Every case is a command or a call that must fail. The search covers its whole output, and the exception with its causes
+and contexts, as Python would show them.
 """
 
 import shlex
@@ -27,7 +27,7 @@ from tests.vector_samples import write_glove
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a case. raised: what no user should meet, an exception that is not ours."""
+    """The outcome of a case. raised: an exception that is not a CusTextError, which no user should see."""
 
     failed: bool
     printed: str
@@ -35,7 +35,7 @@ class Outcome:
 
 
 def tell_everything(error: BaseException | None) -> str:
-    """Return all that Python would show of an exception, and of those behind it."""
+    """Return everything that Python would show of an exception and its causes and contexts."""
     told = []
     while error is not None:
         told += [str(error), repr(error), *getattr(error, "__notes__", ())]
@@ -76,7 +76,7 @@ def _run_query(connection: duckdb.DuckDBPyConnection, query: str, told: str | No
 
 
 def _run_all(folder: Path, secret: Secret, number: int) -> Iterator[tuple[str, Outcome]]:
-    """Yield the outcomes of the cases in a folder: all that are quick, and of the others each with some secrets."""
+    """Yield the outcomes of the cases in a folder: of all fast ones, and of slow ones only with some secrets."""
     for place, command in enumerate(COMMANDS):
         if (place + number) % 6 == 0:
             yield command, _run_command(folder, [_replace(part, secret) for part in shlex.split(command)])
@@ -118,7 +118,7 @@ _seen: dict[str, dict[str, Outcome]] = {}
 def outcomes(
     database: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> dict[str, Outcome]:
-    """The outcomes of all cases with one secret; made once."""
+    """The outcomes of all cases with one secret; computed once."""
     name = request.param
     if name not in _seen:
         for file in ("custext.duckdb", "good.key"):
@@ -143,7 +143,7 @@ def test_no_message_quotes_data(outcomes: dict[str, Outcome], name: str) -> None
 @pytest.mark.slow
 @every_secret
 def test_every_case_fails_as_it_should(outcomes: dict[str, Outcome], name: str) -> None:
-    """Else it would show nothing; and a traceback is no message."""
+    """A case that does not fail proves nothing, and a traceback is not a message."""
     assert [case for case, one in outcomes.items() if not one.failed] == []
     raised = {case: traceback.format_exception(one.raised) for case, one in outcomes.items() if one.raised}
     assert not raised
@@ -152,7 +152,7 @@ def test_every_case_fails_as_it_should(outcomes: dict[str, Outcome], name: str) 
 
 
 def test_the_search_finds_tails_and_what_is_behind_an_error() -> None:
-    """It can fail: on a tail of a secret, in a message, a cause or a context, but not in what is suppressed."""
+    """The search finds the end of a secret in a message, a cause or a context, but not in a suppressed context."""
     secret = SECRETS["apostrophe"]
     assert secret.is_in("near s KVORXIM") and secret.is_in("...plofzz") and not secret.is_in(secret.near)
     for chain, expected in ((True, True), (False, False)):

@@ -1,4 +1,4 @@
-"""Settings are settled in one place: what was given, else the key's, else the default."""
+"""Settings are resolved in one place: given, else the key's, else the default."""
 
 from collections.abc import Callable
 from dataclasses import fields
@@ -50,7 +50,7 @@ def test_what_differs_from_the_key_is_refused(key: KeyFile, name: str) -> None:
 
 
 def test_every_setting_of_a_key_is_settled() -> None:
-    made_for = {"fingerprint", "stopwords"}  # which are those of the mapping and the language
+    made_for = {"fingerprint", "stopwords"}  # they follow from the mapping and the language
     of_keys = {field.name for field in fields(KeySettings)}
     assert {field.name for field in fields(Settings)} - {"key"} == of_keys - made_for
 
@@ -111,7 +111,7 @@ def test_no_surface_takes_what_is_no_setting(
         lambda: make_key(tmp_path / "never.key", mapped_db, **given),
         lambda: sanitize_file(tmp_path / "in.csv", tmp_path / "out.csv", columns="body", database=mapped_db, **given),
     ]
-    if setting != "language":  # which is one if there is a list for it
+    if setting != "language":  # any language is valid until its stopwords are loaded
         calls += [lambda: Settings(**given), lambda: Settings.settle(**given)]
     for call in calls:
         with pytest.raises(CusTextError, match=message):

@@ -1,4 +1,4 @@
-"""Output is written beside its place, and appears there whole, or not at all."""
+"""Outputs appear whole or not at all."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""An audit says what holds, or which group does not."""
+"""An audit returns what was verified, or names the group that fails."""
 
 import json
 from pathlib import Path

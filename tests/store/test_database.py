@@ -1,4 +1,4 @@
-"""Databases are found, made whole or not at all, and refused when they are not ours or not of this version."""
+"""Databases are located, created all or nothing, and refused if they are foreign or at another revision."""
 
 import os
 import subprocess
@@ -134,7 +134,7 @@ def test_folders_made_for_a_database_that_failed_are_removed(tmp_path: Path) -> 
 def test_names_that_no_file_can_have_are_refused(tmp_path: Path) -> None:
     with pytest.raises(DatabaseError, match="cannot open the database .*: File name too long"), reading("x" * 300):
         pass
-    with writing(tmp_path / ("x" * 250)):  # a draft needs no longer name
+    with writing(tmp_path / ("x" * 250)):  # the name of its draft is not longer
         pass
     with pytest.raises(DatabaseError, match="not valid Unicode"), writing(os.fsdecode(b"caf\xe9.duckdb")):
         pass

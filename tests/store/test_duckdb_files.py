@@ -1,4 +1,4 @@
-"""No lock of this process is lost, whatever it does with a database that it has open. All with real processes."""
+"""This process never loses a lock on a database that it has open; tested with real processes."""
 
 import subprocess
 import sys
@@ -16,7 +16,7 @@ from tests.processes import can_write
 
 
 def sanitize_elsewhere(database: Path, folder: Path) -> subprocess.CompletedProcess[str]:
-    """Make a release in another process, which enters it in the ledger of the database."""
+    """Make a release in another process, which writes to the ledger of the database."""
     (folder / "in.csv").write_text("id,body\n1,alice bob\n")
     script = (
         "import sys; from custext_sql.store.files import duckdb_files; from custext_sql.store.ledger import table; "
@@ -29,7 +29,7 @@ def sanitize_elsewhere(database: Path, folder: Path) -> subprocess.CompletedProc
 
 @pytest.mark.slow
 def test_a_writer_that_loads_and_builds_keeps_others_out(mapped_db: Path, tmp_path: Path) -> None:
-    """What corrupted a database: one process holds it and loads from it, another writes to it, the first builds."""
+    """This once corrupted a database: one process has it open and reads it, another writes to it, the first builds."""
     with duckdb.connect(mapped_db) as own:
         Sanitizer.load(mapped_db)
         refused = sanitize_elsewhere(mapped_db, tmp_path)
@@ -85,7 +85,7 @@ def test_several_connections_do_not_unlock_the_database_for_each_other(mapped_db
 @pytest.mark.slow
 @pytest.mark.parametrize("attach", ["AS mine", "AS mine (READ_ONLY)", "", "(READ_ONLY)"])
 def test_a_database_that_somebody_attached_is_read_through_that_connection(mapped_db: Path, attach: str) -> None:
-    """Or refused, if it is not known which one has it; in no case is the file unlocked."""
+    """If the connection is unknown, it is refused. The file stays locked in any case."""
     with duckdb.connect() as own:
         own.execute(f"ATTACH '{mapped_db}' {attach}")
         for call in (lambda: Sanitizer.load(mapped_db), lambda: build_mapping(mapped_db, embedding="small", k=5)):
@@ -114,7 +114,7 @@ def test_links_lead_to_the_same_file(mapped_db: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("attach", [False, True])
 def test_a_hard_link_is_the_same_file(mapped_db: Path, tmp_path: Path, attach: bool) -> None:
-    """DuckDB knows files by their names, and would open this one a second time."""
+    """DuckDB identifies files by their names, and would open this one a second time."""
     link = tmp_path / "link.duckdb"
     link.hardlink_to(mapped_db)
     with duckdb.connect() if attach else duckdb.connect(mapped_db) as own:
@@ -140,7 +140,7 @@ def test_a_connection_with_settings_of_its_own_is_read_through(mapped_db: Path) 
 
 
 def test_a_fork_does_not_write_to_what_its_parent_has_open(mapped_db: Path) -> None:
-    """It would say that it had, and the parent's next checkpoint would undo it."""
+    """The write would seem to succeed, and the parent's next checkpoint would undo it."""
     script = """
         import duckdb, os, sys
         from custext_sql import CusTextError, build_mapping

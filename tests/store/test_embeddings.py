@@ -1,4 +1,4 @@
-"""Embeddings are stored as they were read, all or nothing, and counted."""
+"""Embeddings are stored exactly as read, all or nothing, and counted."""
 
 import gzip
 import os

@@ -1,4 +1,4 @@
-"""Killed at any moment, or on a full disk: nothing that was there is lost, and nothing is left half done."""
+"""A process killed at any moment, or a full disk, loses no earlier data and leaves nothing half done."""
 
 import os
 import random
@@ -32,14 +32,14 @@ def jobs() -> Iterator[Jobs]:
 
 @pytest.fixture(scope="module")
 def big_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Words enough that loading takes a moment."""
+    """A vector file with enough words that loading takes a moment."""
     vectors = np.random.default_rng(0).normal(size=(WORDS, 50)).astype(np.float32)
     names = [f"w{index}" for index in range(len(vectors))]
     return write_glove(tmp_path_factory.mktemp("big") / "big.txt", names, vectors)
 
 
 def moments(whole: float) -> list[float]:
-    """Random ones from the beginning of a job to a little after its end."""
+    """Return random delays, from the start of a job to a little after its end."""
     chooser = random.Random(8)
     return [chooser.uniform(0.0, 1.1 * whole) for _ in range(KILLS)]
 
@@ -80,11 +80,11 @@ def test_killed_while_mapping(jobs: Jobs, mapped_db: Path, big_file: Path) -> No
         assert default == "small-euclidean-k4"
         assert kept in infos
         for info in infos[-2:]:
-            assert load_mapping(mapped_db, info.name).info == info  # its fingerprint holds
+            assert load_mapping(mapped_db, info.name).info == info  # its fingerprint matches
 
 
 def test_killed_while_sanitizing(jobs: Jobs, mapped_db: Path, tmp_path: Path) -> None:
-    """The output is whole or absent, or what was there before; the ledger knows of every output that appeared."""
+    """The output is complete, absent or unchanged, and the ledger has every output that appeared."""
     source, target = tmp_path / "in.parquet", tmp_path / "out.parquet"
     with duckdb.connect() as connection:
         connection.execute(
@@ -109,7 +109,7 @@ def test_killed_while_sanitizing(jobs: Jobs, mapped_db: Path, tmp_path: Path) ->
         target.unlink(missing_ok=True)
     assert killed > KILLS / 3
     for left in tmp_path.glob(".*.draft"):
-        os.utime(left, (0, 0))  # nobody has touched them for long
+        os.utime(left, (0, 0))  # not touched for a long time
     jobs.time("sanitize", mapped_db, source, target)
     assert [path.name for path in tmp_path.iterdir() if "draft" in path.name] == []
 
@@ -176,7 +176,7 @@ assert load_mapping(own).info == info
 
 
 def test_a_full_disk_leaves_everything_as_it_was(mapped_db: Path, big_file: Path, tmp_path: Path) -> None:
-    """A real one, in memory: the database fits, and two megabytes more."""
+    """The disk is a real one, in memory; the database fits, with two megabytes to spare."""
     source, disk = tmp_path / "in.parquet", tmp_path / "disk"
     disk.mkdir()
     with duckdb.connect() as connection:

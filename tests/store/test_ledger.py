@@ -1,4 +1,4 @@
-"""The ledger: every release is in it, what it spent adds up, and a budget holds."""
+"""The ledger has every release, adds up what they spent, and keeps budgets."""
 
 import csv
 import json
@@ -115,7 +115,7 @@ def test_a_stream_that_was_cut_off_has_spent_what_it_gave(db: Path, folder: Path
 
 
 def test_unknown_spending_is_no_spending_to_build_on(db: Path) -> None:
-    enter_release(db, "d")  # and then it was killed
+    enter_release(db, "d")  # never completed, as if it was killed
     with pytest.raises(BudgetError, match="an earlier release was interrupted"):
         enter_release(db, "d", largest_row_eps=1, budget_total=100.0)
     assert "unknown" in run("ledger").output
@@ -180,11 +180,11 @@ def test_a_total_budget_holds(db: Path, folder: Path) -> None:
     assert run("keygen", "k").exit_code == 0
     keyed = ("--key-file", "k", "--record-column", "id", "--column", "body", "--budget-total", "6")
     assert run("sanitize", "in.csv", "4.csv", *keyed).exit_code == 0
-    assert run("sanitize", "in.csv", "5.csv", *keyed).exit_code == 0  # the same key once more costs nothing
+    assert run("sanitize", "in.csv", "5.csv", *keyed).exit_code == 0  # the same keyed draws cost nothing more
 
 
 def test_the_budget_is_decided_where_the_release_is_entered(db: Path) -> None:
-    """Between a look at the ledger and the entry another process may have spent the rest."""
+    """Between the first check and the entry, another process may have spent the rest."""
     enter_release(db, "d", largest_row_eps=3, budget_total=5.0)
     with pytest.raises(BudgetError, match="total eps of 6"):
         enter_release(db, "d", largest_row_eps=3, budget_total=5.0)
@@ -253,7 +253,7 @@ def test_the_release_is_pending_until_its_output_is_there(
 def test_an_output_that_may_be_there_stays_in_the_ledger(
     db: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException, states: list[str]
 ) -> None:
-    """An interrupt may come right after the output has appeared; what could not appear was not released."""
+    """An interrupt may come right after the output appeared; an output that failed to appear was not released."""
     write_texts(folder / "in.csv", "alice bob")
     publish = AtomicOutput.publish
 

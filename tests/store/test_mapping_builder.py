@@ -1,4 +1,4 @@
-"""Mappings are built by the book, from words only, and recorded with how they were made."""
+"""Mappings follow the paper, contain only words, and are stored with their settings."""
 
 from pathlib import Path
 
@@ -94,7 +94,7 @@ def test_stopwords_apart_share_no_group_with_other_words(db_path: Path, tmp_path
     for group in grouped_words(db_path):
         assert set(group) <= set(names[:5]) or set(group) <= set(names[5:])
         sizes.append(len(group))
-    assert sizes == [5, 5]  # the fifth of each class joins the closest pivot of its class
+    assert sizes == [5, 5]  # the fifth word of each class joins the closest pivot of its class
 
 
 @pytest.mark.parametrize(("names", "alone"), [("the cat dog cow", "the"), ("the he she cat", "cat")])
@@ -103,7 +103,7 @@ def test_a_class_of_one_word_is_merged_and_reported(db_path: Path, tmp_path: Pat
     load_embeddings(db_path, write_glove(tmp_path / "v.txt", names.split(), vectors), name="v")
     report = build_mapping(db_path, embedding="v", k=2, separate_stopwords=True)
     assert report.merged == alone
-    assert report.info.stopword_language is None  # nothing is apart, and nobody shall think so
+    assert report.info.stopword_language is None  # stopwords are not separate, and the mapping must not claim it
     assert build_mapping(db_path, embedding="v", k=2, separate_stopwords=True).already_there
     assert sorted(word for group in grouped_words(db_path) for word in group) == sorted(names.split())
 
@@ -135,7 +135,7 @@ def test_a_name_that_is_taken_needs_replace(mapped_db: Path, glove_file: Path, t
         build_mapping(mapped_db, embedding="small", k=5, name=name)
     assert build_mapping(mapped_db, embedding="small", k=5, name=name, replace=True).info.k == 5
     assert sorted(load_mapping(mapped_db, name).sizes) == [5, 5, 6]
-    # Fewer words of the same file: the same recipe, but another outcome.
+    # Fewer words of the same file: the same recipe, but another result.
     load_embeddings(mapped_db, glove_file, name="small", limit=12, replace=True)
     with pytest.raises(CusTextError, match="already exists with different settings"):
         build_mapping(mapped_db, embedding="small", k=5, name=name)

@@ -1,4 +1,4 @@
-"""Stored mappings come back as they were built, or not at all."""
+"""Stored mappings are read exactly as they were built, or refused."""
 
 import pickle
 from pathlib import Path
@@ -177,7 +177,7 @@ def test_a_word_that_is_not_there_suggests_the_nearest(mapped_db: Path) -> None:
 
 
 def test_mappings_and_embeddings_are_listed_in_the_order_they_were_made(mapped_db: Path) -> None:
-    """Even where their times, which are stored in whole seconds, are equal."""
+    """This holds even if their times, which are stored in whole seconds, are equal."""
     for name in ("c", "a", "b"):
         build_mapping(mapped_db, embedding="small", k=4, name=name)
         load_embeddings(mapped_db, (["bob", "eve"], np.eye(2)), name=name)

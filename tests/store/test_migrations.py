@@ -1,4 +1,4 @@
-"""Migrations lead to tables.py, in one transaction, from every older version, and mean the same for ever."""
+"""Migrations lead from every older revision to tables.py, in one transaction, and never change their meaning."""
 
 import ast
 import shutil
@@ -33,7 +33,7 @@ def upgrade():
 
 
 def schema(path: Path) -> list[tuple[Any, ...]]:
-    """Columns with types and comments, and constraints, as DuckDB reports them."""
+    """Return columns with types and comments, and constraints, as DuckDB reports them."""
     with duckdb.connect(path, read_only=True) as connection:
         columns = connection.execute(
             """
@@ -65,14 +65,14 @@ def fetch(path: Path, query: str) -> list[tuple[Any, ...]]:
 
 
 def macro(path: Path) -> list[tuple[Any, ...]]:
-    """The parameters and the body of custext_distribution, as DuckDB has parsed them."""
+    """Return the parameters and the body of custext_distribution, as DuckDB parsed them."""
     found = "FROM duckdb_functions() WHERE function_name = 'custext_distribution'"
     return fetch(path, f"SELECT function_type, parameters, macro_definition {found}")
 
 
 @pytest.fixture
 def next_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A version of the package that has one more migration, which succeeds; returns its script."""
+    """A version of the package with one more migration, which succeeds; the value is the path of its script."""
     scripts = tmp_path / "migrations"
     shutil.copytree(str(files("custext_sql.migrations")), scripts)
     script = scripts / "versions" / "9999_later.py"
@@ -147,7 +147,7 @@ def test_columns_need_no_quoting(mapped_db: Path) -> None:
 
 
 def test_migrations_use_no_code_of_the_package() -> None:
-    """It changes from version to version; what a revision creates must not."""
+    """The package changes between versions, but what a revision creates must not."""
     scripts = [Path(str(script)) for script in files("custext_sql.migrations").joinpath("versions").iterdir()]
     scripts = [script for script in scripts if script.suffix == ".py"]
     assert len(scripts) >= len(REVISIONS)

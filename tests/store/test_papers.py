@@ -1,4 +1,4 @@
-"""What a run leaves beside the text tells nothing about the originals that the operator would not want told."""
+"""What a run writes beside the text reveals nothing more about the originals."""
 
 import hashlib
 import json
@@ -41,8 +41,8 @@ def texts(tmp_path: Path) -> Path:
 def test_words_that_drew_themselves_are_told_to_the_operator_alone(
     mapped_db: Path, texts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One word, released once: that count says whether the output is the input."""
-    assert "sampled_unchanged" in {field.name for field in fields(Receipt)}  # for Python, and on the terminal
+    """For one word, released once, that count says whether the output equals the input."""
+    assert "sampled_unchanged" in {field.name for field in fields(Receipt)}  # for Python and the terminal only
     assert "sampled_unchanged" not in run("--db", mapped_db, "sanitize", "alice", "--json").output
     done = run("--db", mapped_db, "sanitize", texts, tmp_path / "out.csv", "--column", "body", "--json")
     assert "sampled" in json.loads(done.output)["receipt"] and "sampled_unchanged" not in done.output
@@ -75,12 +75,12 @@ def test_a_guess_of_a_private_text_cannot_be_confirmed_from_the_database(few_db:
         ["choose", "--data", data, "--max-attack", "0.99"],
     ):
         result = run("--db", few_db, *arguments)
-        assert result.exit_code == (1 if "choose" in arguments else 0), result.output  # no eps will do
+        assert result.exit_code == (1 if "choose" in arguments else 0), result.output  # no eps stays within the bound
     rows = [one for one in read_measurements(few_db) if one.subject.digest is not None]
     assert len(rows) > 3
     known = {one.subject.digest for one in rows}
     read = next(text for text in (SECRET, f"{SECRET}\n") if digest_texts([text]) in known)
-    content = read.encode()  # found again by the same user
+    content = read.encode()  # the same user finds it again
     plain = {
         hashlib.sha256(content).hexdigest(),
         hashlib.sha256(b"%d:" % len(content) + content).hexdigest(),

@@ -1,4 +1,4 @@
-"""What is half done lies in folders of one's own, which nobody can guess, enter or take for abandoned."""
+"""Unfinished files are in private folders that nobody else can guess or enter, and that are not deleted too early."""
 
 import os
 import signal
@@ -19,7 +19,7 @@ from tests.processes import start, wait_for
 
 LONG_AGO = 11 * 60.0
 
-# Makes a draft of the file that it is told, with something in it, says so, and waits.
+# Writes a draft of the given file, reports it, and waits.
 DRAFTING = """
 import sys, time
 from pathlib import Path
@@ -32,7 +32,7 @@ with atomic_output(Path(sys.argv[1]), force=True) as draft:
 
 
 def age(path: Path, seconds: float = LONG_AGO) -> None:
-    """Make a file or folder look as if nobody had touched it for so long."""
+    """Make a file or folder look untouched for that many seconds."""
     touched = path.stat().st_mtime - seconds
     os.utime(path, (touched, touched))
 
@@ -53,7 +53,7 @@ def test_a_folder_is_its_owners_alone_and_goes_in_the_end(tmp_path: Path) -> Non
 
 
 def test_a_planted_link_is_not_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A link or file put under a guessed name stops the run; nothing is written through it."""
+    """A link or file with a guessed name stops the run, and nothing is written through it."""
     (tmp_path / "victim").mkdir()
     monkeypatch.setattr("secrets.token_hex", lambda count: "ab" * count)
     name = f".out.csv.{'ab' * 8}.draft"
@@ -155,7 +155,7 @@ def test_a_folder_in_use_is_touched_again_and_again(tmp_path: Path, monkeypatch:
 
 
 def test_a_draft_of_another_container_is_left_alone_until_it_is_abandoned(tmp_path: Path) -> None:
-    """Two containers on one volume: process ids mean nothing there, the other's is not even visible here."""
+    """Two containers share a volume, where process IDs mean nothing and the other process is not visible."""
     target = tmp_path / "out.csv"
     command = ["unshare", "--pid", "--fork", "--kill-child", sys.executable, "-c", DRAFTING, str(target)]
     with start(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as other:
@@ -186,7 +186,7 @@ def test_a_fork_has_folders_of_its_own_and_leaves_those_of_its_parent(tmp_path: 
         parent = Path(sys.argv[1])
         with private_folders.private_folder(parent, "a") as folder, private_folders._changed:
             child = os.fork()
-            if not child:  # with the lock held by a thread that it does not have
+            if not child:  # the lock is held by a thread that the fork does not have
                 with private_folders.private_folder(parent, "b") as own:
                     assert own.exists() and private_folders._live == {own}
                 private_folders.remove_private_folders()

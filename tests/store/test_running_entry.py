@@ -1,4 +1,4 @@
-"""Releases of connections and pipelines: in the ledger before a text leaves, and true whenever the process ends."""
+"""Releases of connections and pipelines are in the ledger before a text leaves, and correct at any end."""
 
 import subprocess
 import sys
@@ -159,7 +159,7 @@ if sys.argv[3] == "raise":
         (
             "attach",
             ("complete", Decimal("0.3")),
-        ),  # in a connection that nobody closes
+        ),  # on a connection that nobody closes
         ("kill", ("pending", None)),
     ],
 )
@@ -229,7 +229,7 @@ if __name__ == "__main__":
 @pytest.mark.slow
 @pytest.mark.parametrize(("method", "here"), [("fork", "also here"), ("spawn", "workers only")])
 def test_each_process_of_a_pipeline_enters_its_part(mapped_db: Path, tmp_path: Path, method: str, here: str) -> None:
-    """Each part has other rows, so that together they have spent what the largest has."""
+    """Each part has other rows, so together they have spent as much as the largest part."""
     script = tmp_path / "script.py"
     script.write_text(textwrap.dedent(PIPELINE))
     done = subprocess.run(

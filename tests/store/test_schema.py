@@ -1,4 +1,4 @@
-"""Dataclasses that are rows of a table have its columns, so that no list of columns is kept by hand."""
+"""Dataclasses that stand for rows have the columns of their table, so that no list of columns is kept by hand."""
 
 from dataclasses import fields
 from types import NoneType, UnionType
@@ -17,12 +17,12 @@ Shape = list[tuple[str, type, bool]]
 
 
 def shape_of_table(table: Table) -> Shape:
-    """Name, Python type and nullability of each column, in order."""
+    """Return the name, Python type and nullability of each column, in order."""
     return [(column.name, column.type.python_type, bool(column.nullable)) for column in table.columns]
 
 
 def shape_of_dataclass(row: type[Any]) -> Shape:
-    """Name, type and whether None is allowed, of each field, in order."""
+    """Return the name and type of each field, and whether it may be None, in order."""
     hints = get_type_hints(row)
     shape = []
     for field in fields(row):

@@ -1,4 +1,4 @@
-"""What releases have spent together: exact sums, over everything that shares data."""
+"""Totals of releases that share data are exact sums."""
 
 import json
 from decimal import Decimal
@@ -88,7 +88,7 @@ def test_sets_of_files_that_overlap_add_up(db: Path, folder: Path) -> None:
         (folder / f"{name}.csv").write_text(f"id,body\n1,{text}\n")
     for number, files in enumerate(["a.csv", "[ab].csv", "[bc].csv", "."]):
         assert run("sanitize", files, f"../{number}.csv", "--column", "body").exit_code == 0
-    largest = {"a": 1 + 2 + 3, "b": 2 + 3 + 3, "c": 3 + 3}  # of all releases that have the file
+    largest = {"a": 1 + 2 + 3, "b": 2 + 3 + 3, "c": 3 + 3}  # over all releases of the file
     assert total_of(db, str((folder / "a.csv").resolve())) == str(largest["a"])
     assert total_of(db, str(folder.resolve() / "[ab].csv")) == str(max(largest["a"], largest["b"]))
     assert total_of(db, str(folder.resolve())) == str(max(largest.values()))
@@ -130,7 +130,7 @@ def test_a_dataset_needs_a_name_and_a_sensible_budget() -> None:
 def test_what_a_row_spends_is_checked_again_on_what_was_drawn(
     db: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, form: str
 ) -> None:
-    """As if the data had changed after it was looked at."""
+    """The data may change after the first check."""
     (folder / "in.csv").write_text("id,body\n1,alice bob carol\n")
     (folder / "in.txt").write_text("alice bob carol\n")
     with duckdb.connect("shop.duckdb") as connection:
@@ -166,9 +166,9 @@ def test_a_second_mapping_is_refused_and_says_what_it_would_tell(db: Path, folde
     least, median = intersect(db, "small-euclidean-k4", "small-euclidean-k2")
     assert f"a word would hide among as few as {least} word{'s' * (least > 1)} (median {median})" in refused.output
     assert "--second-mapping" in refused.output and "small-euclidean-k4" in refused.output
-    assert run("sanitize", "alice", "--mapping", "small-euclidean-k2").exit_code == 0  # a text is no dataset
+    assert run("sanitize", "alice", "--mapping", "small-euclidean-k2").exit_code == 0  # a text has no dataset
     assert run(*second, "--second-mapping").exit_code == 0
-    for mapping in ("small-euclidean-k2", "small-euclidean-k4"):  # both are known now, and tell nothing new
+    for mapping in ("small-euclidean-k2", "small-euclidean-k4"):  # both are known by now and reveal nothing new
         again = run("sanitize", "in.csv", "4.csv", "--column", "body", "--mapping", mapping, "--force")
         assert again.exit_code == 0, again.output
     build_mapping(db, embedding="small", k=3)
@@ -180,7 +180,7 @@ def test_a_second_mapping_is_refused_and_says_what_it_would_tell(db: Path, folde
 
 
 def intersect(db: Path, first: str, second: str) -> tuple[int, int]:
-    """Among how many words one hides in both mappings: the least, and the lower median."""
+    """Return how many words share both groups of a word: the minimum and the lower median."""
     one, two = (Sanitizer.load(db, mapping=name) for name in (first, second))
     sizes = sorted(
         len(set(one.distribution(word, 1.0)) & set(two.distribution(word, 1.0))) for word in one.mapping.words
@@ -202,6 +202,6 @@ def test_a_key_of_other_data_is_refused(db: Path, folder: Path) -> None:
     assert "was used before for" in refused.output and "--reuse-key" in refused.output
     assert run("sanitize", "one.csv", "3.csv", *keyed).exit_code == 0
     assert run("sanitize", "two.csv", "2.csv", *keyed, "--reuse-key").exit_code == 0
-    assert run("sanitize", "one.csv", "4.csv", *keyed).exit_code == 0  # now they are correlated anyhow
+    assert run("sanitize", "one.csv", "4.csv", *keyed).exit_code == 0  # the two are correlated by now
     refused = run("sql", query, "--key-file", "k", "--output", "r.csv", "--dataset", "three")
     assert "--reuse-key" in refused.output and not (folder / "r.csv").exists()

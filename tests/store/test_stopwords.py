@@ -1,4 +1,4 @@
-"""Stopword lists: shipped and from NLTK, which fixes its paths when it is loaded: hence a process for each case."""
+"""Stopword lists, shipped and from NLTK. NLTK fixes its paths when it is loaded, so each case has its own process."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Databases as earlier versions left them, one of each revision: upgraded, they hold all they held, and work."""
+"""Databases of earlier versions, one per revision, keep all their data in an upgrade, and work."""
 
 import lzma
 import shutil
@@ -28,7 +28,7 @@ def columns(path: Path, table: str) -> list[str]:
 
 
 def unpack(revision: str, folder: Path) -> Path:
-    """A database as the code of that revision left it."""
+    """A database written by the code of that revision."""
     path = folder / f"{revision}.duckdb"
     path.write_bytes(lzma.decompress((DATABASES / f"{revision}.duckdb.xz").read_bytes()))
     return path
@@ -36,7 +36,7 @@ def unpack(revision: str, folder: Path) -> Path:
 
 @dataclass(frozen=True)
 class Upgraded:
-    """A stored database, as it was and after `custext upgrade`. Tests only read both files."""
+    """A stored database, before and after `custext upgrade`. Tests only read both files."""
 
     revision: str
     before: Path
@@ -130,11 +130,11 @@ def test_the_macro_of_an_upgraded_database_answers(upgraded: Upgraded) -> None:
 
 
 def test_measurements_keep_their_values_and_lose_their_plain_digests(upgraded: Upgraded) -> None:
-    """Not a trace of a digest of private texts is left in the file, not even in blocks that DuckDB has freed."""
+    """The file contains no trace of a digest of private texts, not even in blocks that DuckDB freed."""
     if upgraded.revision < "0004":
         assert read_measurements(upgraded.after) == []
         return
-    if upgraded.revision > "0004":  # there were no plain digests any more
+    if upgraded.revision > "0004":  # later revisions have no plain digests
         everything = "FROM measurements ORDER BY ALL"
         assert fetch(upgraded.after, everything) == fetch(upgraded.before, everything) != []
         return
@@ -142,7 +142,7 @@ def test_measurements_keep_their_values_and_lose_their_plain_digests(upgraded: U
     assert fetch(upgraded.after, values) == fetch(upgraded.before, values)
     query = "SELECT DISTINCT digest, settings ->> 'tested' FROM measurements WHERE digest IS NOT NULL"
     before, after = fetch(upgraded.before, query), fetch(upgraded.after, query)
-    assert len(before) == len(after) > 3  # equal ones are still equal
+    assert len(before) == len(after) > 3  # equal digests are still equal
     tested = {tested for _, tested in after if tested}
     assert tested and tested <= {digest for digest, _ in after}
     content = upgraded.after.read_bytes()

@@ -1,4 +1,4 @@
-"""Keys of every format, made by the code of their time: they give what they gave, to the byte, on every surface."""
+"""Keys of every format, made by the code of their time, still give the same bytes on every interface."""
 
 import json
 import lzma
@@ -34,12 +34,12 @@ def upgraded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def database(upgraded: Path, tmp_path: Path) -> Path:
-    """A database of its own, since releases are entered in it."""
+    """A separate database, since releases are entered in it."""
     return Path(shutil.copy(upgraded, tmp_path / "own.duckdb"))
 
 
 def take(name: str, folder: Path) -> Path:
-    """Copy a stored key to where it may be read: git keeps no modes."""
+    """Copy a stored key and make it private, since git does not keep file modes."""
     path = folder / f"{name}.key"
     shutil.copyfile(KEYS / path.name, path)
     path.chmod(0o600)
@@ -63,7 +63,7 @@ def test_every_format_has_stored_keys() -> None:
 
 
 def test_a_new_setting_is_a_new_format() -> None:
-    """Whoever adds a field to a key's settings or to a policy, adds a format that has it, and leaves these alone."""
+    """A new field of a key's settings or of a policy needs a new format; earlier formats stay unchanged."""
     settings, policy = {field.name for field in fields(KeySettings)}, {field.name for field in fields(Policy)}
     assert set(KEY_FORMATS[NEWEST_FORMAT].settings) == settings
     assert set(KEY_FORMATS[NEWEST_FORMAT].policy) == policy
@@ -97,7 +97,7 @@ def test_a_stored_key_gives_what_it_gave(name: str, database: Path, tmp_path: Pa
 
 @pytest.mark.parametrize("name", OLD)
 def test_an_old_key_keeps_to_itself_among_new_ones(name: str, database: Path, tmp_path: Path) -> None:
-    """Functions share their arrays; those of a key of format 1 are not those of newer rules."""
+    """Functions share their arrays, but a key of format 1 does not share them with newer rules."""
     key = read_key_file(take(name, tmp_path))
     expected = json.loads((KEYS / f"{name}.json").read_text())["sql"]
     query = "SELECT custext_sanitize_keyed(body, 'body:' || id) FROM given ORDER BY id"
@@ -107,13 +107,13 @@ def test_an_old_key_keeps_to_itself_among_new_ones(name: str, database: Path, tm
         same = key.settings
         register(
             connection, database, mapping=same.mapping, policy=same.policy, calibration=same.calibration
-        )  # without a key, by the newest rules
+        )  # without a key, the newest rules apply
         register(connection, database, key_file=key.path)
         assert [text for (text,) in connection.execute(query).fetchall()] == expected
 
 
 def test_a_policy_without_a_part_is_read_as_it_was_then(database: Path, tmp_path: Path) -> None:
-    """Its name stands for what the format knows of it; a Policy stands for all its parts."""
+    """The name of a policy covers only the fields of the format; a Policy covers all fields."""
     strict, paper = take("1-strict", tmp_path), take("1-paper", tmp_path)
     assert read_key_file(strict).settings.policy == Policy(invisible="keep")
     assert read_key_file(paper).settings.policy == Policy(unknown="keep", numbers="shape", invisible="keep")
@@ -155,7 +155,7 @@ def test_columns_are_told_apart_in_records(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", OLD)
 def test_draws_without_the_key_are_as_new_whatever_its_format(database: Path, tmp_path: Path, name: str) -> None:
-    """An old key keeps what it did; custext_sanitize beside it does what its policy means today."""
+    """An old key keeps its behavior; custext_sanitize beside it uses today's meaning of its policy."""
     path = take(name, tmp_path)
     old = read_key_file(path)
     with duckdb.connect() as connection:
