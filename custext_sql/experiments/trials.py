@@ -97,7 +97,8 @@ def list_trials(
 
 def list_epsilons(eps: float | Sequence[float]) -> list[float]:
     """Return one eps or several as a list without duplicates. SettingError if it is empty, or an eps is invalid."""
-    given = eps if isinstance(eps, Iterable) and not isinstance(eps, (str, bytes)) else [eps]
+    is_one = isinstance(eps, (int, float, str, bytes)) or not isinstance(eps, Iterable)
+    given: Any = [eps] if is_one else eps
     found = list(dict.fromkeys(map(check_epsilon, given)))
     if not found:
         raise SettingError("name at least one eps, such as 1.0")

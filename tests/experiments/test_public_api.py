@@ -12,6 +12,8 @@ from custext_sql.errors import CusTextError
 from tests.cli.test_commands import run
 from tests.experiments.test_linear_models import make_sentences
 
+NO_TEXTS: Any = 5
+NO_NUMBER: Any = None
 SENTENCES = ["the doctor was kind and the film was good", "she said that the car is a happy thing"]
 
 
@@ -148,14 +150,20 @@ def test_the_report(few_db: Path, texts: Path, tmp_path: Path, monkeypatch: pyte
             "rows. must be at least 1; found 0",
         ),
         (lambda db: custext_sql.evaluate_utility(db), "in Python: train=... and test=..., or corpus="),
-        (lambda db: custext_sql.attack_query(db, 5), "words must be a string or a sequence of strings; found int"),
-        (lambda db: custext_sql.attack_query(db, "car", eps=None), "eps must be a number; found NoneType"),
+        (
+            lambda db: custext_sql.attack_query(db, NO_TEXTS),
+            "words must be a string or a sequence of strings; found int",
+        ),
+        (lambda db: custext_sql.attack_query(db, "car", eps=NO_NUMBER), "eps must be a number; found NoneType"),
         (lambda db: custext_sql.attack_query(db, "car", seed=-1), "seed. must be at least 0; found -1"),
         (
-            lambda db: custext_sql.attack_mask(db, model="ngram", data=5),
+            lambda db: custext_sql.attack_mask(db, model="ngram", data=NO_TEXTS),
             "path of a file or a sequence of texts; found int",
         ),
-        (lambda db: custext_sql.choose(db, max_attack=0.5, data=SENTENCES, mappings=5), "mappings must be a string"),
+        (
+            lambda db: custext_sql.choose(db, max_attack=0.5, data=SENTENCES, mappings=NO_TEXTS),
+            "mappings must be a string",
+        ),
     ],
 )
 def test_errors_name_parameters(few_db: Path, call: Any, message: str) -> None:

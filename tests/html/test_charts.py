@@ -54,8 +54,9 @@ def draw_success(*series: Series, eps: float = 3.0, floors: tuple[float, ...] = 
 
 def draw_tradeoff(*series: Series, limits: tuple[float, float] = (0.0, 1.0)) -> Element:
     """Return a chart like the second of a report: utility over privacy, with labels and error bars."""
-    labels = {"title": "A", "x_label": "privacy", "y_label": "accuracy"}
-    return read_figure(draw_chart(series, **labels, x_limits=(0.0, 1.0), y_limits=limits))
+    return read_figure(
+        draw_chart(series, title="A", x_label="privacy", y_label="accuracy", x_limits=(0.0, 1.0), y_limits=limits)
+    )
 
 
 def read_figure(chart: Chart) -> Element:

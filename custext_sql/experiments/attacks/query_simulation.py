@@ -32,7 +32,7 @@ class DrawCount:
 
 
 def count_for_mode(row: Floats, word: int, *, simulations: int, generator: np.random.Generator) -> DrawCount:
-    """Return how many draws an attacker needs who guesses the most frequent output. A tie counts as a failure.
+    """Return the draws needed by an attacker who guesses the most frequent output. A tie counts as a failure.
 
     row: the probabilities of the outputs for that word. word: its place in the group.
     """
@@ -51,7 +51,7 @@ def count_for_mode(row: Floats, word: int, *, simulations: int, generator: np.ra
 
 
 def count_for_likeliest(matrix: Floats, word: int, *, simulations: int, generator: np.random.Generator) -> DrawCount:
-    """Return how many draws an attacker needs who knows the tables and guesses the input of maximum likelihood.
+    """Return the draws needed by an attacker who knows the tables and guesses the input of maximum likelihood.
 
     A tie counts as a failure. matrix: the probabilities of the outputs (columns) for all inputs of the group (rows).
     """
