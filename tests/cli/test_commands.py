@@ -1,4 +1,4 @@
-"""Commands as a person types them."""
+"""The commands load, map, inspect, info, use, drop and upgrade, and the help of all commands."""
 
 import json
 import os
@@ -242,7 +242,7 @@ def test_progress_shows_on_a_terminal_and_not_elsewhere(db_path: Path, glove_fil
         try:
             while part := os.read(mine, 4096):
                 seen += part
-        except OSError:  # the other end is closed
+        except OSError:  # the child closed its end
             pass
         assert process.wait() == 0
     os.close(mine)

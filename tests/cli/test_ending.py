@@ -1,4 +1,4 @@
-"""After a signal every command ends within ten seconds, whatever DuckDB does, and leaves nothing half done."""
+"""After a signal, every command ends within ten seconds, whatever DuckDB does, and leaves no partial output."""
 
 import os
 import signal
@@ -15,15 +15,15 @@ from custext_sql.store.ledger.table import PENDING, list_releases
 from tests.processes import start, wait_for
 
 CUSTEXT = [sys.executable, "-m", "custext_sql"]
-LIMIT = 30.0  # seconds; ten are promised, and a busy machine needs longer for the same steps
+LIMIT = 30.0  # seconds; the guarantee is ten, but a busy machine needs longer
 SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 
-# A pipe that nobody fills: DuckDB waits in the kernel, where no interrupt reaches it.
+# A pipe that nobody writes to: DuckDB waits in the kernel, where no interrupt reaches it.
 STUCK = (
     "SELECT custext_sanitize(t, 1, true) AS t FROM read_csv('pipe.csv', header = false, auto_detect = false, "
     "delim = '|', columns = {'t': 'VARCHAR'})"
 )
-# The same command, if nothing in it gave up waiting for DuckDB.
+# The same command, with a query that never gives up waiting for DuckDB.
 ENDLESS = "from custext_sql.sql import queries; queries._PATIENCE = 1e9; from custext_sql.cli import main; main()"
 
 
@@ -60,7 +60,7 @@ def test_a_stuck_query_ends_in_time(mapped_db: Path, folder: Path, number: signa
         with run_stuck(command, folder) as process:
             os.write(writer, b"alice bob\n" * 1000)
             wait_for(lambda: list(folder.glob(".out.parquet.*.draft")))
-            time.sleep(1.0)  # now DuckDB has read what there is, and waits for more
+            time.sleep(1.0)  # by now DuckDB has read everything and waits for more
             seconds, printed = end(process, number)
     finally:
         os.close(writer)
@@ -74,7 +74,7 @@ def test_a_stuck_query_ends_in_time(mapped_db: Path, folder: Path, number: signa
 
 @pytest.mark.slow
 def test_a_second_signal_ends_at_once(mapped_db: Path, folder: Path) -> None:
-    patient = "from custext_sql.cli import ending; ending._PATIENCE = 1e6; "  # with the first signal
+    patient = "from custext_sql.cli import ending; ending._PATIENCE = 1e6; "  # after the first signal
     command = [sys.executable, "-c", patient + ENDLESS, "--db", str(mapped_db), "sql", STUCK, "--output", "out.parquet"]
     writer = os.open(folder / "pipe.csv", os.O_RDWR)
     try:
@@ -113,7 +113,7 @@ def test_a_table_that_is_being_made_is_not_there(mapped_db: Path, folder: Path, 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", SIGNALS)
 def test_a_stream_whose_reader_has_stopped_ends_in_time(mapped_db: Path, folder: Path, number: signal.Signals) -> None:
-    """A full pipe: what was released so far is in the ledger."""
+    """The pipe is full, and the ledger has what was released so far."""
     (folder / "in.txt").write_text("alice bob carol\n" * 500_000)
     command = [*CUSTEXT, "--db", str(mapped_db), "sanitize", "-", "-"]
     with (
@@ -122,7 +122,7 @@ def test_a_stream_whose_reader_has_stopped_ends_in_time(mapped_db: Path, folder:
     ):
         assert process.stdout is not None
         wait_for(lambda: len(list_releases(mapped_db)) == 1)
-        process.stdout.read(100)  # it has begun to write
+        process.stdout.read(100)  # it has started to write
         started = time.monotonic()
         os.kill(process.pid, number)
         process.wait(timeout=60)
@@ -135,7 +135,7 @@ def test_a_stream_whose_reader_has_stopped_ends_in_time(mapped_db: Path, folder:
 
 @pytest.mark.slow
 def test_an_ignored_signal_stays_ignored(mapped_db: Path, folder: Path) -> None:
-    """As under nohup."""
+    """This is the case under nohup."""
     (folder / "in.txt").write_text("alice\n" * 200_000)
     script = "import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN); from custext_sql.cli import main; main()"
     command = [sys.executable, "-c", script, "--db", str(mapped_db), "sanitize", "in.txt", "out.txt"]

@@ -58,7 +58,7 @@ def test_groups_equal_the_oracle_with_ties(measure: str, data: st.DataObject) ->
 @pytest.mark.slow
 @measures
 def test_groups_equal_the_oracle_on_real_vectors(measure: str) -> None:
-    """The shipped vectors, rounded as they are, have many equal coordinates."""
+    """The shipped vectors are rounded, so they have many equal coordinates."""
     [batch, *_] = open_starter().batches
     vectors = batch.vectors[:3001]
     found = partition_words(vectors, MEASURES[measure], 20)
@@ -67,7 +67,7 @@ def test_groups_equal_the_oracle_on_real_vectors(measure: str) -> None:
 
 @measures
 def test_groups_equal_the_oracle_where_float32_cannot_tell(measure: str) -> None:
-    """Points a millionth apart, far from the origin: a float32 product sees them all as one."""
+    """Points are a millionth apart and far from the origin: a float32 product cannot distinguish them."""
     vectors = (1.0 + random_vectors(300, 16) * 1e-6).astype(np.float32)
     found = partition_words(vectors, MEASURES[measure], 9)
     assert as_lists(found) == oracle.greedy_groups(vectors, 9, DISTANCES[measure])
@@ -75,11 +75,11 @@ def test_groups_equal_the_oracle_where_float32_cannot_tell(measure: str) -> None
 
 @measures
 def test_groups_equal_the_oracle_with_many_equal_points(measure: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(grouping, "_ROWS", 64)  # distances are computed in blocks, and no longer than needed
+    monkeypatch.setattr(grouping, "_ROWS", 64)  # distances are computed in blocks, and no more blocks than needed
     vectors = np.repeat(random_vectors(4, 16), 3000, axis=0)[np.random.default_rng(1).permutation(12000)]
     found = as_lists(partition_words(vectors, MEASURES[measure], 300))
     taken: set[int] = set()
-    for group in found:  # equal points come first, the lowest numbers of them
+    for group in found:  # equal points come first, the lowest numbers before the others
         equal = np.flatnonzero((vectors == vectors[group[0]]).all(axis=1))
         same = [index for index in equal.tolist() if index not in taken]
         assert group[: len(same)] == same[:300]
@@ -121,7 +121,7 @@ def test_a_single_word_left_over_joins_the_closest_pivot_and_the_lower_of_equals
 
 
 def one_sided(rows: Floats, columns: Floats) -> Floats:
-    """Neither symmetric nor a metric."""
+    """Return a measure that is neither symmetric nor a metric."""
     return np.asarray(rows[:, :1] * 2 - columns[:, :1].T + np.abs(rows[:, 1:2] - columns[:, 1:2].T))
 
 

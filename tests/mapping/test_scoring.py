@@ -21,7 +21,7 @@ closeness = hnp.arrays(
 
 
 def exact_score(value: float, values: npt.NDArray[np.float64]) -> Fraction:
-    """The paper's formula in exact arithmetic."""
+    """Return scores by the paper's formula in exact arithmetic."""
     least, most = Fraction(float(values.min())), Fraction(float(values.max()))
     return Fraction(0) if least == most else (Fraction(value) - least) / (most - least)
 

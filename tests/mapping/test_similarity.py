@@ -1,4 +1,4 @@
-"""Measures, and what a user's function may return."""
+"""The measures of similarity, and the results that a user's function may return."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What is made from scores keeps the promise, exactly, whatever the scores; and it is the mechanism of the paper."""
+"""Weights satisfy the guarantee exactly, whatever the scores, and are those of the paper's mechanism."""
 
 import math
 from fractions import Fraction
@@ -21,7 +21,7 @@ calibrations = pytest.mark.parametrize("calibration", ["paper", "tight"])
 
 
 def random_scores(size: int, kind: str, seed: int) -> Units:
-    """Scores of one group: any, extreme, with the word itself lowest, all equal, or of real points."""
+    """Generate scores of a group: arbitrary, extreme, lowest for the word itself, all equal, or of real points."""
     random = np.random.default_rng(seed)
     if kind == "equal":
         return np.zeros((size, size), dtype=np.int32)

@@ -1,4 +1,4 @@
-"""A draw falls to the output whose share it lies in, whichever way that is found out."""
+"""A draw selects the output whose share contains it, with shortcuts and without."""
 
 from itertools import accumulate
 
@@ -15,7 +15,7 @@ Rows = list[list[int]]
 
 @st.composite
 def rows_of_weights(draw: st.DrawFn) -> Rows:
-    """Shares of 2**64, of very unequal sizes, and some of them nothing."""
+    """Generate shares of 2**64 of very unequal sizes, some of them empty."""
     rows = []
     for _ in range(draw(st.integers(1, 4))):
         cuts = st.one_of(st.integers(0, WHOLE), st.integers(0, 300), st.integers(0, 255).map(lambda high: high << 56))
@@ -40,7 +40,7 @@ def find_one_by_one(row: list[int], draw: int) -> int:
 @settings(max_examples=200)
 @given(rows_of_weights(), st.lists(st.integers(0, WHOLE - 1), max_size=20))
 def test_draws_fall_to_the_share_they_lie_in(rows: Rows, more: list[int]) -> None:
-    rows = [row for row in rows if row[0]] or [[WHOLE]]  # a share of nothing at the front has no last draw
+    rows = [row for row in rows if row[0]] or [[WHOLE]]  # an empty share at the start has no last draw
     largest = max(map(len, rows))
     plain = make_table(rows, largest)
     cases = []
@@ -70,7 +70,7 @@ def test_groups_of_any_size_have_room_for_their_shortcuts(largest: int) -> None:
 
 
 def test_shortcuts_decide_most_draws_and_no_wrong_ones() -> None:
-    """Nine in ten at twenty even shares; a table without the marks where all bits decide would go wrong."""
+    """Shortcuts decide nine in ten draws at twenty even shares. Without ambiguity marks, a table would be wrong."""
     even = [WHOLE // 20] * 19 + [WHOLE - WHOLE // 20 * 19]
     table = make_table([even], 20).with_shortcuts()
     assert table.shortcuts is not None

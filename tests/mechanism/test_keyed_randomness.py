@@ -1,4 +1,4 @@
-"""Draws by key: pinned, equal for equal records, independent otherwise. Sums of rows: equal for the same rows alone."""
+"""Keyed draws are pinned, equal for equal records, and independent otherwise. Sums are equal only for equal rows."""
 
 import hashlib
 from collections import Counter
@@ -35,14 +35,14 @@ def draw(records: list[str], rows: list[int], words: list[int], secret: bytes = 
 
 
 def test_draws_are_pinned() -> None:
-    """They must never change: a released record would be drawn anew."""
+    """Keyed draws must never change, or a released record would be drawn a second time."""
     found = draw(["body:1", "body:2", ""], [0, 0, 0, 1, 2, 2], [7, 7, 8, 7, UNKNOWN_WORD, DIGIT])
     assert [f"{value:016x}" for value in found] == PINNED
     assert SecretKey(SECRET).name == PINNED_NAME
 
 
 def test_draws_are_aes_of_the_record_the_word_and_its_occurrence() -> None:
-    """By the definition, with another implementation of every step but the cipher itself."""
+    """Draws follow the definition, with a second implementation of every step except the cipher."""
     from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
     def derive(purpose: bytes) -> bytes:
@@ -73,7 +73,7 @@ def test_a_draw_depends_on_nothing_but_key_record_word_and_occurrence() -> None:
     alone = draw(["r"], [0, 0], [5, 6])
     assert draw(["x", "r", "y"], [0, 1, 1, 2], [5, 5, 6, 5])[1:3] == alone
     assert draw(["r"], [0, 0], [6, 5]) == alone[::-1]
-    assert draw(["r", "r"], [0, 1], [5, 5]) == [alone[0]] * 2  # a record that comes twice
+    assert draw(["r", "r"], [0, 1], [5, 5]) == [alone[0]] * 2  # a record that occurs twice
     everything = [*alone, *draw(["s"], [0], [5]), *draw(["r"], [0, 0], [5, 5])[1:], *draw(["r"], [0], [5], b"k" * 32)]
     assert len(set(everything)) == 5
 
@@ -107,7 +107,7 @@ few_rows = st.lists(st.tuples(st.text("ab:\0é", max_size=4), st.none() | st.tex
 
 
 def test_a_sum_of_rows_is_pinned() -> None:
-    """By the definition. It must never change: the ledger would take a dataset that it knows for another."""
+    """Sums follow the definition. They must never change, or the ledger would not recognize a dataset."""
     key = hashlib.blake2b(b"custext sum", key=SECRET, digest_size=32).digest()
     rows: list[Row] = [("body:1", "The doctor"), ("é", ""), ("x", None), ("", "\0")]
     framed = [b"\6\0\0\0\0\0\0\0body:1The doctor", b"\2\0\0\0\0\0\0\0\xc3\xa9", b"\0\0\0\0\0\0\0\0\0"]
@@ -129,7 +129,7 @@ def test_a_sum_of_rows_does_not_depend_on_their_order_nor_on_how_they_are_split(
 
 @given(few_rows, few_rows)
 def test_sums_are_equal_for_the_same_rows_alone(one: list[Row], other: list[Row]) -> None:
-    """Rows count as often as they come, those without a text not at all."""
+    """Rows count as often as they occur; rows without a text do not count."""
     counted = [Counter(row for row in rows if row[1] is not None) for rows in (one, other)]
     assert (sum_of(one) == sum_of(other)) == (counted[0] == counted[1])
 
@@ -146,5 +146,5 @@ def test_a_sum_carries_over_all_its_digits() -> None:
     rows: list[Row] = [(str(number), "text") for number in range(5000)]
     assert sum_of(rows) == sum(sum_of([row]) for row in rows) % 2**256
     text, offsets = join_texts(["x", "text", "text"])
-    within = SecretKey(SECRET).sum_rows(["0", "1"], text, offsets[1:])  # whose texts do not begin at 0
+    within = SecretKey(SECRET).sum_rows(["0", "1"], text, offsets[1:])  # texts do not begin at 0
     assert within == sum_of(rows[:2])

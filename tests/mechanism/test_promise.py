@@ -1,5 +1,6 @@
-"""With `plus`, the promise is about the words that are drawn: certificate, audit and receipts say so, and among how
-many words a drawn word hides. All ratios are computed here once more, from the weights themselves.
+"""With `plus`, the guarantee covers the words that are replaced, in certificate, audit and receipts.
+
+They also say how many words a replaced word hides among. All ratios are computed again here, from the weights.
 """
 
 import json
@@ -33,7 +34,7 @@ def groups_of(mapping: Mapping) -> Iterable[tuple[str, ...]]:
 
 
 def find_worst(mapping: Mapping, epsilon: float, kept: frozenset[str], calibration: str = "paper") -> float:
-    """The largest log-ratio between two drawn words of a group, over all its outputs."""
+    """Return the largest log-ratio between two replaced words of a group, over all outputs."""
     sampler, worst = Sampler(mapping, calibration), 0.0
     for group in groups_of(mapping):
         rows = [sampler.row(mapping.find(word), epsilon) for word in group if word not in kept]
@@ -118,7 +119,7 @@ def test_an_audit_says_among_how_many_words_a_drawn_word_hides(starter_db: Path)
 
 @pytest.fixture
 def lonely_db(tmp_path: Path) -> Path:
-    """Two groups of two: `the` and `cat`, of which only one is drawn with plus, and `dog` and `cow`."""
+    """Two groups of two: `the` and `cat`, of which only one is replaced with plus, and `dog` and `cow`."""
     vectors = np.array([[0.0, 0.0], [0.1, 0.0], [9.0, 9.0], [9.1, 9.0]], dtype=np.float32)
     path = tmp_path / "lonely.duckdb"
     load_embeddings(path, write_glove(tmp_path / "few.txt", ["the", "cat", "dog", "cow"], vectors), name="few")
@@ -159,8 +160,8 @@ def test_a_lonely_word_is_masked_with_a_key_and_in_files_too(lonely_db: Path, tm
 
 
 @pytest.mark.slow
-def test_the_ledger_has_what_a_query_promised(own_db: Path, tmp_path: Path) -> None:
-    before = len(list_releases(own_db))  # the file is a copy, of what other tests may have entered too
+def test_the_ledger_has_the_guarantee_of_a_query(own_db: Path, tmp_path: Path) -> None:
+    before = len(list_releases(own_db))  # the file is a copy and may contain releases of other tests
     for name, plus in (("starter-euclidean-k20", "true"), ("starter-euclidean-k20", "false"), ("starter", "true")):
         query = f"SELECT custext_sanitize('well and good', 1, {plus}) AS t"
         QueryRelease(query, own_db, mapping=name).write(tmp_path / f"{name}{plus}.csv")

@@ -1,4 +1,4 @@
-"""Draws from verified tables, made as they are needed."""
+"""The sampler draws from verified tables, which are built when needed."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ def mapping() -> Mapping:
 
 @pytest.mark.parametrize("calibration", ["paper", "tight"])
 def test_a_draw_picks_the_output_whose_share_it_falls_into(mapping: Mapping, calibration: str) -> None:
-    """Exactly: for every word, output and eps, the first and the last draw of its share, and one between."""
+    """Exact: for every word, output and eps, the first and last draw of the share and one in between."""
     words, epsilons, draws, expected = [], [], [], []
     for epsilon in EPSILONS:
         weights = iter(certify(mapping.sizes, mapping.scores, epsilon, calibration).weights.tolist())
@@ -48,7 +48,7 @@ def test_a_draw_picks_the_output_whose_share_it_falls_into(mapping: Mapping, cal
 
 @pytest.fixture
 def verified(monkeypatch: pytest.MonkeyPatch) -> list[list[float]]:
-    """The eps of the groups that are verified, call by call, while a test runs."""
+    """Record the eps of the groups that are verified, per call, while a test runs."""
     made: list[list[float]] = []
 
     def counting(sizes: np.ndarray, scores: object, epsilons: np.ndarray, calibration: str) -> object:
@@ -75,7 +75,7 @@ def test_the_eps_least_recently_used_is_verified_again(
     sampler = Sampler(mapping, "paper")
 
     def draw(*epsilons: float) -> list[list[float]]:
-        """Draw at each eps in turn, and tell what was verified for it."""
+        """Draw at each eps in turn, and return what was verified for it."""
         verified.clear()
         for epsilon in epsilons:
             sampler.sample(np.array([0]), epsilon, np.zeros(1, dtype=np.uint64))
@@ -87,7 +87,7 @@ def test_the_eps_least_recently_used_is_verified_again(
     monkeypatch.setattr(module, "_BYTES", 5 * (5 * 8 + 16))  # one group of five
     assert draw(4.0, 3.0, 3.0) == [[4.0], [3.0]]
     verified.clear()
-    for _ in range(2):  # those in use at once stay, whatever they take
+    for _ in range(2):  # tables in use at the same time stay, whatever their size
         sampler.sample(np.zeros(2, dtype=np.int64), np.array([5.0, 6.0]), np.zeros(2, dtype=np.uint64))
     assert verified == [[5.0, 6.0]]
 

@@ -1,4 +1,4 @@
-"""The verifier accepts what keeps the promise and nothing else. Mutations show that each check is needed."""
+"""The verifier accepts exactly the weights that satisfy the guarantee. Mutations show that each check is needed."""
 
 import math
 from decimal import Decimal, localcontext
@@ -25,7 +25,7 @@ def verify(matrices: list[list[list[int]]], epsilon: float) -> list[bool]:
 
 
 def largest_partner(low: int, epsilon: float) -> int:
-    """The largest weight that may stand in one column with this one, by the certified bound."""
+    """Return the largest weight that the certified bound allows in the same column as this one."""
     return (exp_floor(epsilon) * low) >> 256
 
 
@@ -51,7 +51,7 @@ def test_uniform_weights_hold_at_any_epsilon() -> None:
 
 @given(epsilon=epsilons, low=st.integers(1, 2**60))
 def test_the_least_step_over_the_bound_is_caught(epsilon: float, low: int) -> None:
-    """Weight moves between two cells of a row, so that the sum holds, and one ratio passes the bound by one unit."""
+    """Weight moves between two cells of a row: the sum stays, but one ratio exceeds the bound by one unit."""
     high = largest_partner(low, epsilon)
     if not low < high < ONE // 2:
         return
@@ -72,7 +72,7 @@ def test_a_sum_broken_by_one_is_caught(difference: int, place: int) -> None:
 
 
 def test_a_row_that_sums_to_two_is_caught() -> None:
-    """Modulo 2**64 it looks the same."""
+    """The sum is the same modulo 2**64."""
     row = [ONE // 2] * 4
     assert sum(row) == 2 * ONE
     assert verify([[row] * 4], 1.0) == [False]
@@ -80,7 +80,7 @@ def test_a_row_that_sums_to_two_is_caught() -> None:
 
 
 def test_a_weight_of_zero_is_caught_alone_and_as_a_whole_column() -> None:
-    """A column of zeros keeps the ratios, but its share of the draws is empty, which thresholds cannot express."""
+    """A column of zeros leaves the ratios, but thresholds cannot express an empty share of the draws."""
     assert verify([[[ONE - 1, 1], [ONE - 1, 1]]], 1.0) == [True]
     rows = [[ONE // 2, ONE // 2, 0], [ONE // 2, ONE // 2 - 1, 1], [ONE // 2, ONE // 2, 0]]
     assert verify([rows], 100.0) == [False]
@@ -164,5 +164,5 @@ def test_tables_of_several_budgets_are_verified_together(mapped_db: Path) -> Non
     alone = verify_union(mapping.sizes, [low], 0.5)
     assert alone.holds.all() and (alone.log_ratios <= 0.5).all()
     broken = high.copy()
-    broken[0] = 0  # a single zero against weights that are none
+    broken[0] = 0  # a single zero among nonzero weights
     assert not verify_union(mapping.sizes, [low, broken], 100.0).holds[0]

@@ -1,4 +1,4 @@
-"""What is counted, and what a receipt warns of."""
+"""Counts, receipts and their warnings."""
 
 from typing import Any
 
@@ -92,7 +92,7 @@ def test_the_receipt_is_shown_with_symbols_only_if_there_are_any() -> None:
 def test_unknown_words_are_counted_once_each(paper: Sanitizer, strict: Sanitizer, rows: list[str]) -> None:
     unknown = {
         fold_word(piece.before) for pieces in paper.compare(rows) for piece in pieces if piece.kind == 3
-    }  # not at the same time as the draws, but words are found in one way
+    }  # a separate run, but words are found in the same way
     receipt = paper.release(rows)[1]
     assert receipt.unknown_distinct == len(unknown)
     assert strict.release(rows)[1].unknown_distinct == 0

@@ -1,4 +1,4 @@
-"""Texts with marked personal data, through the command line under `strict`: what survives is what the tables say."""
+"""Under `strict`, marked personal data survives the command line only as often as the tables allow."""
 
 import json
 import os
@@ -23,7 +23,7 @@ WORD = r"[\w'\u0300-\u036f]+?"  # of the vocabulary
 
 
 def mark(text: str, **marked: str) -> dict[str, Any]:
-    """A text with marked spans, each given by what it is and its value."""
+    """A text with marked spans, each with its kind and its value."""
     spans = []
     for kind, value in marked.items():
         start = text.index(value)
@@ -46,7 +46,7 @@ SAMPLE = [
 
 @pytest.fixture(scope="module")
 def texts() -> list[dict[str, Any]]:
-    """Those of CUSTEXT_DATA, else a few of our own, repeated."""
+    """Return the sentences of CUSTEXT_DATA, or a few of our own, repeated."""
     data = os.environ.get("CUSTEXT_DATA")
     if data:
         return list(json.loads((Path(data) / "pii_presidio_synth.json").read_text(encoding="utf-8")))
@@ -54,7 +54,7 @@ def texts() -> list[dict[str, Any]]:
 
 
 def read_units(text: str, vocabulary: dict[str, int]) -> list[tuple[int, int, str]]:
-    """Where words lie and what they are, decided one by one."""
+    """Return the position and kind of each word, found one by one."""
     units = []
     position = 0
     for parts in read_words(text):
@@ -79,7 +79,7 @@ def _decide(word: str, vocabulary: dict[str, int]) -> str:
 
 
 def align(before: str, after: str, units: list[tuple[int, int, str]]) -> list[str]:
-    """What became of each word, from the text that came out: everything between words is as it was."""
+    """Return the output for each word, given that the text between words is unchanged."""
     pattern, position = "", 0
     for start, end, kind in units:
         word = {"ending": re.escape(before[start:end]), "unknown": "<unk>", "number": "<num>"}.get(
@@ -124,7 +124,7 @@ def test_no_more_survives_than_the_tables_say(starter_db: Path, folder: Path, te
             elif span["entity_type"] == "PERSON":
                 names += same
                 chances.append(survival(sanitizer, before, [units[number] for number in inside]))
-    assert of_whole < 1e-3  # so improbable is it that any of them survives
+    assert of_whole < 1e-3  # the probability that any of them survives
     assert whole == 0
     low, high = interval(chances, 0.999)
     print(f"\n{names} of {len(chances)} names came out whole; the tables predict {low} to {high}")
@@ -134,11 +134,11 @@ def test_no_more_survives_than_the_tables_say(starter_db: Path, folder: Path, te
     assert (receipt["sampled"], receipt["numbers"]) == (counts["sampled"], counts["number"])
     assert (receipt["unknown_masked"], receipt["endings"]) == (counts["unknown"], counts["ending"])
     assert receipt["unknown_kept"] == receipt["stopwords"] == 0
-    assert not low <= names + 0.1 * len(chances) <= high  # a tenth more would be noticed
+    assert not low <= names + 0.1 * len(chances) <= high  # the test would notice a tenth more
 
 
 def survival(sanitizer: Sanitizer, text: str, units: list[tuple[int, int, str]]) -> float:
-    """How probable it is that all these words come out as they were."""
+    """Return the probability that all these words are unchanged."""
     chance = 1.0
     for start, end, kind in units:
         word = fold_word(text[start:end])
@@ -147,7 +147,7 @@ def survival(sanitizer: Sanitizer, text: str, units: list[tuple[int, int, str]])
 
 
 def interval(chances: list[float], level: float) -> tuple[int, int]:
-    """Within which a number of independent events lies with that probability, by the exact distribution."""
+    """Return the range of a number of independent events at that probability, by the exact distribution."""
     distribution = np.ones(1)
     for chance in chances:
         distribution = np.convolve(distribution, [1.0 - chance, chance])

@@ -1,4 +1,4 @@
-"""Words are decided on and replaced as a plain reading of the rules does it, and nothing else changes."""
+"""Words are found and replaced as by a plain reading of the rules, and nothing else changes."""
 
 import random
 import re
@@ -93,7 +93,7 @@ def vocabulary(mapping: Mapping) -> Vocabulary:
 
 
 def find_listed(word: str, listed: Collection[str]) -> str | None:
-    """The word of a list that a word is, as it is written or in NFKC."""
+    """Return the listed word that a word matches, in its own spelling or in NFKC."""
     if fold_word(word) in {*WORDS, *STOPWORDS, *ENDINGS}:
         return fold_word(word) if fold_word(word) in listed else None
     normal = normalize_words(word)
@@ -101,7 +101,7 @@ def find_listed(word: str, listed: Collection[str]) -> str | None:
 
 
 def read_kinds(text: str, plus: bool) -> list[tuple[str, int]]:
-    """Words and kinds, decided one by one."""
+    """Return words and kinds, found one by one."""
     found: list[tuple[str, int]] = []
 
     def decide(word: str) -> int:
@@ -216,7 +216,7 @@ def test_digits_are_uniform(mapping: Mapping, vocabulary: Vocabulary) -> None:
     [result] = replaced(["7777777777" * 2000], mapping, vocabulary, PAPER, False)
     counts = np.bincount([int(digit) for digit in result], minlength=10)
     assert len(result) == 20_000
-    assert ((counts - 2000) ** 2 / 2000).sum() < 40  # chi-squared, 9 degrees: about one in 100,000
+    assert ((counts - 2000) ** 2 / 2000).sum() < 40  # chi-squared with 9 degrees of freedom: about one in 100,000
 
 
 def test_separators_survive_in_a_long_random_text(mapping: Mapping, vocabulary: Vocabulary) -> None:
@@ -233,7 +233,7 @@ def test_separators_survive_in_a_long_random_text(mapping: Mapping, vocabulary: 
 
 
 def _separators(text: str) -> str:
-    """All but words and apostrophes, which a word of the vocabulary may have."""
+    """Return a text without words and apostrophes, which a word of the vocabulary may contain."""
     for parts in read_words(text):
         for part in parts:
             text = text.replace(part, "'", 1)

@@ -1,4 +1,4 @@
-"""Words are written anew, everything else comes out byte for byte, and every text stays where it belongs."""
+"""Words are replaced, everything else is unchanged byte for byte, and every text keeps its place."""
 
 from itertools import pairwise
 
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from custext_sql.replacing.rewriting import Rewriting
 from custext_sql.text.encoded_text import join_texts
 
-# a text as pieces: what lies between words, and words with what is written for each (None: the word itself)
+# a text as pieces: the text between words, and words with their replacements (None: the word itself)
 between = st.text("ä .", max_size=3)
 words = st.tuples(st.text("wö", min_size=1, max_size=4), st.sampled_from([None, "", "é", "longer than before"]))
 texts = st.tuples(st.lists(st.tuples(between, words), max_size=4), between)

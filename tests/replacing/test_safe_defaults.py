@@ -1,4 +1,4 @@
-"""What is not asked for is safe: nothing unknown passes by default, and what passes otherwise is said."""
+"""Defaults are safe: no unknown word passes by default, and other policies warn about words that pass."""
 
 import json
 from pathlib import Path
@@ -19,7 +19,7 @@ TEXT = "alice zzyzx 12345 b\u200bob"
 
 
 def hides(text: str) -> bool:
-    """Whether nothing of TEXT is left that was not drawn."""
+    """Return whether nothing of TEXT is left except by a draw."""
     first, unknown, number, last = text.split()
     return (unknown, number) == ("<unk>", "<num>") and first.isalpha() and last.isalpha() and "\u200b" not in text
 
@@ -122,12 +122,12 @@ def test_a_table_becomes_a_file_or_a_table_of_a_schema(db: Path, folder: Path) -
     assert "its name must end in" in run(*form, "out.txt").output
     for target, name in (("staging.clean", "staging.clean"), ('"a.b"', "a.b"), ('STAGING."c.d"', "staging.c.d")):
         assert run(*form, target).stdout == f"shop.duckdb, table {name}: 1 row\n"
-    assert "there is a table staging.Clean already" in run(*form, "Staging.Clean").output
+    assert "table staging.Clean already exists" in run(*form, "Staging.Clean").output
     assert run(*form, "staging.clean", "--force").exit_code == 0
     assert "there is no schema other" in run(*form, "other.clean").output
     for wrong in ("a.b.c", "a..b", '"a', ".a", "a."):
         assert "must be NAME or SCHEMA.NAME" in run(*form, wrong).output, wrong
-    assert run(*form, "staging.reviews").exit_code == 0  # another schema, so not the input
+    assert run(*form, "staging.reviews").exit_code == 0  # in another schema, so it is not the input
     with duckdb.connect("shop.duckdb", read_only=True) as connection:
         made = connection.execute("SELECT schema_name, table_name FROM duckdb_tables() ORDER BY ALL").fetchall()
     expected = [("main", "a.b"), ("main", "reviews"), ("staging", "c.d"), ("staging", "clean"), ("staging", "reviews")]

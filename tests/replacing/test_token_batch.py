@@ -1,4 +1,4 @@
-"""Documents cut into tokens elsewhere: each token is looked at alone, and a key gives what it gives the text."""
+"""Tokens of other tokenizers are handled one by one, and keyed draws equal those of the whole text."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -25,7 +25,7 @@ STOPWORDS = frozenset({"the", "do"})
 
 
 def make_batch(documents: Sequence[Sequence[str]]) -> TokenBatch:
-    """Tokens as written here, with the space behind them."""
+    """Return tokens as written here, each with the space after it."""
     text, offsets = join_texts([token for document in documents for token in document])
     return TokenBatch(text, offsets, np.cumsum([0, *map(len, documents)]))
 
@@ -93,7 +93,7 @@ def test_each_token_is_looked_at_alone(sanitizer: Sanitizer) -> None:
             Kind.ENDING,
             Kind.SAMPLED,
             Kind.ENDING,
-        ),  # behind a space it is a word
+        ),  # after a space it is a word
     ]
     tokens = read(result)
     for before, after in zip([token for document in documents for token in document], tokens, strict=True):
@@ -122,7 +122,7 @@ def test_what_is_not_sensitive_stays_and_is_counted(sanitizer: Sanitizer) -> Non
 
 
 def test_budgets_are_those_of_the_tokens(sanitizer: Sanitizer) -> None:
-    """At the largest eps the likeliest output comes out nearly always, at the smallest no more than any other."""
+    """At the largest eps, the likeliest output is nearly certain; at the smallest, it is like any other."""
     tokens = ["alice "] * 4000
     budgets = np.tile([0.001, 100.0], 2000)
     result = sanitizer.sanitize_tokens(make_batch([tokens]), budgets, False)
@@ -139,7 +139,7 @@ chunks = st.sampled_from(
 
 
 def cut(chunk: str) -> list[str]:
-    """As another tokenizer may do."""
+    """Other tokenizers may do so."""
     parts = {"carol's": ["carol", "'s"], "don't": ["do", "n't"], "77km": ["77", "km"], "bob-bob": ["bob", "-", "bob"]}
     return parts.get(chunk, [chunk])
 
@@ -164,7 +164,7 @@ def test_with_a_key_shared_words_come_out_as_they_do_in_the_text(keyed: Sanitize
 
 
 def test_with_a_key_a_choice_does_not_shift_what_others_draw(keyed: Sanitizer) -> None:
-    """Else whoever changes the choice would draw anew."""
+    """Otherwise, a change of the choice would draw again."""
     batch = make_batch([["alice ", "bob ", "alice ", "zzz ", "zzz ", "77 ", "77"]] * 20)
     records = [f"r{number}" for number in range(20)]
     everything = read(keyed.sanitize_tokens(batch, records=records))

@@ -1,4 +1,4 @@
-"""Texts of every kind of column go in, and come out as the same kind."""
+"""Texts in every type of column are sanitized and returned in the same type."""
 
 from typing import Any
 
@@ -30,7 +30,7 @@ def as_list(texts: Any) -> list[Any]:
 
 
 def without_names(texts: list[Any]) -> list[Any]:
-    """Names are drawn; everything else is as it was."""
+    """Assert that names are replaced and everything else is unchanged."""
     return [text.replace("bob", "alice") if isinstance(text, str) else None for text in texts]
 
 
@@ -80,7 +80,7 @@ def test_fixed_width_strings_may_grow(sanitizer: Sanitizer) -> None:
 
 
 def test_categories_become_plain_texts(sanitizer: Sanitizer) -> None:
-    """Two rows of one category are two draws."""
+    """Two rows of the same category are drawn separately."""
     names = ["alice"] * 500
     for given in (
         pd.Series(names, dtype="category"),

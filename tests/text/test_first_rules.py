@@ -1,4 +1,4 @@
-"""Words as they were found when keys had their first format."""
+"""Keys of the first format find words by the first rules."""
 
 import random
 import unicodedata
@@ -36,7 +36,7 @@ def old_texts() -> list[str]:
     ],
 )
 def test_by_the_first_rules_keys_give_what_they_always_gave(policy: str, plus: bool, expected: str) -> None:
-    """As it was when keys had their first format, whose outputs these are."""
+    """The expected outputs are from keys of the first format."""
     mapping = small_mapping([*WORDS, "ﬂat"], k=5)
     sanitizer = Sanitizer(mapping, STOPWORDS, Settings.settle(policy=replace(POLICIES[policy], invisible="keep")))
     outputs = keyed(sanitizer, old_texts(), plus=plus, rules=1)

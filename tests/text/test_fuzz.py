@@ -1,7 +1,7 @@
-"""A million strings of arbitrary Unicode: no unknown word survives a mask, and nothing between words changes but for
-what nobody sees, which is dropped.
+"""In a million strings of arbitrary Unicode, no unknown word survives a mask.
 
-No word of the vocabulary has an apostrophe, so that these are all between words.
+Between words, nothing changes except that invisible characters are dropped. No word of the vocabulary has an
+apostrophe, so every apostrophe is between words.
 """
 
 import random

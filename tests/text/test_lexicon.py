@@ -64,7 +64,7 @@ def test_every_character_is_folded_as_python_does() -> None:
 
 
 def normalized(lexicon: Lexicon, rows: list[str]) -> list[int]:
-    """As words are found that are not found as they are written."""
+    """Words that are not found in their own spelling are found in NFKC."""
     text, offsets = join_texts(rows)
     encoded = EncodedText(text)
     numbers = lexicon.find(fold_text(encoded), offsets[:-1], offsets[1:])
@@ -90,7 +90,7 @@ ODD = ["ﬁsh", "cafe\u0301", "naïve", "ǰ", "한국", "½", "x2", "ˤ"]
         ("½", "½"),
         ("x²", "x2"),
         ("ʕ", "ˤ"),
-        ("¼", None),  # in NFKC, more than one word
+        ("¼", None),  # more than one word in NFKC
         ("ﷺ", None),
         ("zoe\u0301", None),
         ("e" + "\u0301" * 600, None),

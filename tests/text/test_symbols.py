@@ -1,4 +1,4 @@
-"""Characters that are no words: what nobody sees is dropped, the rest passes and is counted; keys of old stay exact."""
+"""Invisible characters are dropped, and other symbols pass and are counted. Old keys give the same draws."""
 
 import re
 import string
@@ -34,13 +34,13 @@ WORDS = ["drug", "café", "naïve", "한국", "don't", "x2", "привет", "ñ
 STOPWORDS = frozenset({"the", "déjà", "she's"})
 HEART = "❤\ufe0f"
 
-# By the tables of Unicode: Default_Ignorable_Code_Point that is not Cf
+# From the tables of Unicode: Default_Ignorable_Code_Point, except category Cf
 IGNORABLE = {0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2065, 0x3164, 0xFFA0, *range(0x180B, 0x1810)}
 IGNORABLE |= {*range(0xFE00, 0xFE10), *range(0xFFF0, 0xFFF9), *range(0xE0000, 0xE1000)}
 
 
 def character_class(is_in: Callable[[str], bool]) -> str:
-    """The inside of a class of a regular expression, with every character that is in."""
+    """Return the body of a regular expression class of all characters that satisfy the condition."""
     codes = [code for code in range(sys.maxunicode + 1) if not 0xD800 <= code < 0xE000 and is_in(chr(code))]
     runs = [[code for _, code in run] for _, run in groupby(enumerate(codes), key=lambda pair: pair[1] - pair[0])]
     return "".join(f"{re.escape(chr(run[0]))}-{re.escape(chr(run[-1]))}" for run in runs)
@@ -52,19 +52,19 @@ def is_invisible(character: str) -> bool:
 
 @cache
 def compile_dropped() -> re.Pattern[str]:
-    """What is dropped: invisible characters, and variation selectors that follow no symbol."""
+    """Return the characters to drop: invisible ones, and variation selectors that do not follow a symbol."""
     symbols = character_class(lambda one: unicodedata.category(one)[0] == "S")
     others = character_class(lambda one: is_invisible(one) and one not in chr(0xFE0E) + chr(0xFE0F))
     return re.compile(f"(?<![{symbols}])[\ufe0e\ufe0f]|[{others}]")
 
 
 def without_invisible(text: str) -> str:
-    """A text as `strict` sees it."""
+    """Return a text as the policy `strict` sees it."""
     return compile_dropped().sub("", text)
 
 
 def count_symbols(text: str) -> int:
-    """Characters that are neither words, spaces nor punctuation, one by one."""
+    """Return the characters that are neither words, spaces nor punctuation, found one by one."""
     for parts in read_words(text):
         for part in parts:
             text = text.replace(part, " ", 1) if part in text else text
@@ -107,7 +107,7 @@ def paper(mapping: Mapping) -> Sanitizer:
 
 
 def keyed(sanitizer: Sanitizer, rows: list[str], *, plus: bool = False, rules: int = RULES) -> list[str]:
-    """Texts with draws that depend on the place of a text and on its words alone."""
+    """Return texts with draws that depend only on the position of a text and on its words."""
     randomness = KeyedRandomness(SecretKey(b"k" * 32), [str(number) for number in range(len(rows))])
     vocabulary, sampler = Vocabulary(sanitizer.mapping, STOPWORDS), Sampler(sanitizer.mapping, "paper")
     replacer = Replacer(vocabulary, sampler, sanitizer.policy, rules)
@@ -195,7 +195,7 @@ FORMS: list[Callable[[str], str]] = [
 @pytest.mark.parametrize("form", FORMS)
 def test_words_are_drawn_however_unicode_writes_them(strict: Sanitizer, form: Callable[[str], str]) -> None:
     for word in WORDS:
-        if normalize_words(form(word)) == word:  # not where ß is written in capitals
+        if normalize_words(form(word)) == word:  # false for ß in capitals
             [[piece]] = strict.compare([form(word)])
             assert (piece.before, piece.kind) == (form(word), 0)
             assert piece.after in strict.distribution(word)
@@ -231,7 +231,7 @@ def make_batch(documents: list[list[str]]) -> TokenBatch:
 @given(documents=st.lists(st.lists(st.one_of(pieces, pieces.map(lambda piece: f"{piece} ")), max_size=6), max_size=4))
 @example(documents=[["❤", "\ufe0f"], ["\ufe0f", "dr\u200bug "], ["\u200b", " "], []])
 def test_tokens_are_seen_without_it_too(strict: Sanitizer, documents: list[list[str]]) -> None:
-    """A token keeps its place, even if nothing of it is left."""
+    """A token keeps its place, even if all its characters are dropped."""
     cleaned = []
     for document in documents:
         marks, position = [], 0

@@ -1,4 +1,4 @@
-"""What counts as one word, and where words lie, against a plain reading of the definition."""
+"""Words are found as by a plain reading of the definition."""
 
 import re
 import unicodedata
@@ -31,8 +31,8 @@ def is_mark(character: str) -> bool:
 
 
 def read_words(text: str, rules: int = RULES) -> list[list[str]]:
-    """The words of a text as lists of their parts, read character by character."""
-    mark = "m" if rules > 1 else "w"  # by the first rules, a mark is as good as a letter
+    """Return the words of a text as lists of their parts, read character by character."""
+    mark = "m" if rules > 1 else "w"  # under the first rules, a mark counts as a letter
     shape = "".join(
         mark if is_mark(c) else "w" if is_word_character(c) else "'" if c in "'\u2019" else " " for c in text
     )
@@ -43,7 +43,7 @@ def read_words(text: str, rules: int = RULES) -> list[list[str]]:
 
 
 def found_words(rows: Sequence[str], rules: int = RULES) -> list[list[list[str]]]:
-    """For each row its words as lists of their parts, as the tokenizer finds them."""
+    """Return for each row its words as lists of their parts, as the package finds them."""
     encoded = [row.encode() for row in rows]
     buffer = b"".join(encoded)
     offsets = np.cumsum([0, *map(len, encoded)])
@@ -147,7 +147,7 @@ def test_every_character_follows_its_unicode_category() -> None:
 
 @pytest.mark.slow
 def test_every_character_that_nfkc_may_change_is_looked_at() -> None:
-    """One that it writes in another way, or moves, or joins with the one before it."""
+    """NFKC may change a character, move it, or join it with the one before it."""
     for code in range(0x110000):
         found = int(traits.find(np.array([code]))[0]) & CHANGING
         decomposed = unicodedata.normalize("NFKD", chr(code))
@@ -156,7 +156,7 @@ def test_every_character_that_nfkc_may_change_is_looked_at() -> None:
             assert found, hex(code)
         if len(canonical) == 2 and not canonical[0].startswith("<"):
             assert int(traits.find(np.array([int(canonical[1], 16)]))[0]) & CHANGING, canonical
-        if 0xAC00 <= code < 0xD7A4:  # Hangul, which is composed by a formula
+        if 0xAC00 <= code < 0xD7A4:  # Hangul is composed by a formula
             assert all(int(traits.find(np.array([ord(one)]))[0]) & CHANGING for one in decomposed[1:])
 
 

@@ -1,4 +1,4 @@
-"""Listed words are found in texts however they are written there."""
+"""Listed words are found in texts in any spelling."""
 
 import pickle
 

@@ -1,4 +1,4 @@
-"""NumPy archives and Parquet files are read as they were written, and their faults are named."""
+"""NumPy archives and Parquet files are read as they were written, and errors say what is wrong."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The vectors that ship, and the database that is there without asking."""
+"""The shipped vectors, and the default database that is built from them."""
 
 import logging
 from importlib.resources import files

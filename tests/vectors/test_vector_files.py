@@ -1,4 +1,4 @@
-"""Every format is read as it was written, and every fault is named with its place."""
+"""Every format is read as it was written, and every error names the place."""
 
 import gzip
 import os
@@ -213,8 +213,8 @@ FAULTS = {
         "line 5: expected a number in field 4, found something else",
     ),
     "plus is no fault": (GOOD + b"a +1 2 x\n", "line 5: expected a number in field 4, found something else"),
-    "too many promised": (HEADED.replace(b"4 3", b"5 3", 1), "line 1: the header declares 5 words, found 4"),
-    "too few promised": (HEADED.replace(b"4 3", b"3 3", 1), "line 1: the header declares 3 words, found 4"),
+    "too many declared": (HEADED.replace(b"4 3", b"5 3", 1), "line 1: the header declares 5 words, found 4"),
+    "too few declared": (HEADED.replace(b"4 3", b"3 3", 1), "line 1: the header declares 3 words, found 4"),
     "other dimension": (HEADED.replace(b"4 3", b"4 2", 1), "line 2: expected 2 numbers as in the header, found 3"),
     "fault below header": (HEADED + b"word 1 x 3\n", "line 6: expected a number in field 3, found something else"),
 }
@@ -242,9 +242,9 @@ def test_a_fault_deep_in_a_file_of_many_blocks_is_named(tmp_path: Path, monkeypa
 BINARY = word2vec_binary(NAMES, VECTORS)
 BINARY_FAULTS = {
     "cut in the last vector": (BINARY[:-1], "word 4: the header declares 4 words of 3 numbers; the file ends here"),
-    "more promised": (BINARY.replace(b"4 3", b"6 3", 1), "word 5: the header declares 6 words"),
-    "fewer promised": (BINARY.replace(b"4 3", b"3 3", 1), "declares 3 words; found more data after them"),
-    "none promised": (BINARY.replace(b"4 3", b"0 3", 1), "found a header that declares none"),
+    "more declared": (BINARY.replace(b"4 3", b"6 3", 1), "word 5: the header declares 6 words"),
+    "fewer declared": (BINARY.replace(b"4 3", b"3 3", 1), "declares 3 words; found more data after them"),
+    "none declared": (BINARY.replace(b"4 3", b"0 3", 1), "found a header that declares none"),
     "no dimension": (BINARY.replace(b"4 3", b"4 0", 1), "expected a header of two numbers"),
     "other encoding": (BINARY.replace(b"the ", b"\xff\xfe ", 1), "word 1: expected UTF-8"),
     "no header": (BINARY[4:], "expected a header"),

@@ -1,4 +1,4 @@
-"""Words with an array are a source like a file."""
+"""Words with an array are a source, just like a file."""
 
 from pathlib import Path
 from typing import Any
