@@ -216,9 +216,12 @@ _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
-        from importlib.metadata import version  # slow to import
+        from importlib.metadata import PackageNotFoundError, version  # slow to import
 
-        return version("custext-sql")
+        try:
+            return version("custext-sql")
+        except PackageNotFoundError:
+            raise AttributeError("custext-sql is not installed, so its version is unknown") from None
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)

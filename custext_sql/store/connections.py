@@ -1,5 +1,6 @@
 """Opens, creates and upgrades the files of custext databases. database.py picks the file."""
 
+import shlex
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -20,11 +21,11 @@ _STORAGE = "v1.0.0"  # the oldest file format; tested: DuckDB 1.1.3 to 2.0 read 
 def reading_file(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     """Open a database for reading only. DatabaseError if it is missing, empty, or at another revision."""
     if not path.exists():
-        raise DatabaseError(f"database {path} does not exist; create it with: custext --db {path} load starter")
+        raise DatabaseError(f"database {path} does not exist; create it with: {_command(path)} load starter")
     connection = _connect(path, read_only=True)
     try:
         if not _is_current(connection, path):
-            raise DatabaseError(f"{path} is empty; fill it with: custext --db {path} load FILE --name NAME")
+            raise DatabaseError(f"{path} is empty; fill it with: {_command(path)} load FILE --name NAME")
         yield connection
     except duckdb.Error as error:
         raise DatabaseError(f"cannot read {path}: {find_reason(error)}") from None
@@ -109,7 +110,7 @@ def upgrade_file(path: Path) -> tuple[str, str]:
     finally:
         connection.close()
     if before is None:
-        raise DatabaseError(f"{path} is empty; fill it with: custext --db {path} load FILE --name NAME")
+        raise DatabaseError(f"{path} is empty; fill it with: {_command(path)} load FILE --name NAME")
     if before != newest:
         _rewrite_upgraded(path)
     return before, newest
@@ -180,7 +181,7 @@ def _is_current(connection: duckdb.DuckDBPyConnection, path: Path) -> bool:
     revision, newest = _known_revision(connection, path), REVISIONS[-1]
     if revision is not None and revision != newest:
         raise DatabaseError(
-            f"{path} is at revision {revision} and this version needs {newest}; run: custext --db {path} upgrade"
+            f"{path} is at revision {revision} and this version needs {newest}; run: {_command(path)} upgrade"
         )
     return revision is not None
 
@@ -208,6 +209,10 @@ def _known_revision(connection: duckdb.DuckDBPyConnection, path: Path) -> str | 
         f"{path} is at revision {revision}, written by a newer version of custext-sql; this version supports up to "
         f"{REVISIONS[-1]}; upgrade with: pip install --upgrade custext-sql"
     )
+
+
+def _command(path: Path) -> str:
+    return f"custext --db {shlex.quote(str(path))}"
 
 
 def _migrate(path: Path) -> None:
