@@ -1,4 +1,4 @@
-"""custext diff"""
+"""The command `custext diff`."""
 
 import sys
 from pathlib import Path
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from custext_sql.cli.file_options import encoding_option, format_option
 from custext_sql.cli.options import (
     calibration_option,
     eps_option,
@@ -15,6 +16,7 @@ from custext_sql.cli.options import (
     policy_option,
 )
 from custext_sql.cli.output import print_json, show_control
+from custext_sql.parameters import count_of
 from custext_sql.replacing.kinds import Kind
 
 if TYPE_CHECKING:
@@ -31,16 +33,20 @@ _STYLES = {
 }
 
 
-@click.command("diff", short_help="Show rows of a file before and after.")
+@click.command("diff", short_help="Show texts of a file before and after.")
 @click.argument("input_", metavar="INPUT")
-@click.option("--column", metavar="NAME", help="The column to show; not for lines of text.")
-@click.option("--rows", default=5, show_default=True, type=click.IntRange(1, 1000), help="How many rows, from the top.")
+@click.option("--column", metavar="NAME", help="Column to show; leave it out for lines of text.")
+@click.option(
+    "--rows", default=5, show_default=True, type=click.IntRange(1, 1000), help="Number of rows from the top."
+)
 @eps_option
 @plus_option
 @policy_option
 @calibration_option
 @mapping_option
-@click.option("--html", metavar="FILE", help="Write a self-contained page instead.")
+@format_option
+@encoding_option
+@click.option("--html", metavar="FILE", help="Write a self-contained HTML page instead.")
 @click.option("--force", is_flag=True, help="Replace an existing page.")
 @json_option
 @click.pass_obj
@@ -54,12 +60,15 @@ def diff_command(
     policy: str | None,
     calibration: str | None,
     mapping: str | None,
+    format_: str | None,
+    encoding: str | None,
     html: str | None,
     force: bool,
     as_json: bool,
 ) -> None:
-    """Show the first rows of a file before and after, each word by what became of it, and the share that passes in
-    clear. The texts are those of your data: this is for your eyes, and nothing is entered in the ledger.
+    """Show the first texts of a file before and after, with a color for what happened to each word, and the share of
+    words that stay in the clear. The output contains the original texts: it is for you only, and nothing is entered in
+    the ledger.
 
     \b
     Example:
@@ -72,6 +81,8 @@ def diff_command(
         input_,
         column=column,
         rows=rows,
+        format=format_,
+        encoding=encoding,
         database=db,
         mapping=mapping,
         eps=eps,
@@ -81,7 +92,7 @@ def diff_command(
     )
     if html is not None:
         _write_page(Path(html), compared, f"{input_}, eps = {eps:g}", force=force)
-        click.echo(f"{html}: {len(compared):,} rows")
+        click.echo(f"{html}: {count_of(len(compared), 'row')}")
     elif as_json:
         print_json([_as_object(pieces) for pieces in compared])
     else:
@@ -104,7 +115,7 @@ def _write_page(path: Path, compared: "list[list[Piece]]", title: str, *, force:
     from custext_sql.html.comparison import write_comparison
     from custext_sql.store.files.atomic_outputs import publish_text
 
-    note = "The originals are on this page: keep it as you keep the data."
+    note = "This page contains the original texts. Protect it as you protect the data."
     publish_text(path, write_comparison(compared, title=title, note=note), force=force, private=True)
 
 
@@ -131,4 +142,4 @@ def _print(compared: "list[list[Piece]]") -> None:
     console.print(legend)
     clear = sum(piece.in_clear for piece in words)
     share = f"{clear / len(words):.0%}" if words else "none"
-    console.print(f"{clear:,} of {len(words):,} words in clear ({share}), underlined")
+    console.print(f"{clear:,} of {count_of(len(words), 'word')} in the clear ({share}), underlined")

@@ -1,10 +1,11 @@
-"""custext sanitize"""
+"""The command `custext sanitize`."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from custext_sql.cli.file_options import encoding_option, format_option
 from custext_sql.cli.options import (
     calibration_option,
     json_option,
@@ -14,7 +15,6 @@ from custext_sql.cli.options import (
     second_mapping_option,
 )
 from custext_sql.cli.output import (
-    count,
     counting_bar,
     print_json,
     printed_warnings,
@@ -23,7 +23,7 @@ from custext_sql.cli.output import (
     to_json,
     warn,
 )
-from custext_sql.release.inputs.file_formats import FORMAT_NAMES
+from custext_sql.parameters import count_of
 
 if TYPE_CHECKING:
     from custext_sql.release.release_report import ReleaseReport
@@ -31,24 +31,27 @@ if TYPE_CHECKING:
 
 @click.command("sanitize", short_help="Sanitize a text, a file, a folder or a table.")
 @click.argument("arguments", nargs=-1, metavar="TEXT | INPUT OUTPUT")
-@click.option("--column", "columns", multiple=True, metavar="NAME", help="A column to sanitize; may be repeated.")
-@click.option("--eps", type=float, help="Privacy budget of a word, 0.001 to 100.  [default: 1.0, or the key's]")
+@click.option("--column", "columns", multiple=True, metavar="NAME", help="Column to sanitize; repeat for several.")
+@click.option("--eps", type=float, help="Privacy budget per word, 0.001 to 100.  [default: the key's, else 1.0]")
 @click.option("--plus", is_flag=True, default=None, help="Keep stopwords (CusText+).")
 @policy_option
 @calibration_option
 @mapping_option
-@click.option("--format", "format_", type=click.Choice(FORMAT_NAMES), help="Of the input.")
-@click.option("--data", metavar="FILE", help="A DuckDB file; OUTPUT is a new table of it, or a file.")
-@click.option("--table", metavar="NAME", help="The table of --data to sanitize.")
-@click.option("--key-file", metavar="PATH", help="A key, which brings its settings: the same text each time.")
-@click.option("--record-column", metavar="NAME", help="With a key: the column of ids; the record is COLUMN:ID.")
+@format_option
+@encoding_option
+@click.option("--data", metavar="FILE", help="DuckDB file with the table; OUTPUT is a new table in it, or a file.")
+@click.option("--table", metavar="NAME", help="Table of --data to sanitize.")
+@click.option("--key-file", metavar="PATH", help="Key with its settings; gives a text the same output every time.")
+@click.option("--record-column", metavar="NAME", help="Column of IDs, needed with a key; the record is COLUMN:ID.")
 @click.option("--max-row-eps", type=float, metavar="B", help="Refuse if a row would spend more in this release.")
-@click.option("--budget-total", type=float, metavar="B", help="Refuse if all releases of the dataset would spend more.")
-@click.option("--dataset", metavar="NAME", help="What the ledger calls the data.  [default: its files or its table]")
+@click.option(
+    "--budget-total", type=float, metavar="B", help="Refuse if all releases together spend more on a row."
+)
+@click.option("--dataset", metavar="NAME", help="Name of the data in the ledger.  [default: its files or its table]")
 @second_mapping_option
 @reuse_key_option
 @click.option("--force", is_flag=True, help="Replace an existing output.")
-@click.option("--seed", type=int, metavar="N", help="Repeatable draws, for demonstrations only: they protect nothing.")
+@click.option("--seed", type=int, metavar="N", help="Repeatable draws, for demonstrations only: no protection.")
 @json_option
 @click.pass_obj
 def sanitize_command(
@@ -61,6 +64,7 @@ def sanitize_command(
     calibration: str | None,
     mapping: str | None,
     format_: str | None,
+    encoding: str | None,
     data: str | None,
     table: str | None,
     key_file: str | None,
@@ -74,14 +78,18 @@ def sanitize_command(
     seed: int | None,
     as_json: bool,
 ) -> None:
-    """Sanitize a text; or INPUT into OUTPUT: files (CSV, TSV, JSON lines, Parquet, lines of text), a folder or pattern
-    of them, a table, - for a stream. OUTPUT appears when it is complete. Every release is entered in the ledger.
+    """Sanitize a text, or INPUT into OUTPUT.
+
+    INPUT is a file (CSV, TSV, JSON lines, Parquet, lines of text), a folder, a quoted pattern of files, or - for
+    standard input; for a table, give --data and --table instead. OUTPUT appears only when it is complete, and is always
+    UTF-8. Every release is entered in the ledger.
 
     \b
     Example:
       custext sanitize "My doctor in Boston said the surgery went well." --eps 1 --plus
       custext sanitize reviews.csv sanitized.csv --column body --column title --eps 1 --plus
       custext sanitize 'reviews/*.parquet' sanitized.parquet --column body --max-row-eps 200
+      custext sanitize export.csv sanitized.csv --column body --encoding utf-16
       custext sanitize --data shop.duckdb --table reviews reviews_sanitized --column body
       custext sanitize --data shop.duckdb --table reviews sanitized.parquet --column body
       custext sanitize - - < reviews.txt > sanitized.txt
@@ -92,20 +100,23 @@ def sanitize_command(
     from custext_sql.sql.queries import let_threads_alternate
 
     if (data is None) != (table is None):
-        raise click.UsageError("--data and --table belong together: a DuckDB file and a table of it.")
+        raise click.UsageError("--data and --table go together: a DuckDB file and one of its tables.")
     wanted = 1 if data else 2
     if arguments == (STANDARD,) and not data:
         arguments = (STANDARD, STANDARD)
     if not arguments or len(arguments) > 2 or (data and len(arguments) > 1):
         raise click.UsageError(
-            "Expected OUTPUT, a new table or a file."
+            "Expected OUTPUT: the name of a new table, or of a file."
             if data
             else "Expected TEXT, or INPUT and OUTPUT. Put a text of several words in quotes."
         )
     if len(arguments) < wanted and _names_a_file(arguments[0]):
         raise click.UsageError(
-            f"The text is the name of a file. For its content: custext sanitize {arguments[0]} OUTPUT --column NAME"
+            f"{arguments[0]} is a file. To sanitize its content: custext sanitize {arguments[0]} OUTPUT --column NAME"
         )
+    if encoding is not None and (data or len(arguments) < wanted):
+        what = "DuckDB tables are always UTF-8" if data else "a text on the command line has none"
+        raise click.UsageError(f"--encoding is for text files; {what}.")
     options: dict[str, Any] = {
         "database": db,
         "columns": columns,
@@ -132,12 +143,14 @@ def sanitize_command(
             if data is not None and table is not None:
                 report = sanitize_table(data, table, arguments[0], force=force, progress=progress, **options)
             else:
-                report = sanitize_file(*arguments, format=format_, force=force, progress=progress, **options)
+                report = sanitize_file(
+                    *arguments, format=format_, encoding=encoding, force=force, progress=progress, **options
+                )
     _print_report(report, arguments[-1], to_stream=arguments[-1] == STANDARD, as_json=as_json)
 
 
 def _names_a_file(text: str) -> bool:
-    """Tell whether a text is also the name of a file; most texts could not even be one."""
+    """Return whether a text is also the name of a file; most texts could not even be one."""
     try:
         return bool(text) and Path(text).exists()
     except (OSError, ValueError):
@@ -148,7 +161,7 @@ def _print_text(result: str, report: "ReleaseReport", *, as_json: bool) -> None:
     if as_json:
         print_json({"text": result, "receipt": report.receipt.to_dict()})
     else:
-        click.echo(result.encode())  # in UTF-8, whatever the terminal is said to show
+        click.echo(result.encode())  # always UTF-8, whatever the terminal claims to support
     _tell(report, with_receipt=not as_json)
 
 
@@ -159,7 +172,7 @@ def _print_report(report: "ReleaseReport", output: str, *, to_stream: bool, as_j
         click.echo(to_json(made), err=to_stream)
     else:
         if not to_stream:
-            click.echo(f"{report.output}: {count(report.rows, 'row')}")
+            click.echo(f"{report.output}: {count_of(report.rows, 'row')}")
         if report.copied:
             click.echo(f"columns copied unchanged: {', '.join(map(show_control, report.copied))}", err=True)
     _tell(report, with_receipt=not as_json)

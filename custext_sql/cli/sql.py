@@ -1,4 +1,4 @@
-"""custext sql"""
+"""The command `custext sql`."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,28 +20,30 @@ if TYPE_CHECKING:
     from custext_sql.release.query_releases import Answer
     from custext_sql.sql.queries import Shown
 
-_SHOWN = 100  # rows of a table that people read
+_SHOWN = 100  # rows in a table on the terminal
 
 
 @click.command("sql", short_help="Run a query that may sanitize.")
 @click.argument("query")
-@click.option("--data", metavar="FILE", help="A DuckDB file whose tables the query reads; it is not changed.")
-@click.option("--output", metavar="FILE", help="Write the result: a name in .parquet, .csv or .json.")
+@click.option("--data", metavar="FILE", help="DuckDB file with the tables of the query, open for reading only.")
+@click.option("--write", is_flag=True, help="Open --data for writing, for statements such as CREATE TABLE.")
+@click.option("--output", metavar="FILE", help="Write the result to a .parquet, .csv, .json or .jsonl file.")
 @click.option("--force", is_flag=True, help="Replace an existing output.")
-@click.option("--allow-raw", is_flag=True, help="Write a result although none of it was sanitized.")
-@click.option("--dataset", metavar="NAME", help="What the ledger calls the data.  [default: <query>]")
+@click.option("--allow-raw", is_flag=True, help="Write a result even if none of it was sanitized.")
+@click.option("--dataset", metavar="NAME", help="Name of the data in the ledger.  [default: <query>]")
 @second_mapping_option
 @reuse_key_option
 @policy_option
 @calibration_option
 @mapping_option
-@click.option("--key-file", metavar="PATH", help="The key for custext_sanitize_keyed; it brings its settings.")
+@click.option("--key-file", metavar="PATH", help="Key for custext_sanitize_keyed, with its settings.")
 @json_option
 @click.pass_obj
 def sql_command(
     db: str | None,
     query: str,
     data: str | None,
+    write: bool,
     output: str | None,
     force: bool,
     allow_raw: bool,
@@ -56,26 +58,31 @@ def sql_command(
 ) -> None:
     """Run SQL in DuckDB with custext_sanitize, custext_sanitize_keyed and custext_epsilon.
 
-    The query names its files, or the tables of --data; without --data it also sees the tables of the custext database.
-    Whatever a query sanitizes is entered in the ledger, wherever its rows go.
+    The query names files, or tables of --data; without --data it also sees the tables of the custext database. Every
+    query that sanitizes is entered in the ledger, wherever its rows go.
 
     \b
     Example:
       custext sql "SELECT id, custext_sanitize(body, 1.0, true) AS body FROM 'reviews.csv'"
       custext sql "SELECT * REPLACE (custext_sanitize(body, 1, true) AS body) FROM reviews" \\
         --data shop.duckdb --output reviews.parquet
+      custext sql "CREATE TABLE clean AS SELECT custext_sanitize(body, 1, true) AS body FROM reviews" \\
+        --data shop.duckdb --write
       custext sql "FROM custext_distribution('doctor', 1.0)"
     """
     from custext_sql.release.query_releases import QueryRelease
     from custext_sql.sql.queries import let_threads_alternate
     from custext_sql.store.ledger.dataset import Dataset
 
+    if write and data is None:
+        raise click.UsageError("--write needs --data FILE: the DuckDB file to write to.")
     let_threads_alternate()
     release = QueryRelease(
         query,
         db,
         data,
         Dataset(dataset, second_mapping=second_mapping, reuse_key=reuse_key),
+        writable=write,
         allow_raw=allow_raw,
         mapping=mapping,
         policy=policy,
@@ -106,11 +113,11 @@ def _print_rows(shown: "Shown") -> None:
     cells = [["NULL" if cell is None else cell for cell in row] for row in shown.rows]
     print_table(shown.columns, cells, right=[place for place, number in enumerate(shown.is_number) if number])
     if shown.goes_on:
-        click.echo(f"The first {_SHOWN} rows; all of them: --output FILE, or --json", err=True)
+        click.echo(f"Only the first {_SHOWN} rows are shown; for all rows, use --output FILE or --json", err=True)
 
 
 def _tell(answer: "Answer[Any]", *, with_receipt: bool = True) -> None:
-    """Print the receipt, where the query drew anything, and warnings."""
+    """Print the receipt, if the query drew anything, and warnings."""
     if answer.receipt is not None:
         tell_receipt(answer.receipt, with_receipt=with_receipt)
     if answer.note:

@@ -1,1 +1,1 @@
-"""Files, tables, lines and queries, end to end: read, checked, counted, written whole."""
+"""Releases of files, tables, lines and queries, end to end: read, checked, counted, written completely."""

@@ -1,4 +1,4 @@
-"""Instances of DuckDB for reading data and writing releases, within bounded memory."""
+"""Instances of DuckDB that read data and write releases within bounded memory."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
@@ -12,14 +12,14 @@ from custext_sql.sql.query_errors import safe_errors
 from custext_sql.store.files.duckdb_files import connect_file, when_free
 from custext_sql.store.files.private_folders import scratch_folder
 
-_MEMORY = "400MB"  # that DuckDB may use; what does not fit is spilled into a private folder
+_MEMORY = "400MB"  # DuckDB's limit; what does not fit is spilled into a private folder
 
 
 @contextmanager
 def open_instance(
     data: Path | None = None, *, read_only: bool = False, spill: Path | None = None
 ) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Open DuckDB within bounded memory, alone or on a DuckDB file. spill: a private folder, if there is one."""
+    """Yield a connection with bounded memory, in memory or to a DuckDB file. spill: a private folder, if any."""
     with scratch_folder() if spill is None else nullcontext(spill) as folder:
         config: dict[str, Any] = {
             "memory_limit": _MEMORY,

@@ -1,4 +1,4 @@
-"""The first texts of a file before and after, for the eyes of their owner; nothing is released."""
+"""The first texts of a file before and after, for their owner to look at; nothing is released."""
 
 import os
 from typing import Any
@@ -6,6 +6,8 @@ from typing import Any
 from custext_sql.errors import SettingError
 from custext_sql.release.duckdb_instances import open_instance
 from custext_sql.release.inputs.data_files import open_files
+from custext_sql.release.inputs.encodings import files_as_utf8, find_encoding
+from custext_sql.release.inputs.file_formats import check_format, explain_unknown_format, tell_format
 from custext_sql.release.inputs.input_files import list_files
 from custext_sql.release.inputs.text_lines import open_text, read_line_blocks
 from custext_sql.replacing.replacer import Piece
@@ -21,31 +23,39 @@ def compare_file(
     *,
     column: str | None = None,
     rows: int = 5,
+    format: str | None = None,
+    encoding: str | None = None,
     database: Database = None,
     **settings: Any,
 ) -> list[list[Piece]]:
-    """Return the first texts of a file before and after, each as pieces; missing texts have none.
+    """Return the first texts of a file before and after, each as a list of pieces; a missing text has no pieces.
 
-    column: which column of the file; lines of text have none. settings: those of `Sanitizer.load`. Nothing is entered
-    in the ledger: what is returned holds the originals.
+    column: the column of the file; lines of text have none. rows: how many texts at most. format, encoding: as for
+    `sanitize_file`. settings: those of `Sanitizer.load`. Nothing is entered in the ledger, because the result holds the
+    originals.
     """
     sanitizer = Sanitizer.load(database, **settings)
-    return sanitizer.compare(read_first_texts(os.fspath(input), column, rows))
+    return sanitizer.compare(_read_first_texts(os.fspath(input), column, rows, format, find_encoding(encoding)))
 
 
-def read_first_texts(given: str, column: str | None, rows: int) -> list[str | None]:
-    """Return the first texts of a column of files, or the first lines without their ends."""
-    files = list_files(given)
-    with open_instance() as connection:
-        source = open_files(connection, given, files)
+def _read_first_texts(
+    given: str, column: str | None, rows: int, format: str | None, encoding: str | None
+) -> list[str | None]:
+    """Return the first texts of a column of files, or the first lines without their line ends."""
+    originals = list_files(given)
+    known = tell_format(originals[0]) if format is None else check_format(format)
+    if known is None:
+        raise explain_unknown_format(given, has_option=True)
+    with files_as_utf8(given, originals, known, encoding) as files, open_instance() as connection:
+        source = open_files(connection, given, files, format=known)
         if source.format == "text":
             if column is not None:
-                raise SettingError(f"{given}: lines have no columns; name none (--column, column)")
+                raise SettingError(f"{given}: plain text has no columns; leave out --column")
             with open_text(files[0]) as lines:
-                first = next(read_line_blocks(lines, given), None)
+                first = next(read_line_blocks(lines, given, has_option=True), None)
             return [] if first is None else [line.rstrip("\r\n") for line in first.to_arrow().to_pylist()[:rows]]
         if column is None:
-            raise SettingError(f"{given}: name the column to show (--column NAME, column=...); {source.tell_columns()}")
+            raise SettingError(f"{given}: name the column to show: --column NAME; {source.tell_columns()}")
         name = quote_name(source.find_text_column(column))
         with safe_errors():
             found = fetch(connection, f"SELECT CAST({name} AS VARCHAR) FROM {source.reader} LIMIT {rows}")

@@ -6,9 +6,10 @@ from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
-from custext_sql.errors import OutputError, SettingError
+from custext_sql.errors import OutputError
 from custext_sql.release.inputs.data_files import open_files
-from custext_sql.release.inputs.file_formats import FORMAT_NAMES, tell_format
+from custext_sql.release.inputs.encodings import check_encoding_use, files_as_utf8, find_encoding, read_as_utf8
+from custext_sql.release.inputs.file_formats import check_format, explain_unknown_format, tell_format
 from custext_sql.release.inputs.input_files import list_files
 from custext_sql.release.line_releases import release_lines, release_stream
 from custext_sql.release.release_plan import ReleasePlan, RowProgress
@@ -39,6 +40,7 @@ def sanitize_file(
     mapping: str | None = None,
     language: str | None = None,
     format: str | None = None,
+    encoding: str | None = None,
     key_file: str | os.PathLike[str] | None = None,
     record_column: str | None = None,
     max_row_eps: float | None = None,
@@ -54,23 +56,26 @@ def sanitize_file(
     """Sanitize files into a new file, enter the release in the ledger, and return a report with its `receipt`.
 
     input: a file, a folder or a pattern of files (CSV, TSV, JSON, Parquet, lines of text), "-" for standard input, or
-    a stream of bytes. output: a file, "-" for standard output, or a stream of bytes; a file appears when it is
-    complete. columns: which to sanitize; the others are copied. Lines of text have none.
+    a binary stream. output: a file, "-" for standard output, or a binary stream; a file appears only when it is
+    complete. columns: the columns to sanitize; all others are copied unchanged. Lines of text have no columns.
 
     eps (0.001 to 100), plus, policy, calibration, mapping, language, key_file and seed are those of `Sanitizer.load`:
-    what is not given is the key's, else the default (1.0, False, "strict", "paper"). format: of the input, if its name
-    does not tell: csv, tsv, json, parquet or text, which a stream is by default. record_column: with a key, the column
-    of ids; the record of a text is COLUMN:ID.
+    the key's setting if not given, else the default (1.0, False, "strict", "paper"). record_column: with a key, the
+    column of IDs; the record of a text is COLUMN:ID. format: csv, tsv, json, parquet or text; by default it follows
+    from the name of the input, and a stream is text. encoding: that of text files, by Python's name for it ("utf-16",
+    "latin-1", ...); UTF-8 by default. Outputs are always UTF-8.
 
-    max_row_eps: what a row may spend in this release. budget_total: what all releases of the dataset may spend on a row
-    together. dataset: what the ledger calls the data; by default its files. second_mapping: allow another mapping than
-    that of earlier releases. reuse_key: allow a key that the ledger knows from other data. force: replace an existing
-    output. progress: called with the share done, and the rows and words so far. database: where mapping and ledger are.
+    max_row_eps: the most that a row may spend in this release. budget_total: the most that all releases of the dataset
+    together may spend on a row. dataset: the name of the data in the ledger; by default its files, and <stdin> for a
+    stream. second_mapping: allow a mapping other than that of earlier releases. reuse_key: allow a key that was used on
+    other data. force: replace an existing output. progress: called with the share done, and the rows and words so far.
+    database: the file with the mapping and the ledger.
 
     Raise a CusTextError, and write nothing, if an input, a setting or a limit is wrong. If another connection has the
     ledger open, the output is still written, unless there is a budget; its receipt is then saved beside it, and
     `report.note` says so. A ReleaseWarning says how many unknown words passed, and when most words are unknown.
     """
+    known_encoding = find_encoding(encoding)
     plan = ReleasePlan.make(
         database,
         mapping=mapping,
@@ -89,18 +94,17 @@ def sanitize_file(
         second_mapping=second_mapping,
         reuse_key=reuse_key,
     )
-    report = _release_files(plan, input, output, format, force=force, progress=progress)
+    report = _release_files(plan, input, output, format, known_encoding, force=force, progress=progress)
     report.warn()
     return report
 
 
-def check_formats(source_format: str | None, target_format: str | None, output: str) -> None:
-    """Refuse an output that cannot hold the input: lines of text go to lines of text, rows to rows."""
+def check_formats(source_format: str, target_format: str | None, output: str) -> None:
+    """Raise an OutputError unless the output can hold the input: lines go to lines of text, rows to rows."""
     if target_format is None or (target_format == "text") != (source_format == "text"):
-        raise OutputError(
-            f"cannot write {source_format or 'this'} to {output}; its name must end in "
-            + (".txt or .txt.gz" if source_format == "text" else ".csv, .tsv, .json, .jsonl or .parquet")
-        )
+        what = "lines of text" if source_format == "text" else "rows with columns"
+        endings = ".txt or .txt.gz" if source_format == "text" else ".csv, .tsv, .json, .jsonl or .parquet"
+        raise OutputError(f"cannot write {what} to {output}; its name must end in {endings}")
 
 
 def _release_files(
@@ -108,6 +112,7 @@ def _release_files(
     given: FileOrStream,
     output: FileOrStream,
     format: str | None,
+    encoding: str | None,
     *,
     force: bool,
     progress: RowProgress | None,
@@ -117,11 +122,13 @@ def _release_files(
     source_format = _choose_format(given, format, is_stream=source is not None)
     if source is not None:
         plan = replace(plan, dataset=plan.dataset.or_called(STREAM))
+        if encoding is not None:
+            check_encoding_use(name, source_format)
+            source, encoding = read_as_utf8(source, encoding, name), None
         if sink is not None and source_format == "text" and not plan.limits_rows:
             return release_stream(source, sink, plan, name=name)
     with ExitStack() as stack:
-        spooled = None if source is None else stack.enter_context(spool_input(source, str(source_format)))
-        files = list_files(name) if spooled is None else [spooled]
+        files = list_files(name) if source is None else [stack.enter_context(spool_input(source, source_format, name))]
         if sink is None:
             assert isinstance(output, str | os.PathLike)
             target, target_format = Path(output), tell_format(Path(output))
@@ -131,11 +138,12 @@ def _release_files(
             _check_target(files, name, target)
         plan = replace(plan, dataset=plan.dataset.or_files(name, files))
         check_formats(source_format, target_format, _name_output(output))
+        readable = stack.enter_context(files_as_utf8(name, files, source_format, encoding))
         if source_format == "text":
-            report = release_lines(files, target, plan, name=name, force=force, progress=progress)
+            report = release_lines(readable, target, plan, name=name, force=force, progress=progress)
         else:
             report = release_to_file(
-                lambda connection: open_files(connection, name, files, format=format),
+                lambda connection: open_files(connection, name, readable, format=source_format),
                 target,
                 str(target_format),
                 plan,
@@ -146,28 +154,36 @@ def _release_files(
 
 
 def _name_input(given: FileOrStream) -> str:
-    """Return how messages call an input; files by the name that was given."""
+    """Return what messages call an input; files have the name that was given."""
     if isinstance(given, str | os.PathLike):
         return "standard input" if given == STANDARD else os.fspath(given)
     return "the stream"
 
 
 def _name_output(output: FileOrStream) -> str:
-    return os.fspath(output) if isinstance(output, str | os.PathLike) else "the stream"
+    if isinstance(output, str | os.PathLike):
+        return "standard output" if output == STANDARD else os.fspath(output)
+    return "the stream"
 
 
-def _choose_format(given: FileOrStream, format: str | None, *, is_stream: bool) -> str | None:
-    """Return the format of an input: the given one, else what a file's name tells, else lines for a stream."""
-    if format is not None and format not in FORMAT_NAMES:
-        raise SettingError(f"format must be one of {', '.join(FORMAT_NAMES)}; found {format!r}")
-    return format or ("text" if is_stream else tell_format(list_files(_name_input(given))[0]))
+def _choose_format(given: FileOrStream, format: str | None, *, is_stream: bool) -> str:
+    """Return the format of an input: the given one, else that of a file's name, else text for a stream."""
+    if format is not None:
+        return check_format(format)
+    name = _name_input(given)
+    found = "text" if is_stream else tell_format(list_files(name)[0])
+    if found is None:
+        raise explain_unknown_format(name, has_option=True)
+    return found
 
 
 def _check_target(files: Sequence[Path], given: str, target: Path) -> None:
-    """Refuse to write over the input, or into a folder that is read."""
+    """Raise an OutputError rather than overwrite the input, or write into a folder that is read."""
     for file in files:
         if file.resolve() == target.resolve() or (target.exists() and file.samefile(target)):
-            raise OutputError(f"{target} is the input; name another output")
+            raise OutputError(f"{target} is the input; give the output another name")
     folder = Path(given)
     if folder.is_dir() and folder.resolve() in target.resolve().parents:
-        raise OutputError(f"{target} lies in the input folder {given}, where the next run would read it; name another")
+        raise OutputError(
+            f"{target} is in the input folder {given}, and the next run would read it; write the output elsewhere"
+        )

@@ -1,4 +1,4 @@
-"""Names of tables that are to be made, as SQL writes them: with a schema or without, quoted or not."""
+"""Names of new tables as SQL writes them: with or without a schema, quoted or not."""
 
 import re
 from dataclasses import dataclass
@@ -9,12 +9,12 @@ from custext_sql.errors import OutputError
 from custext_sql.release.inputs.source import Source
 from custext_sql.store.files.quoting import quote_name
 
-_PART = re.compile(r'"((?:[^"]|"")+)"|([^".]+)')  # of a name
+_PART = re.compile(r'"((?:[^"]|"")+)"|([^".]+)')  # a part of a name
 
 
 @dataclass(frozen=True)
 class NewTable:
-    """A table to be made."""
+    """A table that is to be created."""
 
     schema: str
     name: str
@@ -24,21 +24,22 @@ class NewTable:
 
     @property
     def quoted(self) -> str:
-        """Return the name as SQL writes it."""
+        """The name as SQL writes it."""
         return f"{quote_name(self.schema)}.{quote_name(self.name)}"
 
     def check(self, connection: duckdb.DuckDBPyConnection, source: Source, *, force: bool) -> None:
-        """Refuse to write over the input, or over something else unless `force` says so; views are never replaced."""
+        """Raise an OutputError for the input itself, for a view, and unless `force` for any existing table."""
         tables, views = (self._exists(connection, kind) for kind in ("table", "view"))
         if source.table is not None and _fold(*source.table) == _fold(self.schema, self.name):
-            raise OutputError(f"{self} is the input; name another output")
+            raise OutputError(f"table {self} is the input; give the output another name")
         if views:
-            raise OutputError(f"there is a view {self} already; name another output")
+            raise OutputError(f"view {self} already exists; give the output another name")
         if tables and not force:
-            raise OutputError(f"there is a table {self} already; --force replaces it")
+            raise OutputError(f"table {self} already exists; to overwrite it, use --force (in Python: force=True)")
         if tables and source.table is not None and NewTable(*source.table)._exists(connection, "view"):
             raise OutputError(
-                "the input is a view, which may read the table that --force would replace; name a new one"
+                f"the input is a view, and may read table {self}, which would be overwritten; give the output another "
+                "name"
             )
 
     def _exists(self, connection: duckdb.DuckDBPyConnection, kind: str) -> bool:
@@ -50,12 +51,12 @@ class NewTable:
 
 
 def find_new_table(connection: duckdb.DuckDBPyConnection, given: str) -> NewTable:
-    """Return the table of that name, whose schema must be there; without one, it is in the schema main."""
+    """Return the new table of that name; its schema must exist, and is main if not given."""
     parts = [quoted.replace('""', '"') or plain for quoted, plain in _PART.findall(given)]
     spelled = ".".join(match[0] for match in _PART.finditer(given))
     if spelled != given or not 1 <= len(parts) <= 2:
         raise OutputError(
-            "the name of the new table must be NAME or SCHEMA.NAME; put a part with a dot in double quotes"
+            "the name of the new table must be NAME or SCHEMA.NAME; a part that contains a dot goes in double quotes"
         )
     schema, name = ("main", parts[0]) if len(parts) == 1 else parts
     rows = connection.execute(
@@ -63,9 +64,7 @@ def find_new_table(connection: duckdb.DuckDBPyConnection, given: str) -> NewTabl
     ).fetchall()
     known = {found.lower(): found for (found,) in rows} | {"main": "main"}
     if schema.lower() not in known:
-        raise OutputError(
-            f"there is no schema {schema} for the new table; create it, or use one of: {', '.join(known.values())}"
-        )
+        raise OutputError(f"schema {schema!r} does not exist; create it, or use one of: {', '.join(known.values())}")
     return NewTable(known[schema.lower()], name)
 
 

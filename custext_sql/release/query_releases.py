@@ -1,4 +1,4 @@
-"""Queries that sanitize: run, counted and entered in the ledger, whichever way their rows leave."""
+"""Queries that sanitize: run, counted and entered in the ledger, wherever their rows go."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -12,10 +12,11 @@ import duckdb
 from custext_sql.errors import QueryError
 from custext_sql.replacing.receipt import Receipt
 from custext_sql.sanitizer import Sanitizer
-from custext_sql.sql.functions import Usage, watch
+from custext_sql.sql.functions import watch
 from custext_sql.sql.queries import Done, Shown, choose_result_format, fetch_objects, open_data, show, write_result
 from custext_sql.sql.single_draws import draws_each_row_once
 from custext_sql.sql.statements import read_statements
+from custext_sql.sql.usage import Usage
 from custext_sql.store.database import Database, locate
 from custext_sql.store.files.atomic_outputs import atomic_output
 from custext_sql.store.ledger.dataset import QUERY, Dataset
@@ -30,7 +31,7 @@ _UNPROTECTED: dict[str, Any] = {"draws": RAW, "key_id": None, "eps": None, "plus
 
 @dataclass(frozen=True)
 class Answer(Generic[_Result]):
-    """What a query gave. receipt: None if it drew nothing; note: what went wrong with the ledger."""
+    """The result of a query. receipt: None if nothing was drawn; note: what went wrong with the ledger."""
 
     result: _Result
     receipt: Receipt | None
@@ -38,9 +39,10 @@ class Answer(Generic[_Result]):
 
 
 class QueryRelease:
-    """A query on its way into the ledger.
+    """A query that is run and entered in the ledger.
 
-    settings: those of `Sanitizer.load`. What leaves unprotected is refused unless `allow_raw`.
+    data: a DuckDB file, which `writable` opens for writing. settings: those of `Sanitizer.load`. allow_raw: let texts
+    out that were not sanitized.
     """
 
     def __init__(
@@ -50,14 +52,15 @@ class QueryRelease:
         data: str | None = None,
         dataset: Dataset | None = None,
         *,
+        writable: bool = False,
         allow_raw: bool = False,
         **settings: Any,
     ) -> None:
         self._query = query
-        self._database, self._data = database, data
+        self._database, self._data, self._writable = database, data, writable
         self._dataset = (dataset or Dataset()).or_called(QUERY)
         self._allow_raw = allow_raw
-        self._statements = read_statements(query)
+        self._statements = read_statements(query, writable=writable)
         self._sanitizer = Sanitizer.load(database, **settings)
 
     def show(self, limit: int) -> Answer[Shown | None]:
@@ -71,7 +74,7 @@ class QueryRelease:
     def write(
         self, target: Path, *, force: bool = False, progress: Callable[[float], None] | None = None
     ) -> Answer[int]:
-        """Write what the query gives to a new file, and return the number of rows."""
+        """Write the result of the query to a new file, and return the number of rows."""
         format = choose_result_format(target)
         with atomic_output(target, force=force) as output:
 
@@ -88,11 +91,11 @@ class QueryRelease:
         spill: Path | None = None,
         beside: Path | None = None,
     ) -> Answer[_Result]:
-        """Run the query and enter it before its result leaves. publish: lets an output appear.
+        """Run the query and enter it in the ledger before its result leaves. publish: makes the output appear.
 
-        Where statements write themselves, as COPY does, the entry is made before they can: at once if the custext
-        database will be attached, which keeps this process from writing it, or if raw data is to leave, else when a
-        function is first called.
+        For statements that write by themselves, as COPY does, the entry is made first: at once if the custext database
+        will be attached, which keeps this process from writing it, or if raw data is to leave, else when a function is
+        first called.
         """
         entry = LedgerEntry(self._database, self._dataset, self._sanitizer.terms, at_least=True, beside=beside)
         usage = Usage(lambda: _begun(entry)) if self._statements.writes else Usage()
@@ -102,9 +105,11 @@ class QueryRelease:
         if self._statements.writes and (self._attaches_database or (exports and self._allow_raw)):
             entry.begin()
         is_once = False
-        called: list[bool] = []  # for each statement that is done, whether anything had been drawn by then
+        called: list[bool] = []  # for each finished statement, whether anything had been drawn by then
         try:
-            with open_data(self._sanitizer, self._database, self._data, spill=spill) as connection:
+            with open_data(
+                self._sanitizer, self._database, self._data, writable=self._writable, spill=spill
+            ) as connection:
                 if exports and not (self._allow_raw or self._names_a_call or _has_calling_views(connection)):
                     raise _refuse_raw()
                 is_once = draws_each_row_once(connection, self._query)
@@ -139,17 +144,17 @@ class QueryRelease:
         return _CALL.search(self._query) is not None
 
     def _publish_raw(self, entry: LedgerEntry, publish: Callable[[], object] | None, *, exports: bool) -> None:
-        """Let out what passed through no function, if that is meant, and enter it as unprotected."""
+        """Let out texts that were not sanitized, if that is allowed, and enter them as unprotected."""
         if not exports and not self._allow_raw:
             entry.withdraw()
             raise _refuse_raw()
         entry.describe(**_UNPROTECTED)
         entry.publish(publish or _nothing, None)
         if not self._allow_raw:
-            entry.add_note("the query copied texts out that passed through no custext function; they are not protected")
+            entry.add_note("the query wrote texts that no custext function sanitized; they are not protected")
 
     def _end_failed(self, entry: LedgerEntry, usage: Usage, *, has_raw: bool) -> None:
-        """Keep in the ledger what may have left before a query failed; take back what did not."""
+        """Keep the entry if something may have left before the query failed; withdraw it otherwise."""
         if has_raw:
             entry.describe(**_UNPROTECTED)
             entry.begin()
@@ -161,7 +166,7 @@ class QueryRelease:
 
 
 def _has_calling_views(connection: duckdb.DuckDBPyConnection) -> bool:
-    """Return whether a view or a macro of the data calls a function that sanitizes."""
+    """Return whether a view or macro in the data calls a function that sanitizes."""
     [(count,)] = connection.execute(
         "SELECT (SELECT count(*) FROM duckdb_views() WHERE NOT internal AND sql ILIKE '%custext_sanitize%') + "
         "(SELECT count(*) FROM duckdb_functions() WHERE NOT internal AND macro_definition ILIKE '%custext_sanitize%')"
@@ -171,16 +176,16 @@ def _has_calling_views(connection: duckdb.DuckDBPyConnection) -> bool:
 
 def _refuse_raw() -> QueryError:
     return QueryError(
-        "nothing was written: the query sanitizes nothing, so its result is the original data. Put the text column "
-        "through custext_sanitize(column, eps, plus), or add --allow-raw, which the ledger calls unprotected"
+        "nothing was written: the query sanitizes nothing, so its result is the original data; sanitize the text "
+        "column with custext_sanitize(column, eps, plus), or use --allow-raw to write it unprotected"
     )
 
 
 def _begun(entry: LedgerEntry) -> AbstractContextManager[None]:
-    """Begin an entry, once, before anything is drawn."""
+    """Begin an entry, if it has not begun, before anything is drawn."""
     entry.begin()
     return nullcontext()
 
 
 def _nothing() -> None:
-    """Do nothing: what a query gave is handed to the caller."""
+    """Do nothing: the result of the query goes to the caller."""

@@ -1,4 +1,4 @@
-"""Functions inside DuckDB for one run, over all sanitized columns of a row at once, so that rows can be counted."""
+"""DuckDB functions for one release, over all sanitized columns of a row at once, so that rows can be counted."""
 
 from collections.abc import Sequence
 from functools import reduce
@@ -21,9 +21,10 @@ RELEASE, SPEND = "custext_release", "custext_spend"
 
 
 class ReleaseFunctions:
-    """RELEASE gives the columns of a row sanitized, SPEND what that spends. A row is a struct: c0, c1, ..., record.
+    """RELEASE returns the sanitized columns of a row, SPEND the eps that this spends.
 
-    keyed: whether rows have records, for draws from a key. `tally` counts what RELEASE gave.
+    A row is a struct: c0, c1, ..., record. keyed: whether rows have records, for draws from a key. `tally` counts what
+    RELEASE drew.
     """
 
     def __init__(self, sanitizer: Sanitizer, columns: Sequence[str], *, keyed: bool) -> None:
@@ -33,10 +34,13 @@ class ReleaseFunctions:
         self._keyed = keyed
 
     def register(self, connection: duckdb.DuckDBPyConnection) -> None:
-        """Make the functions on a connection; they last as long as this object."""
+        """Create the functions on a connection; they work as long as this object exists."""
         texts = [f"c{number} VARCHAR" for number in range(len(self._columns))]
         row = f"STRUCT({', '.join([*texts, *(['record VARCHAR'] if self._keyed else [])])})"
-        self._functions = {RELEASE: remembering(self._release), SPEND: remembering(self._spend)}  # kept while in use
+        self._functions = {
+            RELEASE: remembering(self._release),
+            SPEND: remembering(self._spend),
+        }  # DuckDB does not keep them alive
         for name, result in ((RELEASE, f"STRUCT({', '.join(texts)})"), (SPEND, "DOUBLE")):
             connection.create_function(
                 name,
@@ -45,7 +49,7 @@ class ReleaseFunctions:
                 result,
                 type=PythonUDFType.ARROW,
                 null_handling=FunctionNullHandling.SPECIAL,
-                side_effects=True,  # else DuckDB folds constants and merges calls, and rows would share a draw
+                side_effects=True,  # without it, DuckDB merges equal calls, and rows would share a draw
             )
 
     def _release(self, rows: pa.ChunkedArray) -> pa.Array:
@@ -76,7 +80,7 @@ class ReleaseFunctions:
 
 
 class _Collected:
-    """In place of a tally: keeps what each row spent, and hands the rest on to the tally."""
+    """Stands in for a tally: collects what each row spent, and passes the keyed sum on to the tally."""
 
     def __init__(self, tally: Tally) -> None:
         self._parts: list[Counts] = []
@@ -90,7 +94,7 @@ class _Collected:
 
 
 def _add(counts: Sequence[Counts]) -> Counts:
-    """Add up the counts of several columns, row by row."""
+    """Return the counts of several columns added up, row by row."""
     return reduce(add, counts)
 
 

@@ -1,12 +1,13 @@
-"""What is to be released: by which sanitizer, which columns, within which limits, as which dataset."""
+"""What is to be released: with which sanitizer, which columns, within which limits, as which dataset."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NoReturn
 
 from custext_sql.errors import BudgetError, SettingError
-from custext_sql.parameters import check_positive
+from custext_sql.parameters import check_positive, count_of
 from custext_sql.replacing.policy import Policy
 from custext_sql.replacing.receipt import Receipt
 from custext_sql.replacing.tally import Tally
@@ -15,15 +16,16 @@ from custext_sql.store.database import Database
 from custext_sql.store.ledger.dataset import Dataset
 from custext_sql.store.ledger.entry import LedgerEntry
 
-RowProgress = Callable[[float, int, int], None]  # the share done, rows and words so far
+RowProgress = Callable[[float, int, int], None]  # takes the share done, and the rows and words so far
 
 
 @dataclass(frozen=True)
 class ReleasePlan:
     """What is to be released.
 
-    database: whose ledger knows of it. record_column: what rows are known by, with a key. max_row_eps: what a row may
-    spend in this release. dataset: what the ledger calls the data, and what it checks.
+    database: the one with the ledger. columns: those to sanitize. record_column: with a key, the column of IDs.
+    max_row_eps: the most that a row may spend in this release. dataset: the name of the data in the ledger, and what
+    the ledger checks.
     """
 
     sanitizer: Sanitizer
@@ -57,7 +59,7 @@ class ReleasePlan:
         second_mapping: bool = False,
         reuse_key: bool = False,
     ) -> "ReleasePlan":
-        """Return a plan for what was given; its sanitizer settles what was not."""
+        """Return a plan for the given settings; the sanitizer settles those that are None."""
         sanitizer = Sanitizer.load(
             database,
             mapping=mapping,
@@ -72,7 +74,7 @@ class ReleasePlan:
         return cls(
             sanitizer=sanitizer,
             database=database,
-            columns=(columns,) if isinstance(columns, str) else tuple(columns or ()),
+            columns=_check_columns(columns, record_column),
             record_column=record_column,
             max_row_eps=max_row_eps,
             dataset=_make_dataset(dataset, budget_total, second_mapping, reuse_key),
@@ -80,11 +82,11 @@ class ReleasePlan:
 
     @property
     def limits_rows(self) -> bool:
-        """Return whether something limits what a row may spend."""
+        """Whether there is a limit on what a row may spend."""
         return self.max_row_eps is not None or self.dataset.budget_total is not None
 
     def open_entry(self, *, beside: Path | None = None) -> LedgerEntry:
-        """Return an entry for the release, and refuse early what the ledger does not allow.
+        """Return a ledger entry for the release; raise an error early if the ledger does not allow it.
 
         beside: where the receipt goes if the ledger cannot be written.
         """
@@ -102,9 +104,9 @@ class ReleasePlan:
         return entry
 
     def publish(self, entry: LedgerEntry, publish: Callable[[], object], tally: Tally, name: str) -> Receipt:
-        """Let an output appear, if no row of it has spent too much, and enter it.
+        """Make an output appear and enter it; BudgetError if a row of it has spent too much.
 
-        What was drawn counts, not what was foreseen: the data may have changed since.
+        The limit applies to what was drawn, not to the earlier estimate: the data may have changed since.
         """
         receipt = self.sanitizer.receipt(tally)
         limit = self.max_row_eps
@@ -120,13 +122,29 @@ def _make_dataset(
     if not isinstance(dataset, Dataset):
         return Dataset(dataset, budget_total, second_mapping, reuse_key)
     if budget_total is not None or second_mapping or reuse_key:
-        raise SettingError("budget_total, second_mapping and reuse_key are parts of the Dataset that was given")
+        raise SettingError("set budget_total, second_mapping and reuse_key in the given Dataset, not beside it")
     return dataset
 
 
-def refuse_over(name: str, limit: float, largest: float, over: int | None = None) -> None:
-    """Refuse rows that would spend more than they may; over: how many, if that is known."""
-    rows = "a row" if over is None else f"{over:,} {'row' if over == 1 else 'rows'}"
+def refuse_over(name: str, limit: float, largest: float, over: int | None = None) -> NoReturn:
+    """Raise a BudgetError for rows that would spend more than the limit. over: how many rows, if known."""
+    rows = "a row" if over is None else count_of(over, "row")
     raise BudgetError(
-        f"{name}: {rows} would spend more than --max-row-eps {limit:g}, up to {largest:g}; nothing was written"
+        f"{name}: {rows} would spend more than --max-row-eps {limit:g} (in Python: max_row_eps), up to {largest:g}; "
+        "nothing was written"
     )
+
+
+def _check_columns(columns: str | Sequence[str] | None, record_column: str | None) -> tuple[str, ...]:
+    """Return the names of columns as a tuple; SettingError for values that are not names."""
+    if record_column is not None and not isinstance(record_column, str):
+        raise SettingError(f"record_column must be the name of a column; found {type(record_column).__name__}")
+    if isinstance(columns, str):
+        return (columns,)
+    if columns is not None and not isinstance(columns, Iterable):
+        raise SettingError(f"columns must be a name or a list of names; found {type(columns).__name__}")
+    names = tuple(columns or ())
+    wrong = next((type(name).__name__ for name in names if not isinstance(name, str)), None)
+    if wrong is not None:
+        raise SettingError(f"columns must be names of columns; found {wrong}")
+    return names

@@ -1,4 +1,4 @@
-"""What came of a release."""
+"""The result of a release."""
 
 import warnings
 from dataclasses import dataclass
@@ -11,9 +11,9 @@ from custext_sql.replacing.receipt import Receipt
 class ReleaseReport:
     """The result of a release.
 
-    receipt: what was drawn, let through and spent. output: what there is now, as people call it, such as a path;
-    None where it went to a stream or to the caller. copied: columns that were copied as they were. note: what the user
-    should know of the ledger, if something went wrong with it.
+    rows: the number of rows. receipt: what was drawn, let through and spent. output: what was written, such as a path;
+    None if it went to a stream or to the caller. copied: columns that were copied unchanged. note: what went wrong with
+    the ledger, if anything did.
     """
 
     rows: int
@@ -23,6 +23,6 @@ class ReleaseReport:
     note: str | None = None
 
     def warn(self, stacklevel: int = 2) -> None:
-        """Tell in warnings what passed in the clear, and what went wrong with the ledger."""
+        """Issue a ReleaseWarning for each thing that passed in the clear or went wrong with the ledger."""
         for message in (*self.receipt.warnings, *(() if self.note is None else (self.note,))):
             warnings.warn(message, ReleaseWarning, stacklevel=stacklevel + 1)

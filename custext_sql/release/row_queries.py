@@ -1,10 +1,11 @@
-"""The query that releases rows: checked beforehand, columns that are not sanitized copied as they are."""
+"""The query that releases rows, checked beforehand; columns that are not sanitized are copied unchanged."""
 
 from collections.abc import Sequence
 
 import duckdb
 
 from custext_sql.errors import SettingError, SourceError
+from custext_sql.parameters import count_of
 from custext_sql.release.inputs.source import Source
 from custext_sql.release.release_functions import RELEASE, SPEND, ReleaseFunctions
 from custext_sql.release.release_plan import ReleasePlan, refuse_over
@@ -18,9 +19,9 @@ from custext_sql.store.ledger.entry import LedgerEntry
 def prepare_query(
     connection: duckdb.DuckDBPyConnection, source: Source, target_format: str, plan: ReleasePlan, entry: LedgerEntry
 ) -> tuple[str, Tally, tuple[str, ...]]:
-    """Check everything that can be checked before the release.
+    """Check everything that can be checked before the release, and prepare it.
 
-    Returns the query, what will have counted when it has run, and which columns it copies as they are.
+    Return the query, the tally that its run will fill, and the columns that it copies unchanged.
     """
     chosen = _check_columns(source, plan)
     column = None if plan.record_column is None else source.find_column(plan.record_column, plan.columns)
@@ -31,7 +32,7 @@ def prepare_query(
     functions = ReleaseFunctions(plan.sanitizer, chosen, keyed=bool(record))
     functions.register(connection)
     if plan.sanitizer.draws == "seeded":
-        connection.execute("SET threads = 1")  # in the order of the rows, so that the draws repeat
+        connection.execute("SET threads = 1")  # draws repeat only if made in the order of the rows
     fields = [f"c{number} := CAST({quote_name(column)} AS VARCHAR)" for number, column in enumerate(chosen)]
     fields += [f"record := {record}"] if record else []
     packed = f"struct_pack({', '.join(fields)})"
@@ -46,9 +47,9 @@ def prepare_query(
 
 
 def _choose_reader(source: Source, chosen: Sequence[str], record: str | None, target_format: str) -> str:
-    """Return what to select from so that columns which are not sanitized come out as they went in.
+    """Return what to select from so that columns that are not sanitized stay unchanged.
 
-    A record is the text of the file, whatever the output: so its column is not converted on the way.
+    A record is the text in the file, whatever the output format, so its column is never converted.
     """
     if source.exact_reader is not None:
         if target_format in ("csv", "tsv"):
@@ -65,7 +66,7 @@ def _choose_reader(source: Source, chosen: Sequence[str], record: str | None, ta
 
 
 def _read_record(source: Source, record: str, target_format: str) -> str:
-    """Return SQL for the text of a record."""
+    """Return SQL for the text of a row's record."""
     column = quote_name(record)
     if source.format == "json" and target_format == "json":
         return f"({column} ->> '$')"
@@ -77,21 +78,25 @@ def _check_columns(source: Source, plan: ReleasePlan) -> list[str]:
     chosen = [source.find_text_column(column, typed) for column in plan.columns]
     if not chosen:
         raise SettingError(
-            f"{source.name}: name the columns to sanitize (--column NAME, columns=[...]); {source.tell_columns()}"
+            f"{source.name}: name the columns to sanitize: --column NAME (in Python: columns=[...]); "
+            f"{source.tell_columns()}"
         )
     if len(set(chosen)) < len(chosen):
-        raise SettingError("a column is named twice")
+        raise SettingError("--column (in Python: columns) names a column twice")
     if plan.sanitizer.key is not None and plan.record_column is None:
         raise SettingError(
-            "draws from a key need a record for each row: --record-column NAME, record_column=..., a column of ids"
+            "draws from a key need a column of IDs, one per row: --record-column NAME (in Python: record_column=...)"
         )
     if plan.sanitizer.key is None and plan.record_column is not None:
-        raise SettingError("--record-column is for draws from a key: name one (--key-file PATH, key_file=...)")
+        raise SettingError(
+            "--record-column (in Python: record_column) is for draws from a key; name the key: --key-file PATH (in "
+            "Python: key_file=...)"
+        )
     return chosen
 
 
 def _check_records(connection: duckdb.DuckDBPyConnection, name: str, column: str, query: str) -> None:
-    """Refuse rows that do not have an id of their own."""
+    """Raise a SourceError unless every row has an ID of its own."""
     with safe_errors():
         [(missing, repeated)] = fetch(
             connection,
@@ -100,16 +105,17 @@ def _check_records(connection: duckdb.DuckDBPyConnection, name: str, column: str
             f"(SELECT custext_record, count(*) AS n FROM ({query}) GROUP BY custext_record)",
         )
     if missing:
-        raise SourceError(f"{name}: column {column} is NULL in {int(missing):,} rows; every record needs an id")
-    if repeated:
         raise SourceError(
-            f"{name}: {int(repeated):,} values of column {column} occur more than once; every record needs an id of "
-            "its own"
+            f"{name}: column {column!r} is NULL in {count_of(int(missing), 'row')}; every row needs an ID"
         )
+    if repeated:
+        values = count_of(int(repeated), "value")
+        occur = "occurs" if repeated == 1 else "occur"
+        raise SourceError(f"{name}: {values} of column {column!r} {occur} more than once; IDs must be unique")
 
 
 def _check_spending(connection: duckdb.DuckDBPyConnection, source: Source, query: str, plan: ReleasePlan) -> float:
-    """Return the most that a row would spend, if it may."""
+    """Return the most that a row would spend; BudgetError if that is over the limit."""
     limit = plan.max_row_eps
     with safe_errors():
         [(largest, over)] = fetch(

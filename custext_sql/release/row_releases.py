@@ -1,4 +1,4 @@
-"""Releases of rows, end to end: checked beforehand, counted, written whole, entered in the ledger."""
+"""Releases of rows, end to end: checked beforehand, counted, written completely, entered in the ledger."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -35,7 +35,7 @@ def release_to_file(
     force: bool = False,
     progress: RowProgress | None = None,
 ) -> ReleaseReport:
-    """Sanitize columns of files, or of a table of the DuckDB file `data`, into a new file."""
+    """Sanitize columns of files, or of a table in the DuckDB file `data`, into a new file, and return a report."""
     with atomic_output(target, force=force) as output:
         with open_instance(data, read_only=data is not None, spill=output.spill) as connection:
             source = open_source(connection)
@@ -58,7 +58,7 @@ def release_to_table(
     force: bool = False,
     progress: RowProgress | None = None,
 ) -> ReleaseReport:
-    """Sanitize columns of a table, into a new table of the same DuckDB file, within one transaction."""
+    """Sanitize columns of a table into a new table of the same DuckDB file, in one transaction; return a report."""
     with private_folder(data.parent, data.name) as spill, open_instance(data, spill=spill) as connection:
         source = open_source(connection)
         new = find_new_table(connection, table)
@@ -76,7 +76,7 @@ def release_to_table(
 
 
 def _name_dataset(plan: ReleasePlan, data: Path, source: Source) -> ReleasePlan:
-    """Return the plan with a dataset that, if it has no name, is called after the table that is read."""
+    """Return the plan with a dataset that, if it has no name, is named after the table."""
     assert source.table is not None
     return replace(plan, dataset=plan.dataset.or_table(data, *source.table))
 

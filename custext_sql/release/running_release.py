@@ -1,4 +1,4 @@
-"""A release that goes on for as long as texts pass, as in a pipeline or a server; nobody ends it."""
+"""Releases without a defined end, such as those of a pipeline or a server."""
 
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
@@ -17,13 +17,13 @@ from custext_sql.store.ledger.running_entry import RunningEntry, check_running
 class RunningRelease:
     """Counts what a sanitizer draws, and enters it in the ledger of the sanitizer's database if a dataset is named.
 
-    All draws are one release, in the ledger before the first of them, and brought up to date when nothing was drawn for
-    a second and when the process ends. Its total says "at least": nobody knows whether a text passes twice. With a
-    dataset, a fork of the process counts from zero and has an entry of its own.
+    All draws are one release. It is in the ledger before the first draw, and is brought up to date after a second
+    without draws and when the process ends. Its total says "at least", because a text may pass twice. With a dataset, a
+    fork of the process counts from zero and has its own entry.
 
-    dataset: what the ledger calls the data. budgets: every eps at which words may be drawn, and plus, whether stopwords
-    stay; if not given, those that the sanitizer was loaded with. listed: the only words that are drawn, if a list says
-    so. run_id: a name that the parts of one run share if several processes have a part in it.
+    dataset: the name of the data in the ledger. budgets: every eps at which words may be drawn, and plus: whether
+    stopwords are kept; by default those of the sanitizer. listed: the only words that are drawn, if there is a list.
+    run_id: a name that processes share if each makes a part of one run.
     """
 
     def __init__(
@@ -46,13 +46,13 @@ class RunningRelease:
         self._entry = None if dataset is None else RunningEntry(self._open_entry, self._count, self._forget)
 
     def check(self) -> None:
-        """Refuse what the ledger does not allow, before anything is drawn."""
+        """Raise an error if the ledger does not allow the release; call it before anything is drawn."""
         if self._dataset is not None:
             self._open_entry().check()
 
     @contextmanager
     def drawing(self) -> Iterator[Tally]:
-        """Draw within, and add what was counted to the tally: the release is in the ledger before anything is drawn."""
+        """Yield the tally to add counts to. Draw within: by then, the release is in the ledger."""
         if self._entry is None:
             yield self._tally
         else:
@@ -61,7 +61,7 @@ class RunningRelease:
 
     @property
     def receipt(self) -> Receipt:
-        """Return what was drawn, let through and spent so far, in this process."""
+        """The receipt of all that was drawn so far in this process."""
         return self._make_receipt(self._tally)
 
     def make_receipt(self, counts: Counts) -> Receipt:

@@ -1,4 +1,4 @@
-"""Streams in place of files: standard input and output, or those that a caller has open."""
+"""Streams in place of files: standard input and output, or streams that a caller has open."""
 
 import io
 import os
@@ -10,20 +10,21 @@ from pathlib import Path
 from typing import BinaryIO
 
 from custext_sql.errors import SettingError
+from custext_sql.release.inputs.encodings import renamed_errors
 from custext_sql.store.files.private_folders import scratch_folder
 
-FileOrStream = str | os.PathLike[str] | BinaryIO  # "-" is standard input or output
+FileOrStream = str | os.PathLike[str] | BinaryIO  # "-" means standard input or output
 
 STANDARD = "-"
 
 
 def find_input_stream(given: FileOrStream) -> BinaryIO | None:
-    """Return the stream that is to be read, None for files."""
+    """Return the stream to read, None for files."""
     return sys.stdin.buffer if given == STANDARD else _find_stream(given, "input", "read")
 
 
 def find_output_stream(given: FileOrStream) -> BinaryIO | None:
-    """Return the stream that is to be written, None for a file."""
+    """Return the stream to write to, None for a file."""
     return sys.stdout.buffer if given == STANDARD else _find_stream(given, "output", "write")
 
 
@@ -31,27 +32,29 @@ def _find_stream(given: FileOrStream, what: str, need: str) -> BinaryIO | None:
     if isinstance(given, str | os.PathLike):
         return None
     if not all(hasattr(given, name) for name in (need, "flush", "closed")):
-        raise SettingError(f"{what} must be a path or a stream of bytes; found {type(given).__name__}")
+        raise SettingError(f"{what} must be a path or a binary stream; found {type(given).__name__}")
     if given.closed:
-        raise SettingError(f"{what} must be an open stream; found one that is closed")
+        raise SettingError(f"{what} must be an open stream; found a closed one")
     if isinstance(given, io.TextIOBase):
-        raise SettingError('a stream must be of bytes, such as open(path, "rb") or sys.stdin.buffer; found one of text')
+        example = 'open(path, "rb") or sys.stdin.buffer' if need == "read" else 'open(path, "wb") or sys.stdout.buffer'
+        raise SettingError(f"{what} must be a binary stream, such as {example}; found a text stream")
     return given
 
 
 @contextmanager
-def spool_input(stream: BinaryIO, format: str) -> Iterator[Path]:
-    """Write a stream to a private file, whose name tells its format."""
+def spool_input(stream: BinaryIO, format: str, name: str) -> Iterator[Path]:
+    """Write a stream to a private file whose name ends like its format; within, errors call the file by `name`."""
     with scratch_folder() as folder:
         spooled = folder / ("input.jsonl" if format == "json" else f"input.{format}")
         with spooled.open("wb") as file:
             shutil.copyfileobj(stream, file)
-        yield spooled
+        with renamed_errors({str(spooled): name}):
+            yield spooled
 
 
 @contextmanager
 def spool_output(stream: BinaryIO) -> Iterator[Path]:
-    """Yield a place for a private file whose content goes to a stream in the end."""
+    """Yield the path of a private file to be written; its content is then copied to the stream."""
     with scratch_folder() as folder:
         target = folder / "output"
         yield target

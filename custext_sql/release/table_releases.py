@@ -1,10 +1,10 @@
-"""Releases of tables of a DuckDB file: `sanitize_table`."""
+"""Releases of tables in a DuckDB file: `sanitize_table`."""
 
 import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from custext_sql.errors import ForeignFileError, SourceError
+from custext_sql.errors import ForeignFileError, SettingError, SourceError
 from custext_sql.release.file_releases import check_formats
 from custext_sql.release.inputs.file_formats import tell_format
 from custext_sql.release.inputs.tables import open_table
@@ -42,11 +42,13 @@ def sanitize_table(
 ) -> ReleaseReport:
     """Sanitize a table of a DuckDB file, enter the release in the ledger, and return a report with its `receipt`.
 
-    data: the DuckDB file. table: a table or view of it, with its schema where needed. output: the name of a new table
-    of the same file (NAME or SCHEMA.NAME), or of a file to write, such as out.parquet; both appear when complete.
-    columns: which to sanitize; the others are copied. dataset: what the ledger calls the data; by default the table.
+    data: the DuckDB file. table: a table or view in it, with its schema where needed. output: the name of a new table
+    in the same file (NAME or SCHEMA.NAME), or of a file to write, such as out.parquet; either appears only when it is
+    complete. columns: the columns to sanitize; all others are copied unchanged. dataset: the name of the data in the
+    ledger; by default the table.
 
-    Other parameters, errors and warnings are those of `sanitize_file`.
+    Other parameters, errors and warnings are those of `sanitize_file`. A SourceError says if `data` does not exist or
+    is not a DuckDB file.
     """
     plan = ReleasePlan.make(
         database,
@@ -66,10 +68,13 @@ def sanitize_table(
         second_mapping=second_mapping,
         reuse_key=reuse_key,
     )
+    for given, what in ((data, "data"), (output, "output")):
+        if not isinstance(given, str | os.PathLike):
+            raise SettingError(f"{what} must be a path or a name; found {type(given).__name__}")
     path = Path(data)
+    if not path.exists():
+        raise SourceError(f"{path} does not exist; expected a DuckDB file")
     try:
-        if not path.exists():
-            raise ForeignFileError(str(path))
         report = _release_table(
             plan,
             path,
@@ -79,7 +84,8 @@ def sanitize_table(
             progress=progress,
         )
     except ForeignFileError:
-        raise SourceError(f"{path}: there is no DuckDB file of that name") from None
+        hint = f"; for its rows, run: custext sanitize {path} OUTPUT --column NAME (in Python: sanitize_file)"
+        raise SourceError(f"{path} is not a DuckDB file{hint if tell_format(path) else ''}") from None
     report.warn()
     return report
 
@@ -96,5 +102,5 @@ def _release_table(
     target_format = tell_format(output)
     if target_format is None:
         return release_to_table(data, open_source, output, plan, force=force, progress=progress)
-    check_formats("a table", target_format, output)
+    check_formats("table", target_format, output)
     return release_to_file(open_source, Path(output), target_format, plan, data=data, force=force, progress=progress)

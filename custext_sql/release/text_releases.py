@@ -15,7 +15,7 @@ from custext_sql.text.columns import open_column
 def sanitize_text(text: str, *, database: Database = None, **options: Any) -> tuple[str, ReleaseReport]:
     """Sanitize one text, enter the release in the ledger, and return the text and a report with its `receipt`.
 
-    options: those of `sanitize_file` that are not about files. Warnings are those of `sanitize_file`.
+    options: those of `sanitize_file` that are not about files. Errors and warnings are those of `sanitize_file`.
     """
     plan = ReleasePlan.make(database, **options)
     plan = replace(plan, dataset=plan.dataset.or_called(ARGUMENT))

@@ -1,1 +1,1 @@
-"""The functions inside DuckDB, queries, and errors that quote no data."""
+"""The functions inside DuckDB, queries that use them, and errors that quote no data."""

@@ -4,7 +4,7 @@ from custext_sql.store.files.quoting import quote_text
 
 
 def choose_copy_options(format: str, *, delimiter: str = ",", zipped: bool = False) -> str:
-    """Return the options of COPY for csv, tsv, json or parquet. delimiter: of CSV; TSV has tabs."""
+    """Return the options of COPY for csv, tsv, json or parquet. delimiter: for CSV; TSV always has tabs."""
     options = {
         "csv": f"FORMAT csv, HEADER, DELIMITER {quote_text(delimiter)}",
         "tsv": "FORMAT csv, HEADER, DELIMITER '\t'",

@@ -1,7 +1,7 @@
-"""Messages of DuckDB that are known word by word, and what may be shown in each of their gaps.
+"""Templates of DuckDB's messages, and what may be shown in each of their gaps.
 
-A message is matched from its beginning; what follows the template (suggestions, an excerpt of the query) is dropped. A
-gap is filled with what stands there if that is harmless, else with dots.
+A message is matched from its start; what follows the template (suggestions, an excerpt of the query) is dropped. A gap
+is filled with the text of the message if that is harmless, else with dots.
 """
 
 import re
@@ -12,7 +12,7 @@ from custext_sql.errors import are_plain, tell_type
 from custext_sql.sql.query_words import QueryWords
 
 _GAP = re.compile(r"<(\w+)>")
-_GAPS = {  # what may stand in a gap; what does is looked at again before it is shown
+_GAPS = {  # what may stand in a gap; a match is checked again before it is shown
     "name": r"(.*?)",
     "file": r"(.*?)",
     "type": r"(.*?)",
@@ -86,7 +86,7 @@ _TEMPLATES = (
 
 
 def fill_template(message: str, words: QueryWords) -> str | None:
-    """Return a message whose template is known, with dots for what may be data; None if it is not known."""
+    """Return a message with dots in place of possible data; None if it matches no template."""
     for template, pattern in _compile():
         if found := pattern.match(message):
             gaps = _GAP.findall(template)
@@ -106,7 +106,7 @@ def _fill(gap: str, piece: str, words: QueryWords) -> str | None:
 
 
 def _show_call(call: str, words: QueryWords) -> str | None:
-    """Return a function and the types of its arguments; these only if all are plain."""
+    """Return a function with the types of its arguments; with dots for the types unless all are plain."""
     found = _CALL.fullmatch(call)
     if found is None:
         return None
@@ -116,7 +116,7 @@ def _show_call(call: str, words: QueryWords) -> str | None:
 
 @cache
 def _compile() -> list[tuple[str, re.Pattern[str]]]:
-    """Return the templates with patterns that match them; a gap at the end goes to the end of the line."""
+    """Return each template with a pattern that matches it; a gap at the end goes to the end of the line."""
     made = []
     for template in _TEMPLATES:
         parts = _GAP.split(template)

@@ -1,29 +1,26 @@
 """The functions inside DuckDB: custext_sanitize, custext_sanitize_keyed, custext_epsilon.
 
 A function belongs to a database instance, not to a connection: every connection of the instance sees it, and it
-outlives the one it was made on. So all functions of an instance share one holder, which `register` finds and refills.
+outlives the connection it was created on. So all functions of an instance share one holder, and `register` updates it.
 """
 
 import itertools
 import os
 import threading
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 from weakref import WeakValueDictionary
 
 import duckdb
-import numpy as np
 import pyarrow as pa
 from duckdb.func import FunctionNullHandling, PythonUDFType
 
 from custext_sql.errors import DatabaseError, KeyFileError, SettingError
 from custext_sql.replacing.policy import Policy
 from custext_sql.replacing.receipt import Receipt
-from custext_sql.replacing.tally import Tally
 from custext_sql.sanitizer import Sanitizer
 from custext_sql.sql.query_errors import remembering
+from custext_sql.sql.usage import Usage
 from custext_sql.store.database import Database, attach, locate
 from custext_sql.store.files.duckdb_files import note_attached
 from custext_sql.store.files.private_folders import process_folder
@@ -33,69 +30,16 @@ from custext_sql.store.ledger.running_entry import RunningEntry, check_running
 from custext_sql.text.columns import TextColumn
 
 NAMES = ("custext_sanitize", "custext_sanitize_keyed", "custext_epsilon")
-_FINDER = "custext_registration"  # a function that tells an instance's number
+_FINDER = "custext_registration"  # a function that returns the number of its instance
 
 
 @dataclass(frozen=True)
 class _Served:
-    """What the functions of an instance use now."""
+    """What the functions of an instance currently use."""
 
     fresh: Sanitizer
     keyed: Sanitizer | None
-    usage: "Usage | None" = None
-
-
-class Usage:
-    """What the functions of an instance did, over all queries: counts, and with what settings they were called.
-
-    guard: within what draws are made.
-    """
-
-    def __init__(self, guard: Callable[[], AbstractContextManager[None]] = nullcontext) -> None:
-        self.guard = guard
-        self.forget()
-
-    def forget(self) -> None:
-        """Start counting anew."""
-        self.tally = Tally()
-        self.epsilons: set[float] = set()
-        self.plus: set[bool] = set()
-        self._was_keyed = self._was_fresh = False
-
-    def note(self, sanitizer: Sanitizer, eps: Any, plus: Any) -> None:
-        """Note a call that was carried out."""
-        self.epsilons.add(float(np.max(eps, initial=0.0)))
-        self.plus.update(np.unique(plus).tolist())
-        if sanitizer.key is None:
-            self._was_fresh = True
-        else:
-            self._was_keyed = True
-
-    def describe(self, entry: LedgerEntry, sanitizer: Sanitizer, *, at_least: bool) -> Receipt:
-        """Say in an entry what the functions were called with, and return the receipt."""
-        terms = sanitizer.terms if self.is_keyed else sanitizer.with_fresh_draws().terms
-        plus = next(iter(self.plus)) if len(self.plus) == 1 else None
-        largest = max(self.epsilons)
-        entry.describe(draws=terms.draws, key_id=terms.key_id, eps=largest, plus=plus, at_least=at_least)
-        return self.receipt(sanitizer)
-
-    def receipt(self, sanitizer: Sanitizer) -> Receipt:
-        """Return the receipt of what was drawn."""
-        return self.tally.receipt(sanitizer.policy, sanitizer.guarantee({max(self.epsilons)}, self.plus))
-
-    @property
-    def was_called(self) -> bool:
-        return self._was_fresh or self._was_keyed
-
-    @property
-    def is_keyed(self) -> bool:
-        """Whether all draws came from the key."""
-        return self._was_keyed and not self._was_fresh
-
-    @property
-    def keyed_sum(self) -> str | None:
-        """What tells equal releases, if all draws came from the key."""
-        return self.tally.keyed_sum if self.is_keyed else None
+    usage: Usage | None = None
 
 
 class _Holder:
@@ -106,7 +50,7 @@ class _Holder:
         self.number = next(_numbers)
 
     def sanitize(self, text: pa.ChunkedArray, eps: pa.ChunkedArray, plus: pa.ChunkedArray) -> pa.Array:
-        served = self.served  # taken once, since `register` may swap it at any moment
+        served = self.served  # read once, because `register` may replace it at any time
         return _sanitize(served.fresh, served.usage, text, _values(eps, "eps"), _values(plus, "plus"), None)
 
     def sanitize_keyed(self, text: pa.ChunkedArray, record: pa.ChunkedArray) -> pa.Array:
@@ -114,10 +58,10 @@ class _Holder:
         keyed = served.keyed
         if keyed is None:
             raise KeyFileError(
-                "custext_sanitize_keyed needs a key: --key-file PATH, or register(connection, key_file=PATH)"
+                "custext_sanitize_keyed needs a key: --key-file PATH (in Python: register(connection, key_file=PATH))"
             )
         if record.null_count:
-            raise SettingError("record must not be NULL: it is what a text is known by")
+            raise SettingError("record must not be NULL: it identifies the text")
         settings = keyed.key.settings if keyed.key else None
         assert settings is not None
         return _sanitize(keyed, served.usage, text, settings.eps, settings.plus, record)
@@ -128,7 +72,7 @@ class _Holder:
         return pa.array(spent, mask=column.missing)
 
     def create_functions(self, connection: duckdb.DuckDBPyConnection) -> None:
-        self.functions = {  # kept: DuckDB itself does not hold on to a function once the connection is closed
+        self.functions = {  # kept: DuckDB does not keep a function alive once the connection is closed
             "custext_sanitize": (remembering(self.sanitize), ["VARCHAR", "DOUBLE", "BOOLEAN"], "VARCHAR"),
             "custext_sanitize_keyed": (remembering(self.sanitize_keyed), ["VARCHAR", "VARCHAR"], "VARCHAR"),
             "custext_epsilon": (remembering(self.spend), ["VARCHAR", "DOUBLE", "BOOLEAN"], "DOUBLE"),
@@ -141,7 +85,7 @@ class _Holder:
                 result,
                 type=PythonUDFType.ARROW,
                 null_handling=FunctionNullHandling.SPECIAL,
-                side_effects=True,  # else DuckDB folds constants and merges calls, and rows would share a draw
+                side_effects=True,  # without it, DuckDB merges equal calls, and rows would share a draw
             )
         self.find = lambda: self.number
         connection.create_function(_FINDER, self.find, [], "BIGINT", side_effects=True)
@@ -159,7 +103,7 @@ def _sanitize(
     return result.to_arrow()
 
 
-# There is no telling when an instance is gone, so its few small functions stay, also if this module is loaded again.
+# Nothing shows when an instance is gone, so its few small functions stay, even if this module is loaded again.
 _holders: dict[int, _Holder] = globals().get("_holders", {})
 _numbers = globals().get("_numbers", itertools.count(1))
 _sanitizers: WeakValueDictionary[object, Sanitizer] = WeakValueDictionary()  # equal ones are shared
@@ -176,21 +120,25 @@ def connect(
     dataset: str | Dataset | None = None,
     config: dict[str, Any] | None = None,
 ) -> duckdb.DuckDBPyConnection:
-    """Return an in-memory DuckDB connection with the custext database attached as `custext` and its functions:
-    `custext_sanitize(text, eps, plus)`, `custext_sanitize_keyed(text, record)`, `custext_epsilon(text, eps, plus)`.
+    """Return an in-memory DuckDB connection with the custext functions and the custext database attached as `custext`.
 
-    The database is attached for reading only, so that other processes can read it too; its tables and macros are found
-    without a prefix, and what is created without one lives in memory. Close the connection before the custext database
-    is written to. config: DuckDB's own settings.
+    The functions are `custext_sanitize(text, eps, plus)`, `custext_sanitize_keyed(text, record)` and
+    `custext_epsilon(text, eps, plus)`. mapping, policy, calibration and key_file are those of `Sanitizer.load`. config:
+    DuckDB's own settings.
 
-    dataset: what the ledger calls the data; what the functions do is then entered there, see `register`, and what is
-    attached is a copy of the tables in memory, so that the ledger can be written.
+    The database is attached for reading only, so that other processes can read it too. Its tables and macros need no
+    prefix; tables created without a prefix are in memory. Close the connection before writing to the custext database.
+
+    dataset: the name of the data in the ledger. What the functions do is then entered there, see `register`; a copy of
+    the tables in memory is attached instead, so that the ledger can be written.
+
+    Raise a CusTextError if the database, the mapping, the key or a setting cannot be used.
     """
     sanitizer = Sanitizer.load(database, mapping=mapping, policy=policy, calibration=calibration, key_file=key_file)
     connection = duckdb.connect(config={"temp_directory": process_folder(), **(config or {})})
     try:
         usage = None if dataset is None else _enter(sanitizer, database, dataset)
-        attach(connection, database, copied=dataset is not None)  # when nothing else has to be read from the file
+        attach(connection, database, copied=dataset is not None)  # last: nothing else is read from the file then
         register_sanitizer(connection, sanitizer, usage)
     except BaseException:
         connection.close()
@@ -208,16 +156,24 @@ def register(
     key_file: str | os.PathLike[str] | None = None,
     dataset: str | Dataset | None = None,
 ) -> None:
-    """Make the functions that `connect` names available on every connection of this connection's database instance.
+    """Make the functions of `connect` available on every connection of this connection's database instance.
 
-    Calling it again on any connection of the instance replaces the settings, which are those of Sanitizer.load. Nothing
-    in the instance's own database changes, so it may be open for reading only. A transaction that has begun to read
-    does not see functions made after that.
+    database: the custext database; mapping, policy, calibration and key_file are those of `Sanitizer.load`. Calling
+    `register` again on any connection of the instance replaces these settings. The instance's own database does not
+    change, so it may be open for reading only. A transaction that has already read something does not see the new
+    functions.
 
-    dataset: what the ledger calls the data. All that the functions do, until `register` is called again, is then one
-    release: pending before the first text leaves, and brought up to date after a second without calls and when the
-    process ends. The functions see calls, not rows, so its total says "at least".
+    dataset: the name of the data in the ledger. Everything that the functions do, until `register` is called again, is
+    then one release: it is pending before the first text leaves, and is brought up to date after a second without calls
+    and when the process ends. The functions see calls, not rows, so the total of the release says "at least".
+
+    Raise a CusTextError if the database, the mapping, the key or a setting cannot be used.
     """
+    if not isinstance(connection, duckdb.DuckDBPyConnection):
+        raise SettingError(
+            "register needs an open DuckDB connection: register(duckdb.connect(), database); found "
+            f"{type(connection).__name__}"
+        )
     with connection.cursor() as own:
         note_attached(own, connection, locate(database))
     sanitizer = Sanitizer.load(database, mapping=mapping, policy=policy, calibration=calibration, key_file=key_file)
@@ -225,7 +181,7 @@ def register(
 
 
 def _enter(sanitizer: Sanitizer, database: Database, dataset: str | Dataset) -> Usage:
-    """Return what notes the calls of functions and enters them in the ledger, if that allows it."""
+    """Return a usage that enters calls in the ledger; raise an error if the ledger does not allow that."""
     known = check_running(dataset)
     usage = Usage()
 
@@ -243,8 +199,8 @@ def _enter(sanitizer: Sanitizer, database: Database, dataset: str | Dataset) -> 
 
 
 def register_sanitizer(connection: duckdb.DuckDBPyConnection, sanitizer: Sanitizer, usage: Usage | None = None) -> None:
-    """Make the functions draw with this sanitizer, and note what they do; only the keyed one uses its key."""
-    with _lock, connection.cursor() as own:  # not in the caller's transaction, whose end could undo half of it
+    """Make the functions draw with this sanitizer and record it in `usage`; only the keyed one uses its key."""
+    with _lock, connection.cursor() as own:  # not in the caller's transaction: a rollback could undo half of it
         fresh = _share(sanitizer.with_fresh_draws())
         served = _Served(fresh, None if sanitizer.key is None else fresh.with_key(sanitizer.key), usage)
         refuse_macros(own)
@@ -258,7 +214,7 @@ def register_sanitizer(connection: duckdb.DuckDBPyConnection, sanitizer: Sanitiz
 
 
 def watch(connection: duckdb.DuckDBPyConnection, usage: Usage) -> None:
-    """Note what the functions of this connection's instance do from now on."""
+    """Record in `usage` what the functions of this connection's instance do from now on."""
     holder = _find_holder(connection)
     if holder is None:
         raise DatabaseError("the functions are not registered on this connection")
@@ -266,7 +222,7 @@ def watch(connection: duckdb.DuckDBPyConnection, usage: Usage) -> None:
 
 
 def refuse_macros(connection: duckdb.DuckDBPyConnection) -> None:
-    """Refuse a macro that would be called in place of one of our functions."""
+    """Raise a DatabaseError for a macro that would be called instead of one of our functions."""
     names = ", ".join(f"'{name}'" for name in (*NAMES, _FINDER))
     found = connection.execute(
         "SELECT database_name, function_name FROM duckdb_functions() "
@@ -274,8 +230,8 @@ def refuse_macros(connection: duckdb.DuckDBPyConnection) -> None:
     ).fetchall()
     if found:
         raise DatabaseError(
-            f"the macro {found[0][1]} in database {found[0][0]} would be called in place of the function of that name; "
-            "drop or rename it"
+            f"macro {found[0][1]} in database {found[0][0]} would be called instead of the function of that name; "
+            "drop or rename the macro"
         )
 
 
@@ -293,5 +249,5 @@ def _find_holder(connection: duckdb.DuckDBPyConnection) -> _Holder | None:
 
 def _values(array: pa.ChunkedArray, name: str) -> Any:
     if array.null_count:
-        raise SettingError(f"{name} must not be NULL: the text of that row would be lost")
+        raise SettingError(f"{name} must not be NULL: the text of its row would be lost")
     return array.to_numpy()

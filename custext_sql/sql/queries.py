@@ -1,4 +1,4 @@
-"""Runs SQL with the functions registered, on a DuckDB file or on files that the query names; writes what comes out."""
+"""Runs SQL with the custext functions, on a DuckDB file or on files that the query names, and writes results."""
 
 import json
 import os
@@ -30,18 +30,18 @@ _READERS = {"parquet": "read_parquet({})", "csv": "read_csv({}, header = true)",
 Done = Callable[[], None]
 
 _CONFIG: dict[str, Any] = {
-    "autoinstall_known_extensions": False,  # nothing is downloaded behind the user's back
-    "python_enable_replacements": False,  # the variables of this program are no tables
+    "autoinstall_known_extensions": False,  # nothing is downloaded unless the user asks for it
+    "python_enable_replacements": False,  # variables of this program are not tables
 }
-_TICK = 0.2  # seconds between two looks at how far a query is
-_PATIENCE = 2.0  # seconds that an interrupted query gets to end, and a connection to close: DuckDB may hang for good
-_ENDING = re.compile(r";\s*(?:--[^\n]*\s*|/\*.*?\*/\s*)*$", re.DOTALL)  # of a statement, with remarks behind it
+_TICK = 0.2  # seconds between two checks of a query's progress
+_PATIENCE = 2.0  # seconds for an interrupted query to end and for a connection to close: DuckDB may hang forever
+_ENDING = re.compile(r";\s*(?:--[^\n]*\s*|/\*.*?\*/\s*)*$", re.DOTALL)  # the semicolon and comments after a statement
 _NUMBERS = re.compile(r"U?(?:TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)|FLOAT|DOUBLE|DECIMAL")
 
 
 @dataclass(frozen=True)
 class Shown:
-    """The first rows of a result as people read them; None stands for NULL."""
+    """The first rows of a result as text; None stands for NULL. goes_on: there are more rows."""
 
     columns: list[str]
     is_number: list[bool]
@@ -50,9 +50,9 @@ class Shown:
 
 
 def let_threads_alternate() -> None:
-    """Have Python hand its lock from thread to thread more often: with two, queries run a fifth faster or more.
+    """Make Python switch threads more often: on two cores, queries run at least a fifth faster.
 
-    It is a setting of the whole process, so it is for programs, not for libraries, to make.
+    It is a setting of the whole process, so programs should call this, not libraries.
     """
     sys.setswitchinterval(0.0003)
 
@@ -63,17 +63,21 @@ def open_data(
     database: Database,
     data: str | os.PathLike[str] | None = None,
     *,
+    writable: bool = False,
     spill: Path | None = None,
 ) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A connection with the functions registered: to a DuckDB file, read-only, or in memory with the custext tables.
+    """Yield a connection with the functions: to the DuckDB file `data`, or in memory with the custext tables.
 
-    spill: a private folder for what does not fit into memory, if there is one. Errors of DuckDB quote no data.
+    writable: open `data` for writing, not just for reading. spill: a private folder for what does not fit into memory,
+    if there is one. Errors of DuckDB quote no data.
     """
     with safe_errors(), scratch_folder() if spill is None else nullcontext(spill) as folder:
         if data is not None and Path(data).resolve() == locate(database).resolve():
-            data = None  # its tables are there anyway
+            if writable:
+                raise QueryError(f"{data} is the custext database, which queries cannot change; leave out --write")
+            data = None  # its tables are attached anyway
         config = {**_CONFIG, "temp_directory": str(folder)}
-        connection = duckdb.connect(config=config) if data is None else _open_file(Path(data), config)
+        connection = duckdb.connect(config=config) if data is None else _open_file(Path(data), config, writable)
         try:
             if data is None:
                 attach(connection, database)
@@ -83,20 +87,21 @@ def open_data(
             close_in_time(connection)
 
 
-def _open_file(path: Path, config: dict[str, Any]) -> duckdb.DuckDBPyConnection:
+def _open_file(path: Path, config: dict[str, Any], writable: bool) -> duckdb.DuckDBPyConnection:
     if not path.exists():
-        raise QueryError(f"there is no file {path}; --data names a DuckDB file")
+        raise QueryError(f"{path} does not exist; --data needs a DuckDB file")
+    mode: dict[str, Any] = {} if writable else {"access_mode": "READ_ONLY"}
     try:
-        return when_free(path, lambda: connect_file(path, {**config, "access_mode": "READ_ONLY"}))
+        return when_free(path, lambda: connect_file(path, {**config, **mode}))
     except ForeignFileError:
-        raise QueryError(f"{path} is not a DuckDB file; other files are named in the query: FROM 'FILE'") from None
+        raise QueryError(f"{path} is not a DuckDB file; name other files in the query: FROM '{path.name}'") from None
 
 
 def close_in_time(connection: duckdb.DuckDBPyConnection) -> None:
-    """Close a connection, but do not wait for good: a query that ignores its interruption would keep it open."""
+    """Close a connection, but do not wait forever: a query that ignores its interruption would keep it open."""
 
     def close() -> None:
-        with suppress(duckdb.Error):  # it is busy with such a query, and refuses
+        with suppress(duckdb.Error):  # the connection may refuse, being busy with such a query
             connection.close()
 
     closing = threading.Thread(target=close, daemon=True)
@@ -105,9 +110,9 @@ def close_in_time(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def show(connection: duckdb.DuckDBPyConnection, query: str, limit: int, done: Done | None = None) -> Shown | None:
-    """Run a query and fetch its first rows; None if it gives none, being a statement such as SET.
+    """Run a query and return its first rows; None for a statement without rows, such as SET.
 
-    done: called after each statement but the last.
+    done: called after each statement except the last.
     """
     with safe_errors(query):
         last, is_query = _run_up_to_the_last(connection, query, done)
@@ -125,7 +130,7 @@ def show(connection: duckdb.DuckDBPyConnection, query: str, limit: int, done: Do
 
 
 def fetch_objects(connection: duckdb.DuckDBPyConnection, query: str, done: Done | None = None) -> list[Any]:
-    """Run a query and fetch all its rows, each as an object for JSON. done: as for `show`."""
+    """Run a query and return all its rows, each as an object for JSON. done: as for `show`."""
     with safe_errors(query):
         last, is_query = _run_up_to_the_last(connection, query, done)
         if not is_query:
@@ -144,31 +149,28 @@ def write_result(
     *,
     progress: Callable[[float], None] | None = None,
 ) -> int:
-    """Write what a query gives to a file of a format, and return the number of rows.
-
-    done: as for `show`.
-    """
+    """Write the result of a query to a file, and return the number of rows. done: as for `show`."""
     quoted, options = quote_text(str(path)), choose_copy_options(format)
     with safe_errors(query):
         last, is_query = _run_up_to_the_last(connection, query, done)
         if not is_query:
-            raise QueryError("--output needs a query that gives rows at its end")
+            raise QueryError("--output needs a query that ends with a statement that returns rows")
         told = fetch(connection, f"COPY (\n{last}\n) TO {quoted} ({options})", progress=progress)
-        # of a PIVOT, DuckDB does not tell the number
+        # DuckDB does not return the number of rows of a PIVOT
         [(rows,)] = told or fetch(connection, f"SELECT count(*) FROM {_READERS[format].format(quoted)}")
     return int(rows)
 
 
 def choose_result_format(target: Path) -> str:
-    """Return the format in which a result is written to a file, by the ending of its name."""
+    """Return the format of a result file, by the ending of its name; QueryError if it stands for none."""
     format = RESULT_FORMATS.get(target.suffix.lower())
     if format is None:
-        raise QueryError(f"cannot tell the format of {target}; its name must end in {', '.join(RESULT_FORMATS)}")
+        raise QueryError(f"{target}: cannot tell the format; expected a name that ends in {', '.join(RESULT_FORMATS)}")
     return format
 
 
 def _run_up_to_the_last(connection: duckdb.DuckDBPyConnection, query: str, done: Done | None) -> tuple[str, bool]:
-    """Run all statements but the last; returns that, and whether it is a query whose rows can be taken further."""
+    """Run all statements except the last; return the last one, and whether it is a query that returns rows."""
     statements = connection.extract_statements(query)
     if not statements:
         raise QueryError("the query is empty")
@@ -188,13 +190,16 @@ def fetch(
     *,
     progress: Callable[[float], None] | None = None,
 ) -> list[tuple[Any, ...]]:
-    """Run a statement and fetch its rows; say meanwhile how far it is.
+    """Run a statement and return its rows, at most `limit` of them. progress: called with the share done meanwhile.
 
-    It runs on a thread of its own, so that Ctrl-C always finds this one and stops it: within a function that DuckDB
+    The statement runs in a thread of its own, so that Ctrl-C always reaches this one: within a function that DuckDB
     calls, it could be lost.
     """
     outcome: list[Any] = []
-    begun, done = threading.Event(), threading.Event()  # an interrupted `start` or `join` knows nothing of its thread
+    begun, done = (
+        threading.Event(),
+        threading.Event(),
+    )  # an interrupted `start` or `join` does not know the state of its thread
 
     def work() -> None:
         begun.set()
@@ -207,18 +212,20 @@ def fetch(
             done.set()
 
     if progress is not None:
-        connection.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false")  # or it keeps none
+        connection.execute(
+            "SET enable_progress_bar = true; SET enable_progress_bar_print = false"
+        )  # DuckDB keeps no progress without these
     share = 0.0
     try:
         threading.Thread(target=work).start()
         while not done.wait(_TICK):
             if progress is not None:
-                share = max(share, connection.query_progress() / 100.0)  # -1 where it does not know
+                share = max(share, connection.query_progress() / 100.0)  # -1 if unknown
                 progress(min(share, 1.0))
     except BaseException:
         deadline = time.monotonic() + _PATIENCE
         while begun.wait(1.0) and not done.wait(_TICK) and time.monotonic() < deadline:
-            connection.interrupt()  # again and again: one that comes before the query has begun is forgotten
+            connection.interrupt()  # repeatedly: an interrupt that comes before the query has begun is lost
         raise
     [rows] = outcome
     if isinstance(rows, BaseException):

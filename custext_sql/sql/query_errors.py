@@ -1,8 +1,8 @@
 """DuckDB's errors in words that quote no data.
 
-DuckDB's messages quote lines of files, values, keys, and types with values in them, with quotes inside quotes. So an
-error is put together again from what is known to be harmless: messages known word by word, files, lines, names that the
-query has, plain types. What is not recognized is left out.
+DuckDB's messages quote lines of files, values, keys, and types that contain values, with quotes inside quotes. So an
+error is put together again from parts that are known to be harmless: fixed messages, files, lines, names from the
+query, plain types. What is not recognized is left out.
 """
 
 import builtins
@@ -38,11 +38,17 @@ _EXTENSION = re.compile(
     r"|postgres_scanner|spatial|sqlite_scanner|vss)\b"
 )
 
-own_messages: deque[str] = deque(maxlen=100)  # raised by our functions lately; what else looks like one may be data
+_READ_ONLY = re.compile(
+    r'Invalid Input Error: Cannot execute statement of type "([A-Z_]{1,20})" on database "(\w*)" which is attached in '
+    "read-only mode!"
+)
+_CATALOG = "custext"  # the name of the custext database where it is attached
+
+own_messages: deque[str] = deque(maxlen=100)  # recent errors of our functions; anything else like them may be data
 
 
 def remembering(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a function so that its errors are known again when DuckDB hands them on as text."""
+    """Return the function with its errors remembered, to recognize them when DuckDB passes them on as text."""
 
     @wraps(function)
     def remembered(*columns: Any) -> Any:
@@ -57,10 +63,10 @@ def remembering(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @contextmanager
 def safe_errors(query: str | None = None, *, names: Collection[str] = ()) -> Iterator[None]:
-    """Raise errors of DuckDB as QueryErrors that quote no data, without DuckDB's traceback.
+    """Within it, errors of DuckDB become QueryErrors that quote no data, without DuckDB's traceback.
 
-    query: what is run, if known; words that stand in it outside of quotes are shown. names: names of columns, known to
-    be no data, that may be shown too.
+    query: the query, if known; its words outside of quotes may be shown. names: names of columns that are known not to
+    be data, and may be shown too.
     """
     try:
         yield
@@ -68,7 +74,7 @@ def safe_errors(query: str | None = None, *, names: Collection[str] = ()) -> Ite
         if _is_interrupt(error):
             raise KeyboardInterrupt from None
         raise explain(error, query, names) from None
-    except RuntimeError as error:  # what fetching makes of Ctrl-C
+    except RuntimeError as error:  # fetching turns Ctrl-C into this
         if "interrupted" in str(error).lower():
             raise KeyboardInterrupt from None
         raise
@@ -77,11 +83,11 @@ def safe_errors(query: str | None = None, *, names: Collection[str] = ()) -> Ite
     except OSError as error:
         if error.errno is not None:
             raise
-        raise explain(error, query, names) from None  # Arrow, reading rows from DuckDB, hands on DuckDB's message
+        raise explain(error, query, names) from None  # Arrow, reading rows from DuckDB, passes on DuckDB's message
 
 
 def _is_interrupt(error: duckdb.Error) -> bool:
-    """Return whether it is what DuckDB makes of Ctrl-C, which may arrive within a function."""
+    """Return whether an error of DuckDB means Ctrl-C, which may arrive within a function."""
     inner = _OWN.match(str(error))
     return isinstance(error, duckdb.InterruptException) or bool(inner and inner[1] == "KeyboardInterrupt")
 
@@ -98,32 +104,36 @@ def explain(error: duckdb.Error | OSError, query: str | None = None, names: Coll
     )
     kind = type(error).__name__.removesuffix("Exception")
     failed = f"the query failed with DuckDB's {kind} error" if isinstance(error, duckdb.Error) else "the query failed"
-    return QueryError(told or f"{failed}; its message is left out, it may quote data")
+    return QueryError(told or f"{failed}; its message is not shown because it may quote data")
 
 
 def _explain_own(message: str) -> str | None:
-    """Return an error that one of our functions raised."""
+    """Return the message of an error that one of our functions raised."""
     if not (found := _OWN.match(message)):
         return None
     kind, words = found[1], found[2].strip()
     if words in own_messages:
         return words
-    is_known = hasattr(builtins, kind) or hasattr(errors, kind)  # any other may be data
-    return f"a function failed{f' with {kind}' if is_known else ''}; its message is left out, it may quote data"
+    is_known = hasattr(builtins, kind) or hasattr(errors, kind)  # any other name may be data
+    return f"a function failed{f' with {kind}' if is_known else ''}; its message is not shown because it may quote data"
 
 
 def _explain_query(message: str, words: QueryWords) -> str | None:
     """Return what is wrong with the query itself, or with the files that it names."""
     if extension := _EXTENSION.match(message):
         name = extension[1]
-        return f"the query needs DuckDB's extension {name}, which is not installed; in DuckDB, run: INSTALL {name}"
+        return f"the query needs DuckDB's {name} extension, which is not installed; in DuckDB, run: INSTALL {name}"
+    if refused := _READ_ONLY.match(message):
+        if refused[2] == _CATALOG:
+            return f"{refused[1]}: queries cannot change the custext database; it is open for reading only"
+        return f"{refused[1]}: the file of --data is open for reading only; to change it, use --write"
     told = None if words.is_dynamic else fill_template(message, words)
     used = _USED.search(told or "")
-    return f"{told} It is {_SIGNATURES[used[1]]}." if used else told
+    return f"{told} The function is {_SIGNATURES[used[1]]}." if used else told
 
 
 def _explain_machine(message: str, words: QueryWords) -> str | None:
-    """Return what the machine lacks or does not allow."""
+    """Return what the operating system lacks or does not allow."""
     if not _FROM_THE_MACHINE.match(message):
         return None
     problem = tell_failure(message)

@@ -1,9 +1,9 @@
-"""Whether a query draws every row of its data at most once, so that what it spent on a row is known.
+"""Whether a query draws each row of its data at most once, so that the eps spent on a row is known.
 
 The functions see calls, not rows: a join, a list or a second call may draw the same text many times, and so may a macro
-of DuckDB's own that repeats its argument. A query is trusted only if both its text and its plan are as simple as can
-be: one SELECT from one table or from files, one call that is a column by itself, no operator that could repeat a row.
-Whatever else is in a query, what it spent is "at least" the largest call.
+of DuckDB itself that repeats its argument. A query is trusted only if its text and its plan are as simple as possible:
+one SELECT from one table or from files, one call that is a column by itself, no operator that could repeat a row. Any
+other query has spent "at least" the largest call.
 """
 
 import json
@@ -24,7 +24,7 @@ _PATTERN = re.compile(r"[*?\[]")
 
 
 def draws_each_row_once(connection: duckdb.DuckDBPyConnection, query: str) -> bool:
-    """Return whether a query is sure to draw no row more than once."""
+    """Return whether a query certainly draws no row more than once."""
     try:
         statements = connection.extract_statements(query)
         if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
@@ -37,7 +37,7 @@ def draws_each_row_once(connection: duckdb.DuckDBPyConnection, query: str) -> bo
             and not _has_macros(connection)
             and _is_chain(connection.execute(f"EXPLAIN (FORMAT json) {statements[0].query}").fetchall()[0][1])
         )
-    except (duckdb.Error, OSError, ValueError, LookupError):  # an error in the query is told when it runs
+    except (duckdb.Error, OSError, ValueError, LookupError):  # an error in the query is reported when it runs
         return False
 
 
@@ -65,7 +65,7 @@ def _has_one_call(connection: duckdb.DuckDBPyConnection, node: dict[str, Any]) -
 
 
 def _has_rows_once(connection: duckdb.DuckDBPyConnection, name: str) -> bool:
-    """Return whether what a query reads is a table whose columns call nothing, or files each of which is read once."""
+    """Return whether a name is a table whose columns call no function of ours, or files that are each read once."""
     known = connection.execute(
         "SELECT lower(table_name), sql FROM duckdb_tables() UNION ALL SELECT lower(view_name), NULL FROM duckdb_views()"
     ).fetchall()
@@ -77,7 +77,7 @@ def _has_rows_once(connection: duckdb.DuckDBPyConnection, name: str) -> bool:
 
 
 def _repeats_alias(found: list[dict[str, Any]], call: dict[str, Any], within: list[dict[str, Any]]) -> bool:
-    """Return whether a column that holds the call is referred to by name, which would call it again."""
+    """Return whether the column with the call is referred to by name, which would repeat the call."""
     holding = [item for item in found if any(inner is call for inner in _walk(item))]
     aliases = {str(item[key]).lower() for item in holding for key in ("alias", "key") if item.get(key)}
     inner = {id(item) for item in within}
@@ -89,7 +89,7 @@ def _repeats_alias(found: list[dict[str, Any]], call: dict[str, Any], within: li
 
 
 def _has_macros(connection: duckdb.DuckDBPyConnection) -> bool:
-    """Return whether there are macros of the user's, which may hide calls."""
+    """Return whether the user has macros, which may hide calls."""
     [(count,)] = connection.execute(
         "SELECT count(*) FROM duckdb_functions() WHERE function_type = 'macro' AND NOT internal"
     ).fetchall()
@@ -110,7 +110,7 @@ def _is_chain(plan: str) -> bool:
 
 
 def _walk(item: Any) -> Iterator[dict[str, Any]]:
-    """Yield every object within a piece of JSON, itself included."""
+    """Yield every object within a piece of JSON, including itself."""
     if isinstance(item, dict):
         yield item
         for value in item.values():

@@ -1,4 +1,4 @@
-"""What DuckDB's parser says, told by line and character: the line that it shows may have a text in it."""
+"""Errors of DuckDB's parser, told by line and character; the line that DuckDB shows may contain a text."""
 
 import re
 import unicodedata
@@ -14,7 +14,7 @@ _MARK = re.compile(r"\n\nLINE (\d+): (.*)\n( *)\^")
 
 
 def explain_syntax(message: str, words: QueryWords, query: str | None) -> str | None:
-    """Return what cannot be parsed, and where; None if the message is of another kind."""
+    """Return what cannot be parsed, and where; None for messages of another kind."""
     if not message.startswith(_PARSER):
         return None
     if near := _NEAR.match(message):
@@ -27,13 +27,13 @@ def explain_syntax(message: str, words: QueryWords, query: str | None) -> str | 
 
 
 def _tell_place(message: str, query: str | None, token: str | None) -> str:
-    """Return where DuckDB's mark points, as far as that is certain: the token, if there is one, must stand there."""
+    """Return where DuckDB's mark points, as far as that is certain: a token must be found at that place."""
     *_, mark = [None, *_MARK.finditer(message)]
     if mark is None or query is None:
         return ""
     number, excerpt = int(mark[1]), mark[2]
     line = dict(enumerate(query.split("\n"), start=1)).get(number, "")
-    cut = 3 * excerpt.startswith("...")  # how DuckDB begins what it shows of a long line
+    cut = 3 * excerpt.startswith("...")  # DuckDB shows a long line with dots at the start
     start = line.find(excerpt[cut:].removesuffix("..."))
     if start < 0:  # DuckDB parsed another text
         return ""
@@ -44,7 +44,7 @@ def _tell_place(message: str, query: str | None, token: str | None) -> str:
 
 
 def _count_characters(text: str, cells: int) -> int:
-    """Return how many characters of a text fill so many cells of a terminal, in which DuckDB counts."""
+    """Return how many characters of a text fill a number of terminal cells, the unit in which DuckDB counts."""
     for place, character in enumerate(text):
         if cells <= 0 and _count_cells(character):
             return place

@@ -1,20 +1,91 @@
-"""Bytes that must be UTF-8; errors name the line."""
+"""Decodes bytes that should be UTF-8; for those that are not, errors name the line and the likely encoding."""
 
 from custext_sql.errors import SourceError
 
+SAMPLE = 1 << 16  # bytes at the start of a file that show an encoding of 16-bit or 32-bit units
+_MARKS = {  # in this order: the mark of UTF-32 starts with that of UTF-16
+    b"\xff\xfe\x00\x00": "utf-32",
+    b"\x00\x00\xfe\xff": "utf-32",
+    b"\xff\xfe": "utf-16",
+    b"\xfe\xff": "utf-16",
+}
+_NAMES = {
+    "utf-16": "UTF-16",
+    "utf-16-le": "UTF-16 without a byte order mark",
+    "utf-16-be": "UTF-16 without a byte order mark",
+    "utf-32": "UTF-32",
+    "cp1252": "Latin-1 or Windows-1252",
+    "latin-1": "Latin-1",
+}
+_ICONV = {"utf-16-le": "UTF-16LE", "utf-16-be": "UTF-16BE", "latin-1": "LATIN1"}  # where its name is not Python's
+_UNDEFINED = bytes.maketrans(b"\x81\x8d\x8f\x90\x9d", b"\0\0\0\0\0")  # bytes without a meaning in Windows-1252
 
-def decode_utf8(content: bytes | bytearray, label: str, *, first_line: int = 1) -> str:
-    """Return bytes as text, without a byte order mark. label: what errors call them; first_line: its number.
 
-    A SourceError names the first line that is not UTF-8.
+def decode_utf8(content: bytes | bytearray, label: str, *, first_line: int = 1, has_option: bool = False) -> str:
+    """Return bytes as text, without a byte order mark.
+
+    label: what errors call the bytes; first_line: the number of their first line. has_option: whether the caller can be
+    given an encoding. A SourceError names the first line that is not UTF-8, and the likely encoding.
     """
+    start = bytes(content[:SAMPLE]) if first_line == 1 else b""
+    wide = guess_wide_encoding(start)
     try:
-        return content.decode("utf-8-sig")
+        text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = first_line + error.object.count(b"\n", 0, error.start)  # the object has no byte order mark any more
-        raise SourceError(f"{label}, line {line}: expected UTF-8, found other bytes") from None
+        where = label if wide else f"{label}, line {line}"
+        guess = wide or guess_narrow_encoding(bytes(content))
+        raise SourceError(f"{where}: {explain_encoding(guess, has_option=has_option)}") from None
+    if wide:  # without a mark, and all in ASCII: this is also valid UTF-8, with a NUL beside each letter
+        raise SourceError(f"{label}: {explain_encoding(wide, has_option=has_option)}")
+    return text
 
 
 def decode_lines(content: bytes | bytearray, label: str) -> list[str]:
     """Return the lines of a file, without their ends and without a byte order mark; see `decode_utf8`."""
     return [line.rstrip("\r") for line in decode_utf8(content, label).split("\n")]
+
+
+def guess_wide_encoding(start: bytes) -> str | None:
+    """Return Python's name for the encoding if a file starts like UTF-16 or UTF-32, else None.
+
+    Without a byte order mark, the sign of UTF-16 is a NUL in most pairs of bytes, always at the same place.
+    """
+    marked = next((name for mark, name in _MARKS.items() if start.startswith(mark)), None)
+    if marked is not None or b"\0" not in start:
+        return marked
+    pairs = len(start) // 2
+    even, odd = start[0 : 2 * pairs : 2].count(0), start[1 : 2 * pairs : 2].count(0)
+    if max(even, odd) < max(2, pairs // 3) or min(even, odd) > max(even, odd) // 20:
+        return None
+    return "utf-16-le" if odd > even else "utf-16-be"
+
+
+def guess_narrow_encoding(content: bytes) -> str | None:
+    """Return Python's name for the likely encoding of bytes that are not UTF-8, None if that is unclear.
+
+    In Western European text, bytes above 127 are accented letters and typographic marks, and much rarer than ASCII. In
+    other scripts they are the majority.
+    """
+    high = len(content.translate(None, bytes(range(128))))
+    if b"\0" in content or 4 * high > len(content):
+        return None
+    return "latin-1" if b"\0" in content.translate(_UNDEFINED) else "cp1252"
+
+
+def explain_encoding(guess: str | None, *, has_option: bool = False) -> str:
+    """Return what an error says about bytes that are not UTF-8, and how to read them.
+
+    guess: the likely encoding, None if that is unclear. has_option: whether the caller can be given an encoding.
+    """
+    looks = "" if guess is None else f"; it looks like {_NAMES[guess]}"
+    if has_option and guess is not None:
+        how = f'to read it, use --encoding {guess} (in Python: encoding="{guess}")'
+    elif has_option:
+        how = "to read it, name its encoding: --encoding NAME (in Python: encoding=...)"
+    else:
+        how = "convert it to UTF-8 first"
+        how += (
+            "" if guess is None else f", for example: iconv -f {_ICONV.get(guess, guess.upper())} -t UTF-8 FILE > NEW"
+        )
+    return f"not UTF-8{looks}; {how}"

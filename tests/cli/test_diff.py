@@ -22,12 +22,12 @@ def test_words_are_shown_by_what_became_of_them(db: Path, reviews: Path) -> None
     shown = run("diff", "in.csv", "--column", "body", "--rows", "3", "--plus").output
     assert "- The alice's Zzyzxa, 12345!\n+ The " in shown and shown.count("- ") == 3
     assert "'s <unk>, <num>!\n" in shown and " <<unk>>\n" in shown
-    assert "2 drawn anew" in shown and "2 not in the vocabulary" in shown and "1 number" in shown
+    assert "2 replaced" in shown and "2 not in the vocabulary" in shown and "1 number" in shown
     assert "1 stopword, kept" in shown and "1 ending, kept" in shown
-    assert "2 of 7 words in clear (29%)" in shown  # The and 's
+    assert "2 of 7 words in the clear (29%)" in shown  # The and 's
     shown = run("diff", "in.csv", "--column", "body", "--rows", "3", "--plus", "--policy", "paper").output
     assert "'s Zzyzxa, " in shown and " <b>\n" in shown and "12345!" not in shown.split("+ The ")[1].split("\n")[0]
-    assert "4 of 7 words in clear (57%)" in shown  # The, 's, Zzyzxa and b
+    assert "4 of 7 words in the clear (57%)" in shown  # The, 's, Zzyzxa and b
     assert list_releases(db) == []
 
 
@@ -55,18 +55,18 @@ def test_a_page_is_whole_and_its_own(db: Path, reviews: Path, folder: Path) -> N
     assert run("diff", "in.csv", "--column", "body", "--html", "page.html").output == "page.html: 4 rows\n"
     page = (folder / "page.html").read_text()
     assert page.count("<article>") == 4 and "&lt;" in page and "http" not in page and "src=" not in page
-    assert "page.html exists already" in run("diff", "in.csv", "--column", "body", "--html", "page.html").output
+    assert "page.html already exists" in run("diff", "in.csv", "--column", "body", "--html", "page.html").output
 
 
 def test_lines_need_no_column(db: Path, folder: Path) -> None:
     (folder / "in.txt").write_text("alice\r\nbob\n")
     found = json.loads(run("diff", "in.txt", "--rows", "1", "--json").stdout)
     assert [row["before"] for row in found] == ["alice"]
-    assert "lines have no columns" in run("diff", "in.txt", "--column", "x").output
+    assert "plain text has no columns" in run("diff", "in.txt", "--column", "x").output
     (folder / "in.csv").write_text("id,body\n1,x\n")
-    assert "name the column to show (--column NAME, column=...)" in run("diff", "in.csv").output
+    assert "name the column to show: --column NAME" in run("diff", "in.csv").output
     wrong = run("diff", "in.csv", "--column", "bdy").output
-    assert "there is no column bdy; it has 2, named in its first line" in wrong
+    assert "column 'bdy' does not exist; did you mean 'body'?" in wrong
 
 
 def test_pieces_put_together_are_the_texts(db: Path) -> None:

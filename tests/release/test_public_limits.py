@@ -30,7 +30,7 @@ def test_what_is_wrong_is_raised_and_nothing_is_written(db: Path, data: Path) ->
         (SettingError, "no columns", lambda: sanitize_file("in.txt", "x.txt", columns="body")),
         (SettingError, "format must be one of", lambda: sanitize_file("in.csv", "x.csv", columns="body", format="xls")),
         (SettingError, "max_row_eps", lambda: sanitize_file("in.csv", "x.csv", columns="body", max_row_eps=-1.0)),
-        (SourceError, "there is no such file", lambda: sanitize_file("no.csv", "x.csv", columns="body")),
+        (SourceError, "no.csv does not exist", lambda: sanitize_file("no.csv", "x.csv", columns="body")),
         (OutputError, "is the input", lambda: sanitize_file("in.csv", "in.csv", columns="body", force=True)),
         (OutputError, "must end in", lambda: sanitize_file("in.csv", "x.txt", columns="body")),
         (OutputError, "must end in", lambda: sanitize_table(*table, "x.txt", columns="body")),
@@ -39,8 +39,12 @@ def test_what_is_wrong_is_raised_and_nothing_is_written(db: Path, data: Path) ->
             "table reviews_2 already|is the input",
             lambda: sanitize_table(*table, "reviews", columns="body"),
         ),
-        (SourceError, "no DuckDB file", lambda: sanitize_table("no.duckdb", "t", "x", columns="body")),
-        (SourceError, "no DuckDB file", lambda: sanitize_table("in.csv", "t", "x", columns="body")),
+        (SourceError, "no.duckdb does not exist", lambda: sanitize_table("no.duckdb", "t", "x", columns="body")),
+        (
+            SourceError,
+            "in.csv is not a DuckDB file.*sanitize_file",
+            lambda: sanitize_table("in.csv", "t", "x", columns="body"),
+        ),
     ]
     for expected, message, call in wrong:
         with pytest.raises(expected, match=message):
@@ -81,15 +85,18 @@ def closed_stream() -> io.BytesIO:
 @pytest.mark.parametrize(
     "given, message",
     [
-        ({"input": 5}, "input must be a path or a stream of bytes; found int"),
-        ({"input": b"in.txt"}, "input must be a path or a stream of bytes; found bytes"),
-        ({"output": object()}, "output must be a path or a stream of bytes; found object"),
+        ({"input": 5}, "input must be a path or a binary stream; found int"),
+        ({"input": b"in.txt"}, "input must be a path or a binary stream; found bytes"),
+        ({"output": object()}, "output must be a path or a binary stream; found object"),
         ({"input": closed_stream()}, "input must be an open stream"),
         ({"output": closed_stream()}, "output must be an open stream"),
         ({"max_row_eps": "3"}, r"--max-row-eps \(in Python: max_row_eps\) must be a number; found str"),
-        ({"budget_total": True}, r"--budget-total must be a number \(budget_total\); found bool"),
+        ({"budget_total": True}, r"--budget-total \(in Python: budget_total\) must be a number; found bool"),
         ({"dataset": 5}, "the name of the dataset must be a string; found int"),
-        ({"dataset": Dataset("d", 100), "budget_total": 5}, "parts of the Dataset that was given"),
+        (
+            {"dataset": Dataset("d", 100), "budget_total": 5},
+            "set budget_total, second_mapping and reuse_key in the given Dataset",
+        ),
     ],
 )
 def test_what_cannot_be_released_is_said_and_not_entered(db: Path, folder: Path, given: Any, message: str) -> None:
@@ -103,5 +110,5 @@ def test_what_cannot_be_released_is_said_and_not_entered(db: Path, folder: Path,
 def test_a_dataset_may_be_given_whole(db: Path, folder: Path) -> None:
     (folder / "in.txt").write_text("alice bob\n")
     sanitize_file("in.txt", "out.txt", dataset=Dataset("d", budget_total=3))
-    with pytest.raises(CusTextError, match="over --budget-total 3"):
+    with pytest.raises(CusTextError, match="more than --budget-total 3"):
         sanitize_file("in.txt", "more.txt", dataset=Dataset("D", budget_total=3))

@@ -186,14 +186,14 @@ def test_raw_texts_are_not_copied_unless_that_is_said(db: Path, shop: Path, fold
     assert run("sql", loaded).exit_code == 0  # which takes texts in, and not out
     late = f"COPY messages TO 'x.csv'; SELECT {CALL} AS t FROM messages"
     done = run("sql", late, "--data", shop)
-    assert "copied texts out that passed through no custext function" in done.stderr and "3 replaced" in done.stderr
+    assert "wrote texts that no custext function sanitized" in done.stderr and "3 replaced" in done.stderr
     assert list_releases(db)[-1].draws == "raw"
     early = f"CREATE TEMP TABLE t AS SELECT {CALL} AS t FROM messages; COPY t TO 'x.csv'; FROM t"
     assert "passed through no" not in run("sql", early, "--data", shop).stderr
     assert list_releases(db)[-1].draws == "fresh"
     hidden = f"COPY (SELECT body FROM (SELECT body, {CALL} AS t FROM messages)) TO 'x.csv'"
     done = run("sql", hidden, "--data", shop)
-    assert "copied texts out that passed through no custext function" in done.stderr
+    assert "wrote texts that no custext function sanitized" in done.stderr
     assert list_releases(db)[-1].draws == "raw"
 
 

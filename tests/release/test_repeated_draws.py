@@ -40,14 +40,14 @@ def test_keys_give_the_same_text_each_time(db: Path, folder: Path) -> None:
     (folder / "twice.csv").write_text("id,body\n1,alice\n1,bob\n2,x\n")
     (folder / "none.csv").write_text("id,body\n1,alice\n,bob\n")
     for name, message in (
-        ("twice", "twice.csv: 1 values of column id occur more than once"),
-        ("none", "none.csv: column id is NULL in 1 rows"),
+        ("twice", "twice.csv: 1 value of column 'id' occurs more than once; IDs must be unique"),
+        ("none", "none.csv: column 'id' is NULL in 1 row; every row needs an ID"),
     ):
         wrong = run("sanitize", f"{name}.csv", "x.csv", *options[:4], "--record-column", "id", "--reuse-key")
         assert message in wrong.output and not (folder / "x.csv").exists()
     assert "this key was made for eps = 2" in run("sanitize", "in.csv", "x.csv", *keyed, "--eps", "1").output
-    assert "need a record for each row: --record-column" in run("sanitize", "in.csv", "x.csv", *keyed[:6]).output
-    assert "lines have no ids" in run("sanitize", "alice", "--key-file", "k").output
+    assert "need a column of IDs, one per row: --record-column" in run("sanitize", "in.csv", "x.csv", *keyed[:6]).output
+    assert "plain text has no columns" in run("sanitize", "alice", "--key-file", "k").output
 
 
 @pytest.mark.slow

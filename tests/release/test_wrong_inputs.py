@@ -26,12 +26,18 @@ def test_what_is_wrong_is_said_and_nothing_is_written(db: Path, folder: Path) ->
     (folder / "strange.bin").write_text("x")
     before = sorted(path.name for path in folder.iterdir())
     for arguments, message in (
-        (["in.csv", "out.csv"], "(--column NAME, columns=[...]); it has 4, named in its first line"),
-        (["in.csv", "out.csv", "--column", "bdy"], "in.csv: there is no column bdy; it has 4, named in its first line"),
-        (["in.csv", "out.csv", "--column", "body", "--column", "BODY"], "a column is named twice"),
-        (["numbers.csv", "out.csv", "--column", "body"], "numbers.csv: column body holds BIGINT, not text"),
+        (
+            ["in.csv", "out.csv"],
+            "--column NAME (in Python: columns=[...]); the file has 4 columns, named in its first line",
+        ),
+        (["in.csv", "out.csv", "--column", "bdy"], "in.csv: column 'bdy' does not exist; did you mean 'body'?"),
+        (["in.csv", "out.csv", "--column", "body", "--column", "BODY"], "names a column twice"),
+        (["numbers.csv", "out.csv", "--column", "body"], "numbers.csv: expected text in column 'body', found BIGINT"),
         (["malformed.csv", "out.csv", "--column", "body"], "malformed.csv, line 7: expected 2 columns, found 3"),
-        (["headless.csv", "out.csv", "--column", "name"], "headless.csv: there is no column name; it has 2"),
+        (
+            ["headless.csv", "out.csv", "--column", "name"],
+            "headless.csv: column 'name' does not exist; the file has 2 columns",
+        ),
         (["malformed.jsonl", "out.jsonl", "--column", "body"], "malformed.jsonl"),
         (["false.parquet", "out.parquet", "--column", "body"], "false.parquet"),
         (["in.csv", "taken.csv", "--column", "body"], "taken.csv already exists; to overwrite it, use --force"),
@@ -39,13 +45,16 @@ def test_what_is_wrong_is_said_and_nothing_is_written(db: Path, folder: Path) ->
         (["in.csv", "no/out.csv", "--column", "body"], "folder no does not exist"),
         (["in.csv", "out.what", "--column", "body"], "its name must end in"),
         (["in.csv", "out.txt", "--column", "body"], "its name must end in"),
-        (["nothing.csv", "out.csv", "--column", "body"], "nothing.csv: there is no such file"),
+        (["nothing.csv", "out.csv", "--column", "body"], "nothing.csv does not exist"),
         (["strange.bin", "out.csv", "--column", "body"], "cannot"),
-        (["in.csv"], "The text is the name of a file"),
+        (["in.csv"], "in.csv is a file. To sanitize its content: custext sanitize in.csv OUTPUT --column NAME"),
         (["in.csv", "out.csv", "--column", "body", "--eps", "0"], "eps must lie between"),
         (["in.csv", "out.csv", "--column", "body", "--max-row-eps", "-1"], "max_row_eps) must be greater than 0"),
-        (["in.csv", "out.csv", "--column", "body", "--record-column", "id"], "--record-column is for draws from a key"),
-        (["in.csv", "out.csv", "--table", "t"], "--data and --table belong together"),
+        (
+            ["in.csv", "out.csv", "--column", "body", "--record-column", "id"],
+            "--record-column (in Python: record_column) is for draws from a key",
+        ),
+        (["in.csv", "out.csv", "--table", "t"], "--data and --table go together"),
         ([], "Expected TEXT, or INPUT and OUTPUT"),
         (["a", "b", "c"], "Expected TEXT, or INPUT and OUTPUT"),
     ):
@@ -62,37 +71,39 @@ def test_the_first_line_of_a_file_without_a_header_is_not_suggested(db: Path, fo
     (folder / "in.tsv").write_text("Alice Novak has HIV\tx\n1\t2\n")
     for name in ("in.csv", "in.tsv"):
         refused = run("sanitize", name, "out.csv", "--column", "Alice Novac")
-        assert refused.output == f"Error: {name}: there is no column Alice Novac; it has 2, named in its first line\n"
+        assert refused.output == (
+            f"Error: {name}: column 'Alice Novac' does not exist; the file has 2 columns, named in its first line\n"
+        )
 
 
 def test_keys_of_json_are_not_listed(db: Path, folder: Path) -> None:
     (folder / "in.jsonl").write_text('{"Alice Novak": "has HIV", "Bob": "is well"}\n')
     for arguments, problem in (
-        ((), "name the columns to sanitize (--column NAME, columns=[...])"),
-        (("--column", "body"), "there is no column body"),
-        (("--column", "Alise Novak"), "there is no column Alise Novak"),
+        ((), "name the columns to sanitize: --column NAME (in Python: columns=[...])"),
+        (("--column", "body"), "column 'body' does not exist"),
+        (("--column", "Alise Novak"), "column 'Alise Novak' does not exist"),
     ):
         refused = run("sanitize", "in.jsonl", "out.jsonl", *arguments)
-        assert refused.output == f"Error: in.jsonl: {problem}; it has 2, the keys of its objects\n"
+        assert refused.output == f"Error: in.jsonl: {problem}; the file has 2 columns, the keys of its objects\n"
 
 
 def test_columns_are_listed_where_they_are_known_to_be_names(folder: Path) -> None:
     """In a schema; and in a file whose first line or keys have a name that the user typed."""
     columns = {"id": "BIGINT", "body": "VARCHAR", "kind": "ENUM('Alice', 'Bob')", "st": 'STRUCT("Alice" INTEGER)'}
     for format, typed, expected in (
-        ("parquet", [], "did you mean body?"),
-        ("table", [], "did you mean body?"),
-        ("csv", [], "it has 4, named in its first line"),
-        ("csv", ["nothing"], "it has 4, named in its first line"),
-        ("csv", ["ID"], "did you mean body?"),
-        ("tsv", ["nothing", "id"], "did you mean body?"),
-        ("json", ["id"], "did you mean body?"),
+        ("parquet", [], "did you mean 'body'?"),
+        ("table", [], "did you mean 'body'?"),
+        ("csv", [], "did you mean 'body'?"),
+        ("csv", ["nothing"], "did you mean 'body'?"),
+        ("csv", ["ID"], "did you mean 'body'?"),
+        ("tsv", ["nothing", "id"], "did you mean 'body'?"),
+        ("json", ["id"], "did you mean 'body'?"),
     ):
-        with pytest.raises(SourceError, match=f"^in: there is no column boddy; {re.escape(expected)}$"):
+        with pytest.raises(SourceError, match=f"^in: column 'boddy' does not exist; {re.escape(expected)}$"):
             Source("in", format, "", columns).find_column("boddy", typed)
-    with pytest.raises(SourceError, match="there is no column x; columns: id, body, kind, st$"):
+    with pytest.raises(SourceError, match="column 'x' does not exist; columns: id, body, kind, st$"):
         Source("in", "json", "", columns).find_column("x", ["id"])
-    with pytest.raises(SourceError, match="column st holds STRUCT, not text$"):
+    with pytest.raises(SourceError, match="expected text in column 'st', found STRUCT$"):
         Source("in", "table", "", columns).find_text_column("st")
 
 
@@ -104,7 +115,7 @@ def test_a_table_is_never_a_file(db: Path, folder: Path) -> None:
         connection.execute(f"CREATE VIEW late AS SELECT '{MARKER}'::INT AS n, 'x' AS body FROM range(3)")
     form = ("sanitize", "--data", "shop.duckdb", "--table")
     refused = run(*form, "in.csv", "clean", "--column", "body")
-    assert refused.output == "Error: shop.duckdb: there is no table in.csv; tables: late, reviews\n"
+    assert refused.output == "Error: shop.duckdb: table 'in.csv' does not exist; tables: late, reviews\n"
     assert run(*form, "other.reviews", "clean", "--column", "body").exit_code == 0
     refused = run(*form, "late", "clean_too", "--column", "body")
     assert refused.exit_code == 1 and MARKER not in refused.output
@@ -120,5 +131,8 @@ def test_a_text_in_place_of_a_file_is_not_quoted(db: Path, folder: Path) -> None
         "A" * 5000,
     ):
         refused = run("sanitize", text, "out.csv", "--column", "body")
-        assert refused.output in (f"Error: the input: {why}\n" for why in ("there is no such file", "no file matches"))
-    assert "no/in.csv: there is no such file" in run("sanitize", "no/in.csv", "out.csv", "--column", "body").output
+        assert (
+            "does not exist; its name is not shown" in refused.output or "the input: no file matches" in refused.output
+        )
+        assert "Alice" not in refused.output and "AAA" not in refused.output
+    assert "no/in.csv does not exist" in run("sanitize", "no/in.csv", "out.csv", "--column", "body").output

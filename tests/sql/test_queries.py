@@ -53,7 +53,7 @@ def test_a_table_of_a_file_is_shown(mapped_db: Path, data: Path) -> None:
 def test_a_long_result_is_cut_and_says_so(mapped_db: Path, data: Path) -> None:
     result = run("--db", mapped_db, "sql", "FROM reviews", "--data", data)
     assert len(result.stdout.splitlines()) == 101
-    assert result.stderr == "The first 100 rows; all of them: --output FILE, or --json\n"
+    assert result.stderr == "Only the first 100 rows are shown; for all rows, use --output FILE or --json\n"
     assert len(json.loads(run("--db", mapped_db, "sql", "FROM reviews", "--data", data, "--json").stdout)) == 250
 
 
@@ -135,7 +135,7 @@ def test_queries_of_any_form_are_written(mapped_db: Path, data: Path, tmp_path: 
 
 def test_a_statement_without_rows_is_no_output(mapped_db: Path, tmp_path: Path) -> None:
     result = run("--db", mapped_db, "sql", "CREATE TABLE t AS SELECT 1", "--output", tmp_path / "out.csv")
-    assert result.output == "Error: --output needs a query that gives rows at its end\n"
+    assert result.output == "Error: --output needs a query that ends with a statement that returns rows\n"
 
 
 def test_an_output_is_replaced_only_when_asked(mapped_db: Path, tmp_path: Path) -> None:
@@ -152,7 +152,7 @@ def test_an_output_is_replaced_only_when_asked(mapped_db: Path, tmp_path: Path) 
 
 def test_what_cannot_be_written_is_said_before_anything_runs(mapped_db: Path, tmp_path: Path) -> None:
     for output, message in (
-        ("out.txt", "cannot tell the format of .*out.txt; its name must end in .parquet, .csv, .json"),
+        ("out.txt", "out.txt: cannot tell the format; expected a name that ends in .parquet, .csv, .json"),
         ("no/out.csv", "folder .*no does not exist"),
     ):
         with pytest.raises(CusTextError, match=message):
@@ -182,9 +182,12 @@ def test_the_custext_database_itself_may_be_the_data(mapped_db: Path) -> None:
 
 def test_a_file_that_is_no_data_is_refused(mapped_db: Path, tmp_path: Path) -> None:
     (tmp_path / "text").write_text("not a database at all")
-    assert "there is no file" in run("--db", mapped_db, "sql", "SELECT 1", "--data", tmp_path / "nothing").output
     assert (
-        "is not a DuckDB file; other files are named in the query"
+        "nothing does not exist; --data needs a DuckDB file"
+        in run("--db", mapped_db, "sql", "SELECT 1", "--data", tmp_path / "nothing").output
+    )
+    assert (
+        "is not a DuckDB file; name other files in the query: FROM '"
         in run("--db", mapped_db, "sql", "SELECT 1", "--data", tmp_path / "text").output
     )
 

@@ -55,28 +55,28 @@ UDF = "Python exception occurred while executing the UDF"
 COLUMNS = "columns = {'id': 'INT', 'body': 'VARCHAR'}"
 CASES = {
     "SELECT * FROM 'type.csv'": "type.csv, line 30002: expected BIGINT",
-    "SELECT id, body FROM 'type.csv'": "type.csv, line 30002, column id: expected BIGINT",
-    "SELECT id FROM 'tricky.csv'": "tricky.csv, line 30002, column id: expected BIGINT",
+    "SELECT id, body FROM 'type.csv'": "type.csv, line 30002, column 'id': expected BIGINT",
+    "SELECT id FROM 'tricky.csv'": "tricky.csv, line 30002, column 'id': expected BIGINT",
     "SELECT * FROM read_csv('type.csv', columns = {'id': 'INT', 'body': 'VARCHAR'}, header = true)": (
-        "type.csv, line 30002, column id: expected INTEGER"
+        "type.csv, line 30002, column 'id': expected INTEGER"
     ),
     f"SELECT * FROM read_csv('count.csv', {COLUMNS}, auto_detect = false, header = true)": (
         "count.csv, line 30002: expected 2 columns, found 3"
     ),
     f"SELECT * FROM read_csv('quote.csv', {COLUMNS}, auto_detect = false, quote = '\"')": ("quote.csv, line "),
-    "SELECT * FROM 'bytes.csv'": "bytes.csv, line 2: expected UTF-8",
+    "SELECT * FROM 'bytes.csv'": "bytes.csv, line 2: not UTF-8; name its encoding in the query",
     "SELECT * FROM 'whole.json'": "whole.json, record ",
     "SELECT * FROM 'lines.jsonl'": "lines.jsonl, line 3: malformed JSON at byte ",
     "SELECT * FROM 'type.jsonl'": "type.jsonl, line 30001: expected a numerical value",
-    "SELECT * FROM 'half.parquet'": "half.parquet: expected a whole Parquet file",
-    "SELECT * FROM 'end.parquet'": "end.parquet: expected a whole Parquet file",
-    "SELECT * FROM 'text.parquet'": "text.parquet: expected a whole Parquet file",
+    "SELECT * FROM 'half.parquet'": "half.parquet: expected a complete Parquet file",
+    "SELECT * FROM 'end.parquet'": "end.parquet: expected a complete Parquet file",
+    "SELECT * FROM 'text.parquet'": "text.parquet: expected a complete Parquet file",
     "SELECT * FROM 'inner.parquet'": "",
-    "SELECT body::INT FROM 'good.parquet'": "column body: expected INT32",
-    "SELECT body::INT FROM 'tricky.parquet'": "column body: expected INT32",
-    "SELECT body::DATE FROM 'good.parquet'": "column body: a value cannot be converted as the query asks",
-    "SELECT body::INT[] FROM 'good.parquet'": "column body: expected INTEGER[]",
-    "SELECT error(body) FROM 'good.parquet'": "its message is left out, it may quote data",
+    "SELECT body::INT FROM 'good.parquet'": "column 'body': expected INT32",
+    "SELECT body::INT FROM 'tricky.parquet'": "column 'body': expected INT32",
+    "SELECT body::DATE FROM 'good.parquet'": "column 'body': a value cannot be converted to the type that the query requires",
+    "SELECT body::INT[] FROM 'good.parquet'": "column 'body': expected INTEGER[]",
+    "SELECT error(body) FROM 'good.parquet'": "its message is not shown because it may quote data",
     "SELECT error('Malformed JSON in file \"' || body || '\", in line 3: ') FROM 'good.parquet'": "a file, line 3",
     "SELECT error('Error when sniffing file \"' || body || '\".') FROM 'good.parquet'": "a file: DuckDB cannot tell",
     "SELECT error('No magic bytes found at end of file ''' || body || '''') FROM 'good.parquet'": "a file: expected",
@@ -84,15 +84,15 @@ CASES = {
     f"SELECT error('{UDF}: ValueError: ' || body) FROM 'good.parquet'": "failed with ValueError; its message is left",
     "SELECT CAST(upper(body) AS TIMESTAMP) FROM 'tricky.parquet'": "a value cannot be converted",
     f"FROM read_csv('fake.csv', {COLUMNS}, auto_detect = false, header = true)": "fake.csv, line 30002: expected",
-    "SET VARIABLE v = (SELECT any_value(body) FROM 'good.parquet'); FROM read_csv(getvariable('v'))": "left out",
-    "SET VARIABLE v = (SELECT any_value(body) FROM 'good.parquet'); FROM query_table(getvariable('v'))": "left out",
-    "SELECT id FROM 'who=*/part.csv'": "who=.../part.csv, line 30002, column id: expected BIGINT",
-    "SELECT strptime(body, '%Y') FROM 'good.parquet'": "left out",
-    "SELECT regexp_matches('a', body || '(') FROM 'good.parquet'": "left out",
+    "SET VARIABLE v = (SELECT any_value(body) FROM 'good.parquet'); FROM read_csv(getvariable('v'))": "not shown",
+    "SET VARIABLE v = (SELECT any_value(body) FROM 'good.parquet'); FROM query_table(getvariable('v'))": "not shown",
+    "SELECT id FROM 'who=*/part.csv'": "who=.../part.csv, line 30002, column 'id': expected BIGINT",
+    "SELECT strptime(body, '%Y') FROM 'good.parquet'": "not shown",
+    "SELECT regexp_matches('a', body || '(') FROM 'good.parquet'": "not shown",
     "SELECT custext_sanitize(body, -1, true) FROM 'good.parquet'": "eps must lie between 0.001 and 100; found -1.0",
     "SELECT custext_sanitize(body, id, true) FROM 'good.parquet'": "eps must lie between 0.001 and 100; found 0.0",
     "SELECT custext_sanitize_keyed(body, body) FROM 'good.parquet'": "custext_sanitize_keyed needs a key",
-    "SELECT custext_sanitize(body, 1) FROM 'good.parquet'": "It is custext_sanitize(text VARCHAR, eps DOUBLE, plus",
+    "SELECT custext_sanitize(body, 1) FROM 'good.parquet'": "The function is custext_sanitize(text VARCHAR, eps DOUBLE, plus",
     "SELECT nothing FROM 'good.parquet'": 'Referenced column "nothing" not found',
     "SELECT * FROM 'nowhere.csv'": 'No files found that match the pattern "nowhere.csv"',
     "SELEC 1": 'syntax error at or near "SELEC"',
@@ -145,7 +145,7 @@ def test_the_values_of_an_enum_are_not_quoted(mapped_db: Path, tmp_path: Path) -
     result = CliRunner().invoke(main, ["--db", str(mapped_db), "sql", query, "--data", str(tmp_path / "f.duckdb")])
     assert result.output == (
         "Error: Binder Error: No function matches the given name and argument types 'custext_sanitize(...)'. You might "
-        "need to add explicit type casts. It is custext_sanitize(text VARCHAR, eps DOUBLE, plus BOOLEAN).\n"
+        "need to add explicit type casts. The function is custext_sanitize(text VARCHAR, eps DOUBLE, plus BOOLEAN).\n"
     )
 
 
@@ -192,7 +192,7 @@ MACHINE = {
     'IO Error: Cannot open file "q.csv": Permission denied': "q.csv: permission denied",
     'IO Error: Cannot open file "/x/Alice.csv": Too many open files': "too many files are open",
     'IO Error: Cannot open file "/x/Alice.csv": Read-only file system': "the file system is read-only",
-    "IO Error: Alice": "the query failed with DuckDB's IO error; its message is left out, it may quote data",
+    "IO Error: Alice": "the query failed with DuckDB's IO error; its message is not shown because it may quote data",
     "IO Error: Input is not a GZIP stream: q.csv": "IO Error: Input is not a GZIP stream: q.csv",
     "IO Error: Input is not a GZIP stream: Alice.csv": "IO Error: Input is not a GZIP stream: ...",
 }
@@ -223,7 +223,7 @@ def test_a_full_disk_and_memory_are_told(query: str, told: str) -> None:
 def test_only_kinds_of_errors_that_exist_are_named() -> None:
     udf = "Invalid Input Error: Python exception occurred while executing the UDF"
     told = str(explain(duckdb.InvalidInputException(f"{udf}: Alice: Alice")))
-    assert told == "a function failed; its message is left out, it may quote data"
+    assert told == "a function failed; its message is not shown because it may quote data"
 
 
 def test_names_are_shown_as_the_query_has_them() -> None:
@@ -233,13 +233,13 @@ def test_names_are_shown_as_the_query_has_them() -> None:
     for query, shown in (("SELECT Alice", "Alice"), ("SELECT 'Alice'", "..."), (None, "...")):
         assert str(explain(error, query)) == f'Binder Error: Referenced column "{shown}" not found in FROM clause!'
     assert '"alice"' in str(explain(error, None, ["alice"]))
-    assert "left out" in str(explain(error, "SELECT Alice FROM query('x')"))
+    assert "not shown" in str(explain(error, "SELECT Alice FROM query('x')"))
 
 
 def test_rows_that_arrow_reads_are_no_way_round() -> None:
     """Arrow raises DuckDB's message as an OSError of its own; others are not touched."""
     query = "SELECT CASE WHEN range = 299999 THEN error('Alice') ELSE 'x' END FROM range(300000)"
-    with duckdb.connect() as connection, pytest.raises(QueryError, match="left out") as caught, safe_errors(query):
+    with duckdb.connect() as connection, pytest.raises(QueryError, match="not shown") as caught, safe_errors(query):
         for _ in connection.sql(query).to_arrow_reader(1 << 16):
             pass
     assert caught.value.__suppress_context__ and "Alice" not in str(caught.value)
@@ -250,4 +250,4 @@ def test_rows_that_arrow_reads_are_no_way_round() -> None:
 def test_a_missing_extension_is_named() -> None:
     known = "An error occurred while trying to automatically install the required extension"
     assert "run: INSTALL httpfs" in str(explain(duckdb.Error(f"{known} 'httpfs:\nx")))
-    assert "left out" in str(explain(duckdb.Error(f"{known} 'Alice:\nx")))
+    assert "not shown" in str(explain(duckdb.Error(f"{known} 'Alice:\nx")))

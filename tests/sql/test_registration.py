@@ -13,6 +13,7 @@ import pytest
 from custext_sql import CusTextError, Sanitizer, build_mapping, connect, load_embeddings, make_key, register
 from custext_sql.replacing.vocabulary import Vocabulary
 from custext_sql.sql import functions as sql_functions
+from custext_sql.sql.usage import Usage
 
 
 def served_policy(connection: duckdb.DuckDBPyConnection) -> str:
@@ -86,17 +87,17 @@ def test_a_database_open_for_reading_only_serves(mapped_db: Path, tmp_path: Path
 
 @pytest.mark.parametrize("name", ["custext_sanitize", "CUSTEXT_EPSILON", "custext_registration"])
 def test_a_macro_in_place_of_a_function_is_refused(mapped_db: Path, tmp_path: Path, name: str) -> None:
-    """Else texts could pass through it in clear."""
+    """Texts could pass through the macro in the clear."""
     with duckdb.connect() as connection:
         connection.execute(f"CREATE MACRO {name}(text, eps, plus) AS text")
-        with pytest.raises(CusTextError, match=f"(?i)the macro {name} in database memory"):
+        with pytest.raises(CusTextError, match=f"(?i)macro {name} in database memory"):
             register(connection, mapped_db)
         connection.execute(f"DROP MACRO {name}")
         register(connection, mapped_db)
         assert served_policy(connection) == "strict"
     with duckdb.connect(mapped_db) as connection:
         connection.execute(f"CREATE MACRO {name}(text, eps, plus) AS text")
-    with pytest.raises(CusTextError, match=f"(?i)the macro {name} in database custext"):
+    with pytest.raises(CusTextError, match=f"(?i)macro {name} in database custext"):
         connect(mapped_db)
 
 
@@ -189,7 +190,7 @@ def test_a_call_takes_what_register_may_swap_once(mapped_db: Path) -> None:
             self._kept = value
 
     sanitizer = Sanitizer.load(mapped_db)
-    watched = Watched(sql_functions._Served(sanitizer, None, sql_functions.Usage()))
+    watched = Watched(sql_functions._Served(sanitizer, None, Usage()))
     text, eps, plus = (pa.chunked_array([[value]]) for value in ("alice bob", 1.0, True))
     watched.sanitize(text, eps, plus)
     assert watched.reads == 1

@@ -1,1 +1,1 @@
-"""What is released: files, folders, patterns, tables and streams; found, checked and opened."""
+"""Inputs of releases: finds, checks and opens files, folders, patterns and tables."""

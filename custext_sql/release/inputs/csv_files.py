@@ -1,4 +1,4 @@
-"""CSV and TSV files: the first line names the columns, no line is skipped, and other columns stay as written."""
+"""CSV and TSV files: the first line names the columns, no line is skipped, and copied columns stay unchanged."""
 
 import csv
 import gzip
@@ -14,22 +14,26 @@ from custext_sql.release.inputs.file_formats import is_zipped
 from custext_sql.release.inputs.source import Source, check_column_names, describe_columns
 from custext_sql.store.files.quoting import quote_text
 
+_LONGEST_LINE = 16 << 20  # bytes of a row; DuckDB's own limit is 2 MB, and that for a JSON object is this
+_BUFFER = 32 << 20  # DuckDB's own size, which it would otherwise raise to 16 lines
+
 
 def open_csv(
     connection: duckdb.DuckDBPyConnection, name: str, files: Sequence[Path], format: str, listed: str
 ) -> Source:
-    """Return CSV or TSV files with the same first line as a source. listed: the files as SQL lists them."""
+    """Return CSV or TSV files, which must have the same first line, as a source. listed: the files as a list in SQL."""
     delimiters = ("\t",) if format == "tsv" else (",", ";", "\t", "|")
     delimiter, header = _read_header(files[0], delimiters)
     if not all(header):
-        raise SourceError(f"{name}: the first line must name the columns; one of them has no name")
+        raise SourceError(f"{name}: the first line must name every column; one has no name")
     check_column_names(name, header)
     for file in files[1:]:
         if _read_header(file, delimiters) != (delimiter, header):
-            raise SourceError(f"{name}: the first line of {file.name} is not that of {files[0].name}")
+            raise SourceError(f"{name}: the first line of {file.name} does not match that of {files[0].name}")
     options = (
         f"header = true, delim = {quote_text(delimiter)}, quote = '\"', escape = '\"', comment = '', skip = 0, "
-        "allow_quoted_nulls = false, null_padding = false, hive_partitioning = false"
+        "allow_quoted_nulls = false, null_padding = false, hive_partitioning = false, "
+        f"max_line_size = {_LONGEST_LINE}, buffer_size = {_BUFFER}"
     )
     kinds = ", ".join(f"{quote_text(column)}: 'VARCHAR'" for column in header)
     names = ", ".join(map(quote_text, header))
@@ -38,20 +42,24 @@ def open_csv(
     try:
         columns = describe_columns(connection, typed)
     except duckdb.Error:
-        connection.execute(f"SELECT count(*) FROM {exact}").fetchall()  # its error names the line
+        connection.execute(f"SELECT count(*) FROM {exact}").fetchall()  # this error names the line
         raise
     return Source(name, format, typed, columns, exact, delimiter)
 
 
 def _read_header(file: Path, delimiters: Sequence[str]) -> tuple[str, list[str]]:
-    """Return the delimiter that cuts the first line into most fields, and these."""
+    """Return the delimiter that gives the most fields in the first line, and the fields."""
     opener: Any = gzip.open if is_zipped(file) else open
     found = {}
     try:
         for delimiter in delimiters:
             with opener(file, "rt", encoding="utf-8-sig", errors="replace", newline="") as lines:
                 found[delimiter] = [field.strip() for field in next(csv.reader(lines, delimiter=delimiter), [])]
+                has_more = bool(lines.read(1))
     except (OSError, EOFError, zlib.error, csv.Error):
         raise SourceError(f"{file}: the first line cannot be read") from None
     best = max(found, key=lambda delimiter: len(found[delimiter]))
+    if not found[best]:
+        empty = "the first line" if has_more else "the file"
+        raise SourceError(f"{file}: {empty} is empty; expected a first line that names the columns")
     return best, found[best]

@@ -2,6 +2,9 @@
 
 from pathlib import Path
 
+from custext_sql.errors import SettingError, SourceError
+from custext_sql.parameters import find_closest
+
 DATA_FORMATS = {
     ".csv": "csv",
     ".tsv": "tsv",
@@ -12,11 +15,15 @@ DATA_FORMATS = {
     ".txt": "text",
 }
 FORMAT_NAMES = tuple(dict.fromkeys(DATA_FORMATS.values()))
-EXPECTED_NAMES = "a name in .csv, .tsv, .json, .jsonl, .parquet or .txt, the first four and .txt also with .gz"
+EXPECTED_NAMES = "a name that ends in .csv, .tsv, .json, .jsonl, .parquet or .txt (all but .parquet also with .gz)"
+_EXPORTS = {
+    **dict.fromkeys((".xlsx", ".xls", ".ods", ".numbers"), "spreadsheets are not supported; save the sheet as CSV"),
+    **dict.fromkeys((".docx", ".doc", ".odt", ".rtf", ".pdf"), "documents are not supported; save the text as .txt"),
+}
 
 
 def tell_format(path: str | Path) -> str | None:
-    """Return the format that a name's ending stands for, None if it stands for none."""
+    """Return the format that the ending of a name stands for, None if it stands for none."""
     suffixes = [suffix.lower() for suffix in Path(path).suffixes]
     if suffixes and suffixes[-1] == ".gz":
         found = DATA_FORMATS.get(suffixes[-2]) if len(suffixes) > 1 else None
@@ -27,3 +34,23 @@ def tell_format(path: str | Path) -> str | None:
 def is_zipped(path: Path) -> bool:
     """Return whether a file is gzipped, by its name."""
     return path.suffix.lower() == ".gz"
+
+
+def check_format(format: str) -> str:
+    """Return a format if its name is known; SettingError otherwise."""
+    if not isinstance(format, str) or format not in FORMAT_NAMES:
+        nearest = find_closest(format, FORMAT_NAMES) if isinstance(format, str) else None
+        hint = f"did you mean {nearest!r}?" if nearest else f"formats: {', '.join(FORMAT_NAMES)}"
+        raise SettingError(f"format {format!r} does not exist; {hint}")
+    return format
+
+
+def explain_unknown_format(name: str, *, has_option: bool = False) -> SourceError:
+    """Return the error for a file whose name does not end like any format. has_option: whether one can be named."""
+    export = _EXPORTS.get(Path(name).suffix.lower())
+    if export is not None:
+        return SourceError(f"{name}: {export}")
+    expected = f"{name}: cannot tell the format; expected {EXPECTED_NAMES}"
+    if not has_option:
+        return SourceError(expected)
+    return SourceError(f"{expected}, or the format: --format csv, tsv, json, parquet or text (in Python: format=...)")

@@ -1,4 +1,4 @@
-"""Parquet files: their columns have names and types."""
+"""Parquet files, which carry the names and types of their columns."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,7 +13,7 @@ from custext_sql.release.inputs.source import Source, check_column_names, descri
 def open_parquet(
     connection: duckdb.DuckDBPyConnection, name: str, files: Sequence[Path], format: str, listed: str
 ) -> Source:
-    """Return Parquet files with the same columns as a source. listed: the files as SQL lists them."""
+    """Return Parquet files, which must have the same columns, as a source. listed: the files as a list in SQL."""
     reader = f"read_parquet({listed}, hive_partitioning = false)"
     columns = describe_columns(connection, reader)
     first = None
@@ -23,7 +23,7 @@ def open_parquet(
         if first is None:
             first = set(names)
         elif set(names) != first:
-            raise SourceError(f"{name}: the columns of {file.name} are not those of {files[0].name}")
+            raise SourceError(f"{name}: the columns of {file.name} do not match those of {files[0].name}")
     return Source(name, format, reader, columns)
 
 
@@ -33,4 +33,4 @@ def _read_names(file: Path) -> list[str]:
     try:
         return list(pq.read_schema(file).names)
     except (OSError, UnicodeDecodeError, pa.ArrowException):
-        raise SourceError(f"{file}: expected a whole Parquet file") from None
+        raise SourceError(f"{file}: expected a complete Parquet file") from None

@@ -1,22 +1,27 @@
-"""Rows that DuckDB can read, wherever they lie: how to select them, and which columns they have."""
+"""Rows that DuckDB can read from files or tables: how to select them, and which columns they have."""
 
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import duckdb
 
 from custext_sql.errors import SourceError, tell_type
-from custext_sql.parameters import find_closest
+from custext_sql.parameters import count_of, find_closest
 
-# Kinds of values that JSON writes as strings, so that they are texts there.
+# Types that DuckDB finds in strings of JSON, which are texts there.
 _STRINGS = ("VARCHAR", "DATE", "TIME", "TIMESTAMP", "UUID", '"NULL"')
-_WITHOUT_NAMES = {"csv": "named in its first line", "tsv": "named in its first line", "json": "the keys of its objects"}
+_UNVERIFIED = {"csv": "named in its first line", "tsv": "named in its first line", "json": "the keys of its objects"}
+_IDENTIFIER = re.compile(r"[^\W\d]\w{0,39}")  # what a column is usually called, unlike most cells
+_NEAR = 0.7  # difflib's ratio for a typing error; "body" and "bod" have 0.86
 
 
 @dataclass(frozen=True)
 class Source:
-    """Where texts come from. `reader` is SQL to select from; `exact_reader` reads columns other than those that are
-    sanitized as they are written, for output in the same format.
+    """Where texts come from.
+
+    `reader` is SQL to select from. `exact_reader` leaves the values of copied columns as they are written in the file,
+    for output in the same format.
     """
 
     name: str
@@ -28,46 +33,54 @@ class Source:
     table: tuple[str, str] | None = None  # schema and name, as the catalog has them
 
     def find_column(self, name: str, typed: Collection[str] = ()) -> str:
-        """Return the column of that name, in whatever case. typed: other names that the user gave for columns."""
+        """Return the column of that name, ignoring case. typed: all names that the user gave for columns."""
         alike = [column for column in self.columns if column.lower() == name.lower()]
         if name in self.columns or len(alike) == 1:
             return name if name in self.columns else alike[0]
-        nearest = find_closest(name, self.list_names(typed))
-        hint = f"did you mean {nearest}?" if nearest else self.tell_columns(typed)
-        raise SourceError(f"{self.name}: there is no column {name}; {hint}")
+        nearest = find_closest(name, self.list_names(typed)) or self._find_likely(name)
+        hint = f"did you mean {nearest!r}?" if nearest else self.tell_columns(typed)
+        raise SourceError(f"{self.name}: column {name!r} does not exist; {hint}")
 
     def list_names(self, typed: Collection[str] = ()) -> list[str]:
-        """Return the names of columns that a message may show.
+        """Return the names of columns that a message may list.
 
-        The first line of a CSV file is data if there is no header, and keys of JSON objects may be data too. They are
-        taken for names only if a name that the user typed is among them.
+        The first line of a CSV file is data if there is no header, and keys of JSON objects may be data too. They count
+        as names only if a name that the user typed is among them.
         """
         known = {column.lower() for column in self.columns}
-        is_named = self.format not in _WITHOUT_NAMES or any(name.lower() in known for name in typed)
+        is_named = self.format not in _UNVERIFIED or any(name.lower() in known for name in typed)
         return list(self.columns) if is_named else []
 
+    def _find_likely(self, name: str) -> str | None:
+        """Return the column that a mistyped name most likely means, although the columns are not verified.
+
+        What looks like a header (nothing but identifiers) shows a name, and only one that the user nearly typed.
+        """
+        is_likely = _IDENTIFIER.fullmatch(name) and all(map(_IDENTIFIER.fullmatch, self.columns))
+        return find_closest(name, self.columns, cutoff=_NEAR) if is_likely else None
+
     def tell_columns(self, typed: Collection[str] = ()) -> str:
-        """Say which columns there are, or else how many and where their names are expected."""
+        """Return a list of the columns, or else their number and where their names are expected."""
         names = self.list_names(typed)
-        if names or self.format not in _WITHOUT_NAMES:
+        if names or self.format not in _UNVERIFIED:
             return f"columns: {', '.join(names)}"
-        return f"it has {len(self.columns)}, {_WITHOUT_NAMES[self.format]}"
+        return f"the file has {count_of(len(self.columns), 'column')}, {_UNVERIFIED[self.format]}"
 
     def find_text_column(self, name: str, typed: Collection[str] = ()) -> str:
-        """Return the column of that name if it holds texts."""
+        """Return the column of that name; SourceError if it does not hold texts."""
         column = self.find_column(name, typed)
         kind = self.columns[column]
         if not kind.startswith(_STRINGS if self.format == "json" else ("VARCHAR", "ENUM")) or kind.endswith("]"):
-            raise SourceError(f"{self.name}: column {column} holds {tell_type(kind)}, not text")
+            raise SourceError(f"{self.name}: expected text in column {column!r}, found {tell_type(kind)}")
         return column
 
 
 def describe_columns(connection: duckdb.DuckDBPyConnection, reader: str) -> dict[str, str]:
-    """Return the names and types of the columns that a reader gives."""
+    """Return the names and types of the columns that a reader returns."""
     return {row[0]: row[1] for row in connection.execute(f"DESCRIBE SELECT * FROM {reader}").fetchall()}
 
 
 def check_column_names(name: str, columns: Sequence[str]) -> None:
-    """Refuse names that DuckDB, which ignores case, would change: a column could then pass for another."""
+    """Raise a SourceError for names that DuckDB, which ignores case, would change: it could mix up two columns."""
     if len({column.lower() for column in columns}) < len(columns):
-        raise SourceError(f"{name}: two columns have the same name, but for its case; rename one of them")
+        raise SourceError(f"{name}: two columns have the same name, ignoring case; rename one of them")

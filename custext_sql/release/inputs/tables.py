@@ -2,7 +2,7 @@
 
 import duckdb
 
-from custext_sql.errors import SourceError
+from custext_sql.errors import SettingError, SourceError
 from custext_sql.parameters import find_closest
 from custext_sql.release.inputs.source import Source, describe_columns
 from custext_sql.sql.query_errors import safe_errors
@@ -10,10 +10,12 @@ from custext_sql.store.files.quoting import quote_name
 
 
 def open_table(connection: duckdb.DuckDBPyConnection, name: str, table: str) -> Source:
-    """Return a table or view of a connection as a source. name: of the DuckDB file, for errors.
+    """Return a table or view of a connection as a source. name: what errors call the DuckDB file.
 
-    It must be in the catalog: DuckDB would take an unknown name for that of a file, whose first line may be data.
+    The table must be in the catalog: DuckDB would take an unknown name for a file, whose first line may be data.
     """
+    if not isinstance(table, str):
+        raise SettingError(f"table must be a name; found {type(table).__name__}")
     with safe_errors():
         known = connection.execute(
             "SELECT database_name, schema_name, table_name AS name FROM duckdb_tables() UNION ALL "
@@ -22,13 +24,15 @@ def open_table(connection: duckdb.DuckDBPyConnection, name: str, table: str) -> 
         ).fetchall()
         found: dict[str, tuple[str, ...]] = {}
         for parts in known:
-            for given in (parts[2:], parts[1:], parts):  # the name alone, with its schema, with its database too
+            for given in (parts[2:], parts[1:], parts):  # the name alone, with its schema, with its database
                 found.setdefault(".".join(given).lower(), parts)
         if table.lower() not in found:
             names = list(dict.fromkeys(parts[-1] for parts in known))
             nearest = find_closest(table, names)
-            hint = f"did you mean {nearest}?" if nearest else f"tables: {', '.join(names) or 'none'}"
-            raise SourceError(f"{name}: there is no table {table}; {hint}")
+            tables = f"tables: {', '.join(names)}" if names else "the file has no tables"
+            raise SourceError(
+                f"{name}: table {table!r} does not exist; {f'did you mean {nearest!r}?' if nearest else tables}"
+            )
         _, schema, exact = found[table.lower()]
         reader = ".".join(map(quote_name, found[table.lower()]))
         columns = describe_columns(connection, reader)

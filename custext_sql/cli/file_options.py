@@ -1,0 +1,17 @@
+"""Options of commands that read files of texts: their format and their encoding."""
+
+import click
+
+from custext_sql.release.inputs.file_formats import FORMAT_NAMES
+
+format_option = click.option(
+    "--format",
+    "format_",
+    type=click.Choice(FORMAT_NAMES),
+    help="Format of the input.  [default: from its name; text for standard input]",
+)
+encoding_option = click.option(
+    "--encoding",
+    metavar="NAME",
+    help="Encoding of a text file, such as utf-16, latin-1 or cp1252; the output is UTF-8.  [default: utf-8]",
+)
