@@ -3,7 +3,7 @@
 import click
 
 from custext_sql.cli.options import eps_option, json_option, keyless_calibration_option, mapping_option, plus_option
-from custext_sql.cli.output import print_json
+from custext_sql.cli.output import print_json, show_sizes
 from custext_sql.parameters import count_of
 
 
@@ -36,11 +36,12 @@ def audit_command(db: str | None, eps: float, plus: bool, calibration: str, mapp
     click.echo(f"{found.mapping}, eps = {found.eps:g}, calibration {found.calibration}{kept}\n")
     click.echo(f"fingerprint       matches: {found.fingerprint}")
     click.echo(
-        f"partition         holds: {found.words:,} words in {found.groups:,} groups of {found.smallest_group} to "
-        f"{found.largest_group}"
+        f"partition         holds: {found.words:,} words in {count_of(found.groups, 'group')} of "
+        f"{show_sizes(found.smallest_group, found.largest_group)}"
     )
     among = "among the replaced words of every group" if found.plus else "in every group"
     click.echo(f"guarantee         holds {among}; no log-ratio exceeds eps = {found.eps:g}")
-    click.echo(f"hiding            each replaced word hides among at least {count_of(found.hides_among, 'word')}")
+    hiding = f"each replaced word hides among at least {count_of(found.hides_among, 'word')}"
+    click.echo(f"hiding            {hiding if found.hides_among else 'no word is replaced'}")
     click.echo(f"worst log-ratio   {found.worst_log_ratio:.6g}")
     click.echo(f"median log-ratio  {found.median_log_ratio:.6g}")

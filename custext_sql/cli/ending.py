@@ -38,9 +38,9 @@ class Ending:
             if signal.getsignal(number) in _UNTOUCHED:  # a signal that nohup ignores stays ignored
                 self._replaced[number] = signal.signal(number, self._interrupt)
         if self._replaced and os.name == "posix":
-            self._heard, self._told = os.pipe()
-            os.set_blocking(self._told, False)
-            signal.set_wakeup_fd(self._told, warn_on_full_buffer=False)
+            self._reader, self._writer = os.pipe()
+            os.set_blocking(self._writer, False)
+            signal.set_wakeup_fd(self._writer, warn_on_full_buffer=False)
             threading.Thread(target=self._watch, name="custext-ending", daemon=True).start()
         return self
 
@@ -51,7 +51,7 @@ class Ending:
             signal.signal(number, before)
         if self._replaced and os.name == "posix":
             signal.set_wakeup_fd(-1)
-            os.close(self._told)  # ends the watcher thread
+            os.close(self._writer)  # ends the watcher thread
 
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
         """Interrupt the command, only once: a second exception could interrupt its cleanup."""
@@ -61,9 +61,9 @@ class Ending:
 
     def _watch(self) -> None:
         """Wait for a signal, give the command time to end, then end the process."""
-        number = self._hear(None)
+        number = self._next_signal(None)
         if number is not None:
-            self._hear(_PATIENCE)
+            self._next_signal(_PATIENCE)
             with suppress(Exception):
                 self._clean_up()
             with suppress(Exception):
@@ -71,15 +71,15 @@ class Ending:
                     os.write(sys.stderr.fileno(), _SHOW_CURSOR.encode())
             os._exit(128 + number)
 
-    def _hear(self, seconds: float | None) -> int | None:
+    def _next_signal(self, seconds: float | None) -> int | None:
         """Return the next signal, or None if `seconds` have passed or the command has ended."""
-        while select.select([self._heard], [], [], seconds)[0]:
-            told = os.read(self._heard, 1)
-            if not told:
-                os.close(self._heard)
+        while select.select([self._reader], [], [], seconds)[0]:
+            received = os.read(self._reader, 1)
+            if not received:
+                os.close(self._reader)
                 return None
-            if told[0] in self._replaced:
-                return told[0]
+            if received[0] in self._replaced:
+                return received[0]
         return None
 
     def _leave(self, number: int) -> None:

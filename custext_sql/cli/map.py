@@ -3,7 +3,7 @@
 import click
 
 from custext_sql.cli.options import json_option
-from custext_sql.cli.output import again, print_json, progress_bar
+from custext_sql.cli.output import again, print_json, progress_bar, show_sizes
 from custext_sql.parameters import count_of
 
 
@@ -85,8 +85,9 @@ def map_command(
         return
     info = report.info
     click.echo(
-        f"{info.name}: {info.words:,} words in {count_of(info.group_count, 'group')} of {report.smallest_group} to "
-        f"{report.largest_group}, in {report.seconds:.1f} s" + (" (already built)" if report.already_there else "")
+        f"{info.name}: {info.words:,} words in {count_of(info.group_count, 'group')} of "
+        f"{show_sizes(report.smallest_group, report.largest_group)}, in {report.seconds:.1f} s"
+        + (" (already built)" if report.already_there else "")
     )
     if info.left_out:
         click.echo(f"  {count_of(info.left_out, 'entry', 'entries')} skipped (not single words)")

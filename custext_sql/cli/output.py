@@ -141,6 +141,11 @@ def show_draws(count: int | None, error: float | None) -> str:
     return f"{count:,} ± {error:,.0f}" if error >= 0.95 else f"{count:,} ± {error:.1f}"
 
 
+def show_sizes(smallest: int, largest: int) -> str:
+    """Return a range of sizes: "9 to 20", or "20" if they are equal."""
+    return f"{smallest:,}" if smallest == largest else f"{smallest:,} to {largest:,}"
+
+
 def show_share(mean: float, spread: float | None) -> str:
     """Return a value between 0 and 1, with its spread if there is one: "0.8123 ± 0.0040"."""
     return f"{mean:.4f}" if spread is None else f"{mean:.4f} ± {spread:.4f}"

@@ -43,7 +43,7 @@ def test_load_map_inspect(db_path: Path, glove_file: Path) -> None:
     assert f"Next: custext --db {db_path} map --embedding small --k 16" in loaded.output
     mapped = run("--db", db_path, "map", "--embedding", "small", "--k", "4")
     assert mapped.exit_code == 0
-    assert mapped.output.startswith("small-euclidean-k4: 16 words in 4 groups of 4 to 4, in ")
+    assert mapped.output.startswith("small-euclidean-k4: 16 words in 4 groups of 4, in ")
     inspected = run("--db", db_path, "inspect", "Bob", "--eps", "2")
     assert inspected.exit_code == 0
     assert inspected.output.startswith("bob in small-euclidean-k4, eps = 2\n")
