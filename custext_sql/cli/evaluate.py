@@ -6,7 +6,7 @@ from custext_sql.cli.evaluate_tradeoff import tradeoff_command
 from custext_sql.cli.evaluate_utility import utility_command
 
 
-@click.group("evaluate")
+@click.group("evaluate", short_help="Measure how useful sanitized text remains.")
 def evaluate_command() -> None:
     """Measure how useful sanitized text remains, compared with other mechanisms.
 
