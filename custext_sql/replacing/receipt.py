@@ -16,8 +16,9 @@ class Receipt:
     counted once: words = sampled + stopwords + numbers + unknown_kept + unknown_masked + unknown_random + endings +
     kept + alone_masked.
 
-    rows: texts that are not NULL. (`ReleaseReport.rows` counts all rows of the output.)
-    words: all words of these texts.
+    rows: rows with a text that is not NULL; outside of tables, each text is a row. (`ReleaseReport.rows` counts all
+        rows.)
+    words: all words of the texts.
     sampled: words replaced by a draw from their group.
     stopwords: stopwords kept because of `plus`.
     numbers: numbers outside the vocabulary; the policy decides whether they are masked, changed or kept.
@@ -33,7 +34,7 @@ class Receipt:
     largest_row_eps, mean_row_eps: the largest and the mean eps spent on one row.
     mapping, fingerprint: the mapping that the words were drawn from.
     worst_log_ratio: the largest verified log-ratio of two words of a group that are drawn at the same eps.
-    union_log_ratio: the same for two words that are drawn at different eps.
+    union_log_ratio: the same for two words that may be drawn at different eps.
     hides_among: each replaced word hides among at least this many words of its group, including itself.
     symbols: characters that are kept and are neither words, spaces nor punctuation (pictures, circled letters, control
         characters).

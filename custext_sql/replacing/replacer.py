@@ -63,7 +63,7 @@ class Counts:
     characters_in_clear: Numbers  # of words that were kept
     symbols: Numbers  # characters of the new texts that are neither words, spaces nor punctuation
     spent: Floats
-    unknown_texts: Places  # the text of each unknown word that was kept
+    unknown_texts: Places  # the index of the text of each unknown word that was kept
     unknown_hashes: Hashes  # the hash of each of these words, folded
 
     def __getitem__(self, texts: slice) -> "Counts":

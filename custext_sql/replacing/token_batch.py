@@ -98,7 +98,7 @@ def find_words_as_texts(
 ) -> FoundWords:
     """Return the same words for keyed draws.
 
-    A word that the document as one text also has draws the same as there. Other words draw after these.
+    A word that is also found in the document as a single text draws as it would there. Other words draw after these.
     """
     words = find_words_in_tokens(batch, text, vocabulary, plus=plus, rules=rules)
     whole = find_words(text, batch.document_offsets, vocabulary, plus=plus, rules=rules)
