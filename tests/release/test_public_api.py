@@ -115,9 +115,9 @@ def test_streams_and_files_mix(db: Path, data: Path) -> None:
     release("in.csv", written, columns="body")
     release(io.BytesIO((data / "in.csv").read_bytes()), "out.csv", columns="body", format="csv")
     assert (data / "out.csv").read_bytes() == written.getvalue()
-    with pytest.raises(SettingError, match="must be of bytes"):
+    with pytest.raises(SettingError, match="must be a binary stream"):
         sanitize_file(io.StringIO("alice"), "x.txt")  # type: ignore[arg-type]
-    with pytest.raises(SettingError, match="must be of bytes"):
+    with pytest.raises(SettingError, match="must be a binary stream"):
         sanitize_file("in.txt", io.StringIO())  # type: ignore[arg-type]
 
 
@@ -246,10 +246,7 @@ def test_the_ledger_is_what_the_command_shows(db: Path, data: Path) -> None:
     shown = json.loads(run("ledger", "--json").stdout)
     found = ledger.to_dict()
     assert [total["total_eps"] for total in found["totals"]] == [6.0, 3.0]
-    assert found["totals"] == shown["totals"]
-    for row, told in zip(found["releases"], shown["releases"], strict=True):
-        assert {**row, "started_at": 0, "completed_at": 0} == {**told, "started_at": 0, "completed_at": 0}
-        assert row["started_at"].isoformat() == told["started_at"]
+    assert found == shown
     assert [release.dataset for release in read_ledger(db, dataset="B").releases] == ["b"]
     assert read_ledger(db, dataset="c").releases == []
     assert run("ledger", "--export", "command.json").exit_code == 0
