@@ -56,7 +56,7 @@ def guess_wide_encoding(start: bytes) -> str | None:
         return marked
     pairs = len(start) // 2
     even, odd = start[0 : 2 * pairs : 2].count(0), start[1 : 2 * pairs : 2].count(0)
-    if max(even, odd) < max(2, pairs // 3) or min(even, odd) > max(even, odd) // 20:
+    if max(even, odd) < max(3, pairs // 3) or min(even, odd) > max(even, odd) // 20:
         return None
     return "utf-16-le" if odd > even else "utf-16-be"
 

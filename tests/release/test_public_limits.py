@@ -28,7 +28,7 @@ def test_what_is_wrong_is_raised_and_nothing_is_written(db: Path, data: Path) ->
     wrong: list[tuple[type[CusTextError], str, Callable[[], object]]] = [
         (SettingError, r"columns=\[\.\.\.\]", lambda: sanitize_file("in.csv", "x.csv")),
         (SettingError, "no columns", lambda: sanitize_file("in.txt", "x.txt", columns="body")),
-        (SettingError, "format must be one of", lambda: sanitize_file("in.csv", "x.csv", columns="body", format="xls")),
+        (SettingError, "format 'xls' does not", lambda: sanitize_file("in.csv", "x.csv", columns="body", format="xls")),
         (SettingError, "max_row_eps", lambda: sanitize_file("in.csv", "x.csv", columns="body", max_row_eps=-1.0)),
         (SourceError, "no.csv does not exist", lambda: sanitize_file("no.csv", "x.csv", columns="body")),
         (OutputError, "is the input", lambda: sanitize_file("in.csv", "in.csv", columns="body", force=True)),

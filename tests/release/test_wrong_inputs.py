@@ -1,4 +1,4 @@
-"""What is wrong with an input is said without quoting it, and nothing is written."""
+"""Errors about an input say what is wrong without quoting it, and nothing is written."""
 
 import re
 from pathlib import Path
@@ -88,7 +88,7 @@ def test_keys_of_json_are_not_listed(db: Path, folder: Path) -> None:
 
 
 def test_columns_are_listed_where_they_are_known_to_be_names(folder: Path) -> None:
-    """In a schema; and in a file whose first line or keys have a name that the user typed."""
+    """Names are listed from a schema, and from a file whose first line or keys contain a name that the user typed."""
     columns = {"id": "BIGINT", "body": "VARCHAR", "kind": "ENUM('Alice', 'Bob')", "st": 'STRUCT("Alice" INTEGER)'}
     for format, typed, expected in (
         ("parquet", [], "did you mean 'body'?"),
@@ -108,7 +108,7 @@ def test_columns_are_listed_where_they_are_known_to_be_names(folder: Path) -> No
 
 
 def test_a_table_is_never_a_file(db: Path, folder: Path) -> None:
-    """DuckDB reads a file where it finds no table of that name, and takes its first line for names."""
+    """DuckDB reads a file if there is no table of that name, and takes its first line for names."""
     (folder / "in.csv").write_text(f"{MARKER},x\n1,2\n")
     with duckdb.connect("shop.duckdb") as connection:
         connection.execute("CREATE SCHEMA other; CREATE TABLE other.reviews AS SELECT 'alice' AS body")
@@ -136,3 +136,71 @@ def test_a_text_in_place_of_a_file_is_not_quoted(db: Path, folder: Path) -> None
         )
         assert "Alice" not in refused.output and "AAA" not in refused.output
     assert "no/in.csv does not exist" in run("sanitize", "no/in.csv", "out.csv", "--column", "body").output
+
+
+def test_a_likely_header_only_suggests_what_was_nearly_typed(folder: Path) -> None:
+    """The first line is not verified, so it is never listed, and suggests nothing if it has anything but names."""
+    for columns, typed, hint in (
+        (["id", "body"], "bod", "did you mean 'body'?"),
+        (["id", "body"], "text", "the file has 2 columns, named in its first line"),
+        (["Alice Novak", "body"], "bod", "the file has 2 columns, named in its first line"),
+        (["1", "body"], "bod", "the file has 2 columns, named in its first line"),
+        (["alice"], "alice has HIV", "the file has 1 column, named in its first line"),
+    ):
+        with pytest.raises(SourceError) as caught:
+            Source("in", "csv", "", dict.fromkeys(columns, "VARCHAR")).find_column(typed, [typed])
+        assert str(caught.value) == f"in: column {typed!r} does not exist; {hint}"
+
+
+@pytest.mark.parametrize("content", [b"", b"\xef\xbb\xbf"])
+def test_an_empty_file_is_said_to_be_empty(db: Path, folder: Path, content: bytes) -> None:
+    for name, expected in (
+        ("in.csv", "the file is empty; expected a first line that names the columns"),
+        ("in.tsv", "the file is empty; expected a first line that names the columns"),
+        ("in.jsonl", "the file is empty; expected JSON objects, one per line"),
+    ):
+        (folder / name).write_bytes(content)
+        assert run("sanitize", name, "out.csv", "--column", "body").output == f"Error: {name}: {expected}\n"
+    (folder / "in.csv").write_bytes(content + b"\nid,body\n")
+    refused = run("sanitize", "in.csv", "out.csv", "--column", "body")
+    assert refused.output == "Error: in.csv: the first line is empty; expected a first line that names the columns\n"
+    (folder / "in.csv").write_bytes(content + b"id,body\n")
+    assert run("sanitize", "in.csv", "out.csv", "--column", "body").stdout == "out.csv: 0 rows\n"
+    assert (folder / "out.csv").read_text() == "id,body\n"
+
+
+def test_missing_and_unknown_files_say_what_to_do(db: Path, folder: Path) -> None:
+    (folder / "reviews.csv").write_text("id,body\n1,alice\n")
+    (folder / "notes.md").write_text("alice\n")
+    (folder / "sheet.xlsx").write_text("x")
+    for name, expected in (
+        ("review.csv", "review.csv does not exist; did you mean 'reviews.csv'?"),
+        ("other.md", "other.md does not exist"),
+        ("sheet.xlsx", "sheet.xlsx: spreadsheets are not supported; save the sheet as CSV"),
+        ("notes.md", "or the format: --format csv, tsv, json, parquet or text (in Python: format=...)"),
+    ):
+        for command in (("sanitize", name, "out.csv", "--column", "body"), ("diff", name, "--column", "body")):
+            assert expected in run(*command).output
+    assert run("sanitize", "notes.md", "out.txt", "--format", "text").exit_code == 0
+    assert "- alice" in run("diff", "notes.md", "--format", "text").output
+
+
+@pytest.mark.slow
+def test_long_rows_are_read_up_to_16_megabytes(db: Path, folder: Path) -> None:
+    for size, message in (
+        (3_000_000, None),
+        (17_000_000, "longer than the 16 MB"),
+        (70_000_000, "longer than the 16 MB"),
+    ):
+        text = "alice " * (size // 6)
+        (folder / "in.csv").write_text(f"id,body\n1,bob\n2,{text}\n3,carol\n")
+        (folder / "in.jsonl").write_text(f'{{"body": "bob"}}\n{{"body": "{text}"}}\n')
+        for name in ("in.csv", "in.jsonl"):
+            if name == "in.jsonl" and size == 17_000_000:
+                continue  # DuckDB reads objects of up to twice its limit, depending on where they start
+            done = run("sanitize", name, f"out{Path(name).suffix}", "--column", "body", "--force")
+            if message is None:
+                assert done.exit_code == 0, done.output
+            else:
+                assert message in done.output
+                assert "max_line_size" not in done.output and "alice" not in done.output

@@ -1,16 +1,29 @@
 """Which sanitizer the functions of a DuckDB instance use, and for how long."""
 
 import gc
+import lzma
 import subprocess
 import sys
 import textwrap
+from collections.abc import Callable
 from pathlib import Path
 
 import duckdb
 import pyarrow as pa
 import pytest
 
-from custext_sql import CusTextError, Sanitizer, build_mapping, connect, load_embeddings, make_key, register
+from custext_sql import (
+    CusTextError,
+    DatabaseError,
+    Sanitizer,
+    SettingError,
+    build_mapping,
+    connect,
+    load_embeddings,
+    make_key,
+    register,
+    sanitize_file,
+)
 from custext_sql.replacing.vocabulary import Vocabulary
 from custext_sql.sql import functions as sql_functions
 from custext_sql.sql.usage import Usage
@@ -201,3 +214,49 @@ def test_a_call_takes_what_register_may_swap_once(mapped_db: Path) -> None:
     with pytest.raises(CusTextError, match="needs a key"):
         watched.sanitize_keyed(text, text)
     assert watched.reads == 1
+
+
+def test_register_needs_a_connection(mapped_db: Path) -> None:
+    for wrong in ("x", None, mapped_db):
+        with pytest.raises(SettingError, match=rf"register needs an open DuckDB connection.*{type(wrong).__name__}$"):
+            register(wrong)  # type: ignore[arg-type]
+    with duckdb.connect() as connection:
+        register(connection, mapped_db)
+        with pytest.raises(
+            duckdb.Error, match=r"needs a key: --key-file PATH \(in Python: register\(connection, key_file"
+        ):
+            connection.execute("SELECT custext_sanitize_keyed('alice', '1')")
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("foreign.duckdb", "is not a custext database"),
+        ("text.txt", "is not a custext database"),
+        ("empty.duckdb", "is empty"),
+        ("missing.duckdb", "does not exist"),
+        ("old.duckdb", "is at revision 0001"),
+    ],
+)
+def test_every_function_gives_the_same_error_for_a_wrong_database(tmp_path: Path, name: str, expected: str) -> None:
+    with duckdb.connect(tmp_path / "foreign.duckdb") as connection:
+        connection.execute("CREATE TABLE t AS SELECT 'alice' AS body")
+    duckdb.connect(tmp_path / "empty.duckdb").close()
+    (tmp_path / "text.txt").write_text("alice\n")
+    with lzma.open(Path(__file__).parent.parent / "databases" / "0001.duckdb.xz") as packed:
+        (tmp_path / "old.duckdb").write_bytes(packed.read())
+    database, said = tmp_path / name, set()
+    with duckdb.connect() as connection:
+        calls: list[Callable[[], object]] = [
+            lambda: Sanitizer.load(database),
+            lambda: connect(database),
+            lambda: connect(database, dataset="d"),
+            lambda: register(connection, database),
+            lambda: register(connection, database, dataset="d"),
+            lambda: sanitize_file(tmp_path / "text.txt", tmp_path / "out.txt", database=database),
+        ]
+        for call in calls:
+            with pytest.raises(DatabaseError, match=expected) as caught:
+                call()
+            said.add(str(caught.value))
+    assert len(said) == 1, said

@@ -1,0 +1,114 @@
+"""custext sql --write changes the DuckDB file of --data, and no raw text gets into it unnoticed."""
+
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from custext_sql.sql.statements import read_statements
+from custext_sql.store.ledger.table import list_releases
+from tests.release.test_data_files import db, folder, run
+
+__all__ = ["db", "folder"]  # fixtures
+
+CREATE = "CREATE TABLE clean AS SELECT id, custext_sanitize(body, 1, true) AS body FROM reviews"
+
+
+@pytest.fixture
+def shop(folder: Path) -> Path:
+    with duckdb.connect("shop.duckdb") as connection:
+        connection.execute("CREATE TABLE reviews AS SELECT i AS id, 'alice bob' AS body FROM range(3) r(i)")
+    return folder / "shop.duckdb"
+
+
+def list_tables(shop: Path) -> list[str]:
+    with duckdb.connect(shop, read_only=True) as connection:
+        return [name for (name,) in connection.execute("SELECT table_name FROM duckdb_tables() ORDER BY 1").fetchall()]
+
+
+@pytest.mark.parametrize(
+    ("statement", "kind"),
+    [
+        (CREATE, "CREATE"),
+        ("INSERT INTO reviews SELECT 4, custext_sanitize('alice', 1, true)", "INSERT"),
+        ("UPDATE reviews SET body = custext_sanitize(body, 1, true)", "UPDATE"),
+        ("DELETE FROM reviews", "DELETE"),
+        ("DROP TABLE reviews", "DROP"),
+    ],
+)
+def test_without_it_the_file_is_open_for_reading_only(db: Path, shop: Path, statement: str, kind: str) -> None:
+    refused = run("sql", statement, "--data", shop)
+    expected = f"{kind}: the file of --data is open for reading only; to change it, use --write"
+    assert refused.output == f"Error: {expected}\n"
+    assert list_tables(shop) == ["reviews"] and list_releases(db) == []
+    assert run("sql", statement, "--data", shop, "--write").exit_code == 0
+
+
+def test_a_table_that_is_created_is_a_release(db: Path, shop: Path) -> None:
+    done = run("sql", CREATE, "--data", shop, "--write", "--dataset", "d")
+    assert done.exit_code == 0, done.output
+    assert list_tables(shop) == ["clean", "reviews"]
+    [release] = list_releases(db)
+    assert (release.dataset, release.state, release.sampled, release.at_least) == ("d", "complete", 6, True)
+
+
+RAW = [
+    "CREATE TABLE raw AS SELECT * FROM reviews",
+    "CREATE OR REPLACE TABLE raw AS FROM reviews",
+    "INSERT INTO reviews VALUES (9, 'alice')",
+    "UPDATE reviews SET body = 'bob'",
+    "CREATE TYPE texts AS ENUM (SELECT DISTINCT body FROM reviews)",
+    "CREATE TABLE more (id INT, body VARCHAR); COPY more FROM 'in.csv'",
+]
+
+
+@pytest.mark.parametrize("statement", RAW)
+def test_raw_rows_need_allow_raw(db: Path, shop: Path, folder: Path, statement: str) -> None:
+    (folder / "in.csv").write_text("id,body\n1,alice\n")
+    refused = run("sql", statement, "--data", shop, "--write", "--dataset", "d")
+    assert refused.exit_code == 1 and "nothing was written: the query sanitizes nothing" in refused.output
+    assert list_tables(shop) == ["reviews"] and list_releases(db) == []
+    done = run("sql", statement, "--data", shop, "--write", "--dataset", "d", "--allow-raw")
+    assert done.exit_code == 0, done.output
+    assert [(release.draws, release.state) for release in list_releases(db)] == [("raw", "complete")]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "CREATE TABLE t (id INT, twice INT AS (2 * id))",
+        "CREATE TEMP TABLE t AS FROM reviews",
+        "CREATE OR REPLACE TEMPORARY TABLE t AS FROM reviews; SELECT 1",
+        "CREATE VIEW v AS FROM reviews",
+        "ALTER TABLE reviews RENAME TO others",
+        "DROP TABLE reviews",
+        "DELETE FROM reviews",
+        "BEGIN; COMMIT",
+        "FROM reviews",
+    ],
+)
+def test_statements_that_store_no_rows_are_free(db: Path, shop: Path, statement: str) -> None:
+    done = run("sql", statement, "--data", shop, "--write")
+    assert done.exit_code == 0, done.output
+    assert list_releases(db) == []
+
+
+def test_a_statement_is_only_raw_where_the_file_is_writable() -> None:
+    for statement in RAW[:5]:
+        assert read_statements(statement).exports == (False,)
+        assert read_statements(statement, writable=True).exports == (True,)
+    assert read_statements("ATTACH 'x.duckdb'; DROP TABLE t", writable=True).exports == (False, True)
+
+
+def test_a_failure_after_writing_stays_in_the_ledger(db: Path, shop: Path) -> None:
+    assert run("sql", f"{CREATE}; SELECT error('late')", "--data", shop, "--write", "--dataset", "d").exit_code == 1
+    [release] = list_releases(db)
+    assert (release.state, release.sampled) == ("pending", 6) and list_tables(shop) == ["clean", "reviews"]
+
+
+def test_it_needs_a_file_that_is_not_the_custext_database(db: Path, shop: Path) -> None:
+    assert "--write needs --data FILE" in run("sql", "SELECT 1", "--write").output
+    assert "is the custext database, which queries cannot change" in run("sql", CREATE, "--data", db, "--write").output
+    refused = run("sql", "CREATE TABLE custext.t AS SELECT 1")
+    assert refused.output == "Error: CREATE: queries cannot change the custext database; it is open for reading only\n"
+    assert "nothing.duckdb does not exist" in run("sql", CREATE, "--data", "nothing.duckdb", "--write").output
