@@ -62,7 +62,7 @@ def check_plus(plus: bool | None, choice: TokenChoice) -> bool | None:
 def check_mask_unknown(mask_unknown: bool | None, choice: TokenChoice) -> bool:
     """Return whether to mask unknown words: what was given, else whether the choice selects only some of the tokens.
 
-    Raise SettingError if it is not a bool: earlier releases of spaCy do not check the type of a config value.
+    Raise SettingError if it is not a bool.
     """
     if mask_unknown is None:
         return not isinstance(choice, AllTokens)
