@@ -55,7 +55,7 @@ class Sanitizer:
         *,
         seed: int | None = None,
     ) -> None:
-        check_type(mapping, Mapping, "mapping must be a Mapping", "to use a stored one, Sanitizer.load(mapping=NAME)")
+        check_type(mapping, Mapping, "mapping must be a Mapping", "to use a stored one: Sanitizer.load(mapping=NAME)")
         check_type(stopwords, frozenset, "stopwords must be a frozenset of words")
         self.mapping, self._stopwords, self.settings = mapping, stopwords, settings or Settings()
         if self.key is not None and seed is not None:
@@ -104,7 +104,7 @@ class Sanitizer:
 
     def with_key(self, key: KeyFile) -> "Sanitizer":
         """Return this sanitizer with a key that was made for its settings; the two share their arrays."""
-        check_type(key, KeyFile, "key must be a KeyFile", "to read one from a file, Sanitizer.load(key_file=PATH)")
+        check_type(key, KeyFile, "key must be a KeyFile", "to use a key file: Sanitizer.load(key_file=PATH)")
         return self._with(self.settings.with_key(key))
 
     def _with(self, settings: Settings) -> "Sanitizer":

@@ -43,7 +43,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         if self.key is not None:
-            check_type(self.key, KeyFile, "key must be a KeyFile", "to read a key file, use Settings.settle(key=PATH)")
+            check_type(self.key, KeyFile, "key must be a KeyFile", "to use a key file: Settings.settle(key=PATH)")
         checked = {
             "eps": check_epsilon(self.eps),
             "plus": bool(check_settings(1.0, self.plus, 1).plus),

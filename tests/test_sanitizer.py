@@ -171,7 +171,7 @@ def test_the_warning_about_a_seed_shows_the_line_of_the_caller(mapping: Mapping,
         (
             lambda it: Sanitizer(it),
             "x",
-            r"must be a Mapping; found str; to use a stored one, Sanitizer\.load\(mapping=",
+            r"must be a Mapping; found str; to use a stored one: Sanitizer\.load\(mapping=",
         ),
         (lambda it: Sanitizer(small_mapping(WORDS, k=4), it), ["the"], "must be a frozenset of words; found list"),
         (lambda it: Sanitizer(small_mapping(WORDS, k=4)).with_key(it), "k", "key must be a KeyFile; found str"),

@@ -36,7 +36,7 @@ class Ledger:
         """Write every field of every release to a new file that only its owner can read.
 
         path: its extension, .csv or .json, decides the format. force: overwrite an existing file. OutputError if the
-        extension is another one, or the file exists or cannot be written.
+        extension is not one of these, or the file exists or cannot be written.
         """
         path = Path(path)
         text = io.StringIO(newline="")
