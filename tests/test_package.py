@@ -3,9 +3,11 @@
 import ast
 import importlib.metadata
 import inspect
+import re
 import shutil
 import subprocess
 import sys
+import tomllib
 import zipfile
 from contextlib import suppress
 from pathlib import Path
@@ -77,6 +79,37 @@ def test_the_wheel_has_everything_and_nothing_else(wheel: zipfile.ZipFile) -> No
     sources |= {str(path.relative_to(ROOT)) for path in (ROOT / "custext_sql/html/templates").iterdir()}
     assert sources <= set(names)
     assert any(name.endswith("licenses/LICENSE") for name in names)
+
+
+def test_the_core_installs_no_library_of_an_extra() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    core = {_name_of(requirement) for requirement in project["dependencies"]}
+    assert not core & {_name_of(requirement) for extra in extras.values() for requirement in extra}
+    assert set(map(_name_of, extras["evaluation"])) == {"scikit-learn", "scipy"}
+    assert set(map(_name_of, extras["models"])) == {"torch", "transformers"}
+    assert "custext-sql[evaluation,models]" in extras["test"]
+
+
+def test_every_library_that_the_package_imports_is_declared() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    declared = {_name_of(requirement) for requirement in project["dependencies"]}
+    imported: set[str] = set()
+    for folder in ("custext_sql", "spacy_plugin", "migrations"):
+        for path in (ROOT / folder).rglob("*.py"):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+                names += [str(node.module)] if isinstance(node, ast.ImportFrom) else []
+                imported |= {name.partition(".")[0] for name in names}
+    imported -= {*sys.stdlib_module_names, "custext_sql", "spacy_plugin"}
+    imported -= {"pandas", "polars", "_typeshed"}  # only if the caller brings a column of theirs; for types
+    assert imported == declared - {"duckdb-engine"}  # SQLAlchemy loads that one by its name
+
+
+def _name_of(requirement: str) -> str:
+    found = re.match(r"[\w-]+(?:\[[\w,]+\])?", requirement)
+    assert found is not None
+    return found[0]
 
 
 def test_no_test_leaves_a_process_behind() -> None:
