@@ -71,7 +71,7 @@ def diff_command(
     the ledger.
 
     \b
-    Example:
+    Examples:
       custext diff reviews.csv --column body --rows 5 --eps 1 --plus
       custext diff reviews.csv --column body --html reviews.html
     """

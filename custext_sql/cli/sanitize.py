@@ -85,7 +85,7 @@ def sanitize_command(
     UTF-8. Every release is entered in the ledger.
 
     \b
-    Example:
+    Examples:
       custext sanitize "My doctor in Boston said the surgery went well." --eps 1 --plus
       custext sanitize reviews.csv sanitized.csv --column body --column title --eps 1 --plus
       custext sanitize 'reviews/*.parquet' sanitized.parquet --column body --max-row-eps 200

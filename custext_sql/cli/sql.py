@@ -62,7 +62,7 @@ def sql_command(
     query that sanitizes is entered in the ledger, wherever its rows go.
 
     \b
-    Example:
+    Examples:
       custext sql "SELECT id, custext_sanitize(body, 1.0, true) AS body FROM 'reviews.csv'"
       custext sql "SELECT * REPLACE (custext_sanitize(body, 1, true) AS body) FROM reviews" \\
         --data shop.duckdb --output reviews.parquet

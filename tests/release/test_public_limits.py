@@ -92,6 +92,12 @@ def closed_stream() -> io.BytesIO:
         ({"output": closed_stream()}, "output must be an open stream"),
         ({"max_row_eps": "3"}, r"--max-row-eps \(in Python: max_row_eps\) must be a number; found str"),
         ({"budget_total": True}, r"--budget-total \(in Python: budget_total\) must be a number; found bool"),
+        ({"columns": [1]}, "columns must be names of columns; found int"),
+        ({"columns": 5}, "columns must be a name or a list of names; found int"),
+        ({"record_column": 5}, "record_column must be the name of a column; found int"),
+        ({"encoding": 5}, "encoding must be a name such as latin-1; found int"),
+        ({"format": "xls"}, "format 'xls' does not exist; formats: csv, tsv, json, parquet, text"),
+        ({"format": "cvs"}, "format 'cvs' does not exist; did you mean 'csv'?"),
         ({"dataset": 5}, "the name of the dataset must be a string; found int"),
         (
             {"dataset": Dataset("d", 100), "budget_total": 5},
