@@ -195,7 +195,8 @@ def test_the_map_of_the_house_is_complete_and_true() -> None:
     sources = [path for path in read_sources() if path.stem not in ("__init__", "__main__")]
     missing = {path.stem for path in sources if "cli" not in path.parts and path.stem not in named}
     assert missing == set()
-    there = {path.name for path in (*read_sources(), *(ROOT / "tests").rglob("*.py"), ROOT / "cli.py")}
+    others = (path for folder in ("tests", "docs") for path in (ROOT / folder).rglob("*.py"))
+    there = {path.name for path in (*read_sources(), *others, ROOT / "cli.py")}
     assert set(re.findall(r"\w+\.py", house)) <= there
     for path in re.findall(r"`([\w/]+/\w+\.py)`", text):
         assert any((folder / path).exists() for folder in (ROOT, PACKAGE)), path

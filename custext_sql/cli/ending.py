@@ -19,6 +19,7 @@ from typing import Any
 _PATIENCE = 7.0  # seconds that a command gets to clean up
 _SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 _UNTOUCHED = (signal.SIG_DFL, signal.default_int_handler)
+_ABORTED = "Aborted!\n"  # what click prints if the command ends by itself
 _SHOW_CURSOR = "\x1b[?25h"  # a progress bar may have hidden it
 
 
@@ -67,8 +68,8 @@ class Ending:
             with suppress(Exception):
                 self._clean_up()
             with suppress(Exception):
-                if sys.stderr.isatty():
-                    os.write(sys.stderr.fileno(), _SHOW_CURSOR.encode())
+                message = _ABORTED if number == signal.SIGINT else ""
+                os.write(sys.stderr.fileno(), (message + _SHOW_CURSOR * sys.stderr.isatty()).encode())
             os._exit(128 + number)
 
     def _next_signal(self, seconds: float | None) -> int | None:
