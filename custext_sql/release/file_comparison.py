@@ -7,7 +7,7 @@ from custext_sql.errors import SettingError
 from custext_sql.release.duckdb_instances import open_instance
 from custext_sql.release.inputs.data_files import open_files
 from custext_sql.release.inputs.encodings import files_as_utf8, find_encoding
-from custext_sql.release.inputs.file_formats import check_format, explain_unknown_format, tell_format
+from custext_sql.release.inputs.file_formats import check_format, check_no_database, explain_unknown_format, tell_format
 from custext_sql.release.inputs.input_files import list_files
 from custext_sql.release.inputs.text_lines import open_text, read_line_blocks
 from custext_sql.replacing.replacer import Piece
@@ -43,6 +43,7 @@ def _read_first_texts(
 ) -> list[str | None]:
     """Return the first texts of a column of files, or the first lines without their line ends."""
     originals = list_files(given)
+    check_no_database(given)
     known = tell_format(originals[0]) if format is None else check_format(format)
     if known is None:
         raise explain_unknown_format(given, has_option=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 from custext_sql.errors import OutputError
 from custext_sql.release.inputs.data_files import open_files
 from custext_sql.release.inputs.encodings import check_encoding_use, files_as_utf8, find_encoding, read_as_utf8
-from custext_sql.release.inputs.file_formats import check_format, explain_unknown_format, tell_format
+from custext_sql.release.inputs.file_formats import check_format, check_no_database, explain_unknown_format, tell_format
 from custext_sql.release.inputs.input_files import list_files
 from custext_sql.release.line_releases import release_lines, release_stream
 from custext_sql.release.release_plan import ReleasePlan, RowProgress
@@ -168,9 +168,10 @@ def _name_output(output: FileOrStream) -> str:
 
 def _choose_format(given: FileOrStream, format: str | None, *, is_stream: bool) -> str:
     """Return the format of an input: the given one, else that of a file's name, else text for a stream."""
-    if format is not None:
-        return check_format(format)
     name = _name_input(given)
+    if format is not None:
+        check_no_database(name)
+        return check_format(format)
     found = "text" if is_stream else tell_format(list_files(name)[0])
     if found is None:
         raise explain_unknown_format(name, has_option=True)

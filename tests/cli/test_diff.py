@@ -1,4 +1,4 @@
-"""custext diff shows rows before and after, word by word."""
+"""The command `custext diff` shows rows before and after, word by word."""
 
 import json
 from pathlib import Path

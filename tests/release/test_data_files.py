@@ -1,4 +1,4 @@
-"""Files, folders, streams and tables end to end, by the command line: what comes out, what is refused."""
+"""Releases of files, folders, streams and tables from the command line, end to end."""
 
 import gzip
 import json
@@ -59,7 +59,7 @@ def read_csv(path: Path, delimiter: str = ",") -> list[tuple[Any, ...]]:
 
 
 def check_texts(before: list[str | None], after: list[str | None], db: Path) -> None:
-    """Separators are the same, and every word of the vocabulary is one of its group."""
+    """Check that separators are unchanged, and that each known word is replaced by a word of its group."""
     sanitizer = Sanitizer.load(db)
     for old, new in zip(before, after, strict=True):
         if old is None or new is None:
@@ -139,7 +139,7 @@ def test_folders_and_patterns_are_read_as_one(db: Path, folder: Path) -> None:
     (parts / "deep").mkdir(parents=True)
     for number, place in enumerate(("a.csv", "b.csv", "deep/c.csv")):
         (parts / place).write_text(f"id,body\n{number},alice\n")
-    (parts / ".b.csv.999999999.draft").write_text("id,body\n8,alice\n")  # what a killed run left
+    (parts / ".b.csv.999999999.draft").write_text("id,body\n8,alice\n")  # left by a killed run
     (parts / ".hidden.csv").write_text("id,body\n9,alice\n")
     assert run("sanitize", "parts", "all.csv", "--column", "body").exit_code == 0
     assert [row[0] for row in read_csv(folder / "all.csv")] == ["0", "1", "2"]

@@ -1,4 +1,4 @@
-"""Files in other encodings than UTF-8 are recognized by their bytes, and read with --encoding."""
+"""Files in encodings other than UTF-8 are recognized by their bytes, and read with --encoding."""
 
 import gzip
 import io

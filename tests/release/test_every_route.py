@@ -1,4 +1,4 @@
-"""One dataset, released by every route that the documentation names: the ledger's total is that of a plain count."""
+"""One dataset is released by every documented route, and the total in the ledger equals a plain count."""
 
 import csv
 from collections import Counter
@@ -28,7 +28,7 @@ VOCABULARY = {"alice", "bob", "carol", "dave", "erin", "frank", "grace"}
 
 @dataclass(frozen=True)
 class Route:
-    """A way to release texts: what it is, the texts by their ids, eps as it is written, and whether by a key."""
+    """A way to release texts: its name, the texts by their IDs, eps as written, and whether it uses a key."""
 
     name: str
     texts: dict[str, str]
@@ -38,15 +38,15 @@ class Route:
     column: str = "body"
 
     def count(self) -> Fraction:
-        """What the row spends that spends most, counted one word at a time."""
+        """Return the most that a row spends, counted one word at a time."""
         words = [sum(word.lower() in VOCABULARY for word in text.split()) for text in self.texts.values()]
         return Fraction(self.eps) * max(words)
 
     @property
     def draws(self) -> object:
-        """What tells releases that are the same draws: for a key, the texts and what each is known by."""
+        """Return what identifies equal draws: with a key, the texts and their records."""
         records = Counter((f"{self.column}:{record}", text) for record, text in self.texts.items())
-        is_known = self.keyed and "spaCy" not in self.name  # whose draws depend on its tokens too
+        is_known = self.keyed and "spaCy" not in self.name  # spaCy's draws also depend on its tokens
         return frozenset(records.items()) if is_known else self.name
 
 
@@ -78,7 +78,7 @@ def routes(db: Path, folder: Path) -> list[Route]:
     def command(
         name: str, texts: dict[str, str], *arguments: str, content: bytes | None = None, column: str = "body"
     ) -> None:
-        """A route by the command line, fresh at an eps of its own or keyed."""
+        """Return a route through the command line, with fresh draws at its own eps or with a key."""
         number = len(made) + 1
         keyed = "--key-file" in arguments
         eps = "0.7" if keyed else f"0.{number:03d}"

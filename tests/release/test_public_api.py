@@ -1,4 +1,4 @@
-"""What the command line releases, Python releases: the same outputs, the same rows of the ledger, the same limits."""
+"""The Python functions release the same as the command line: equal outputs, ledger rows and limits."""
 
 import inspect
 import io
@@ -36,7 +36,7 @@ _OWN = {"release_id", "run_id", "started_at", "completed_at"}  # what no two rel
 
 @pytest.fixture
 def data(db: Path, folder: Path) -> Path:
-    """Texts in every form, and a key."""
+    """Write texts in every format, and a key."""
     write_csv(folder / "in.csv")
     (folder / "in.txt").write_bytes(LINES)
     (folder / "in.jsonl").write_text('{"id": 1, "body": "alice bob"}\n{"id": 2, "body": null}\n')
@@ -51,18 +51,18 @@ def data(db: Path, folder: Path) -> Path:
 
 
 def list_entries(db: Path) -> list[dict[str, Any]]:
-    """Return the ledger's rows, without what no two releases share."""
+    """Return the rows of the ledger without the fields that differ between any two releases."""
     rows = read_ledger(db).to_dict()["releases"]
     return [{name: value for name, value in row.items() if name not in _OWN} for row in rows]
 
 
 def as_json(report: ReleaseReport) -> Any:
-    """Return a receipt as it is after JSON, which has lists only."""
+    """Return a receipt as JSON gives it back, with lists in place of tuples."""
     return json.loads(json.dumps(report.receipt.to_dict()))
 
 
 def release(*arguments: Any, seed: int = 1, **options: Any) -> ReleaseReport:
-    """Call `sanitize_file` with draws that repeat."""
+    """Call `sanitize_file` with repeatable draws."""
     with pytest.warns(PrivacyWarning, match="seed"):
         return sanitize_file(*arguments, seed=seed, **options)
 
@@ -86,7 +86,7 @@ def test_files_come_out_as_from_the_command(db: Path, data: Path, given: str, su
     target, other, last = (data / f"{name}{suffix}" for name in ("one", "two", "three"))
     told = json.loads(run("sanitize", given, target, *options, "--plus", "--seed", "1", "--json").stdout)
     report = release(given, other, columns=chosen, plus=True, database=db)
-    assert other.read_bytes()[10:] == target.read_bytes()[10:]  # gzip has the time in its first bytes
+    assert other.read_bytes()[10:] == target.read_bytes()[10:]  # the first bytes of gzip hold the time
     assert told["receipt"] == as_json(report)
     assert (told["rows"], told["copied"], str(other)) == (report.rows, list(report.copied), report.output)
     first, second = list_entries(db)
@@ -208,7 +208,7 @@ def test_tables_come_out_as_from_the_command(db: Path, data: Path, output: str) 
 
 
 def test_what_passes_is_told_in_warnings(db: Path, data: Path) -> None:
-    """Tests fail on warnings that they do not expect, so there is none under the strict policy."""
+    """Unexpected warnings fail tests, so this also shows that the strict policy gives none."""
     strict = sanitize_file("in.csv", "strict.csv", columns="body")
     assert strict.receipt.warnings == ()
     with pytest.warns(ReleaseWarning) as caught:
@@ -225,8 +225,8 @@ def test_the_command_prints_every_warning_once(db: Path, data: Path) -> None:
     shown = run("sanitize", "in.csv", "paper.csv", "--column", "body", "--policy", "paper", "--seed", "1").stderr
     lines = [line for line in shown.splitlines() if line.startswith("Warning: ")]
     assert len(lines) == len(set(lines)) and "seed" in lines[0] and len(lines) > 1
-    assert shown.splitlines()[0] == lines[0]  # before the work is done
-    assert shown.index(lines[1]) > shown.index("replaced")  # with the receipt
+    assert shown.splitlines()[0] == lines[0]  # printed before the work is done
+    assert shown.index(lines[1]) > shown.index("replaced")  # printed with the receipt
 
 
 def test_one_text_is_entered_in_the_ledger(db: Path, data: Path) -> None:

@@ -1,4 +1,4 @@
-"""What the public functions refuse."""
+"""Settings and inputs that the public functions refuse."""
 
 import io
 from collections.abc import Callable
@@ -55,7 +55,7 @@ def test_what_is_wrong_is_raised_and_nothing_is_written(db: Path, data: Path) ->
 @pytest.mark.slow
 @pytest.mark.parametrize("limit", ["max_row_eps", "budget_total"])
 def test_limits_are_kept(db: Path, data: Path, limit: str) -> None:
-    """The largest row of parts and the text have three words, a row of the table has two."""
+    """The largest row of parts and the text have three words; a row of the table has two."""
 
     def sanitize_parts(bound: dict[str, Any]) -> object:
         return sanitize_file("parts", "x.csv", columns="body", **bound)

@@ -1,4 +1,4 @@
-"""Queries that sanitize are entered in the ledger, whichever way their rows leave; no raw text leaves unnoticed."""
+"""Queries that sanitize are entered in the ledger, wherever their rows go; no raw text leaves unnoticed."""
 
 import json
 import os
@@ -183,7 +183,7 @@ def test_raw_texts_are_not_copied_unless_that_is_said(db: Path, shop: Path, fold
         (folder / "x.csv").unlink(missing_ok=True)
         shutil.rmtree(folder / "whole", ignore_errors=True)
     loaded = "CREATE TABLE t (id INT, body VARCHAR, title VARCHAR); COPY t FROM 'in.csv'; FROM t"
-    assert run("sql", loaded).exit_code == 0  # which takes texts in, and not out
+    assert run("sql", loaded).exit_code == 0  # this only reads texts in
     late = f"COPY messages TO 'x.csv'; SELECT {CALL} AS t FROM messages"
     done = run("sql", late, "--data", shop)
     assert "wrote texts that no custext function sanitized" in done.stderr and "3 replaced" in done.stderr

@@ -1,4 +1,4 @@
-"""Files that are released again with a key or a seed come out the same."""
+"""Files that are released twice with the same key or seed give the same output."""
 
 import json
 from pathlib import Path
@@ -32,7 +32,7 @@ def test_keys_give_the_same_text_each_time(db: Path, folder: Path) -> None:
         assert run("sanitize", "other.csv", target, *options).exit_code == 0
         with duckdb.connect() as connection:
             found[target] = connection.execute(f"SELECT body FROM '{target}' ORDER BY id").fetchall()
-    assert found["a.csv"] == found["b.jsonl"] == found["c.parquet"]  # the same records, whatever the output
+    assert found["a.csv"] == found["b.jsonl"] == found["c.parquet"]  # the same records, whatever the output format
     (folder / "objects.jsonl").write_text('{"key": "x", "body": "alice bob carol dave"}\n')
     assert run("sanitize", "objects.jsonl", "d.jsonl", *options).exit_code == 0
     by_hand = sanitizer.sanitize("alice bob carol dave", record="body:x")

@@ -1,4 +1,4 @@
-"""A release that nobody ends: what it counts, and what the ledger says of it."""
+"""Releases without a defined end: what they count, and what the ledger shows."""
 
 from pathlib import Path
 

@@ -173,14 +173,20 @@ def test_missing_and_unknown_files_say_what_to_do(db: Path, folder: Path) -> Non
     (folder / "reviews.csv").write_text("id,body\n1,alice\n")
     (folder / "notes.md").write_text("alice\n")
     (folder / "sheet.xlsx").write_text("x")
+    duckdb.connect("shop.duckdb").close()
     for name, expected in (
         ("review.csv", "review.csv does not exist; did you mean 'reviews.csv'?"),
         ("other.md", "other.md does not exist"),
         ("sheet.xlsx", "sheet.xlsx: spreadsheets are not supported; save the sheet as CSV"),
+        (
+            "shop.duckdb",
+            "a DuckDB file is read by its tables: --data shop.duckdb --table NAME (in Python: sanitize_table)",
+        ),
         ("notes.md", "or the format: --format csv, tsv, json, parquet or text (in Python: format=...)"),
     ):
         for command in (("sanitize", name, "out.csv", "--column", "body"), ("diff", name, "--column", "body")):
             assert expected in run(*command).output
+    assert "is read by its tables" in run("sanitize", "shop.duckdb", "out.csv", "--format", "csv").output
     assert run("sanitize", "notes.md", "out.txt", "--format", "text").exit_code == 0
     assert "- alice" in run("diff", "notes.md", "--format", "text").output
 

@@ -1,4 +1,4 @@
-"""The functions inside DuckDB, on a real instance each time."""
+"""The functions inside DuckDB, each time on a real instance."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -12,7 +12,7 @@ import pytest
 from custext_sql import CusTextError, Sanitizer, build_mapping, connect, make_key
 from tests.statistics import fits
 
-ROWS = 300_000  # more than one row group, so that threads share them
+ROWS = 300_000  # more than one row group, so that several threads work
 NAMES = "alice bob carol dave erin frank grace heidi"
 
 
@@ -24,13 +24,13 @@ def connection(mapped_db: Path) -> Iterator[duckdb.DuckDBPyConnection]:
 
 @pytest.fixture
 def keeping(mapped_db: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    """One under the paper's policy, where words that no mapping knows come out as they went in."""
+    """Return a connection with the paper's policy, which keeps unknown words unchanged."""
     with connect(mapped_db, policy="paper") as opened:
         yield opened
 
 
 def distinct(connection: duckdb.DuckDBPyConnection, query: str) -> int:
-    """How many different values the one column of a query has."""
+    """Return the number of distinct values of a query with one column."""
     [(count,)] = connection.execute(f"SELECT count(DISTINCT t) FROM ({query}) AS q(t)").fetchall()
     return int(count)
 
@@ -48,7 +48,7 @@ def test_texts_are_sanitized(connection: duckdb.DuckDBPyConnection) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("calibration", ["paper", "tight"])
 def test_draws_follow_the_integer_table_and_the_test_would_notice_a_percent(mapped_db: Path, calibration: str) -> None:
-    """A million draws for every word, through SQL; the same test rejects a table with 1% moved between two outputs."""
+    """A million draws per word through SQL pass; the same test rejects a table with 1% moved between two outputs."""
     sanitizer = Sanitizer.load(mapped_db, calibration=calibration)
     with connect(mapped_db, calibration=calibration) as connection:
         for word in sanitizer.mapping.words:
@@ -90,7 +90,7 @@ def test_every_row_draws_anew(connection: duckdb.DuckDBPyConnection, query: tupl
     connection.execute("CREATE VIEW viewed AS SELECT custext_sanitize(name, 0.5, false) FROM same")
     rows = len(connection.execute(query[1]).fetchall())
     assert rows >= 1500
-    assert distinct(connection, query[1]) > 0.9 * rows  # of 4**8 outcomes
+    assert distinct(connection, query[1]) > 0.9 * rows  # out of 4**8 outcomes
 
 
 def test_two_calls_in_a_row_are_two_draws(connection: duckdb.DuckDBPyConnection) -> None:
@@ -126,7 +126,7 @@ def test_tables_and_files_keep_what_was_drawn(connection: duckdb.DuckDBPyConnect
 @pytest.mark.slow
 @pytest.mark.parametrize("threads", [1, 4])
 def test_rows_keep_their_texts_over_many_chunks(keeping: duckdb.DuckDBPyConnection, threads: int) -> None:
-    """Several calls on one column, which come out as they went in, were once mixed up (DuckDB's issue 20606)."""
+    """DuckDB once mixed up several calls on one column (issue 20606); unchanged texts would show that."""
     keeping.execute(f"SET threads = {threads}")
     keeping.execute(
         f"CREATE TABLE t AS SELECT range AS id, 'zq' || range AS a, CASE WHEN range % 7 = 0 THEN NULL "
@@ -207,7 +207,7 @@ def test_eps_and_plus_may_be_columns(connection: duckdb.DuckDBPyConnection) -> N
             "FROM (SELECT (CASE WHEN range % 2 = 0 THEN 0.001 ELSE 100 END)::DOUBLE AS eps FROM range(9001)) GROUP BY 1"
         ).fetchall()
     )
-    assert 0.23 < sure[0.001] < 0.27  # one of four
+    assert 0.23 < sure[0.001] < 0.27  # one out of four
     assert sure[100] == 1.0
 
 
@@ -244,7 +244,7 @@ def test_nulls_are_errors_where_a_text_would_be_lost(mapped_db: Path, tmp_path: 
 
 
 def test_arrow_tables_that_are_no_text_are_refused(connection: duckdb.DuckDBPyConnection) -> None:
-    """DuckDB takes Arrow's word for it; half a character would let the next row's first letters pass."""
+    """DuckDB does not validate Arrow strings; half a character would let the first letters of the next row pass."""
     offsets, content = np.array([0, 4, 10], np.int32), b"abc\xe2secret"
     column = pa.StringArray.from_buffers(2, pa.py_buffer(offsets), pa.py_buffer(content))
     connection.register("given", pa.table({"t": column}))

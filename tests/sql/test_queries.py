@@ -1,4 +1,4 @@
-"""SQL from the command line: tables shown, files written whole or not at all."""
+"""SQL from the command line: tables are shown, and files are complete or absent."""
 
 import json
 import os
@@ -247,7 +247,7 @@ def test_a_key_is_made_and_used(mapped_db: Path, data: Path, tmp_path: Path) -> 
 def test_a_mapping_that_becomes_the_default_meanwhile_changes_nothing(
     mapped_db: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The ledger names the mapping that was drawn from, though another process says `custext use` in the middle."""
+    """The ledger names the mapping that was used, even if another process runs `custext use` meanwhile."""
     build_mapping(mapped_db, embedding="small", k=2)
 
     def use_another(*arguments: Any, **options: Any) -> Any:

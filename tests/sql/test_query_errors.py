@@ -1,4 +1,4 @@
-"""DuckDB's errors quote no data: a marker planted in malformed files is searched in everything that is printed."""
+"""DuckDB's errors quote no data: a marker in malformed files must not appear in anything that is printed."""
 
 import json
 import subprocess
@@ -15,12 +15,12 @@ from custext_sql.errors import QueryError
 from custext_sql.sql.query_errors import explain
 
 MARKER = "SECRETMARKER"
-ROWS = 30_000  # beyond what DuckDB looks at to guess types
+ROWS = 30_000  # more rows than DuckDB samples to guess types
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Files that DuckDB cannot read, each with the marker where it breaks."""
+    """Write files that DuckDB cannot read, each with the marker where it breaks."""
     good = [f"{number},fine" for number in range(ROWS)]
     (tmp_path / "type.csv").write_text("\n".join(["id,body", *good, f"{MARKER},{MARKER}"]) + "\n")
     (tmp_path / "tricky.csv").write_text(
@@ -104,7 +104,7 @@ CASES = {
 @pytest.mark.slow
 @pytest.mark.parametrize("query", CASES)
 def test_no_data_is_printed(mapped_db: Path, folder: Path, query: str) -> None:
-    """Through the command, with everything that it prints."""
+    """Check everything that the command prints."""
     result = subprocess.run(
         [sys.executable, "-m", "custext_sql", "--db", str(mapped_db), "sql", query, "--output", "out.parquet"],
         cwd=folder,
@@ -113,7 +113,7 @@ def test_no_data_is_printed(mapped_db: Path, folder: Path, query: str) -> None:
         check=False,
     )
     if query == "SELECT * FROM 'inner.parquet'" and result.returncode == 0:
-        return  # nothing was wrong with what was read
+        return  # the query read nothing that is wrong
     printed = result.stdout + result.stderr
     assert result.returncode == 1, printed
     assert printed.startswith("Error: ")
@@ -138,7 +138,7 @@ def test_an_interrupted_query_is_an_interrupt() -> None:
 
 
 def test_the_values_of_an_enum_are_not_quoted(mapped_db: Path, tmp_path: Path) -> None:
-    """DuckDB quotes them within the types of the arguments, which it quotes too."""
+    """DuckDB quotes the values within the types of the arguments."""
     with duckdb.connect(tmp_path / "f.duckdb") as connection:
         connection.execute("CREATE TABLE t (col ENUM('Alice Novak has HIV', 'it''s (another) \"one\"'))")
     query = "SELECT custext_sanitize(col, 1) FROM t"
@@ -237,7 +237,7 @@ def test_names_are_shown_as_the_query_has_them() -> None:
 
 
 def test_rows_that_arrow_reads_are_no_way_round() -> None:
-    """Arrow raises DuckDB's message as an OSError of its own; others are not touched."""
+    """Arrow raises DuckDB's message as an OSError; other OSErrors pass unchanged."""
     query = "SELECT CASE WHEN range = 299999 THEN error('Alice') ELSE 'x' END FROM range(300000)"
     with duckdb.connect() as connection, pytest.raises(QueryError, match="not shown") as caught, safe_errors(query):
         for _ in connection.sql(query).to_arrow_reader(1 << 16):

@@ -1,4 +1,4 @@
-"""Which words of a query may be shown: those outside of everything quoted."""
+"""Words of a query that may be shown: those outside of all quotes."""
 
 import re
 

@@ -48,7 +48,7 @@ def test_registering_again_replaces_what_is_served(mapped_db: Path, tmp_path: Pa
     register(second, mapped_db, policy="paper")
     assert served_policy(second) == "paper"
     second.close()
-    with duckdb.connect(path) as again:  # a new instance has none
+    with duckdb.connect(path) as again:  # a new instance has no functions
         with pytest.raises(duckdb.CatalogException):
             served_policy(again)
         register(again, mapped_db)
@@ -115,7 +115,7 @@ def test_a_macro_in_place_of_a_function_is_refused(mapped_db: Path, tmp_path: Pa
 
 
 def count_vocabularies() -> int:
-    """How many tables of words this process holds."""
+    """Return the number of vocabularies in this process."""
     gc.collect()
     return sum(type(one) is Vocabulary for one in gc.get_objects())
 
@@ -184,11 +184,11 @@ def test_connect_takes_duckdb_settings_and_closes_on_an_error(mapped_db: Path) -
         assert connection.execute("SELECT current_setting('threads')").fetchall() == [(1,)]
     with pytest.raises(CusTextError, match="did you mean 'small-euclidean-k4'"):
         connect(mapped_db, mapping="small-euclidean-k5")
-    load_embeddings(mapped_db, "starter", name="s", limit=10)  # nothing holds the file
+    load_embeddings(mapped_db, "starter", name="s", limit=10)  # nothing has the file open
 
 
 def test_a_call_takes_what_register_may_swap_once(mapped_db: Path) -> None:
-    """Else a call that meets a `register` draws with one sanitizer and counts for another."""
+    """Otherwise a call during a `register` could draw with one sanitizer and count for another."""
 
     class Watched(sql_functions._Holder):
         reads = 0

@@ -1,4 +1,4 @@
-"""Text files in other encodings than UTF-8: recognized, and copied as UTF-8 into a private folder."""
+"""Text files in encodings other than UTF-8: recognized, and copied as UTF-8 into a private folder."""
 
 import codecs
 import gzip
@@ -39,14 +39,14 @@ _CHUNK = 1 << 20  # bytes decoded at a time
 
 
 def find_encoding(name: str | None) -> str | None:
-    """Return the name of an encoding that Python knows, None for UTF-8; SettingError if there is none of that name."""
+    """Return the name of an encoding if Python knows it, None for UTF-8; SettingError if there is no such encoding."""
     if name is None:
         return None
     if not isinstance(name, str):
         raise SettingError(f"encoding must be a name such as latin-1; found {type(name).__name__}")
     try:
         found = codecs.lookup(name)
-    except (LookupError, ValueError):  # a NUL in the name
+    except (LookupError, ValueError):  # the latter for a NUL in the name
         found = None
     if found is None:
         known = dict.fromkeys((*_COMMON, *aliases, *aliases.values()))

@@ -16,6 +16,7 @@ DATA_FORMATS = {
 }
 FORMAT_NAMES = tuple(dict.fromkeys(DATA_FORMATS.values()))
 EXPECTED_NAMES = "a name that ends in .csv, .tsv, .json, .jsonl, .parquet or .txt (all but .parquet also with .gz)"
+_DATABASES = (".duckdb", ".ddb", ".db")
 _EXPORTS = {
     **dict.fromkeys((".xlsx", ".xls", ".ods", ".numbers"), "spreadsheets are not supported; save the sheet as CSV"),
     **dict.fromkeys((".docx", ".doc", ".odt", ".rtf", ".pdf"), "documents are not supported; save the text as .txt"),
@@ -45,8 +46,17 @@ def check_format(format: str) -> str:
     return format
 
 
+def check_no_database(name: str) -> None:
+    """Raise a SourceError for the name of a DuckDB file: opening it as a text file could drop DuckDB's locks on it."""
+    if Path(name).suffix.lower() in _DATABASES:
+        raise SourceError(
+            f"{name}: a DuckDB file is read by its tables: --data {name} --table NAME (in Python: sanitize_table)"
+        )
+
+
 def explain_unknown_format(name: str, *, has_option: bool = False) -> SourceError:
     """Return the error for a file whose name does not end like any format. has_option: whether one can be named."""
+    check_no_database(name)
     export = _EXPORTS.get(Path(name).suffix.lower())
     if export is not None:
         return SourceError(f"{name}: {export}")
