@@ -66,7 +66,7 @@ def test_lines_need_no_column(db: Path, folder: Path) -> None:
     (folder / "in.csv").write_text("id,body\n1,x\n")
     assert "name the column to show: --column NAME" in run("diff", "in.csv").output
     wrong = run("diff", "in.csv", "--column", "bdy").output
-    assert "column 'bdy' does not exist; did you mean 'body'?" in wrong
+    assert "column 'bdy' does not exist; the file has 2 columns, named in its first line" in wrong
 
 
 def test_pieces_put_together_are_the_texts(db: Path) -> None:

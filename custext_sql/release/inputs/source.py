@@ -1,6 +1,5 @@
 """Rows that DuckDB can read from files or tables: how to select them, and which columns they have."""
 
-import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
@@ -12,8 +11,6 @@ from custext_sql.parameters import count_of, find_closest
 # Types that DuckDB finds in strings of JSON, which are texts there.
 _STRINGS = ("VARCHAR", "DATE", "TIME", "TIMESTAMP", "UUID", '"NULL"')
 _UNVERIFIED = {"csv": "named in its first line", "tsv": "named in its first line", "json": "the keys of its objects"}
-_IDENTIFIER = re.compile(r"[^\W\d]\w{0,39}")  # what a column is usually called, unlike most cells
-_NEAR = 0.7  # difflib's ratio for a typing error; "body" and "bod" have 0.86
 
 
 @dataclass(frozen=True)
@@ -37,7 +34,7 @@ class Source:
         alike = [column for column in self.columns if column.lower() == name.lower()]
         if name in self.columns or len(alike) == 1:
             return name if name in self.columns else alike[0]
-        nearest = find_closest(name, self.list_names(typed)) or self._find_likely(name)
+        nearest = find_closest(name, self.list_names(typed))
         hint = f"did you mean {nearest!r}?" if nearest else self.tell_columns(typed)
         raise SourceError(f"{self.name}: column {name!r} does not exist; {hint}")
 
@@ -50,14 +47,6 @@ class Source:
         known = {column.lower() for column in self.columns}
         is_named = self.format not in _UNVERIFIED or any(name.lower() in known for name in typed)
         return list(self.columns) if is_named else []
-
-    def _find_likely(self, name: str) -> str | None:
-        """Return the column that a mistyped name most likely means, although the columns are not verified.
-
-        What looks like a header (nothing but identifiers) shows a name, and only one that the user nearly typed.
-        """
-        is_likely = _IDENTIFIER.fullmatch(name) and all(map(_IDENTIFIER.fullmatch, self.columns))
-        return find_closest(name, self.columns, cutoff=_NEAR) if is_likely else None
 
     def tell_columns(self, typed: Collection[str] = ()) -> str:
         """Return a list of the columns, or else their number and where their names are expected."""
