@@ -36,9 +36,7 @@ _STYLES = {
 @click.command("diff", short_help="Show texts of a file before and after.")
 @click.argument("input_", metavar="INPUT")
 @click.option("--column", metavar="NAME", help="Column to show; leave it out for lines of text.")
-@click.option(
-    "--rows", default=5, show_default=True, type=click.IntRange(1, 1000), help="Number of rows from the top."
-)
+@click.option("--rows", default=5, show_default=True, type=click.IntRange(1, 1000), help="Number of rows from the top.")
 @eps_option
 @plus_option
 @policy_option
