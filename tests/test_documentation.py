@@ -117,9 +117,7 @@ def test_every_table_is_documented_with_its_columns() -> None:
         assert re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE) == [column.name for column in table.columns]
 
 
-@pytest.mark.parametrize(
-    "page", [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"], ids=lambda page: page.stem
-)
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"], ids=lambda page: page.stem)
 def test_links_lead_somewhere(page: Path) -> None:
     for link in _LINK.findall(page.read_text(encoding="utf-8")):
         if link.startswith("https:"):
