@@ -124,7 +124,7 @@ def test_a_table_becomes_a_file_or_a_table_of_a_schema(db: Path, folder: Path) -
         assert run(*form, target).stdout == f"shop.duckdb, table {name}: 1 row\n"
     assert "table staging.Clean already exists" in run(*form, "Staging.Clean").output
     assert run(*form, "staging.clean", "--force").exit_code == 0
-    assert "there is no schema other" in run(*form, "other.clean").output
+    assert "schema 'other' does not exist" in run(*form, "other.clean").output
     for wrong in ("a.b.c", "a..b", '"a', ".a", "a."):
         assert "must be NAME or SCHEMA.NAME" in run(*form, wrong).output, wrong
     assert run(*form, "staging.reviews").exit_code == 0  # in another schema, so it is not the input

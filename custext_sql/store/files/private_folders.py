@@ -25,6 +25,7 @@ from custext_sql.errors import OutputError
 _BEAT = 20.0  # seconds between touches
 _ABANDONED = 600.0  # seconds without a touch after which a folder counts as abandoned
 _NAME = re.compile(r"\..+\.[0-9a-f]{16}\.draft", re.DOTALL)
+_ATTEMPTS = 3  # to delete a folder that other threads may still write to
 _MODE = 0o700
 
 _live: set[Path] = set()
@@ -71,7 +72,10 @@ def scratch_folder() -> Iterator[Path]:
 def remove_private_folders() -> None:
     """Delete all private folders of this process at once. Call this right before the process ends."""
     for folder in tuple(_live):
-        shutil.rmtree(folder, ignore_errors=True)
+        for _ in range(_ATTEMPTS):
+            shutil.rmtree(folder, ignore_errors=True)
+            if not folder.exists():  # it does if another thread wrote a file meanwhile
+                break
 
 
 def _make_folder(parent: Path, label: str) -> Path:
