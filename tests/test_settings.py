@@ -135,7 +135,7 @@ def test_eps_is_one_number(mapped_db: Path, eps: Any) -> None:
 
 
 @pytest.mark.parametrize("content", ["id,body\n1,alice\n", "{}", "[1]", '{"key": 1}'])
-def test_a_file_that_is_no_key_is_said_to_be_none_whoever_can_read_it(tmp_path: Path, content: str) -> None:
+def test_a_file_that_is_no_key_is_reported_even_if_others_can_read_it(tmp_path: Path, content: str) -> None:
     (tmp_path / "reviews.csv").write_text(content)
     (tmp_path / "reviews.csv").chmod(0o644)
     with pytest.raises(CusTextError, match="is not a key file"):
