@@ -131,7 +131,7 @@ class Sanitizer:
 
     @property
     def calibration(self) -> str:
-        """How eps sets the temperature: "paper" or "tight"."""
+        """How eps scales the scores: "paper" or "tight"."""
         return self.settings.calibration
 
     @property

@@ -28,7 +28,7 @@ class Settings:
     eps: the privacy budget per word, 0.001 to 100.
     plus: keep stopwords (CusText+).
     policy: what happens to unknown words, numbers, case and invisible characters: a Policy, or the name of one.
-    calibration: how eps sets the temperature: "paper" (eps/2), or "tight" (the largest that satisfies the guarantee).
+    calibration: how eps scales the scores: "paper" (eps/2), or "tight" (the largest that satisfies the guarantee).
     language: of the stopwords.
     key: a key that draws come from; None for fresh draws from the operating system's secure source.
     """

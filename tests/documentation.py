@@ -41,11 +41,14 @@ FILE = "file "  # the block is a file of this name
 
 _BLOCK = re.compile(
     r"(?P<marks>(?:^<!-- [^\n]* -->\n)*)"
-    r"^```(?P<kind>\w*)\n(?P<body>.*?)^```\n(?:```text\n(?P<shown>.*?)^```\n)?",
+    r"^```(?:(?P<script>python)|(?P<kind>\w*))\n(?P<body>.*?)^```\n(?(script)(?:```text\n(?P<shown>.*?)^```\n)?)",
     re.DOTALL | re.MULTILINE,
 )
 _VARYING = re.compile(r"\bin \d+\.\d s\b|\b\d+\.\d MB\b|\b20\d\d-\d\d-\d\d \d\d:\d\d\b")
-_STEADY = re.compile(r"(?:\$ |  \S|eps \d|each replaced word|Error: |Warning: |columns copied|dataset |when )")
+_STEADY = re.compile(
+    r"(?:\$ |\d+ words?: |  [a-z]|eps \d|each replaced word|Error: |Warning: |columns copied|dataset |when )"
+)
+_SELF_DRAWS = re.compile(r" \(\d+ drew (?:itself|themselves)\)")
 _FAILURE = re.compile(r"(?:Error: |Traceback |\w+Error: )")
 
 
@@ -90,7 +93,14 @@ def find_blocks(text: str) -> Iterator[Block]:
     """Yield the fenced blocks of a page. A `text` block right after a Python block is that block's output."""
     for match in _BLOCK.finditer(text):
         marks = tuple(re.findall(r"<!-- (.*?) -->", match["marks"]))
-        yield Block(marks, match["kind"], match["body"], match["shown"] or "", match.start("kind"), match.end())
+        kind, start = match["script"] or match["kind"], match.end("marks") + len("```")
+        yield Block(marks, kind, match["body"], match["shown"] or "", start, match.end())
+
+
+def count_unread_fences(text: str) -> int:
+    """Return how many fences of a page belong to no block, such as indented ones."""
+    fences = len(re.findall(r"^\s*(?:```|~~~)", text, re.MULTILINE))
+    return fences - sum(4 if match["shown"] is not None else 2 for match in _BLOCK.finditer(text))
 
 
 def run_page(page: str, folder: Path) -> Iterator[tuple[Block, list[Step]]]:
@@ -109,7 +119,7 @@ def _run_block(block: Block, folder: Path) -> Iterator[Step]:
     elif block.kind == "python":
         yield _run([sys.executable, "-c", block.body], block.body, block.shown, folder)
     else:
-        yield _run(["bash", "-euc", block.body], block.body, "", folder)
+        yield _run(["bash", "-euo", "pipefail", "-c", block.body], block.body, "", folder)
 
 
 def split_console(body: str) -> list[tuple[str, str]]:
@@ -165,7 +175,8 @@ def _keep_all(output: str) -> str:
 
 def _keep_steady(output: str) -> list[str]:
     """Return the lines of a random output that do not depend on the draws; of others, only that they are there."""
-    return [_keep_all(line) if _STEADY.match(line) else "..." for line in output.splitlines()]
+    lines = [_keep_all(line) if _STEADY.match(line) else "..." for line in output.splitlines()]
+    return [_SELF_DRAWS.sub("", line) for line in lines]
 
 
 def fill(page: str, folder: Path) -> str:

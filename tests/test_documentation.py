@@ -35,8 +35,11 @@ def test_examples_print_what_the_page_shows(page: Path, tmp_path: Path, starter_
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_every_block_is_run_or_says_where_it_comes_from(page: Path) -> None:
-    for block in documentation.find_blocks(page.read_text(encoding="utf-8")):
+    text = page.read_text(encoding="utf-8")
+    assert documentation.count_unread_fences(text) == 0
+    for block in documentation.find_blocks(text):
         assert block.is_run or block.is_quoted, block.body
+        assert block.kind != "console" or block.body.startswith("$ "), block.body
         known = (DRAWN, REAL, PRINTED_BY, documentation.FILE, *documentation.RUN_BY_CI)
         assert all(mark.startswith(known) for mark in block.marks), block.marks
 
@@ -68,6 +71,8 @@ _REAL = Block((REAL,), "console", "", "", 0, 0)
         (_DRAWN, Step("c", "a\neps 1\n", "b\neps 1\n", 0), False),
         (_DRAWN, Step("c", "a\neps 1\n", "b\neps 2\n", 0), True),
         (_DRAWN, Step("c", "a\n", "b\nc\n", 0), True),
+        (_DRAWN, Step("c", "9 words: 6 replaced (1 drew itself)\n", "9 words: 6 replaced\n", 0), False),
+        (_DRAWN, Step("c", "9 words: 6 replaced\n", "8 words: 6 replaced\n", 0), True),
         (_DRAWN, Step("c", "a\n", "Error: x\n", 1), True),
         (_REAL, Step("c", "a\n", "b\n", 0), False),
         (_REAL, Step("c", "a\n", "Error: x\n", 1), True),
@@ -84,6 +89,13 @@ def test_a_page_is_filled_with_what_its_commands_print(tmp_path: Path) -> None:
     page += "```python\nprint(4)\n```\n```text\n5\n```\nMore.\n"
     filled = documentation.fill(page, tmp_path)
     assert filled == page.replace("2\n", "1\n").replace("echo 3\n", "echo 3\n3\n").replace("5\n", "4\n")
+
+
+def test_fences_that_are_no_blocks_are_counted() -> None:
+    for text in ("- list\n  ```console\n  $ x\n  ```\n", "~~~\nx\n~~~\n", "```console title=x\n$ x\n```\n"):
+        assert documentation.count_unread_fences(text) > 0, text
+    [console, shown] = documentation.find_blocks("```console\n$ x\n```\n```text\nx\n```\n")
+    assert (console.shown, shown.kind, shown.is_run or shown.is_quoted) == ("", "text", False)
 
 
 def _commands(group: click.Group = main, path: str = "") -> Iterator[str]:

@@ -43,7 +43,7 @@ def test_what_is_not_given_comes_from_the_key(key: KeyFile) -> None:
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_what_differs_from_the_key_is_refused(key: KeyFile, name: str) -> None:
-    with pytest.raises(CusTextError, match=f"was made for {name} = "):
+    with pytest.raises(CusTextError, match=f"key is for {name} = "):
         Settings.settle(key=key, **{name: OTHERS[name]})  # type: ignore[arg-type]
     same = getattr(key.settings, name)
     assert Settings.settle(key=key, **{name: same}) == Settings.settle(key=key)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     type=click.Choice(["paper", "tight", "both"]),
     default="both",
     show_default=True,
-    help="How eps sets the temperature; both compares the two.",
+    help="How eps scales the scores; 'both' compares the two.",
 )
 @mapping_option
 @json_option

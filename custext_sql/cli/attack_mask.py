@@ -58,10 +58,10 @@ def mask_command(
     """Measure how often a language model guesses an original word from the sanitized words around it.
 
     This is the paper's mask token inference attack: the texts are sanitized, each word in turn is masked, and the model
-    guesses it. r_mask is the share of words guessed correctly, and 1 - r_mask is the privacy that remains. The last
-    column counts only words that were replaced, so it excludes kept stopwords, for example. Any masked language model
-    from Hugging Face works (in a checkout: pip install '.[models]'). ngram needs no model files: it learns from public
-    texts.
+    guesses it. r_mask is the share of words guessed correctly; 1 - r_mask is the paper's privacy score, the share that
+    this model misses. The last column counts only words that were replaced, not kept stopwords. Any masked language
+    model from Hugging Face works (in a checkout: pip install '.[models]'). ngram needs no model files: it learns from
+    public texts.
 
     \b
     Examples:

@@ -49,7 +49,7 @@ def query_command(
     The attacker asks for a replacement of the same word again and again. The first attacker guesses the output that
     occurs most often (mode, the paper's attack). The second one guesses the word of the group under which the outputs
     are most likely (maximum likelihood). Both are simulated on the verified tables; ± is the standard error. A key
-    stops both attacks: see `custext keygen`.
+    prevents both attacks as long as callers cannot choose texts or record IDs: see `custext keygen`.
 
     \b
     Examples:
@@ -113,7 +113,7 @@ def _print_quantiles(results: "Sequence[QueryResult]", epsilons: list[float]) ->
                 for epsilon in epsilons
             ]
             rows.append([f"{share:.0%}", label, *shown])
-    click.echo(f"{count_of(count, 'random word')} of the vocabulary: draws that suffice for the given share of them")
+    click.echo(f"{count_of(count, 'random word')} of the vocabulary: draws needed to identify the given share of them")
     print_table(
         ["share", "attacker", *(f"eps = {one:g}" for one in epsilons)],
         rows,

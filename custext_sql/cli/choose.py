@@ -128,8 +128,9 @@ def _print_choice(db: str | None, choice: "Choice", data: str | None, column: st
     assert shown.eps is not None
     click.echo(f"eps = {shown.eps:g} at K = {shown.k}: {again(db, command)}")
     click.echo(
-        f"The bound holds for this attack only. Against any attack, eps guarantees that no output is more than "
-        f"e^{shown.eps:g} = {math.exp(shown.eps):,.4g} times as likely for one word of a group as for another."
+        "The bound holds for this attack only. Whatever the attack, eps guarantees for each replaced word that no "
+        f"output is more than e^{shown.eps:g} = {math.exp(shown.eps):,.4g} times as likely for one word of a group as "
+        "for another."
     )
 
 

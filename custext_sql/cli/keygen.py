@@ -41,7 +41,7 @@ def keygen_command(
     """Create a key file. With a key, the same record always gives the same output.
 
     A key is tied to the settings given here, because a record under other settings would be a second draw. Use it for
-    one dataset only. Keep the file secret: anyone who has it can narrow every released word down to a few candidates.
+    one dataset only. Keep the file secret: anyone who has it can identify many released words.
     Only your user account can read it. An existing file is never overwritten.
 
     \b
@@ -61,7 +61,7 @@ def keygen_command(
     for name, value in _describe(settings):
         click.echo(f"  {name:<12} {value}")
     click.echo(f"  {'format':<12} {made.format}")
-    click.echo("Keep it secret: anyone who has it can narrow every released word down to a few candidates.")
+    click.echo("Keep it secret: anyone who has it can identify many released words, and narrow down the rest.")
     click.echo("Use it for one dataset only. Give each text its own record ID, the same one every time.")
     click.echo("Do not use it where callers can choose texts or record IDs.")
 

@@ -43,7 +43,7 @@ def ledger_command(db: str | None, dataset: str | None, export: str | None, forc
         print_json(found.to_dict())
         return
     if not found.releases:
-        hint = f"No releases of {dataset}. To see all, run: {again(db, 'ledger')}"
+        hint = f"No releases of {dataset}. To see all releases, run: {again(db, 'ledger')}"
         click.echo("No releases yet." if dataset is None else hint)
         return
     print_table(

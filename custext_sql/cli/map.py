@@ -8,7 +8,7 @@ from custext_sql.parameters import count_of
 
 
 @click.command("map", short_help="Split an embedding into groups of similar words.")
-@click.option("--embedding", required=True, help="The embedding whose words to group.")
+@click.option("--embedding", required=True, help="Name of the embedding to split into groups.")
 @click.option("--k", default=20, show_default=True, type=click.IntRange(min=2), help="Words per group.")
 @click.option(
     "--measure",

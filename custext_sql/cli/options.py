@@ -15,8 +15,8 @@ eps_option = click.option(
 plus_option = click.option("--plus", is_flag=True, help="Keep stopwords (CusText+).")
 _POLICY: dict[str, Any] = {
     "type": click.Choice(["strict", "paper"]),
-    "help": "For words outside the vocabulary and numbers: mask both (strict, the default), or keep the words and "
-    "replace digits at random (paper).",
+    "help": "For words and numbers outside the vocabulary: mask both (strict, the default), or keep the words and "
+    "randomize the digits (paper).",
 }
 policy_option = click.option("--policy", **_POLICY)  # without it, that of the key applies
 keyless_policy_option = click.option("--policy", default="strict", **_POLICY)
@@ -25,25 +25,25 @@ experiment_policy_option = click.option(
     default="paper",
     show_default=True,
     type=click.Choice(["paper", "strict"]),
-    help="For words outside the vocabulary and numbers: keep the words and replace digits at random (paper), or mask "
+    help="For words and numbers outside the vocabulary: keep the words and randomize the digits (paper), or mask "
     "both (strict).",
 )
 _CALIBRATION: dict[str, Any] = {
     "type": click.Choice(["paper", "tight"]),
-    "help": "How eps sets the temperature: eps/2 as in the paper (the default), or the largest value that keeps the "
-    "guarantee (tight).",
+    "help": "How eps scales the scores: by eps/2 as in the paper (the default), or by the largest factor that keeps "
+    "the guarantee (tight).",
 }
 calibration_option = click.option("--calibration", **_CALIBRATION)  # without it, that of the key applies
 keyless_calibration_option = click.option("--calibration", default="paper", **_CALIBRATION)
 second_mapping_option = click.option(
     "--second-mapping",
     is_flag=True,
-    help="Allow a second mapping for data that was released before, which reveals more.",
+    help="Allow data to be released again under another mapping; this reveals more.",
 )
 reuse_key_option = click.option(
     "--reuse-key",
     is_flag=True,
-    help="Allow a key that was used for other data, which correlates the outputs.",
+    help="Allow a key that was used for other data; this makes the outputs comparable.",
 )
 mapping_option = click.option("--mapping", help="Name of the mapping.  [default: the default mapping of the database]")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")

@@ -43,8 +43,13 @@ if TYPE_CHECKING:
 @click.option("--table", metavar="NAME", help="Table of --data to sanitize.")
 @click.option("--key-file", metavar="PATH", help="Key with its settings; gives a text the same output every time.")
 @click.option("--record-column", metavar="NAME", help="Column of IDs, needed with a key; the record is COLUMN:ID.")
-@click.option("--max-row-eps", type=float, metavar="B", help="Refuse if a row would spend more in this release.")
-@click.option("--budget-total", type=float, metavar="B", help="Refuse if all releases together spend more on a row.")
+@click.option("--max-row-eps", type=float, metavar="B", help="Refuse the release if any row would spend more than B.")
+@click.option(
+    "--budget-total",
+    type=float,
+    metavar="B",
+    help="Refuse the release if any row's total over all releases would exceed B.",
+)
 @click.option("--dataset", metavar="NAME", help="Name of the data in the ledger.  [default: its files or its table]")
 @second_mapping_option
 @reuse_key_option

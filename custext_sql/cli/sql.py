@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _SHOWN = 100  # rows in a table on the terminal
 
 
-@click.command("sql", short_help="Run an SQL query that can sanitize texts.")
+@click.command("sql", short_help="Run a SQL query that can sanitize texts.")
 @click.argument("query")
 @click.option("--data", metavar="FILE", help="DuckDB file with the tables of the query, open for reading only.")
 @click.option("--write", is_flag=True, help="Open --data for writing, for statements such as CREATE TABLE.")

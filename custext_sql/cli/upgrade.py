@@ -6,11 +6,11 @@ from custext_sql.cli.options import json_option
 from custext_sql.cli.output import print_json
 
 
-@click.command("upgrade", short_help="Upgrade a database of an older version.")
+@click.command("upgrade", short_help="Upgrade a database created by an older version.")
 @json_option
 @click.pass_obj
 def upgrade_command(db: str | None, as_json: bool) -> None:
-    """Upgrade a database of an older version to the current schema, in one transaction.
+    """Upgrade a database created by an older version to the current schema, in one transaction.
 
     \b
     Example:

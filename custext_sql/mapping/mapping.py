@@ -76,7 +76,7 @@ class Mapping:
         """Return the index in `words` of a word in any spelling. Raise MappingError if the mapping does not have it."""
         folded = fold_word(word)
         if folded not in self.index:
-            close = find_closest(folded, self.words)
+            close = find_closest(folded, self.words, cutoff=0.75)
             hint = "" if close is None else f"; did you mean {close!r}?"
             raise MappingError(f"the word is not in mapping {self.info.name!r}{hint}")
         return self.index[folded]

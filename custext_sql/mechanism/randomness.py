@@ -46,7 +46,7 @@ class SeededRandomness:
     def __init__(self, seed: int) -> None:
         if check_whole(seed, "seed") < 0:
             raise SettingError(f"seed must not be negative; found {seed}")
-        warn_caller("draws from a seed protect nothing: use them in tests and demonstrations only", PrivacyWarning)
+        warn_caller("seeded draws protect nothing; use a seed only for tests and demonstrations", PrivacyWarning)
         self._bits = np.random.PCG64(seed)
 
     def draw(self, words: Numbers, find_places: Callable[[], tuple[Numbers, Numbers]]) -> Draws:

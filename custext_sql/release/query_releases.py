@@ -1,6 +1,5 @@
 """Queries that sanitize: run, counted and entered in the ledger, wherever their rows go."""
 
-import re
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -13,7 +12,17 @@ from custext_sql.errors import QueryError
 from custext_sql.replacing.receipt import Receipt
 from custext_sql.sanitizer import Sanitizer
 from custext_sql.sql.functions import watch
-from custext_sql.sql.queries import Done, Shown, choose_result_format, fetch_objects, open_data, show, write_result
+from custext_sql.sql.queries import (
+    Done,
+    Shown,
+    choose_result_format,
+    fetch_objects,
+    open_data,
+    refuse_custext_databases,
+    show,
+    write_result,
+)
+from custext_sql.sql.query_words import uses_name
 from custext_sql.sql.single_draws import draws_each_row_once
 from custext_sql.sql.statements import read_statements
 from custext_sql.sql.usage import Usage
@@ -25,7 +34,7 @@ from custext_sql.store.ledger.table import RAW
 
 _Result = TypeVar("_Result")
 
-_CALL = re.compile(r"custext_sanitize", re.IGNORECASE)
+_CALL = "custext_sanitize"  # how the names of both functions that sanitize begin
 _UNPROTECTED: dict[str, Any] = {"draws": RAW, "key_id": None, "eps": None, "plus": None, "at_least": False}
 
 
@@ -114,7 +123,12 @@ class QueryRelease:
                     raise _refuse_raw()
                 is_once = draws_each_row_once(connection, self._query)
                 watch(connection, usage)
-                result = run(connection, lambda: called.append(usage.was_called))
+
+                def finish_statement() -> None:
+                    called.append(usage.was_called)
+                    refuse_custext_databases(connection)
+
+                result = run(connection, finish_statement)
         except BaseException:
             self._end_failed(entry, usage, has_raw=self._has_raw(called))
             raise
@@ -141,7 +155,7 @@ class QueryRelease:
 
     @property
     def _names_a_call(self) -> bool:
-        return _CALL.search(self._query) is not None
+        return uses_name(self._query, _CALL)
 
     def _publish_raw(self, entry: LedgerEntry, publish: Callable[[], object] | None, *, exports: bool) -> None:
         """Let out texts that were not sanitized, if that is allowed, and enter them as unprotected."""

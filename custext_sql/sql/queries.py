@@ -19,6 +19,7 @@ from custext_sql.sanitizer import Sanitizer
 from custext_sql.sql.copy_options import choose_copy_options
 from custext_sql.sql.functions import register_sanitizer
 from custext_sql.sql.query_errors import safe_errors
+from custext_sql.sql.statements import find_kind
 from custext_sql.store.database import Database, attach, locate
 from custext_sql.store.files.duckdb_files import connect_file, when_free
 from custext_sql.store.files.private_folders import scratch_folder
@@ -82,9 +83,22 @@ def open_data(
             if data is None:
                 attach(connection, database)
             register_sanitizer(connection, sanitizer)
+            refuse_custext_databases(connection)
             yield connection
         finally:
             close_in_time(connection)
+
+
+def refuse_custext_databases(connection: duckdb.DuckDBPyConnection) -> None:
+    """Raise QueryError if a custext database is open for writing: a query could change its mappings or its ledger."""
+    with safe_errors():
+        found = connection.execute(
+            "SELECT database_name FROM duckdb_tables() JOIN duckdb_databases() USING (database_name) "
+            "WHERE NOT readonly AND table_name IN ('alembic_version', 'mappings', 'releases') "
+            "GROUP BY database_name HAVING count(DISTINCT table_name) = 3"
+        ).fetchall()
+    if found:
+        raise QueryError("queries cannot change a custext database; open it for reading: ATTACH ... (READ_ONLY)")
 
 
 def _open_file(path: Path, config: dict[str, Any], writable: bool) -> duckdb.DuckDBPyConnection:
@@ -179,8 +193,7 @@ def _run_up_to_the_last(connection: duckdb.DuckDBPyConnection, query: str, done:
         fetch(connection, statement.query)
         if done is not None:
             done()
-    is_query = last.type in (duckdb.StatementType.SELECT, duckdb.StatementType.MULTI)  # the other is a PIVOT
-    return _ENDING.sub("", last.query.strip()), is_query
+    return _ENDING.sub("", last.query.strip()), find_kind(last) == duckdb.StatementType.SELECT
 
 
 def fetch(

@@ -125,8 +125,8 @@ def _explain_query(message: str, words: QueryWords) -> str | None:
         return f"the query needs DuckDB's {name} extension, which is not installed; in DuckDB, run: INSTALL {name}"
     if refused := _READ_ONLY.match(message):
         if refused[2] == _CATALOG:
-            return f"{refused[1]}: queries cannot change the custext database; it is open for reading only"
-        return f"{refused[1]}: the file of --data is open for reading only; to change it, use --write"
+            return f"{refused[1]}: queries cannot change the custext database; it is open read-only"
+        return f"{refused[1]}: the --data file is open read-only; to change it, add --write"
     told = None if words.is_dynamic else fill_template(message, words)
     used = _USED.search(told or "")
     return f"{told} The function is {_SIGNATURES[used[1]]}." if used else told

@@ -100,6 +100,17 @@ def read_bare_words(statement: str) -> list[str] | None:
     return words if read == len(statement) else None
 
 
+def uses_name(query: str, start: str) -> bool:
+    """Return whether a query contains a name that begins so, outside of comments and texts.
+
+    Where it is unclear what is a text, or where the query makes names of texts, all of it counts.
+    """
+    tokens = list(_match(query))
+    if _DYNAMIC.search(query) or not tokens or tokens[-1].end() < len(query):
+        return start in query.lower()
+    return any((found["word"] or (found["quoted"] or "")[1:]).lower().startswith(start) for found in tokens)
+
+
 def _exists(name: str) -> bool:
     try:
         return Path(name).exists()

@@ -9,8 +9,13 @@ from duckdb import StatementType
 from custext_sql.sql.query_errors import safe_errors
 from custext_sql.sql.query_words import read_bare_words
 
-_READING = (StatementType.SELECT, StatementType.MULTI)  # the other is a PIVOT
 _SETTING = {StatementType.SET: ("set", "reset", "use"), StatementType.PRAGMA: ("pragma",)}  # with their first words
+_WITH_PIVOT = {  # what a statement that contains a PIVOT is, by its first word
+    **dict.fromkeys(("pivot", "from", "select"), StatementType.SELECT),
+    "create": StatementType.CREATE,
+    "insert": StatementType.INSERT,
+    "copy": StatementType.COPY,
+}
 _INNER = (  # these change nothing outside of DuckDB, unless a file is open for writing
     *(StatementType.CREATE, StatementType.INSERT, StatementType.UPDATE, StatementType.DELETE, StatementType.MERGE_INTO),
     *(StatementType.ALTER, StatementType.DROP, StatementType.TRANSACTION, StatementType.VARIABLE_SET),
@@ -36,7 +41,9 @@ class Statements:
 def read_statements(query: str, *, writable: bool = False) -> Statements:
     """Return what the statements of a query do, without running any. writable: the data is open for writing."""
     with safe_errors(query), duckdb.connect() as parser:
-        found = [(statement.type, read_bare_words(statement.query)) for statement in parser.extract_statements(query)]
+        found = [
+            (find_kind(statement), read_bare_words(statement.query)) for statement in parser.extract_statements(query)
+        ]
     logs = _LOGGING.search(query) is not None
     attaches = any(kind == StatementType.ATTACH for kind, _ in found)
     return Statements(
@@ -45,8 +52,23 @@ def read_statements(query: str, *, writable: bool = False) -> Statements:
     )
 
 
+def find_kind(statement: duckdb.Statement) -> StatementType:
+    """Return what a statement is. DuckDB says MULTI for any statement that contains a PIVOT, even for COPY.
+
+    It stays MULTI where the first word does not tell.
+    """
+    if statement.type != StatementType.MULTI:
+        return statement.type
+    words = read_bare_words(statement.query) or [""]
+    if words[0] == "with" and {"insert", "update", "delete", "merge"}.isdisjoint(words):
+        return StatementType.SELECT
+    return _WITH_PIVOT.get(words[0], StatementType.MULTI)
+
+
 def _only_reads(kind: StatementType, words: list[str] | None) -> bool:
-    return kind in _READING or (words or [""])[0] in _SETTING.get(kind, ())
+    if kind == StatementType.PRAGMA and (words or [])[1:2] in ([], ["import_database"]):
+        return False  # it runs the statements of a file
+    return kind == StatementType.SELECT or (words or [""])[0] in _SETTING.get(kind, ())
 
 
 def _stores_rows(kind: StatementType, words: list[str] | None) -> bool:

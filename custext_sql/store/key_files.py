@@ -93,7 +93,7 @@ NEWEST_FORMAT = max(KEY_FORMATS)
 class KeyFile:
     """A key, read from its file. `make_key` creates key files.
 
-    Keep the file secret: anyone who has it can narrow every released word down to a few candidates. A pickled key
+    Keep the file secret: anyone who has it can identify many released words, and narrow down the rest. A pickled key
     contains only the path of the file, from which the other process reads it again.
 
     path: the file. settings: the settings that the key was made for. key: the secret. format: the format of the file,
@@ -148,7 +148,7 @@ class KeyFile:
         expected = getattr(self.settings, name)
         if value != expected:
             raise KeyFileError(
-                f"{self.path}: this key was made for {name} = {_shown(expected)}; found {_shown(value)}; for other "
+                f"{self.path}: this key is for {name} = {_shown(expected)}, not {_shown(value)}; for other "
                 "settings, make another key with: custext keygen PATH"
             )
 

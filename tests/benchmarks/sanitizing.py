@@ -85,7 +85,7 @@ def compare(
     sampled = sanitizer.release(sample, 1.0)[1].words
     speed = {name: (sampled if name.startswith("loop") else words) / best / 1e6 for name, best in seconds.items()}
     print(f"  {'':38s}  all words  stopwords kept")
-    print_row("published loop, numpy.random.choice", *(f"{speed[name]:.3f}" for name in ("loop, all", "loop, plus")))
+    print_row("loop like the published code's", *(f"{speed[name]:.3f}" for name in ("loop, all", "loop, plus")))
     print_row("custext_sanitize, one thread", *(f"{speed[name]:.2f}" for name in KINDS))
     print_row("  faster than the loop", *(f"{speed[name] / speed[f'loop, {name}']:.0f}x" for name in KINDS))
     print_row(

@@ -141,7 +141,7 @@ def test_keys_bring_their_settings(db: Path, data: Path) -> None:
     make_key("other", db, eps=2.0, plus=True)
     sanitize_file("in.csv", "three.csv", columns="body", key_file="other", record_column="id")
     assert (data / "three.csv").read_bytes() != (data / "one.csv").read_bytes()
-    with pytest.raises(CusTextError, match="this key was made for eps = 2"):
+    with pytest.raises(CusTextError, match="this key is for eps = 2"):
         sanitize_file("in.csv", "x.csv", columns="body", key_file="k", record_column="id", eps=1.0)
     with pytest.raises(SettingError, match="need a column of IDs.*record_column="):
         sanitize_file("in.csv", "x.csv", columns="body", key_file="k")

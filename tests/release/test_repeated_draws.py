@@ -45,7 +45,7 @@ def test_keys_give_the_same_text_each_time(db: Path, folder: Path) -> None:
     ):
         wrong = run("sanitize", f"{name}.csv", "x.csv", *options[:4], "--record-column", "id", "--reuse-key")
         assert message in wrong.output and not (folder / "x.csv").exists()
-    assert "this key was made for eps = 2" in run("sanitize", "in.csv", "x.csv", *keyed, "--eps", "1").output
+    assert "this key is for eps = 2" in run("sanitize", "in.csv", "x.csv", *keyed, "--eps", "1").output
     assert "need a column of IDs, one per row: --record-column" in run("sanitize", "in.csv", "x.csv", *keyed[:6]).output
     assert "plain text has no columns" in run("sanitize", "alice", "--key-file", "k").output
 

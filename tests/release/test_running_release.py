@@ -54,7 +54,7 @@ def test_what_cannot_be_kept_is_refused_at_once(mapped_db: Path, tmp_path: Path)
     with pytest.raises(SettingError, match="eps must lie between"):
         RunningRelease(sanitizer, budgets={1.0, 101.0})
     make_key(tmp_path / "key", mapped_db, eps=2.0)
-    with pytest.raises(KeyFileError, match="this key was made for eps = 2; found 1"):
+    with pytest.raises(KeyFileError, match="this key is for eps = 2, not 1"):
         RunningRelease(Sanitizer.load(mapped_db, key_file=tmp_path / "key"), budgets={1.0})
     without_database = Sanitizer(sanitizer.mapping, frozenset())
     with pytest.raises(CusTextError, match="was not loaded from a database"):

@@ -29,7 +29,7 @@ def test_a_key_needs_records_and_the_settings_it_was_made_for(starter_db: Path, 
         nlp(doc)
     entities = {"@misc": "custext.entities.v1", "labels": {"PERSON": 1.0}}
     for wrong in ({"eps": 1.0}, {"epsilon": 1.0}, {"plus": False}, {"policy": "paper"}, {"sensitive": entities}):
-        with pytest.raises(CusTextError, match="this key was made for"):
+        with pytest.raises(CusTextError, match="this key is for"):
             make_pipeline(starter_db, key_file=str(key), **wrong)
 
 
@@ -62,7 +62,7 @@ def test_a_key_needs_records_and_the_settings_it_was_made_for(starter_db: Path, 
         ({"carry": ["nothing"], "output": "replace"}, "carry"),
         ({"carry": "pos", "output": "replace"}, "carry"),
         ({"carry": ["pos"]}, "carry"),
-        ({"dataset": ""}, "^dataset: the name of the dataset is empty"),
+        ({"dataset": ""}, "^dataset: the dataset name must not be empty"),
         ({"dataset": {"nmae": "x"}}, "^dataset has no part 'nmae'; did you mean 'name'"),
         ({"dataset": {"second_mapping": True}}, "^dataset must have a name"),
         ({"dataset": {"name": "x", "reuse_key": "no"}}, "^dataset: reuse_key must be true or false; found str"),

@@ -224,7 +224,7 @@ def test_a_key_is_made_and_used(mapped_db: Path, data: Path, tmp_path: Path) -> 
     arguments = ("--db", mapped_db, "sql", query, "--data", data, "--key-file", tmp_path / "key", "--json")
     assert run(*arguments).stdout == run(*arguments).stdout
     assert len({row["t"] for row in json.loads(run(*arguments).stdout)}) == 4
-    assert "made for policy" in run(*arguments, "--policy", "paper").output
+    assert "key is for policy" in run(*arguments, "--policy", "paper").output
     again = run("--db", mapped_db, "keygen", tmp_path / "key")
     assert (again.exit_code, "never overwritten" in again.output) == (1, True)
     shown = json.loads(run("--db", mapped_db, "keygen", tmp_path / "other", "--json").output)

@@ -163,12 +163,12 @@ def test_other_settings_are_refused(mapped_db: Path, key_path: Path) -> None:
     for settings, message in (
         (
             {"policy": "paper"},
-            "made for policy = unknown mask, numbers mask, .* drop; found unknown keep, numbers shape",
+            "key is for policy = unknown mask, numbers mask, .* drop, not unknown keep, numbers shape",
         ),
-        ({"policy": Policy(invisible="keep")}, "invisible drop; found unknown mask, .*, invisible keep"),
-        ({"calibration": "tight"}, "made for calibration = paper; found tight"),
-        ({"mapping": "other"}, "made for fingerprint = "),
-        ({"language": "german"}, "made for language = english; found german"),
+        ({"policy": Policy(invisible="keep")}, "invisible drop, not unknown mask, .*, invisible keep"),
+        ({"calibration": "tight"}, "key is for calibration = paper, not tight"),
+        ({"mapping": "other"}, "key is for fingerprint = "),
+        ({"language": "german"}, "key is for language = english, not german"),
     ):
         with pytest.raises(KeyFileError, match=message):
             Sanitizer.load(mapped_db, key_file=key_path, **settings)
@@ -176,17 +176,17 @@ def test_other_settings_are_refused(mapped_db: Path, key_path: Path) -> None:
             with duckdb.connect() as connection, pytest.raises(KeyFileError, match=message):
                 register(connection, mapped_db, key_file=key_path, **settings)
     sanitizer = Sanitizer.load(mapped_db, key_file=key_path)
-    for eps, plus, message in ((2.0, None, "eps = 1; found 2"), (None, False, "plus = True; found False")):
-        with pytest.raises(KeyFileError, match=f"made for {message}; for other settings, make another key"):
+    for eps, plus, message in ((2.0, None, "eps = 1, not 2"), (None, False, "plus = True, not False")):
+        with pytest.raises(KeyFileError, match=f"key is for {message}; for other settings, make another key"):
             sanitizer.sanitize(TEXT, eps, plus, record="r")
-    with pytest.raises(KeyFileError, match="eps = 1; found 2"):
+    with pytest.raises(KeyFileError, match="eps = 1, not 2"):
         sanitizer.sanitize_batch([TEXT, TEXT], [1.0, 2.0], records=["r", "s"])
     assert sanitizer.sanitize(TEXT, 1.0, True, record="r") == sanitizer.sanitize(TEXT, record="r")
 
 
 def test_a_mapping_built_anew_is_refused(mapped_db: Path, key_path: Path) -> None:
     build_mapping(mapped_db, embedding="small", k=5, name="small-euclidean-k4", replace=True)
-    with pytest.raises(KeyFileError, match="made for fingerprint"):
+    with pytest.raises(KeyFileError, match="key is for fingerprint"):
         Sanitizer.load(mapped_db, key_file=key_path)
 
 
@@ -194,7 +194,7 @@ def test_another_list_of_stopwords_is_refused(mapped_db: Path, key_path: Path) -
     """Another list would change which occurrences of a word are drawn, and so give new draws."""
     with duckdb.connect(mapped_db) as connection:
         connection.execute("INSERT INTO stopwords VALUES ('english', 'alice', 'mine')")
-    with pytest.raises(KeyFileError, match="made for stopwords = "):
+    with pytest.raises(KeyFileError, match="key is for stopwords = "):
         Sanitizer.load(mapped_db, key_file=key_path)
 
 

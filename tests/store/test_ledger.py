@@ -90,7 +90,9 @@ def test_fresh_releases_add_up_and_a_key_counts_once(db: Path, folder: Path) -> 
     shown = run("ledger").output
     assert shown.count("complete") == 5 and shown.split()[-1] == "12"
     assert json.loads(run("ledger", "--json").stdout)["totals"][0]["total_eps"] == 12
-    assert run("ledger", "--dataset", "other").output == "No releases of other. To see all, run: custext ledger\n"
+    assert (
+        run("ledger", "--dataset", "other").output == "No releases of other. To see all releases, run: custext ledger\n"
+    )
 
 
 def test_other_columns_by_the_same_key_are_other_draws(db: Path, folder: Path) -> None:

@@ -121,7 +121,10 @@ def test_a_file_under_two_names_is_not_released_twice(db: Path, folder: Path) ->
 
 
 def test_a_dataset_needs_a_name_and_a_sensible_budget() -> None:
-    for wrong, message in (({"name": " "}, "is empty"), ({"name": "d", "budget_total": 0.0}, "greater than 0")):
+    for wrong, message in (
+        ({"name": " "}, "must not be empty"),
+        ({"name": "d", "budget_total": 0.0}, "greater than 0"),
+    ):
         with pytest.raises(SettingError, match=message):
             Dataset(**wrong)
 
@@ -165,7 +168,7 @@ def test_a_second_mapping_is_refused_and_says_what_it_would_tell(db: Path, folde
     refused = run(*second)
     assert refused.exit_code == 1 and not (folder / "2.csv").exists()
     least, median = intersect(db, "small-euclidean-k4", "small-euclidean-k2")
-    assert f"a word would hide among as few as {least} word{'s' * (least > 1)} (median {median})" in refused.output
+    assert f"a word as few as {least} word{'s' * (least > 1)} (median {median})" in refused.output
     assert "--second-mapping" in refused.output and "small-euclidean-k4" in refused.output
     assert run("sanitize", "alice", "--mapping", "small-euclidean-k2").exit_code == 0  # a text has no dataset
     assert run(*second, "--second-mapping").exit_code == 0

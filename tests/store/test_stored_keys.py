@@ -123,7 +123,7 @@ def test_a_policy_without_a_part_is_read_as_it_was_then(database: Path, tmp_path
         assert sanitizer.policy == kept
         assert sanitizer.sanitize("dog\u00ad", record="r").endswith("\u00ad")
     for key, refused in ((strict, Policy()), (strict, "paper"), (paper, "strict")):
-        with pytest.raises(KeyFileError, match=r"made for policy = .*invisible keep; found"):
+        with pytest.raises(KeyFileError, match=r"key is for policy = .*invisible keep, not"):
             Sanitizer.load(database, key_file=key, policy=refused)
 
 

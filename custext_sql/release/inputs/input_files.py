@@ -73,7 +73,9 @@ def _explain_missing(path: str) -> SourceError:
         )
     given = Path(path)
     with suppress(OSError):
-        nearest = find_closest(given.name, [file.name for file in islice(given.parent.iterdir(), _SIBLINGS)])
+        nearest = find_closest(
+            given.name, [file.name for file in islice(given.parent.iterdir(), _SIBLINGS) if tell_format(file.name)]
+        )
         if nearest is not None:
             return SourceError(f"{path} does not exist; did you mean {str(given.with_name(nearest))!r}?")
     return SourceError(f"{path} does not exist")

@@ -56,7 +56,7 @@ def _describe_overlap(connection: duckdb.DuckDBPyConnection, before: Release, re
     ).fetchall()
     if least is None:
         return "the two mappings have no word in common"
-    return f"a word would hide among as few as {count_of(least, 'word')} (median {median:,})"
+    return f"as few as {count_of(least, 'candidate')} would remain for a word (median {median:,})"
 
 
 def _check_key(earlier: Sequence[Release], release: Release) -> None:

@@ -37,7 +37,7 @@ class Dataset:
         if self.name is not None and not isinstance(self.name, str):
             raise SettingError(f"the name of the dataset must be a string; found {type(self.name).__name__}")
         if self.name is not None and not self.name.strip():
-            raise SettingError("the name of the dataset is empty")
+            raise SettingError("the dataset name must not be empty")
         check_positive(self.budget_total, "--budget-total", "budget_total")
 
     def or_called(self, name: str, parts: Iterable[str] = ()) -> "Dataset":
