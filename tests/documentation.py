@@ -33,7 +33,7 @@ REVIEWS = """id,body
 """
 
 # What the comments above a block say of it.
-DRAWN = "drawn anew each time"  # the output differs from run to run: only its steady lines are compared
+DRAWN = "random output"  # the output differs from run to run: only its steady lines are compared
 REAL = "with CUSTEXT_DATA"  # the output is that of the real data, and compared if they are there
 RUN_BY_CI = ("the first command", "the test command")  # .ci/run runs these, in fresh environments
 PRINTED_BY = "printed by "  # a long run of this command printed the block
