@@ -34,6 +34,8 @@ def compare_file(
     `sanitize_file`. settings: those of `Sanitizer.load`. Nothing is entered in the ledger, because the result holds the
     originals.
     """
+    if os.fspath(input) == "-":
+        raise SettingError("standard input cannot be compared; save the data to a file first")
     sanitizer = Sanitizer.load(database, **settings)
     return sanitizer.compare(_read_first_texts(os.fspath(input), column, rows, format, find_encoding(encoding)))
 

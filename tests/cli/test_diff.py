@@ -66,6 +66,7 @@ def test_lines_need_no_column(db: Path, folder: Path) -> None:
     (folder / "in.csv").write_text("id,body\n1,x\n")
     assert "name the column to show: --column NAME" in run("diff", "in.csv").output
     wrong = run("diff", "in.csv", "--column", "bdy").output
+    assert "standard input cannot be compared" in run("diff", "-").output
     assert "column 'bdy' does not exist; the file has 2 columns, named in its first line" in wrong
 
 

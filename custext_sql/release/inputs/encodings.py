@@ -50,6 +50,7 @@ def find_encoding(name: str | None) -> str | None:
         found = None
     if found is None:
         known = dict.fromkeys((*_COMMON, *aliases, *aliases.values()))
+        known.pop(name.lower(), None)  # an encoding that only Windows has
         nearest = find_closest(name.lower(), _COMMON) or find_closest(name.lower(), known)
         hint = f"did you mean {nearest!r}?" if nearest else f"common encodings: {', '.join(_COMMON)}"
         raise SettingError(f"encoding {name[:40]!r} does not exist; {hint}")
