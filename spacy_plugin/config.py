@@ -83,6 +83,8 @@ def read_dataset(dataset: str | dict[str, Any] | None) -> Dataset | None:
     """Return the dataset that is given by its name or as a dict of parts of `custext_sql.Dataset`."""
     if dataset is None:
         return None
+    if not isinstance(dataset, (str, dict)):
+        raise SettingError(f"dataset must be a name, or a table of name and options; found {type(dataset).__name__}")
     parts = {"name": dataset} if isinstance(dataset, str) else dataset
     if "budget_total" in parts:
         raise SettingError(

@@ -6,7 +6,6 @@ the rest is imported when the component is added.
 
 from typing import TYPE_CHECKING, Any
 
-from pydantic import StrictBool, StrictFloat, StrictInt, StrictStr
 from spacy.language import Language
 
 from spacy_plugin import sensitive_tokens  # noqa: F401  (registers the choices)
@@ -40,21 +39,23 @@ register_attributes()
 def make_custext(
     nlp: Language,
     name: str,
-    database: StrictStr | None,
-    mapping: StrictStr | None,
-    eps: StrictFloat | StrictInt | None,
-    epsilon: StrictFloat | StrictInt | None,
-    plus: StrictBool | None,
-    policy: StrictStr | dict[str, str] | None,
-    calibration: StrictStr | None,
-    key_file: StrictStr | None,
-    output: StrictStr,
+    database: Any,
+    mapping: Any,
+    eps: Any,
+    epsilon: Any,
+    plus: Any,
+    policy: Any,
+    calibration: Any,
+    key_file: Any,
+    output: Any,
     sensitive: Any,
-    mask_unknown: StrictBool | None,
-    carry: list[StrictStr] | None,
-    dataset: StrictStr | dict[str, Any] | None,
+    mask_unknown: Any,
+    carry: Any,
+    dataset: Any,
 ) -> "CusText":
     """Return the component for a pipeline, made from its config. Raise CusTextError if the config is invalid.
+
+    The component checks the values itself: spaCy's own messages about types print the whole config.
 
     Everything is optional. A setting that is not given comes from the key file, if there is one, else it has the
     default named here.

@@ -51,8 +51,12 @@ def check_carry(carry: Iterable[str] | None) -> frozenset[str]:
     """Return what to carry: the default for None; "tokens" is added if an entry belongs to tokens."""
     if isinstance(carry, str):
         raise SettingError(f'carry must be a list, as in ["{carry}"]; found str')
+    if not isinstance(carry, Iterable | None):
+        raise SettingError(f'carry must be a list, as in ["pos"]; found {type(carry).__name__}')
     chosen = list(DEFAULT if carry is None else carry)
     for name in chosen:
+        if not isinstance(name, str):
+            raise SettingError(f"carry must be a list of names; found {type(name).__name__}")
         if name not in CARRIED:
             raise SettingError(f"carry: {name!r} cannot be carried; {suggest(name, CARRIED, 'possible entries')}")
     return frozenset(chosen) | ({"tokens"} if _OF_TOKENS.intersection(chosen) else set())
