@@ -50,7 +50,7 @@ def test_query_prints_words_and_quantiles(few_db: Path) -> None:
         ["she", "likelihood"],
     ]
     assert " ± " in lines[3]
-    assert "4 random words of the vocabulary: draws that suffice" in result.output
+    assert "4 random words of the vocabulary: draws needed" in result.output
     assert result.output.count("95%") == 2
 
 

@@ -88,10 +88,13 @@ def test_a_statement_that_fails_after_it_wrote_is_entered(db: Path, shop: Path, 
 
 
 def test_raw_texts_that_left_before_a_failure_are_entered(db: Path, shop: Path, folder: Path) -> None:
-    copied = "COPY messages TO 'x.csv'; SELECT error('{}') FROM messages"
-    assert run("sql", copied.format("x"), "--data", shop, "--allow-raw").exit_code == 1
+    copied = "COPY messages TO '{}'; SELECT {} FROM messages"
+    assert run("sql", copied.format("x.csv", "error('x')"), "--data", shop, "--allow-raw").exit_code == 1
     assert (folder / "x.csv").exists()
-    assert run("sql", copied.format("custext_sanitize"), "--data", shop).exit_code == 1
+    called = copied.format("called.csv", "custext_sanitize(error('x'), 1, true)")
+    assert run("sql", called, "--data", shop).exit_code == 1
+    assert (folder / "called.csv").exists()
+    assert "nothing was written" in run("sql", copied.format("z.csv", "'custext_sanitize'"), "--data", shop).output
     assert run("sql", "COPY nothing TO 'y.csv'; SELECT 1", "--data", shop, "--allow-raw").exit_code == 1
     assert [(release.draws, release.state) for release in list_releases(db)] == [("raw", "pending")] * 2
 

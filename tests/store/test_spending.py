@@ -168,7 +168,7 @@ def test_a_second_mapping_is_refused_and_says_what_it_would_tell(db: Path, folde
     refused = run(*second)
     assert refused.exit_code == 1 and not (folder / "2.csv").exists()
     least, median = intersect(db, "small-euclidean-k4", "small-euclidean-k2")
-    assert f"a word as few as {least} word{'s' * (least > 1)} (median {median})" in refused.output
+    assert f"as few as {least} candidate{'s' * (least > 1)} would remain for a word (median {median})" in refused.output
     assert "--second-mapping" in refused.output and "small-euclidean-k4" in refused.output
     assert run("sanitize", "alice", "--mapping", "small-euclidean-k2").exit_code == 0  # a text has no dataset
     assert run(*second, "--second-mapping").exit_code == 0
