@@ -211,7 +211,9 @@ def prepare(folder: Path) -> bool:
         words = [word for batch in batches for word in batch.words]
         write_glove(folder / "v.txt", words, np.concatenate([batch.vectors for batch in batches]))
         (folder / GLOVE).write_bytes(gzip.compress((folder / "v.txt").read_bytes(), compresslevel=1))
-        texts = [(["the film was good", "she hated the film"] * 200, ["pos", "neg"] * 200)] * 2
+        plain = [word for word in words if word.isalpha()]  # all equally frequent, so none is easy to guess
+        lines = [" ".join(plain[first : first + 8]) for first in range(0, 8 * 400, 8)]
+        texts = [(lines, ["pos", "neg"] * 200)] * 2
     for name, labeled, (lines, labels) in zip(FILMS, LABELED, texts, strict=True):
         (folder / name).write_text("".join(f"{line}\n" for line in lines))
         with (folder / labeled).open("w", newline="") as file:
