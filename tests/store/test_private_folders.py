@@ -1,6 +1,7 @@
 """Unfinished files are in private folders that nobody else can guess or enter, and that are not deleted too early."""
 
 import os
+import shutil
 import signal
 import stat
 import subprocess
@@ -265,3 +266,23 @@ def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
+
+
+def test_a_folder_that_is_written_to_while_it_is_deleted_is_deleted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another thread may add a file between deleting the files of a folder and the folder itself."""
+    delete, late = shutil.rmtree, iter([True])
+
+    def delete_too_early(folder: Path, ignore_errors: bool) -> None:
+        if next(late, False):
+            return  # as if a new file had kept the folder
+        delete(folder, ignore_errors=ignore_errors)
+
+    with private_folder(tmp_path, "a") as folder:
+        (folder / "text").write_text("clear text")
+        monkeypatch.setattr(shutil, "rmtree", delete_too_early)
+        private_folders.remove_private_folders()
+        assert not folder.exists()
+        monkeypatch.undo()
+        folder.mkdir()  # what leaves the context expects it
