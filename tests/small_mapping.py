@@ -35,4 +35,4 @@ def small_mapping(words: Sequence[str], *, k: int, seed: int = 0) -> Mapping:
         fingerprint=fingerprint(ordered, partition.sizes, scores),
         created_at=datetime(2026, 1, 1),
     )
-    return Mapping(info, ordered, partition.sizes, scores)
+    return Mapping(info, ordered, partition.sizes, scores, partition.members)

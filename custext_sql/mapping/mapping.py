@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from custext_sql.arrays import Sizes, Units
+from custext_sql.arrays import Places, Sizes, Units
 from custext_sql.errors import MappingError
 from custext_sql.mapping.recipe import Recipe
 from custext_sql.mapping.scoring import UNIT
@@ -49,13 +49,15 @@ class Mapping:
     """A partition of words into groups, with a score for every pair within a group.
 
     words: group after group, each group's pivot first. sizes: words per group. scores: one square matrix per group,
-    flattened row by row (a row is an input word) and laid end to end, in multiples of 2**-20.
+    flattened row by row (a row is an input word) and laid end to end, in multiples of 2**-20. ranks: the place of each
+    word in the vector file; files list frequent words first.
     """
 
     info: MappingInfo
     words: tuple[str, ...] = field(repr=False)
     sizes: Sizes = field(repr=False)
     scores: Units = field(repr=False)
+    ranks: Places = field(repr=False)
 
     @cached_property
     def word_starts(self) -> Sizes:

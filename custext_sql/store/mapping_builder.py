@@ -86,7 +86,8 @@ def build_in_file(
         created_at=datetime.now(UTC).replace(tzinfo=None, microsecond=0),
         **asdict(recipe),
     )
-    already_there = _store(path, Mapping(info, ordered, partition.sizes, scores), source, replace)
+    mapping = Mapping(info, ordered, partition.sizes, scores, positions[partition.members])
+    already_there = _store(path, mapping, source, replace)
     sizes = partition.sizes
     return MappingReport(info, already_there, merged, int(sizes.min()), int(sizes.max()), time.perf_counter() - started)
 

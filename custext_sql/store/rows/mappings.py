@@ -24,7 +24,7 @@ def read_mapping(connection: duckdb.DuckDBPyConnection, info: MappingInfo) -> Ma
     scores = _read_scores(connection, info, sizes)
     if fingerprint(words, sizes, scores) != info.fingerprint:
         raise _changed(info, "fingerprint mismatch")
-    return Mapping(info, words, sizes, scores)
+    return Mapping(info, words, sizes, scores, np.arange(len(words)))
 
 
 def save_mapping(connection: duckdb.DuckDBPyConnection, mapping: Mapping) -> None:
