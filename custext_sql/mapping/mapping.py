@@ -19,7 +19,8 @@ from custext_sql.text.word_boundaries import fold_word
 class MappingInfo:
     """A row of the table `mappings`: the recipe of a mapping and facts about the result.
 
-    words, group_count: words and groups of the mapping. left_out: entries of the embedding that are not single words.
+    words, group_count: words and groups of the mapping. left_out: entries, among those that the recipe uses, that are
+    not single words.
     """
 
     name: str
@@ -28,10 +29,12 @@ class MappingInfo:
     measure: str
     larger_is_closer: bool
     k: int
+    grouping: str
     normalization: str
     pivot_order: str
     seed: int | None
     stopword_language: str | None
+    word_limit: int | None
     words: int
     group_count: int
     left_out: int

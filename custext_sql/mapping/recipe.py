@@ -7,36 +7,64 @@ from custext_sql.mapping.scoring import check_normalization
 from custext_sql.parameters import check_name, check_whole
 
 ORDERS = ("file", "random")
+GROUPINGS = ("greedy", "refined")
 
 
 @dataclass(frozen=True)
 class Recipe:
     """The settings of a mapping. The same recipe and the same vectors give the same mapping.
 
-    embedding: its name. k: words per group. measure, larger_is_closer: how the similarity of words is measured.
-    normalization: "group" or "word", the range over which scores are scaled. pivot_order: "file" for that of the
-    source, or "random" with a seed. stopword_language: the language whose stopwords are grouped separately, if any.
+    embedding: its name. k: words per group. grouping: "greedy" for Algorithm 1 of the paper, or "refined" to improve
+    its groups by swapping words. measure, larger_is_closer: how the similarity of words is measured. normalization:
+    "group" or "word", the range over which scores are scaled. pivot_order: "file" for that of the source, or "random"
+    with a seed. stopword_language: the language whose stopwords are grouped separately, if any. word_limit: how many
+    entries of the embedding are used, counted from the first; None for all.
     """
 
     embedding: str
     k: int = 20
+    grouping: str = "greedy"
     measure: str = "euclidean"
     larger_is_closer: bool = False
     normalization: str = "group"
     pivot_order: str = "file"
     seed: int | None = None
     stopword_language: str | None = None
+    word_limit: int | None = None
 
     def __post_init__(self) -> None:
         check_normalization(self.normalization)
+        _check_grouping(self.grouping)
         object.__setattr__(self, "k", check_whole(self.k, "k"))
         if self.seed is not None:
             object.__setattr__(self, "seed", check_whole(self.seed, "seed"))
         _check_order(self.pivot_order, self.seed)
+        if self.word_limit is not None:
+            object.__setattr__(self, "word_limit", _check_limit(self.word_limit))
 
     def name_mapping(self, name: str | None) -> str:
-        """Return the name of the mapping: the given one, or EMBEDDING-MEASURE-kK by default."""
-        return check_name(name or f"{self.embedding}-{self.measure}-k{self.k}", "a mapping")
+        """Return the name of the mapping: the given one, or EMBEDDING-MEASURE-kK by default.
+
+        Unless the grouping is greedy, the default name ends with it: EMBEDDING-MEASURE-kK-refined.
+        """
+        usual = f"{self.embedding}-{self.measure}-k{self.k}"
+        if self.grouping != "greedy":
+            usual += f"-{self.grouping}"
+        return check_name(name or usual, "a mapping")
+
+
+def _check_grouping(grouping: str) -> None:
+    if grouping not in GROUPINGS:
+        raise SettingError(
+            f"--grouping (in Python: grouping) must be one of {', '.join(GROUPINGS)}; found {grouping!r}"
+        )
+
+
+def _check_limit(limit: int) -> int:
+    limit = check_whole(limit, "--limit (in Python: limit)")
+    if not 2 <= limit < 2**31:
+        raise SettingError(f"--limit (in Python: limit) must be a whole number from 2 to 2**31 - 1; found {limit}")
+    return limit
 
 
 def _check_order(order: str, seed: int | None) -> None:

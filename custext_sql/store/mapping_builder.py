@@ -61,7 +61,7 @@ def build_in_file(
     name, similarity = recipe.name_mapping(name), similarity or MEASURES[recipe.measure]
     with reading_file(path) as connection:
         source = find_embedding(connection, recipe.embedding)
-        entries = read_entries(connection, source)
+        entries = read_entries(connection, source)[: recipe.word_limit]
         positions = np.flatnonzero(are_words(entries))
         words = [entries[position] for position in positions]
         language = recipe.stopword_language

@@ -24,6 +24,7 @@ def build_mapping(
     *,
     embedding: str,
     k: int = 20,
+    grouping: str = "greedy",
     measure: str | Compare = "euclidean",
     larger_is_closer: bool | None = None,
     normalization: str = "group",
@@ -32,21 +33,24 @@ def build_mapping(
     seed: int | None = None,
     separate_stopwords: bool = False,
     language: str = SHIPPED_LANGUAGE,
+    limit: int | None = None,
     replace: bool = False,
     progress: GroupingProgress | None = None,
 ) -> MappingReport:
-    """Group the words of an embedding by Algorithm 1 of the paper, score every pair within a group, and store both.
+    """Group the words of an embedding, score every pair of words within a group, and store both.
 
     Return a MappingReport. The first mapping of a database becomes its default.
 
     database: a path; by default the file that CUSTEXT_DB names, else the user's default database. embedding: its name.
-    k: words per group, from 2 to the number of words. measure: "euclidean", "cosine", or a function that takes two
+    k: words per group, from 2 to the number of words. grouping: "greedy" (Algorithm 1 of the paper) or "refined" (its
+    groups, improved by swapping words between groups). measure: "euclidean", "cosine", or a function that takes two
     arrays of vectors and returns the matrix of all pairs; it needs larger_is_closer. normalization: of scores, "group"
-    (as in the paper) or "word" (as in its published code). name: EMBEDDING-MEASURE-kK unless given. order: take pivots
-    in the order of the embedding ("file") or in "random" order by a seed, 0 to 2**63 - 1; never order them by the
-    frequencies of a private text. separate_stopwords: group the stopwords of `language` separately from other words,
-    so that CusText+ never replaces a content word by a stopword. replace: overwrite a mapping of that name that has
-    other settings. progress: called with the number of words grouped so far and the number of all words.
+    (as in the paper) or "word" (as in its published code). name: by default EMBEDDING-MEASURE-kK, with -refined after
+    it for refined groups. order: take pivots in the order of the embedding ("file") or in "random" order by a seed, 0
+    to 2**63 - 1; never order them by the frequencies of a private text. separate_stopwords: group the stopwords of
+    `language` separately from other words, so that CusText+ never replaces a content word by a stopword. limit: use
+    only the first entries of the embedding, at least 2. replace: overwrite a mapping of that name that has other
+    settings. progress: called with the number of words grouped so far and the number of all words.
 
     SettingError if a setting is invalid, or the name is taken by a mapping with other settings; CusTextError if the
     embedding does not exist; MappingError if its words cannot be grouped; DatabaseError if the database cannot be
@@ -56,12 +60,14 @@ def build_mapping(
     recipe = Recipe(
         embedding=embedding,
         k=k,
+        grouping=grouping,
         measure=similarity.name,
         larger_is_closer=similarity.larger_is_closer,
         normalization=normalization,
         pivot_order=order,
         seed=seed,
         stopword_language=language if separate_stopwords else None,
+        word_limit=limit,
     )
     return build_in_file(locate(database), recipe, similarity, name=name, replace=replace, progress=progress)
 

@@ -20,7 +20,14 @@ import numpy as np
 HERE = Path(__file__).parent
 
 # The last commit at which each revision was the newest.
-COMMITS = {"0001": "36823c6", "0002": "e5a4939", "0003": "d2c4485", "0004": "d4f3820", "0005": "c7a89b8"}
+COMMITS = {
+    "0001": "36823c6",
+    "0002": "e5a4939",
+    "0003": "d2c4485",
+    "0004": "d4f3820",
+    "0005": "c7a89b8",
+    "0006": "285308b",
+}
 
 WORDS = """
 the and my was in a not she it good bad kind late full doctor nurse surgeon lawyer teacher friend son daughter cat dog

@@ -63,6 +63,28 @@ def test_only_single_words_enter_a_mapping_and_the_rest_is_counted(db_path: Path
     assert (report.info.words, report.info.left_out) == (4, 4)
 
 
+def test_a_limit_uses_only_the_first_entries(db_path: Path, tmp_path: Path) -> None:
+    names = ["the", ".", "cat", "dog", ",", "cow", "hen", "pig"]
+    vectors = np.random.default_rng(0).normal(size=(8, 3)).astype(np.float32)
+    load_embeddings(db_path, write_glove(tmp_path / "v.txt", names, vectors), name="v")
+    report = build_mapping(db_path, embedding="v", k=2, limit=6)
+    assert sorted(load_mapping(db_path).words) == ["cat", "cow", "dog", "the"]
+    assert (report.info.words, report.info.left_out, report.info.word_limit) == (4, 2, 6)
+    load_embeddings(db_path, write_glove(tmp_path / "v.txt", names[:6], vectors[:6]), name="six")
+    assert build_mapping(db_path, embedding="six", k=2).info.fingerprint == report.info.fingerprint
+    with pytest.raises(CusTextError, match="already exists with different settings"):
+        build_mapping(db_path, embedding="v", k=2)
+
+
+def test_ranks_are_the_places_in_the_vector_file(db_path: Path, tmp_path: Path) -> None:
+    names = ["the", ".", "cat", "dog", ",", "cow", "hen", "pig"]
+    vectors = np.random.default_rng(0).normal(size=(8, 3)).astype(np.float32)
+    load_embeddings(db_path, write_glove(tmp_path / "v.txt", names, vectors), name="v")
+    build_mapping(db_path, embedding="v", k=3, order="random", seed=1)
+    mapping = load_mapping(db_path)
+    assert [names[rank] for rank in mapping.ranks] == list(mapping.words)
+
+
 def test_what_was_asked_for_is_recorded(loaded_db: Path) -> None:
     report = build_mapping(
         loaded_db, embedding="small", k=4, measure="cosine", normalization="word", order="random", seed=5
@@ -71,6 +93,7 @@ def test_what_was_asked_for_is_recorded(loaded_db: Path) -> None:
     assert info == report.info
     assert (info.name, info.embedding, info.k, info.measure) == ("small-cosine-k4", "small", 4, "cosine")
     assert (info.normalization, info.pivot_order, info.seed, info.stopword_language) == ("word", "random", 5, None)
+    assert (info.grouping, info.word_limit) == ("greedy", None)
     assert (info.words, info.group_count, report.smallest_group, report.largest_group) == (16, 4, 4, 4)
     assert default == info.name
 
@@ -157,6 +180,11 @@ def test_a_name_that_is_taken_needs_replace(mapped_db: Path, glove_file: Path, t
         ({"order": "random"}, "needs a seed"),
         ({"seed": 3}, "a seed requires order 'random'"),
         ({"order": "random", "seed": -1}, "from 0 to"),
+        ({"grouping": "best"}, "grouping.* must be one of greedy, refined; found 'best'"),
+        ({"limit": 1}, "limit.* from 2 to .*; found 1"),
+        ({"limit": 2**31}, "limit.* from 2 to .*; found 2147483648"),
+        ({"limit": "all"}, "limit.* must be a whole number; found 'all'"),
+        ({"limit": 3}, "must not exceed the number of words, 3; found 4"),
         ({"name": "a b"}, "name of a mapping must have 1 to 100 characters, only letters"),
         ({"measure": "manhattan"}, "euclidean, cosine or a function"),
     ],

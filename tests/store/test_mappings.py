@@ -42,12 +42,14 @@ CHANGES = {
     "two groups exchanged": "UPDATE groups SET group_id = 1 - group_id WHERE group_id < 2; "
     "UPDATE scores SET group_id = 1 - group_id WHERE group_id < 2",
     "a word removed": "DELETE FROM groups WHERE token = 'bob'",
-    "a word twice": "INSERT INTO groups SELECT mapping, token, 0, 4 FROM groups WHERE token = 'bob'",
+    "a word twice": "INSERT INTO groups SELECT mapping, token, 0, 4, 99 FROM groups WHERE token = 'bob'",
     "a word in another group": "UPDATE groups SET group_id = (group_id + 1) % 4 WHERE token = 'bob'",
     "positions exchanged": "UPDATE groups SET position = 5 - position WHERE position IN (2, 3) AND group_id = 0",
     "a negative group": "UPDATE groups SET group_id = -1 WHERE group_id = 0",
     "no groups": "DELETE FROM groups",
     "a group far away": "UPDATE groups SET group_id = 2000000000 WHERE token = 'bob'",
+    "a negative rank": "UPDATE groups SET rank = -1 WHERE token = 'bob'",
+    "two words of the same rank": "UPDATE groups SET rank = 0 WHERE token = 'bob'",
     "no groups promised": "UPDATE mappings SET group_count = 0",
     "another fingerprint": "UPDATE mappings SET fingerprint = 'f00'",
 }
@@ -81,6 +83,7 @@ def test_building_a_changed_mapping_again_repairs_it(mapped_db: Path) -> None:
 
 def test_a_changed_mapping_names_the_command_that_makes_the_same_one_again(loaded_db: Path) -> None:
     options = {"k": 3, "measure": "cosine", "normalization": "word", "order": "random", "seed": 9, "name": "mine"}
+    options |= {"limit": 14}
     before = build_mapping(loaded_db, embedding="small", **options).info  # type: ignore[arg-type]
     with duckdb.connect(loaded_db) as connection:
         connection.execute("DELETE FROM scores WHERE input = 'bob'")

@@ -122,6 +122,35 @@ def test_an_upgrade_keeps_mappings_as_their_fingerprints_say(upgraded: Upgraded)
         assert load_mapping(upgraded.after, info.name).info == info
 
 
+def test_words_get_their_place_in_the_vector_file_as_rank(upgraded: Upgraded) -> None:
+    query = "SELECT token FROM tokens ORDER BY position"
+    tokens = [token for (token,) in fetch(upgraded.before, query)]
+    for name in ("plain", "apart"):
+        mapping = load_mapping(upgraded.after, name)
+        assert (mapping.info.grouping, mapping.info.word_limit) == ("greedy", None)
+        assert [tokens[rank] for rank in mapping.ranks] == list(mapping.words)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "DELETE FROM embeddings; DELETE FROM tokens",
+        "UPDATE embeddings SET sha256 = 'f00'",
+        "DELETE FROM tokens WHERE token = 'doctor'",
+        "UPDATE tokens SET position = 0 WHERE token = 'doctor'",
+        "UPDATE tokens SET position = -1 WHERE token = 'doctor'",
+    ],
+)
+def test_words_of_an_embedding_that_is_gone_are_ranked_as_the_mapping_lists_them(tmp_path: Path, change: str) -> None:
+    path = unpack("0006", tmp_path)
+    with duckdb.connect(path) as connection:
+        connection.execute(change)
+    assert run("--db", path, "upgrade").exit_code == 0
+    for name in ("plain", "apart"):
+        mapping = load_mapping(path, name)
+        assert mapping.ranks.tolist() == list(range(len(mapping.words)))
+
+
 def test_the_macro_of_an_upgraded_database_answers(upgraded: Upgraded) -> None:
     outputs = load_mapping(upgraded.after).find_row("doctor")[0]
     rows = fetch(upgraded.after, "SELECT output, probability FROM custext_distribution('Doctor', 1.0)")

@@ -6,7 +6,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from custext_sql.arrays import Sizes, Units
+from custext_sql.arrays import Places, Sizes, Units
 from custext_sql.errors import MappingError
 from custext_sql.mapping.mapping import Mapping, MappingInfo, fingerprint
 from custext_sql.mapping.scoring import UNIT
@@ -20,11 +20,11 @@ _DEFAULT = "default_mapping"
 
 def read_mapping(connection: duckdb.DuckDBPyConnection, info: MappingInfo) -> Mapping:
     """Return the mapping of that row; MappingError if its tables do not match its fingerprint."""
-    words, sizes = _read_groups(connection, info)
+    words, sizes, ranks = _read_groups(connection, info)
     scores = _read_scores(connection, info, sizes)
     if fingerprint(words, sizes, scores) != info.fingerprint:
         raise _changed(info, "fingerprint mismatch")
-    return Mapping(info, words, sizes, scores, np.arange(len(words)))
+    return Mapping(info, words, sizes, scores, ranks)
 
 
 def save_mapping(connection: duckdb.DuckDBPyConnection, mapping: Mapping) -> None:
@@ -33,7 +33,7 @@ def save_mapping(connection: duckdb.DuckDBPyConnection, mapping: Mapping) -> Non
     name = mapping.info.name
     group_of = np.repeat(np.arange(len(mapping.sizes)), mapping.sizes)
     position = np.arange(len(mapping.words)) - mapping.word_starts[group_of]
-    groups = pa.table({"token": list(mapping.words), "group_id": group_of, "position": position})
+    groups = pa.table({"token": list(mapping.words), "group_id": group_of, "position": position, "rank": mapping.ranks})
     _insert(connection, "groups", name, groups)
     for batch in _score_batches(mapping, group_of):
         _insert(connection, "scores", name, batch)
@@ -117,9 +117,10 @@ def _score_batches(mapping: Mapping, group_of: Sizes) -> Iterator[pa.Table]:
         first = last
 
 
-def _read_groups(connection: duckdb.DuckDBPyConnection, info: MappingInfo) -> tuple[tuple[str, ...], Sizes]:
+def _read_groups(connection: duckdb.DuckDBPyConnection, info: MappingInfo) -> tuple[tuple[str, ...], Sizes, Places]:
+    """Return the words, the size of each group, and the rank of each word."""
     table = connection.sql(
-        "SELECT token, group_id, position FROM groups WHERE mapping = ? ORDER BY group_id, position",
+        "SELECT token, group_id, position, rank FROM groups WHERE mapping = ? ORDER BY group_id, position",
         params=[info.name],
     ).to_arrow_table()
     words = tuple(table.column("token").to_pylist())
@@ -136,7 +137,10 @@ def _read_groups(connection: duckdb.DuckDBPyConnection, info: MappingInfo) -> tu
         raise _changed(info, "a word is in two groups")
     if (table.column("position").to_numpy() != np.arange(len(words)) - starts[group_of]).any():
         raise _changed(info, "positions within a group are not 0, 1, 2, ...")
-    return words, sizes.astype(np.int64)
+    ranks = table.column("rank").to_numpy().astype(np.int64)
+    if ranks.min() < 0 or len(np.unique(ranks)) != len(ranks):
+        raise _changed(info, "a rank is negative, or two words have the same rank")
+    return words, sizes.astype(np.int64), ranks
 
 
 def _read_scores(connection: duckdb.DuckDBPyConnection, info: MappingInfo, sizes: Sizes) -> Units:
@@ -178,8 +182,12 @@ def _rebuilding(info: MappingInfo) -> str:
     if info.measure not in MEASURES:
         return "rebuild it in Python with its similarity function and replace=True"
     options = f"--embedding {info.embedding} --k {info.k} --measure {info.measure} --normalization {info.normalization}"
+    if info.grouping != "greedy":
+        options += f" --grouping {info.grouping}"
     if info.seed is not None:
         options += f" --order {info.pivot_order} --seed {info.seed}"
     if info.stopword_language is not None:
         options += f" --separate-stopwords --language {info.stopword_language}"
+    if info.word_limit is not None:
+        options += f" --limit {info.word_limit}"
     return f"rebuild it with: custext map {options} --name {info.name} --replace"
