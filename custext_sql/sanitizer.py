@@ -41,10 +41,10 @@ from custext_sql.text.word_boundaries import RULES
 class Sanitizer:
     """Replaces words by words of their group. Use `Sanitizer.load` for a stored mapping.
 
-    It holds arrays but no connection, so threads may share it. eps, the privacy budget per word, is 0.001 to 100; plus
-    keeps stopwords (CusText+). Without a key, they default to 1.0 and False, and draws are fresh, from the operating
-    system's secure source. With a key, they are those of the key, and a draw depends only on the key, the record and
-    the word. Wrong arguments are a SettingError, or a KeyFileError with a key. database: whose ledger is used, if any.
+    It holds arrays but no connection, so threads may share it. eps, the budget per word, is 0 (generalize) or 0.001 to
+    100; plus keeps stopwords (CusText+). Without a key, they default to 1.0 and False, and draws are fresh, from the
+    operating system's secure source. With a key, they are those of the key, and a draw depends only on the key, the
+    record and the word. Wrong arguments are a SettingError, or a KeyFileError with a key. database: of the ledger.
     """
 
     def __init__(

@@ -25,7 +25,7 @@ class Settings:
     """The settings of a run. SettingError if one is invalid.
 
     mapping: a name, or None for the database's default mapping. It need not exist until it is loaded.
-    eps: the privacy budget per word, 0.001 to 100.
+    eps: the privacy budget per word: 0, or 0.001 to 100.
     plus: keep stopwords (CusText+).
     policy: what happens to unknown words, numbers, case and invisible characters: a Policy, or the name of one.
     calibration: how eps scales the scores: "paper" (eps/2), or "tight" (the largest that satisfies the guarantee).

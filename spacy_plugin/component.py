@@ -54,7 +54,7 @@ class CusText:
     else they have the defaults of `custext_sql.Settings`.
 
     database, mapping, calibration, key_file: as for `custext_sql.Sanitizer.load`. policy: the name of a policy, or a
-    dict of its parts. eps: the privacy budget per word, 0.001 to 100; epsilon is another name for it. plus: keep
+    dict of its parts. eps: the privacy budget per word, 0 or 0.001 to 100; epsilon is another name for it. plus: keep
     stopwords.
 
     sensitive: which tokens are replaced, and at what eps: a choice from `spacy_plugin.sensitive_tokens`, or a function

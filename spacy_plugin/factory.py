@@ -62,7 +62,7 @@ def make_custext(
 
     database: path of the custext database; default: $CUSTEXT_DB, else the user's default database.
     mapping: name of a mapping; default: the database's default mapping.
-    eps: privacy budget per word, 0.001 to 100; default: 1.0. epsilon: another name for it.
+    eps: privacy budget per word, 0 or 0.001 to 100; default: 1.0. epsilon: another name for it.
     plus: true keeps stopwords (CusText+); default: false.
     policy: what happens to unknown words, numbers, case and invisible characters: "strict" (default), "paper", or a
         dict such as {"unknown": "random"}.

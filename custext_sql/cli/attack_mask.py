@@ -27,7 +27,7 @@ from custext_sql.parameters import count_of
 @click.option("--public", metavar="FILE", help="Public texts from which ngram learns.")
 @click.option("--public-column", metavar="NAME", help="Column of --public.  [default: same as --column]")
 @click.option("--rows", default=200, show_default=True, type=click.IntRange(1), help="Texts to attack, from the top.")
-@epsilons_option("1,2,3")
+@epsilons_option("0,1,2,3")
 @plus_option
 @experiment_policy_option
 @keyless_calibration_option

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 @click.command("utility", short_help="Train and test on sanitized texts.")
 @data_options
 @mechanisms_option("original,custext+,custext,santext+,santext,fbdd,random")
-@epsilons_option("1,2,3")
+@epsilons_option("0,1,2,3")
 @json_option
 @click.pass_obj
 def utility_command(db: str | None, /, mechanisms: str, eps: list[float], as_json: bool, **given: Any) -> None:

@@ -10,7 +10,11 @@ SEED = click.IntRange(0, 2**63 - 1)
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 eps_option = click.option(
-    "--eps", default=1.0, show_default=True, type=float, help="Privacy budget per word, 0.001 to 100."
+    "--eps",
+    default=1.0,
+    show_default=True,
+    type=float,
+    help="Privacy budget per word: 0 to generalize, or 0.001 to 100.",
 )
 plus_option = click.option("--plus", is_flag=True, help="Keep stopwords (CusText+).")
 _POLICY: dict[str, Any] = {

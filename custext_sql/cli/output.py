@@ -153,7 +153,8 @@ def show_share(mean: float, spread: float | None) -> str:
 
 def describe_receipt(receipt: "Receipt") -> str:
     """Return a receipt in two or three lines, for people."""
-    parts = [f"{receipt.sampled:,} replaced" + _count_unchanged(receipt.sampled_unchanged)]
+    generalized = receipt.budgets == (0.0,)
+    parts = [f"{receipt.sampled:,} replaced" + _count_unchanged(receipt.sampled_unchanged, generalized=generalized)]
     for number, what, several in (
         (receipt.stopwords, "stopword kept", "stopwords kept"),
         (receipt.unknown_kept, "unknown word kept", "unknown words kept"),
@@ -177,17 +178,21 @@ def describe_receipt(receipt: "Receipt") -> str:
     if not receipt.sampled:
         return f"{counted}; {clear}{symbols}\nno eps was spent; {mapping}"
     most = "at most " if len(receipt.budgets) > 1 else ""
+    if generalized:
+        spent = "eps 0: each replaced word became the representative of its group"
+    else:
+        spent = f"eps {most}{receipt.eps:g} per replaced word, at most {receipt.largest_row_eps:g} per row"
     return (
         f"{counted}; {clear}{symbols}\n"
-        f"eps {most}{receipt.eps:g} per replaced word, at most {receipt.largest_row_eps:g} per row; "
-        f"certified log-ratio {receipt.worst_log_ratio:.4g}; {mapping}\n"
+        f"{spent}; certified log-ratio {receipt.worst_log_ratio:.4g}; {mapping}\n"
         f"each replaced word hides among at least {count_of(receipt.hides_among, 'word')} of its group"
     )
 
 
-def _count_unchanged(number: int) -> str:
-    """Return how many words drew themselves, in parentheses; empty if none did."""
-    return f" ({number:,} drew {'itself' if number == 1 else 'themselves'})" if number else ""
+def _count_unchanged(number: int, *, generalized: bool) -> str:
+    """Return how many words were replaced by themselves, in parentheses; empty if none were."""
+    own = "itself" if number == 1 else "themselves"
+    return f" ({number:,} {'by' if generalized else 'drew'} {own})" if number else ""
 
 
 def tell_receipt(receipt: "Receipt", *, with_receipt: bool = True) -> None:

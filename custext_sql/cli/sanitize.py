@@ -32,7 +32,11 @@ if TYPE_CHECKING:
 @click.command("sanitize", short_help="Sanitize a text, a file, a folder or a table.")
 @click.argument("arguments", nargs=-1, metavar="TEXT | INPUT OUTPUT")
 @click.option("--column", "columns", multiple=True, metavar="NAME", help="Column to sanitize; repeat for several.")
-@click.option("--eps", type=float, help="Privacy budget per word, 0.001 to 100.  [default: the key's, else 1.0]")
+@click.option(
+    "--eps",
+    type=float,
+    help="Privacy budget per word: 0 to generalize, or 0.001 to 100.  [default: the key's, else 1.0]",
+)
 @click.option("--plus", is_flag=True, default=None, help="Keep stopwords (CusText+).")
 @policy_option
 @calibration_option

@@ -69,6 +69,8 @@ class MechanismUnderTest:
             warnings.simplefilter("ignore", PrivacyWarning)
             randomness = SeededRandomness(seed)
         settings = RowSettings(check_epsilon(epsilon), self.plus)
+        if settings.epsilon == 0.0 and self.name not in (CUSTEXT, CUSTEXT_PLUS):
+            raise SettingError(f"eps = 0 is for {CUSTEXT} and {CUSTEXT_PLUS} only; found mechanism {self.name}")
         return replacer.replace_words(column.text, column.offsets, randomness, settings)
 
 

@@ -86,13 +86,24 @@ def list_trials(
     check_at_least(seeds, 1, "seeds")
     trials: dict[Subject, Trial] = {}
     for mechanism in map(check_mechanism, mechanisms):
-        grid = [None] if mechanism in NEED_NO_EPSILON else list(map(check_epsilon, epsilons))
+        grid = _list_grid(mechanism, epsilons)
         for under_test in mappings:
             for epsilon in grid:
                 for seed in range(1 if mechanism == ORIGINAL else seeds):
                     trial = Trial(under_test, mechanism, epsilon, seed)
                     trials.setdefault(trial.describe("", ""), trial)
     return list(trials.values())
+
+
+def _list_grid(mechanism: str, epsilons: Sequence[float]) -> list[float] | list[None]:
+    """Return the eps of a mechanism. Only CusText's mechanisms have an eps of 0; SettingError if there is no other."""
+    if mechanism in NEED_NO_EPSILON:
+        return [None]
+    checked = list(map(check_epsilon, epsilons))
+    found = [epsilon for epsilon in checked if epsilon or mechanism in (CUSTEXT, CUSTEXT_PLUS)]
+    if checked and not found:
+        raise SettingError(f"eps = 0 is for {CUSTEXT} and {CUSTEXT_PLUS} only; give {mechanism} another eps, such as 1")
+    return found
 
 
 def list_epsilons(eps: float | Sequence[float]) -> list[float]:

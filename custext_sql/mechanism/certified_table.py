@@ -45,6 +45,8 @@ def certify(sizes: Sizes, scores: Units, epsilon: float | Floats, calibration: s
     for value in np.unique(epsilon).tolist():
         check_epsilon(value)
     epsilons = np.array(np.broadcast_to(np.asarray(epsilon, dtype=np.float64), sizes.shape))
+    if not epsilons.all():
+        raise ValueError("eps = 0 has no table, since nothing is drawn: see find_representatives")
     temperatures = choose_temperatures(sizes, scores, epsilons, calibration)
     weights = build_weights(sizes, scores, temperatures)
     verdict = verify_weights(sizes, weights, epsilons)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from custext_sql.errors import SettingError
 from custext_sql.mapping.mapping import Mapping
 from custext_sql.mapping.scoring import UNIT
+from custext_sql.mechanism.generalization import find_representatives
 from custext_sql.mechanism.sampler import Sampler
 from custext_sql.mechanism.weights import check_epsilon
 from custext_sql.text.word_boundaries import fold_word
@@ -32,7 +33,7 @@ class Distribution:
 def inspect_word(mapping: Mapping, word: str, eps: float, *, calibration: str = "paper") -> Distribution:
     """Return the possible replacements of a word with their scores and probabilities, most probable first.
 
-    mapping: a Mapping, from `load_mapping`. eps: 0.001 to 100. calibration: "paper" or "tight". Raise MappingError if
+    mapping: a Mapping, from `load_mapping`. eps: 0, or 0.001 to 100. calibration: "paper" or "tight". MappingError if
     the word is not in the mapping, SettingError if eps or calibration is invalid.
     """
     if not isinstance(mapping, Mapping):
@@ -44,10 +45,15 @@ def find_distribution(sampler: Sampler, word: str, epsilon: float) -> Distributi
     """Return the possible replacements of a word, from the verified weights of a sampler."""
     mapping, epsilon = sampler.mapping, check_epsilon(epsilon)
     outputs, scores = mapping.find_row(word)
-    weights = sampler.row(mapping.find(word), epsilon)
+    number = mapping.find(word)
+    if epsilon:
+        chances = [weight / 2.0**64 for weight in sampler.row(number, epsilon)]
+    else:
+        representative = mapping.words[find_representatives(mapping)[number]]
+        chances = [float(output == representative) for output in outputs]
     group = [
-        Replacement(output, int(score) / UNIT, weight / 2.0**64)
-        for output, score, weight in zip(outputs, scores, weights, strict=True)
+        Replacement(output, int(score) / UNIT, chance)
+        for output, score, chance in zip(outputs, scores, chances, strict=True)
     ]
-    group.sort(key=lambda replacement: -replacement.score)  # probabilities are in the same order
+    group.sort(key=lambda replacement: (-replacement.probability, -replacement.score))
     return Distribution(fold_word(word), mapping.info.name, epsilon, tuple(group))

@@ -104,6 +104,23 @@ def verify_union(
     return Verdict(holds, log_ratios)
 
 
+def verify_constant(sizes: GroupSizes, outputs: GroupSizes, inputs: npt.NDArray[np.bool_]) -> Verdict:
+    """Check that all inputs of a group have the same output, which is a word of the group: the guarantee at epsilon 0.
+
+    outputs: for each word, group after group, the number of the word that replaces it. inputs: which words are replaced
+    at all; the guarantee holds trivially in a group without any. Raise ValueError if the arrays do not fit together.
+    """
+    if len(outputs) != int(sizes.sum()) or len(inputs) != len(outputs):
+        raise ValueError("expected one output and one flag per word")
+    starts = np.cumsum(sizes) - sizes
+    first, last = np.repeat(starts, sizes), np.repeat(starts + sizes - 1, sizes)
+    largest = np.maximum.reduceat(np.where(inputs, outputs, first), starts)
+    smallest = np.minimum.reduceat(np.where(inputs, outputs, last), starts)
+    has_inputs = np.logical_or.reduceat(inputs, starts)
+    holds = ~has_inputs | ((smallest == largest) & (smallest >= starts) & (largest < starts + sizes))
+    return Verdict(holds, np.where(holds, 0.0, math.inf))
+
+
 def _check_layout(sizes: GroupSizes, weights: Weights) -> None:
     if weights.dtype != np.uint64 or len(weights) != int((sizes**2).sum()):
         raise ValueError("expected one unsigned 64-bit weight per pair of words of a group")

@@ -21,15 +21,17 @@ _Cell = TypeVar("_Cell", np.int32, np.uint64)
 
 
 def check_epsilon(epsilon: float) -> float:
-    """Return the privacy budget per word as a float. Raise SettingError if it is not a number in [0.001, 100]."""
+    """Return the privacy budget per word as a float. Raise SettingError if it is not 0 or a number in [0.001, 100]."""
     try:
         value = float(epsilon)
         if isinstance(epsilon, str | bytes | bool | np.bool_):
             raise TypeError
     except (TypeError, ValueError):
         raise SettingError(f"eps must be a number; found {type(epsilon).__name__}") from None
+    if value == 0:
+        return 0.0  # not -0.0
     if not (math.isfinite(value) and SMALLEST_EPSILON <= value <= LARGEST_EPSILON):
-        raise SettingError(f"eps must lie between {SMALLEST_EPSILON} and {LARGEST_EPSILON:g}; found {value!r}")
+        raise SettingError(f"eps must be 0, or between {SMALLEST_EPSILON} and {LARGEST_EPSILON:g}; found {value!r}")
     return value
 
 

@@ -59,11 +59,11 @@ def sanitize_file(
     a binary stream. output: a file, "-" for standard output, or a binary stream; a file appears only when it is
     complete. columns: the columns to sanitize; all others are copied unchanged. Lines of text have no columns.
 
-    eps (0.001 to 100), plus, policy, calibration, mapping, language, key_file and seed are those of `Sanitizer.load`:
-    the key's setting if not given, else the default (1.0, False, "strict", "paper"). record_column: with a key, the
-    column of IDs; the record of a text is COLUMN:ID. format: csv, tsv, json, parquet or text; by default it follows
-    from the name of the input, and a stream is text. encoding: that of text files, by Python's name for it ("utf-16",
-    "latin-1", ...); UTF-8 by default. Outputs are always UTF-8.
+    eps (0, or 0.001 to 100), plus, policy, calibration, mapping, language, key_file and seed are those of
+    `Sanitizer.load`: the key's setting if not given, else the default (1.0, False, "strict", "paper"). record_column:
+    with a key, the column of IDs; the record of a text is COLUMN:ID. format: csv, tsv, json, parquet or text; by
+    default it follows from the name of the input, and a stream is text. encoding: that of text files, by Python's name
+    for it ("utf-16", "latin-1", ...); UTF-8 by default. Outputs are always UTF-8.
 
     max_row_eps: the most that a row may spend in this release. budget_total: the most that all releases of the dataset
     together may spend on a row. dataset: the name of the data in the ledger; by default its files, and <stdin> for a

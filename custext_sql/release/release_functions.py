@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from duckdb.func import FunctionNullHandling, PythonUDFType
 
 from custext_sql.arrays import Flags
-from custext_sql.replacing.replacer import Counts, join_counts
+from custext_sql.replacing.counts import Counts, join_counts
 from custext_sql.replacing.tally import Tally
 from custext_sql.sanitizer import Sanitizer
 from custext_sql.sql.query_errors import remembering

@@ -4,9 +4,9 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from functools import cached_property
 
+from custext_sql.replacing.counts import Counts
 from custext_sql.replacing.guarantee import Guarantee
 from custext_sql.replacing.receipt import Receipt
-from custext_sql.replacing.replacer import Counts
 from custext_sql.replacing.tally import Tally
 from custext_sql.sanitizer import Sanitizer
 from custext_sql.store.ledger.dataset import Dataset

@@ -1,5 +1,6 @@
 """What was verified about the tables that a run draws from."""
 
+import math
 from collections.abc import Collection
 from dataclasses import dataclass
 
@@ -18,7 +19,8 @@ class Guarantee:
     """What was verified about the tables that a run draws from, for the words of a group that are replaced.
 
     budgets: every eps in use, in ascending order. worst_log_ratio: the largest of all groups, for each table alone.
-    union_log_ratio: the same over all tables together, for two words of a group that may be drawn at different eps.
+    union_log_ratio: the same over all tables together, for two words of a group that may be drawn at different eps. It
+    is infinite if one of them is 0 and another is not: any other word than the representative was then drawn.
     hides_among: the fewest words of a group that can be replaced, among groups that have any.
     """
 
@@ -56,8 +58,12 @@ class Guarantees:
     def _verify(self, budgets: tuple[float, ...], plus: frozenset[bool], listed: frozenset[str] | None) -> Guarantee:
         vocabulary, sampler = self._vocabulary, self._sampler
         drawn = None if False in plus else vocabulary.drawn_plus
-        worst = max(sampler.worst_log_ratio([epsilon], drawn) for epsilon in budgets)
-        union = worst if len(budgets) == 1 else max(worst, sampler.worst_log_ratio(budgets, drawn))
+        tables = [epsilon for epsilon in budgets if epsilon]
+        worst = max((sampler.worst_log_ratio([epsilon], drawn) for epsilon in tables), default=0.0)
+        if len(tables) < len(budgets):
+            union = self._compare_representatives(plus) if not tables else math.inf
+        else:
+            union = worst if len(budgets) == 1 else max(worst, sampler.worst_log_ratio(budgets, drawn))
         return Guarantee(
             mapping=self._mapping.info.name,
             fingerprint=self._mapping.info.fingerprint,
@@ -69,3 +75,10 @@ class Guarantees:
                 for keep in plus
             ),
         )
+
+    def _compare_representatives(self, plus: frozenset[bool]) -> float:
+        """Return the log-ratio at eps = 0 of two words of a group: infinite if kept stopwords change its output."""
+        if len(plus) == 1:
+            return 0.0
+        kept, all_drawn = (self._vocabulary.representatives(keep) for keep in (True, False))
+        return math.inf if (kept != all_drawn)[self._vocabulary.drawn_plus].any() else 0.0

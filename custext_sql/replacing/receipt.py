@@ -1,5 +1,6 @@
 """The receipt of a run: how many words it replaced and kept, and how much eps it spent."""
 
+import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -19,22 +20,22 @@ class Receipt:
     rows: rows with a text that is not NULL; outside of tables, each text is a row. (`ReleaseReport.rows` counts all
         rows.)
     words: all words of the texts.
-    sampled: words replaced by a draw from their group.
+    sampled: words replaced by a draw from their group, or at eps = 0 by its representative.
     stopwords: stopwords kept because of `plus`.
     numbers: numbers outside the vocabulary; the policy decides whether they are masked, changed or kept.
     unknown_kept, unknown_masked, unknown_random: words outside the vocabulary, by what the policy did with them.
     endings: English endings after an apostrophe, such as 's, which are kept.
     kept: words kept because they were not selected as sensitive.
     alone_masked: words masked because no other word of their group would be replaced, so nothing would hide them.
-    sampled_unchanged: replaced words that drew themselves. It reveals something about the originals, so it must not be
-        stored (see `to_dict`).
+    sampled_unchanged: words replaced by themselves. It reveals something about the originals, so it must not be stored
+        (see `to_dict`).
     characters_in_clear: characters of words that were kept, and so are in the clear.
     eps: the largest of `budgets`.
     budgets: every eps per word that was in use, in ascending order.
     largest_row_eps, mean_row_eps: the largest and the mean eps spent on one row.
     mapping, fingerprint: the mapping that the words were drawn from.
     worst_log_ratio: the largest verified log-ratio of two words of a group that are drawn at the same eps.
-    union_log_ratio: the same for two words that may be drawn at different eps.
+    union_log_ratio: the same for two words that may be drawn at different eps; infinite if one of them is 0.
     hides_among: each replaced word hides among at least this many words of its group, including itself.
     symbols: characters that are kept and are neither words, spaces nor punctuation (pictures, circled letters, control
         characters).
@@ -84,5 +85,9 @@ class Receipt:
         return tuple(found)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything except `sampled_unchanged`, which must not be stored."""
-        return {name: value for name, value in asdict(self).items() if name != "sampled_unchanged"}
+        """Return everything except `sampled_unchanged`, which must not be stored, ready for JSON.
+
+        An infinite `union_log_ratio` is None, since JSON has no infinity.
+        """
+        found = {name: value for name, value in asdict(self).items() if name != "sampled_unchanged"}
+        return found | {"union_log_ratio": self.union_log_ratio if math.isfinite(self.union_log_ratio) else None}

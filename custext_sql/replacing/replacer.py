@@ -1,6 +1,6 @@
 """Replaces the words of a block of texts by draws, and writes the new texts."""
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Protocol
@@ -9,6 +9,7 @@ import numpy as np
 
 from custext_sql.arrays import Bytes, Draws, Flags, Floats, Hashes, Numbers, Places
 from custext_sql.mechanism.randomness import DIGIT, UNKNOWN_WORD, Randomness, count_earlier
+from custext_sql.replacing.counts import Counts
 from custext_sql.replacing.kinds import Kind
 from custext_sql.replacing.policy import NUMBER_MASK, UNKNOWN_MASK, Policy
 from custext_sql.replacing.rewriting import Rewriting
@@ -52,60 +53,6 @@ class Piece:
     def in_clear(self) -> bool:
         """Whether the piece is a word that is unchanged without having drawn itself."""
         return self.kind not in (None, Kind.SAMPLED) and self.before == self.after
-
-
-@dataclass(frozen=True, eq=False)
-class Counts:
-    """Counts for each of some new texts."""
-
-    by_kind: Numbers  # words of each kind
-    unchanged: Numbers  # replaced words that drew themselves
-    characters_in_clear: Numbers  # of words that were kept
-    symbols: Numbers  # characters of the new texts that are neither words, spaces nor punctuation
-    spent: Floats
-    unknown_texts: Places  # the index of the text of each unknown word that was kept
-    unknown_hashes: Hashes  # the hash of each of these words, folded
-
-    def __getitem__(self, texts: slice) -> "Counts":
-        """Return the counts of some consecutive texts."""
-        first, last, _ = texts.indices(len(self.spent))
-        within = (self.unknown_texts >= first) & (self.unknown_texts < last)
-        return Counts(
-            self.by_kind[texts],
-            self.unchanged[texts],
-            self.characters_in_clear[texts],
-            self.symbols[texts],
-            self.spent[texts],
-            self.unknown_texts[within] - first,
-            self.unknown_hashes[within],
-        )
-
-    def __add__(self, other: "Counts") -> "Counts":
-        """Return the counts of texts that are pairwise counted as one, such as the columns of a row."""
-        return Counts(
-            self.by_kind + other.by_kind,
-            self.unchanged + other.unchanged,
-            self.characters_in_clear + other.characters_in_clear,
-            self.symbols + other.symbols,
-            self.spent + other.spent,
-            np.concatenate([self.unknown_texts, other.unknown_texts]),
-            np.concatenate([self.unknown_hashes, other.unknown_hashes]),
-        )
-
-
-def join_counts(parts: Sequence[Counts]) -> Counts:
-    """Return the counts of the texts of all parts, one after the other."""
-    none = np.zeros(0, dtype=np.int64)
-    firsts = np.cumsum([0, *(len(part.spent) for part in parts)])
-    return Counts(
-        np.concatenate([np.zeros((0, len(Kind)), dtype=np.int64), *(part.by_kind for part in parts)]),
-        np.concatenate([none, *(part.unchanged for part in parts)]),
-        np.concatenate([none, *(part.characters_in_clear for part in parts)]),
-        np.concatenate([none, *(part.symbols for part in parts)]),
-        np.concatenate([np.zeros(0), *(part.spent for part in parts)]),
-        np.concatenate([none, *(part.unknown_texts + first for part, first in zip(parts, firsts, strict=False))]),
-        np.concatenate([np.zeros(0, dtype=np.uint64), *(part.unknown_hashes for part in parts)]),
-    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,7 +165,8 @@ class Replacer:
         sampled, unknown, numbers, alone = map(found.at, (Kind.SAMPLED, Kind.UNKNOWN, Kind.NUMBER, Kind.ALONE))
         words = found.numbers.take(sampled).astype(np.int64)
         per_word = epsilon[found.rows.take(sampled)] if isinstance(epsilon, np.ndarray) else epsilon
-        drawn = self.mechanism.sample(words, per_word, draw.for_words(sampled, words))
+        plus = found.plus.take(sampled) if isinstance(found.plus, np.ndarray) else found.plus
+        drawn = self._choose(words, per_word, plus, lambda: draw.for_words(sampled, words))
         spell.write(sampled, drawn)
         if len(alone):  # under every policy: any draw from its group would reveal it
             rewriting.replace(alone, rewriting.add(*join_texts([UNKNOWN_MASK])))
@@ -241,6 +189,19 @@ class Replacer:
             found = replace(found, kinds=np.where(stays, np.uint8(Kind.KEPT), found.kinds))
         written, offsets, cuts = rewriting.write(found.offsets)
         return Replaced(written, offsets, cuts, text, texts, found, rewriting.find_kept(), unchanged, epsilon)
+
+    def _choose(
+        self, words: Numbers, epsilon: float | Floats, plus: bool | Flags, draw: Callable[[], Draws]
+    ) -> Numbers:
+        """Return the replacement of each word, by number: at eps = 0 the representative of its group, else a draw."""
+        if isinstance(epsilon, float) and epsilon == 0.0:
+            return self.vocabulary.generalize(words, plus)
+        if isinstance(epsilon, float) or epsilon.all():
+            return self.mechanism.sample(words, epsilon, draw())
+        chosen, places = self.vocabulary.generalize(words, plus), epsilon.nonzero()[0]
+        if len(places):
+            chosen[places] = self.mechanism.sample(words[places], epsilon[places], draw()[places])
+        return chosen
 
     def count_sampled(self, text: Bytes, offsets: Places, *, plus: bool | Flags) -> Numbers:
         """Return how many words of each row would be replaced by a draw."""

@@ -8,11 +8,11 @@ from typing import Protocol
 import numpy as np
 
 from custext_sql.arrays import Flags, Hashes
+from custext_sql.replacing.counts import Counts
 from custext_sql.replacing.guarantee import Guarantee
 from custext_sql.replacing.kinds import Kind
 from custext_sql.replacing.policy import Policy
 from custext_sql.replacing.receipt import Receipt
-from custext_sql.replacing.replacer import Counts
 
 _SUMS = 1 << 256
 _PENDING = 1 << 16  # least number of hashes to collect before sorting them

@@ -7,8 +7,9 @@ import numpy as np
 
 from custext_sql.arrays import Bytes, Flags, Kinds, Places
 from custext_sql.mechanism.randomness import DIGIT, UNKNOWN_WORD, count_earlier
+from custext_sql.replacing.counts import Counts, join_counts
 from custext_sql.replacing.kinds import Kind
-from custext_sql.replacing.replacer import Counts, Replaced, join_counts
+from custext_sql.replacing.replacer import Replaced
 from custext_sql.replacing.vocabulary import Vocabulary
 from custext_sql.replacing.words import FoundWords, find_words
 from custext_sql.text.encoded_text import EncodedText, find_rows

@@ -8,6 +8,7 @@ import numpy as np
 
 from custext_sql.arrays import Bytes, Flags, Kinds, Places, WordNumbers
 from custext_sql.mapping.mapping import Mapping
+from custext_sql.mechanism.generalization import find_representatives
 from custext_sql.replacing.kinds import Kind
 from custext_sql.text.characters import LOWER, TITLE, UPPER
 from custext_sql.text.encoded_text import join_texts
@@ -45,6 +46,8 @@ class Vocabulary:
         usual = np.where(np.arange(len(words)) < self.size, Kind.SAMPLED, Kind.UNKNOWN)
         self._kinds = np.append(usual, [Kind.NUMBER, Kind.UNKNOWN]).astype(np.uint8)
         self._words = mapping.words
+        self._mapping = mapping
+        self._representatives: dict[bool, Places] = {}
         self._spellings: dict[int, Spelling] = {}
         self.drawn_plus: Flags = ~is_stopword[: self.size]  # words of the mapping that are drawn if stopwords are kept
         group_of = np.repeat(np.arange(len(mapping.sizes)), mapping.sizes)
@@ -82,6 +85,18 @@ class Vocabulary:
         """Return the same if only listed words are replaced: 1 if one of them is the only one of its group."""
         drawn = np.array([word in listed for word in self._words]) & (self.drawn_plus | (not plus))
         return int(np.unique(self._group_of[drawn], return_counts=True)[1].min(initial=self.size)) if drawn.any() else 0
+
+    def generalize(self, words: Places, plus: bool | Flags) -> Places:
+        """Return the representative of the group of each word, which replaces it at eps = 0."""
+        if isinstance(plus, np.ndarray):
+            return np.where(plus, self.representatives(True).take(words), self.representatives(False).take(words))
+        return self.representatives(plus).take(words)
+
+    def representatives(self, plus: bool) -> Places:
+        """Return the representative of the group of each word of the mapping: its most frequent word that is drawn."""
+        if plus not in self._representatives:
+            self._representatives[plus] = find_representatives(self._mapping, self.drawn_plus if plus else None)
+        return self._representatives[plus]
 
     def spelling(self, case: int) -> Spelling:
         """Return the words of the mapping in that case: LOWER, TITLE or UPPER."""

@@ -22,6 +22,7 @@ class FoundWords:
     ends: Places
     numbers: WordNumbers  # in the vocabulary
     kinds: Kinds
+    plus: bool | Flags  # whether stopwords are kept, for all words or for each
     earlier: Places | None = None  # earlier draws of the same text and number, unless in the order of these words
 
     @cached_property
@@ -65,11 +66,12 @@ def find_words(
         kept[swallowed] = False
         places = kept.nonzero()[0]
         starts, ends, words = starts.take(places), ends.take(places), words.take(places)
-    kinds = vocabulary.find_kinds(words, _at(plus, starts, offsets))
+    plus = _at(plus, starts, offsets)
+    kinds = vocabulary.find_kinds(words, plus)
     strange = Kind.UNKNOWN.find_in(kinds).nonzero()[0]
     kinds[strange[find_digits(text, starts[strange], ends[strange])]] = Kind.NUMBER
     kinds[endings] = Kind.ENDING
-    return FoundWords(offsets, starts, ends, words, kinds)
+    return FoundWords(offsets, starts, ends, words, kinds, plus)
 
 
 def _find_chains(joined: Places) -> tuple[Places, Places]:

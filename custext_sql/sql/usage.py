@@ -31,7 +31,7 @@ class Usage:
 
     def note(self, sanitizer: Sanitizer, eps: Any, plus: Any) -> None:
         """Record a finished call."""
-        self.epsilons.add(float(np.max(eps, initial=0.0)))
+        self.epsilons.update({float(np.max(eps, initial=0.0)), float(np.min(eps, initial=np.inf))})
         self.plus.update(np.unique(plus).tolist())
         if sanitizer.key is None:
             self._was_fresh = True
@@ -48,7 +48,8 @@ class Usage:
 
     def receipt(self, sanitizer: Sanitizer) -> Receipt:
         """Return the receipt of what was drawn."""
-        return self.tally.receipt(sanitizer.policy, sanitizer.guarantee({max(self.epsilons)}, self.plus))
+        budgets = {max(self.epsilons), *self.epsilons & {0.0}}  # at 0 nothing is drawn, unlike at any other eps
+        return self.tally.receipt(sanitizer.policy, sanitizer.guarantee(budgets, self.plus))
 
     @property
     def was_called(self) -> bool:

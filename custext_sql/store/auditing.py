@@ -4,11 +4,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from custext_sql.arrays import Floats
 from custext_sql.errors import CertificateError
 from custext_sql.mapping.mapping import Mapping
 from custext_sql.mechanism.certified_table import certify
 from custext_sql.mechanism.verifier import verify_union
-from custext_sql.mechanism.weights import check_epsilon
+from custext_sql.mechanism.weights import check_calibration, check_epsilon
 from custext_sql.replacing.vocabulary import Vocabulary
 from custext_sql.store.database import Database, reading
 from custext_sql.store.rows.mappings import find_mapping, read_mapping
@@ -60,7 +61,7 @@ def audit(
     This recomputes the fingerprint, checks that every word is in exactly one group, and verifies every group.
 
     database: a path; by default the file that CUSTEXT_DB names, else the user's default database. mapping: its name; by
-    default the database's default mapping. eps: the budget per word, 0.001 to 100. plus: keep the stopwords of
+    default the database's default mapping. eps: the budget per word: 0, or 0.001 to 100. plus: keep the stopwords of
     `language`. calibration: "paper" or "tight".
 
     MappingError if the mapping does not exist or its tables were changed; CertificateError if a group does not satisfy
@@ -79,21 +80,18 @@ def certify_mapping(
 
     vocabulary: that of the mapping, with the stopwords that `plus` keeps.
     """
+    epsilon = check_epsilon(epsilon)
+    check_calibration(calibration)
     try:
-        table = certify(mapping.sizes, mapping.scores, epsilon, calibration)
+        log_ratios, shrunk = _verify(mapping, vocabulary, epsilon, plus=plus, calibration=calibration)
     except CertificateError as error:
-        raise _name_words(error.group, mapping, epsilon) from None
-    log_ratios = table.log_ratios
-    if plus:
-        verdict = verify_union(mapping.sizes, [table.weights], epsilon, vocabulary.drawn_plus)
-        if not verdict.holds.all():
-            raise _name_words(int(np.argmin(verdict.holds)), mapping, epsilon)
-        has_drawn = np.add.reduceat(vocabulary.drawn_plus, mapping.word_starts) > 0
-        log_ratios = np.minimum(verdict.log_ratios, log_ratios)[has_drawn]
+        start = int(mapping.word_starts[error.group])
+        words = mapping.words[start : start + int(mapping.sizes[error.group])]
+        raise CertificateError(error.group, epsilon, words) from None
     return Certificate(
         mapping=mapping.info.name,
         fingerprint=mapping.info.fingerprint,
-        eps=check_epsilon(epsilon),
+        eps=epsilon,
         plus=plus,
         calibration=calibration,
         words=len(mapping.words),
@@ -103,10 +101,22 @@ def certify_mapping(
         hides_among=vocabulary.hides_among(plus),
         worst_log_ratio=float(log_ratios.max(initial=0.0)),
         median_log_ratio=float(np.median(log_ratios)) if len(log_ratios) else 0.0,
-        shrunk=table.shrunk,
+        shrunk=shrunk,
     )
 
 
-def _name_words(group: int, mapping: Mapping, epsilon: float) -> CertificateError:
-    start = int(mapping.word_starts[group])
-    return CertificateError(group, epsilon, mapping.words[start : start + int(mapping.sizes[group])])
+def _verify(
+    mapping: Mapping, vocabulary: Vocabulary, epsilon: float, *, plus: bool, calibration: str
+) -> tuple[Floats, int]:
+    """Return the log-ratios of the groups that have words to be drawn, and how many groups were shrunk."""
+    has_drawn = np.add.reduceat(vocabulary.drawn_plus, mapping.word_starts) > 0 if plus else mapping.sizes > 0
+    if epsilon == 0.0:
+        vocabulary.representatives(plus)  # verified when they are found
+        return np.zeros(int(has_drawn.sum())), 0
+    table = certify(mapping.sizes, mapping.scores, epsilon, calibration)
+    if not plus:
+        return table.log_ratios, table.shrunk
+    verdict = verify_union(mapping.sizes, [table.weights], epsilon, vocabulary.drawn_plus)
+    if not verdict.holds.all():
+        raise CertificateError(int(np.argmin(verdict.holds)), epsilon)
+    return np.minimum(verdict.log_ratios, table.log_ratios)[has_drawn], table.shrunk

@@ -156,7 +156,7 @@ def test_upgrade_of_a_current_database_says_so(mapped_db: Path) -> None:
         (["map", "--embedding", "small", "--order", "random"], 1, "needs a seed"),
         (["inspect", "bobb"], 1, "did you mean 'bob'?"),
         (["map", "--embedding", "small", "--language", "german"], 2, "--language requires --separate-stopwords"),
-        (["inspect", "bob", "--eps", "0"], 1, "eps must lie between 0.001 and 100; found 0.0"),
+        (["inspect", "bob", "--eps", "0.0005"], 1, "eps must be 0, or between 0.001 and 100; found 0.0005"),
         (["inspect", "bob", "--eps", "nan"], 1, "found nan"),
         (["inspect", "bob", "--mapping", "none"], 1, "mapping 'none' does not exist; mappings: small-euclidean-k4"),
         (["use", "none"], 1, "mapping 'none' does not exist"),

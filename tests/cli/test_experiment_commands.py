@@ -206,7 +206,7 @@ def test_choose_exits_with_1_below_the_floor(few_db: Path, texts: str) -> None:
     [
         (["attack", "query", "carr"], "did you mean"),
         (["attack", "query", "car", "--eps", "1,,2"], "expected comma-separated numbers such as 1,2,3"),
-        (["attack", "query", "car", "--eps", "0"], "eps must lie between 0.001 and 100"),
+        (["attack", "query", "car", "--eps", "0.0005"], "eps must be 0, or between 0.001 and 100"),
         (["attack", "bayes", "--prior", "nothing.csv"], "nothing.csv"),
         (["attack", "bayes", "--prior", "a.csv", "--public", "b.csv"], "not both"),
         (

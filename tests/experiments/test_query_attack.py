@@ -46,8 +46,8 @@ def test_words_and_eps_are_checked(mapped_db: Path) -> None:
     mapping = load_mapping(mapped_db)
     with pytest.raises(CusTextError, match="did you mean 'alice'"):
         measure_queries(mapped_db, mapping, ["alise"], [1.0])
-    with pytest.raises(CusTextError, match="eps must lie between"):
-        measure_queries(mapped_db, mapping, ["alice"], [0.0])
+    with pytest.raises(CusTextError, match="eps must be 0, or between"):
+        measure_queries(mapped_db, mapping, ["alice"], [0.0005])
 
 
 def test_quantiles_are_values_of_words_and_count_words_that_are_never_identified() -> None:

@@ -135,7 +135,9 @@ def test_bad_parameters_are_named() -> None:
     sizes, scores = np.array([2]), np.zeros(4, dtype=np.int32)
     with pytest.raises(SettingError, match="paper, tight; found 'loose'"):
         certify(sizes, scores, 1.0, "loose")
-    with pytest.raises(SettingError, match="eps must lie between"):
+    with pytest.raises(SettingError, match="eps must be 0, or between"):
+        certify(sizes, scores, 0.0005)
+    with pytest.raises(ValueError, match="eps = 0 has no table"):
         certify(sizes, scores, 0.0)
     with pytest.raises(SettingError, match="eps must be a number; found NoneType"):
         certify(sizes, scores, None)  # type: ignore[arg-type]

@@ -107,6 +107,6 @@ def test_no_words_need_no_tables(mapping: Mapping, verified: list[list[float]]) 
 
 def test_every_eps_is_checked(mapping: Mapping) -> None:
     sampler = Sampler(mapping, "paper")
-    for wrong in (0.0, -1.0, float("nan"), float("inf"), 101.0):
-        with pytest.raises(SettingError, match="eps must lie between"):
+    for wrong in (0.0005, -1.0, float("nan"), float("inf"), 101.0):
+        with pytest.raises(SettingError, match="eps must be 0, or between"):
             sampler.sample(np.zeros(2, dtype=np.int64), np.array([1.0, wrong]), np.zeros(2, dtype=np.uint64))

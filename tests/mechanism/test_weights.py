@@ -26,7 +26,7 @@ def test_ratios_within_a_group_stay_below_e_to_the_epsilon(epsilon: float) -> No
     assert chances.sum(axis=1) == pytest.approx(np.ones(20))
 
 
-@pytest.mark.parametrize("epsilon", [0.0, -1.0, 0.0009, 100.1, math.inf, math.nan])
+@pytest.mark.parametrize("epsilon", [-1.0, -0.001, 5e-324, 0.0009, 100.1, math.inf, math.nan])
 def test_epsilon_outside_its_range_is_an_error(epsilon: float) -> None:
     with pytest.raises(SettingError, match=r"between 0\.001 and 100; found"):
         check_epsilon(epsilon)

@@ -51,7 +51,7 @@ def test_what_cannot_be_kept_is_refused_at_once(mapped_db: Path, tmp_path: Path)
     sanitizer = Sanitizer.load(mapped_db)
     with pytest.raises(SettingError, match="cannot keep budget_total"):
         RunningRelease(sanitizer, Dataset("notes", budget_total=5.0))
-    with pytest.raises(SettingError, match="eps must lie between"):
+    with pytest.raises(SettingError, match="eps must be 0, or between"):
         RunningRelease(sanitizer, budgets={1.0, 101.0})
     make_key(tmp_path / "key", mapped_db, eps=2.0)
     with pytest.raises(KeyFileError, match="this key is for eps = 2, not 1"):

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from custext_sql import Receipt, Sanitizer
 from custext_sql.cli.output import describe_receipt
-from custext_sql.replacing.replacer import Counts, join_counts
+from custext_sql.replacing.counts import Counts, join_counts
 from custext_sql.replacing.tally import Tally
 from custext_sql.text.columns import open_column
 from custext_sql.text.word_boundaries import fold_word

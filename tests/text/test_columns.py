@@ -149,7 +149,7 @@ def test_eps_and_plus_may_differ_by_row(sanitizer: Sanitizer) -> None:
     assert drawn[::2].count("alice") == 500 > drawn[1::2].count("alice")
     wrong: list[tuple[Any, Any, str]] = [
         ([1.0], False, "eps must have one value per text, 2 in all; found 1"),
-        ([1.0, 0.0], False, "eps must lie between 0.001 and 100; found 0.0"),
+        ([1.0, 0.0005], False, "eps must be 0, or between 0.001 and 100; found 0.0005"),
         (["a", "b"], False, "eps must be a number, or one number per text"),
         (1.0, [True], "plus must have one value per text, 2 in all; found 1"),
         (1.0, [1, 0], "plus must be a bool, or one bool per text; found int"),

@@ -84,7 +84,7 @@ def attack_bayes(
     first prior is uniform: all words are equally frequent. The second one, if given, comes from `prior` or `public`.
 
     database: a path; by default the file that CUSTEXT_DB names, else the user's default database.
-    eps: one budget per word or several, 0.001 to 100.
+    eps: one budget per word or several, 0, or 0.001 to 100.
     prior: the path of a file of word frequencies, with a word and a number per line.
     public: texts in which words are counted instead: the path of a file, or a sequence of texts.
     column: the column of that file; None for lines of text and for a sequence.
@@ -141,7 +141,7 @@ def measure_bayes(
 
     def measure(subject: Subject, tell: ShareDone) -> tuple[float | None, float | None]:
         chances = by_digest[str(subject.digest)].chances
-        if subject.eps is None:
+        if not subject.eps:  # at eps = 0, an output reveals its group and nothing else
             return measure_floor(mapping.sizes, chances), None
         return measure_success(mapping.sizes, make_table(subject.eps).weights, chances), None
 
@@ -177,6 +177,8 @@ def measure_bayes_in_texts(
     """
 
     def measure(subject: Subject, tell: ShareDone) -> tuple[float, None]:
+        if epsilon == 0.0:
+            return in_clear + measure_floor(mapping.sizes, drawn), None
         weights = certify(mapping.sizes, mapping.scores, epsilon, calibration).weights
         return in_clear + measure_success(mapping.sizes, weights, drawn), None
 

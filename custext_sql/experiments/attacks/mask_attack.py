@@ -92,7 +92,7 @@ def attack_mask(
     public: Texts | None = None,
     public_column: str | None = None,
     rows: int | None = 200,
-    eps: float | Sequence[float] = (1.0, 2.0, 3.0),
+    eps: float | Sequence[float] = (0.0, 1.0, 2.0, 3.0),
     plus: bool = False,
     policy: str | Policy = "paper",
     calibration: str = "paper",
@@ -112,7 +112,7 @@ def attack_mask(
     column: the column of that file; None for lines of text and for a sequence.
     public: the texts from which "ngram" learns, like data. public_column: its column; by default that in `column`.
     rows: the number of texts to attack, from the top, at least 1; None: all.
-    eps: one budget per word or several, 0.001 to 100.
+    eps: one budget per word or several: 0, or 0.001 to 100.
     plus: whether to keep stopwords.
     policy: what to do with unknown words and numbers: "paper", "strict" or a Policy.
     calibration: "paper" or "tight".

@@ -19,6 +19,7 @@ from custext_sql.experiments.measurements import (
 )
 from custext_sql.experiments.trials import check_at_least, list_epsilons, list_strings
 from custext_sql.mapping.mapping import Mapping
+from custext_sql.mechanism.generalization import find_representatives
 from custext_sql.mechanism.sampler import Sampler
 from custext_sql.store.database import Database
 from custext_sql.store.mappings import load_mapping
@@ -88,7 +89,7 @@ def attack_query(
 
     database: a path; by default the file that CUSTEXT_DB names, else the user's default database.
     words: a word of the mapping, or several.
-    eps: one budget per draw or several, 0.001 to 100.
+    eps: one budget per draw or several, 0, or 0.001 to 100.
     sample: also attack this many words of the vocabulary, chosen at random; by default 100 if no word is named, else 0.
     trials: simulated attacks per number, at least 100; by default 20,000, and 1,000 for a word of the sample.
     seed: the seed of the simulation and the sample, at least 0.
@@ -176,6 +177,8 @@ def _read_group(sampler: Sampler, word: int, epsilon: float) -> tuple[Floats, in
     mapping = sampler.mapping
     group = int(np.searchsorted(mapping.word_starts, word, side="right")) - 1
     first, size = int(mapping.word_starts[group]), int(mapping.sizes[group])
+    if epsilon == 0.0:
+        return np.tile(np.eye(size)[find_representatives(mapping)[word] - first], (size, 1)), word - first
     weights = [sampler.row(number, epsilon) for number in range(first, first + size)]
     matrix = np.array(weights, dtype=np.float64) / 2.0**64
     return matrix / matrix.sum(axis=1, keepdims=True), word - first

@@ -59,7 +59,7 @@ def evaluate_utility(
     label: str = "label",
     task: str = "classification",
     mechanisms: str | Sequence[str] = ("original", "custext+", "custext", "santext+", "santext", "fbdd", "random"),
-    eps: float | Sequence[float] = (1.0, 2.0, 3.0),
+    eps: float | Sequence[float] = (0.0, 1.0, 2.0, 3.0),
     mappings: str | Sequence[str] = (),
     model: str | os.PathLike[str] = "tfidf",
     seeds: int = 3,
@@ -80,7 +80,7 @@ def evaluate_utility(
     text: the column of the texts in files; two columns for pairs. label: the column of the labels.
     task: "classification", or "similarity" of two texts.
     mechanisms: one or more of "custext", "custext+", "santext", "santext+", "fbdd", "random" and "original".
-    eps: one budget per word or several, 0.001 to 100.
+    eps: one budget per word or several: 0, or 0.001 to 100.
     mappings: a name, or several; by default the database's default mapping.
     model: "tfidf" or "embedding" (need the extra `evaluation`), or the name or folder of a Hugging Face model to
         fine-tune (needs the extra `models`).
