@@ -69,7 +69,7 @@ def test_the_wheel_has_everything_and_nothing_else(wheel: zipfile.ZipFile) -> No
         "custext_sql/migrations/versions/0004_measurements.py",
         "custext_sql/migrations/versions/0005_what_is_released_beside_the_text.py",
         "custext_sql/migrations/versions/0006_what_a_release_is_of.py",
-        "custext_sql/migrations/versions/0007_groupings_and_ranks.py",
+        "custext_sql/migrations/versions/0007_rows_of_scores.py",
         "custext_sql/starter/glove-840b-34k.xz",
         "custext_sql/starter/PROVENANCE.md",
         "custext_sql/starter/stopwords-english.txt",

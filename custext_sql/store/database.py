@@ -13,6 +13,7 @@ from custext_sql.store.connections import reading_file, upgrade_file, writing_fi
 from custext_sql.store.default_database import build_default
 from custext_sql.store.files.duckdb_files import attach_file
 from custext_sql.store.schema.distribution_macro import write_distribution_macro
+from custext_sql.store.schema.scores_view import write_scores_view
 
 Database = str | os.PathLike[str] | None
 
@@ -94,3 +95,4 @@ def _copy_tables(source: duckdb.DuckDBPyConnection, target: duckdb.DuckDBPyConne
         target.register("custext_copied", source.sql(f"FROM {name}").to_arrow_table())
         target.execute(f"CREATE TABLE {_CATALOG}.main.{name} AS FROM custext_copied")
         target.unregister("custext_copied")
+    target.execute(write_scores_view(f"{_CATALOG}.main."))

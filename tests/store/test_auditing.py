@@ -47,7 +47,7 @@ def test_the_command_prints_what_was_checked(starter_db: Path) -> None:
 
 def test_a_changed_mapping_fails_with_status_one(mapped_db: Path) -> None:
     with duckdb.connect(mapped_db) as connection:
-        connection.execute("UPDATE scores SET score = 0 WHERE input = 'bob'")
+        connection.execute("UPDATE score_rows SET units = [0, 0, 0, 0]")
     result = CliRunner().invoke(main, ["--db", str(mapped_db), "audit"])
     assert result.exit_code == 1
     assert "were changed after it was built" in result.output

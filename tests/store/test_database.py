@@ -65,7 +65,7 @@ def test_a_failed_later_write_leaves_what_was_there(mapped_db: Path) -> None:
     with reading(mapped_db) as connection:
         before = connection.execute("SELECT * FROM scores ORDER BY ALL").fetchall()
     with pytest.raises(ZeroDivisionError), writing(mapped_db) as connection:
-        connection.execute("DELETE FROM scores")
+        connection.execute("DELETE FROM score_rows")
         raise ZeroDivisionError
     with reading(mapped_db) as connection:
         assert connection.execute("SELECT * FROM scores ORDER BY ALL").fetchall() == before

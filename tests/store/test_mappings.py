@@ -24,23 +24,32 @@ from custext_sql.mapping.mapping import fingerprint
 from custext_sql.mapping.scoring import UNIT
 from custext_sql.store.rows import mappings as mapping_rows
 
+HIS = "(group_id, position) = (SELECT (group_id, position) FROM groups WHERE token = 'bob')"  # the row of bob's scores
 CHANGES = {
-    "the least change of a score": f"UPDATE scores SET score = -{1 / UNIT} WHERE input = 'bob' AND output = 'bob'",
-    "a score that is no multiple": "UPDATE scores SET score = score / 3 WHERE input = 'bob'",
-    "a score out of range": "UPDATE scores SET score = -1.5 WHERE input = 'bob'",
-    "a score that is no number": "UPDATE scores SET score = 'nan' WHERE input = 'bob'",
-    "a score removed": "DELETE FROM scores WHERE input = 'bob' AND output = 'bob'",
-    "a score twice": "INSERT INTO scores SELECT * FROM scores WHERE input = 'bob' AND output = 'bob'",
-    "one score in place of another": "UPDATE scores SET output = 'bob' WHERE input = 'bob'",
-    "a score of a stranger": "UPDATE scores SET input = 'zoe' WHERE input = 'bob'",
-    "a score in another group": "UPDATE scores SET group_id = 1 - group_id WHERE input = 'bob' AND group_id < 2",
+    "the least change of a score": f"UPDATE score_rows SET units = [units[1] - 1] || units[2:] WHERE {HIS}",
+    "a score out of range": f"UPDATE score_rows SET units = [-{UNIT} - 1] || units[2:] WHERE {HIS}",
+    "a score far out of range": f"UPDATE score_rows SET units = [-2147483648] || units[2:] WHERE {HIS}",
+    "a score that is missing": f"UPDATE score_rows SET units = [NULL] || units[2:] WHERE {HIS}",
+    "a score removed": f"UPDATE score_rows SET units = units[2:] WHERE {HIS}",
+    "a score twice": f"UPDATE score_rows SET units = [units[1]] || units WHERE {HIS}",
+    "a score moved to another word": "UPDATE score_rows SET units = CASE position WHEN 0 THEN units[2:] "
+    "ELSE [units[1]] || units END WHERE group_id = 0 AND position < 2",
+    "no scores of a word": f"UPDATE score_rows SET units = [] WHERE {HIS}",
+    "scores exchanged": f"UPDATE score_rows SET units = list_reverse(units) WHERE {HIS}",
+    "a row removed": f"DELETE FROM score_rows WHERE {HIS}",
+    "a row twice": f"INSERT INTO score_rows FROM score_rows WHERE {HIS}",
+    "a row twice in place of another": "UPDATE score_rows SET position = 1 WHERE position = 0",
+    "a row of a stranger": f"UPDATE score_rows SET position = 4 WHERE {HIS}",
+    "a row at a negative position": f"UPDATE score_rows SET position = -1 WHERE {HIS}",
+    "rows exchanged": "UPDATE score_rows SET position = 1 - position WHERE position < 2 AND group_id = 0",
+    "a row in another group": f"UPDATE score_rows SET group_id = (group_id + 1) % 4 WHERE {HIS}",
+    "a row in no group": f"UPDATE score_rows SET group_id = 2000000000 WHERE {HIS}",
     "a word renamed in groups": "UPDATE groups SET token = 'zoe' WHERE token = 'bob'",
-    "a word renamed throughout": "UPDATE groups SET token = 'zoe' WHERE token = 'bob'; "
-    "UPDATE scores SET input = 'zoe' WHERE input = 'bob'; UPDATE scores SET output = 'zoe' WHERE output = 'bob'",
+    "a word with a line break": "UPDATE groups SET token = 'bob\n' WHERE token = 'bob'",
     "two words exchanged": "UPDATE groups SET token = CASE token WHEN 'bob' THEN 'judy' ELSE 'bob' END "
     "WHERE token IN ('bob', 'judy')",
     "two groups exchanged": "UPDATE groups SET group_id = 1 - group_id WHERE group_id < 2; "
-    "UPDATE scores SET group_id = 1 - group_id WHERE group_id < 2",
+    "UPDATE score_rows SET group_id = 1 - group_id WHERE group_id < 2",
     "a word removed": "DELETE FROM groups WHERE token = 'bob'",
     "a word twice": "INSERT INTO groups SELECT mapping, token, 0, 4, 99 FROM groups WHERE token = 'bob'",
     "a word in another group": "UPDATE groups SET group_id = (group_id + 1) % 4 WHERE token = 'bob'",
@@ -67,16 +76,26 @@ def test_a_changed_database_is_refused(mapped_db: Path, change: str) -> None:
     assert load_mapping(mapped_db).info.fingerprint == before.info.fingerprint
 
 
-def test_a_missing_score_is_not_taken_from_whatever_memory_holds(mapped_db: Path) -> None:
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ("a score that is missing", "a score is NULL"),
+        ("a score moved to another word", "more or fewer scores than its group has words"),
+        ("a row twice in place of another", "rows of scores do not match"),
+        ("a score out of range", "a score is not between -1 and 1"),
+        ("scores exchanged", "fingerprint mismatch"),
+    ],
+)
+def test_what_was_changed_is_named(mapped_db: Path, change: str, reason: str) -> None:
     with duckdb.connect(mapped_db) as connection:
-        connection.execute(CHANGES["one score in place of another"])
-    with pytest.raises(CusTextError, match="a pair of words has two scores"):
+        connection.execute(CHANGES[change])
+    with pytest.raises(CusTextError, match=reason):
         load_mapping(mapped_db)
 
 
 def test_building_a_changed_mapping_again_repairs_it(mapped_db: Path) -> None:
     with duckdb.connect(mapped_db) as connection:
-        connection.execute("DELETE FROM scores WHERE input = 'bob'")
+        connection.execute(CHANGES["a row removed"])
     assert not build_mapping(mapped_db, embedding="small", k=4).already_there
     assert load_mapping(mapped_db).info.k == 4
 
@@ -86,7 +105,7 @@ def test_a_changed_mapping_names_the_command_that_makes_the_same_one_again(loade
     options |= {"limit": 14}
     before = build_mapping(loaded_db, embedding="small", **options).info  # type: ignore[arg-type]
     with duckdb.connect(loaded_db) as connection:
-        connection.execute("DELETE FROM scores WHERE input = 'bob'")
+        connection.execute(CHANGES["a row removed"])
     with pytest.raises(CusTextError, match="rebuild it with: custext (.*)$") as caught:
         load_mapping(loaded_db)
     command = str(caught.value).partition("rebuild it with: custext ")[2]
@@ -97,7 +116,7 @@ def test_a_changed_mapping_names_the_command_that_makes_the_same_one_again(loade
 def test_rows_may_lie_in_any_order(mapped_db: Path) -> None:
     before = load_mapping(mapped_db)
     with duckdb.connect(mapped_db) as connection:
-        for table in ("groups", "scores"):
+        for table in ("groups", "score_rows"):
             connection.execute(f"CREATE TEMP TABLE shuffled AS FROM {table} ORDER BY random()")
             connection.execute(f"DELETE FROM {table}")
             connection.execute(f"INSERT INTO {table} FROM shuffled")
@@ -151,7 +170,7 @@ def test_dropping_the_default_leaves_none_until_one_is_chosen_or_built(mapped_db
     build_mapping(mapped_db, embedding="small", k=2)
     assert load_mapping(mapped_db).info.k == 2
     with duckdb.connect(mapped_db) as connection:
-        for table in ("groups", "scores"):
+        for table in ("groups", "score_rows"):
             rows = connection.execute(f"SELECT DISTINCT mapping FROM {table} ORDER BY mapping").fetchall()
             assert rows == [("small-euclidean-k2",), ("small-euclidean-k8",)]
 

@@ -53,6 +53,8 @@ def schema(path: Path) -> list[tuple[Any, ...]]:
 def create_directly(folder: Path) -> Path:
     """An empty database with the tables of tables.py, made without migrations."""
     path = folder / "direct.duckdb"
+    with duckdb.connect() as connection:  # in the same file format, which decides how views and macros are stored
+        connection.execute(f"ATTACH '{path}' AS made (TYPE duckdb, STORAGE_VERSION 'v1.0.0')")
     engine = create_engine(f"duckdb:///{path}")
     tables.metadata.create_all(engine)
     engine.dispose()
@@ -68,6 +70,11 @@ def macro(path: Path) -> list[tuple[Any, ...]]:
     """Return the parameters and the body of custext_distribution, as DuckDB parsed them."""
     found = "FROM duckdb_functions() WHERE function_name = 'custext_distribution'"
     return fetch(path, f"SELECT function_type, parameters, macro_definition {found}")
+
+
+def view(path: Path) -> list[tuple[Any, ...]]:
+    """Return the definition of the view scores, as DuckDB parsed it."""
+    return fetch(path, "SELECT sql FROM duckdb_views() WHERE view_name = 'scores'")
 
 
 @pytest.fixture
@@ -87,6 +94,10 @@ def test_migrating_from_empty_equals_tables(tmp_path: Path, db_path: Path) -> No
     with writing(db_path):
         pass
     assert schema(db_path) == schema(create_directly(tmp_path))
+
+
+def test_a_new_database_has_the_view_that_this_version_writes(tmp_path: Path, fresh_db: Path) -> None:
+    assert view(fresh_db) == view(create_directly(tmp_path)) != []
 
 
 def test_the_listed_revisions_are_those_of_the_scripts() -> None:

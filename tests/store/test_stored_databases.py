@@ -15,7 +15,7 @@ from custext_sql.store.mappings import list_mappings, load_mapping
 from custext_sql.store.schema.revisions import REVISIONS
 from tests.cli.test_commands import run
 from tests.processes import hold_open
-from tests.store.test_migrations import fetch, macro, schema
+from tests.store.test_migrations import fetch, macro, schema, view
 
 DATABASES = Path(__file__).parents[1] / "databases"
 STORED = sorted(path.name.partition(".")[0] for path in DATABASES.glob("*.duckdb.xz"))
@@ -93,6 +93,7 @@ def test_an_upgraded_database_has_the_schema_of_a_new_one(upgraded: Upgraded, fr
     assert fetch(upgraded.after, "FROM alembic_version") == [(REVISIONS[-1],)]
     assert schema(upgraded.after) == schema(fresh_db)
     assert macro(upgraded.after) == macro(fresh_db)
+    assert view(upgraded.after) == view(fresh_db) != []
 
 
 def test_an_upgraded_database_has_the_stopwords_of_a_new_one_and_those_added(

@@ -1,10 +1,11 @@
-"""Reads and writes the tables mappings, groups and scores, and the name of the default mapping."""
+"""Reads and writes the tables mappings, groups and score_rows, and the name of the default mapping."""
 
 from collections.abc import Iterator
 
 import duckdb
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from custext_sql.arrays import Places, Sizes, Units
 from custext_sql.errors import MappingError
@@ -31,19 +32,18 @@ def save_mapping(connection: duckdb.DuckDBPyConnection, mapping: Mapping) -> Non
     """Insert a mapping within the caller's transaction; it becomes the default if there is none."""
     insert_row(connection, "mappings", mapping.info)
     name = mapping.info.name
-    group_of = np.repeat(np.arange(len(mapping.sizes)), mapping.sizes)
-    position = np.arange(len(mapping.words)) - mapping.word_starts[group_of]
+    group_of, position = np.repeat(np.arange(len(mapping.sizes)), mapping.sizes), _positions(mapping.sizes)
     groups = pa.table({"token": list(mapping.words), "group_id": group_of, "position": position, "rank": mapping.ranks})
     _insert(connection, "groups", name, groups)
-    for batch in _score_batches(mapping, group_of):
-        _insert(connection, "scores", name, batch)
+    for batch in _score_batches(mapping, group_of, position):
+        _insert(connection, "score_rows", name, batch)
     if default_name(connection) is None:
         set_default(connection, name)
 
 
 def delete_mapping(connection: duckdb.DuckDBPyConnection, name: str) -> None:
     """Delete a mapping with its groups and scores. The name of the default mapping is left unchanged."""
-    for table, column in (("mappings", "name"), ("groups", "mapping"), ("scores", "mapping")):
+    for table, column in (("mappings", "name"), ("groups", "mapping"), ("score_rows", "mapping")):
         connection.execute(f"DELETE FROM {table} WHERE {column} = ?", [name])
 
 
@@ -93,87 +93,92 @@ def _insert(connection: duckdb.DuckDBPyConnection, table: str, name: str, batch:
     connection.unregister("custext_batch")
 
 
-def _score_batches(mapping: Mapping, group_of: Sizes) -> Iterator[pa.Table]:
-    """Yield the scores with their words, a few million at a time, in the order of the mapping."""
-    words = pa.array(mapping.words)
-    row_sizes = mapping.sizes[group_of]
-    row_ends = np.cumsum(row_sizes)
+def _score_batches(mapping: Mapping, group_of: Sizes, position: Places) -> Iterator[pa.Table]:
+    """Yield the rows of scores, a few million scores at a time, in the order of the mapping."""
+    offsets = np.append(0, np.cumsum(mapping.sizes[group_of]))
     first = 0
-    while first < len(row_sizes):
-        start = int(row_ends[first] - row_sizes[first])
-        last = max(first + 1, int(np.searchsorted(row_ends, start + _CELLS, side="right")))
-        sizes = row_sizes[first:last]
-        rows = np.repeat(np.arange(first, last), sizes)
-        columns = np.arange(len(rows)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        outputs = mapping.word_starts[group_of[rows]] + columns
+    while first < len(group_of):
+        last = max(first + 1, int(np.searchsorted(offsets, offsets[first] + _CELLS, side="right")) - 1)
+        begin, end = offsets[first], offsets[last]
+        row_offsets = (offsets[first : last + 1] - begin).astype(np.int32)
         yield pa.table(
             {
-                "group_id": group_of[rows],
-                "input": pa.DictionaryArray.from_arrays(rows.astype(np.int32), words),
-                "output": pa.DictionaryArray.from_arrays(outputs.astype(np.int32), words),
-                "score": mapping.scores[start : start + len(rows)] / UNIT,
+                "group_id": group_of[first:last],
+                "position": position[first:last],
+                "units": pa.ListArray.from_arrays(row_offsets, mapping.scores[begin:end]),
             }
         )
         first = last
 
 
+def _read_table(connection: duckdb.DuckDBPyConnection, info: MappingInfo, table: str, columns: str) -> pa.Table:
+    """Return rows of a mapping, with group_id and position, ordered by them."""
+    rows = connection.sql(
+        f"SELECT group_id, position, {columns} FROM {table} WHERE mapping = ?", params=[info.name]
+    ).to_arrow_table()
+    places = rows.column("group_id").to_numpy().astype(np.int64) * 2**32 + rows.column("position").to_numpy()
+    if (places[1:] <= places[:-1]).any():  # rows are stored in order, but nothing keeps them so
+        rows = rows.take(np.argsort(places, kind="stable"))
+    return rows
+
+
 def _read_groups(connection: duckdb.DuckDBPyConnection, info: MappingInfo) -> tuple[tuple[str, ...], Sizes, Places]:
     """Return the words, the size of each group, and the rank of each word."""
-    table = connection.sql(
-        "SELECT token, group_id, position, rank FROM groups WHERE mapping = ? ORDER BY group_id, position",
-        params=[info.name],
-    ).to_arrow_table()
-    words = tuple(table.column("token").to_pylist())
-    group_of = table.column("group_id").to_numpy().astype(np.int64)
-    if len(words) != info.words or not len(words):
+    table = _read_table(connection, info, "groups", "token, rank")
+    group_of = table.column("group_id").to_numpy()
+    words = _split_words(table.column("token"))
+    if len(words) != info.words or not len(group_of):
         raise _changed(info, "words were removed or added")
     if group_of.min() != 0 or group_of.max() != info.group_count - 1:
         raise _changed(info, "groups were removed or added")
     sizes = np.bincount(group_of)
-    starts = np.cumsum(sizes) - sizes
     if (sizes < 2).any():
         raise _changed(info, "a word is alone in a group")
     if len(set(words)) != len(words):
         raise _changed(info, "a word is in two groups")
-    if (table.column("position").to_numpy() != np.arange(len(words)) - starts[group_of]).any():
+    if (table.column("position").to_numpy() != _positions(sizes)).any():
         raise _changed(info, "positions within a group are not 0, 1, 2, ...")
     ranks = table.column("rank").to_numpy().astype(np.int64)
-    if ranks.min() < 0 or len(np.unique(ranks)) != len(ranks):
+    if ranks.min() < 0 or (np.diff(np.sort(ranks)) == 0).any():
         raise _changed(info, "a rank is negative, or two words have the same rank")
     return words, sizes.astype(np.int64), ranks
 
 
+def _split_words(column: pa.ChunkedArray) -> tuple[str, ...]:
+    """Return the words of a column; more than it has rows if a word contains a line break, which none may."""
+    joined = pc.binary_join(pa.ListArray.from_arrays([0, len(column)], column.combine_chunks()), "\n")
+    return tuple(joined[0].as_py().split("\n"))
+
+
+def _positions(sizes: Sizes) -> Places:
+    """Return the position of each word within its group."""
+    return np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+
+
 def _read_scores(connection: duckdb.DuckDBPyConnection, info: MappingInfo, sizes: Sizes) -> Units:
-    table = connection.sql(
-        """
-        SELECT scores.group_id, inputs.position AS input, outputs.position AS output, scores.score
-        FROM scores
-        LEFT JOIN groups AS inputs
-          ON inputs.mapping = $name AND inputs.group_id = scores.group_id AND inputs.token = scores.input
-        LEFT JOIN groups AS outputs
-          ON outputs.mapping = $name AND outputs.group_id = scores.group_id AND outputs.token = scores.output
-        WHERE scores.mapping = $name
-        """,
-        params={"name": info.name},
-    ).to_arrow_table()
-    if table.num_rows != (sizes**2).sum() or table.column("input").null_count or table.column("output").null_count:
-        raise _changed(info, "scores were removed or added, or have a word from outside the group")
-    group, row, column = (table.column(name).to_numpy().astype(np.int64) for name in ("group_id", "input", "output"))
-    cells = (np.cumsum(sizes**2) - sizes**2)[group] + row * sizes[group] + column
-    units = table.column("score").to_numpy() * UNIT
-    if (np.bincount(cells, minlength=len(cells)) != 1).any():
-        raise _changed(info, "a pair of words has two scores")
-    if not (np.abs(units) <= UNIT).all() or (units != np.rint(units)).any():
-        raise _changed(info, "a score is not a multiple of 2**-20 between -1 and 1")
-    scores = np.empty(len(cells), dtype=np.int32)
-    scores[cells] = units
+    table = _read_table(connection, info, "score_rows", "units")
+    group_of = np.repeat(np.arange(len(sizes)), sizes)
+    if table.num_rows != len(group_of):
+        raise _changed(info, "rows of scores were removed or added")
+    groups, positions = table.column("group_id").to_numpy(), table.column("position").to_numpy()
+    if (groups != group_of).any() or (positions != _positions(sizes)).any():
+        raise _changed(info, "rows of scores do not match the words of the groups")
+    rows = table.column("units").combine_chunks()
+    if (np.diff(rows.offsets.to_numpy()) != sizes[group_of]).any():
+        raise _changed(info, "a word has more or fewer scores than its group has words")
+    cells = rows.flatten()
+    if cells.null_count:
+        raise _changed(info, "a score is NULL")
+    scores: Units = cells.to_numpy()
+    if scores.min() < -UNIT or scores.max() > UNIT:
+        raise _changed(info, "a score is not between -1 and 1")
     return scores
 
 
 def _changed(info: MappingInfo, how: str) -> MappingError:
     return MappingError(
-        f"mapping {info.name}: the tables groups and scores were changed after it was built ({how}), so it cannot be "
-        f"used; {_rebuilding(info)}"
+        f"mapping {info.name}: the tables groups and score_rows were changed after it was built ({how}), so it cannot "
+        f"be used; {_rebuilding(info)}"
     )
 
 

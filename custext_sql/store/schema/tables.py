@@ -4,8 +4,24 @@ Names serve as keys, so that plain SQL from any client is readable. Only the sma
 the large ones would take more space than their data, and the fingerprint of a mapping protects those instead.
 """
 
-from sqlalchemy import TIMESTAMP, BigInteger, Boolean, Column, Double, Float, Integer, MetaData, Numeric, String, Table
+from sqlalchemy import (
+    DDL,
+    TIMESTAMP,
+    BigInteger,
+    Boolean,
+    Column,
+    Double,
+    Float,
+    Integer,
+    MetaData,
+    Numeric,
+    String,
+    Table,
+    event,
+)
 from sqlalchemy.types import ARRAY
+
+from custext_sql.store.schema.scores_view import write_scores_view
 
 metadata = MetaData()
 
@@ -71,15 +87,21 @@ groups = Table(
     Column("rank", Integer, nullable=False, comment="position in the vector file, from 0; frequent words come first"),
 )
 
-scores = Table(
-    "scores",
+score_rows = Table(
+    "score_rows",
     metadata,
     Column("mapping", String, nullable=False),
     Column("group_id", Integer, nullable=False),
-    Column("input", String, nullable=False),
-    Column("output", String, nullable=False),
-    Column("score", Double, nullable=False, comment="a multiple of 2**-20"),
+    Column("position", Integer, nullable=False, comment="position of the input word within the group"),
+    Column(
+        "units",
+        ARRAY(Integer),
+        nullable=False,
+        comment="score of each output word, in the order of positions, in multiples of 2**-20",
+    ),
 )
+
+event.listen(metadata, "after_create", DDL(write_scores_view()))
 
 stopwords = Table(
     "stopwords",

@@ -1,4 +1,4 @@
-"""Add to each mapping its grouping and word limit, and to each word its rank; reword the comments of columns."""
+"""Store scores as one list per word; add groupings, word limits and ranks; reword the comments of columns."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -26,6 +26,65 @@ FROM (
       ON files.embedding = embeddings.name AND files.token = groups.token
 )
 WINDOW words AS (PARTITION BY mapping)
+"""
+
+# A row that was tampered with must not become a valid one: scores of strangers get a position that no word has, a row
+# with a score missing or twice becomes an empty list, and a score that no mapping can have becomes NULL.
+_SCORE_ROWS = """
+INSERT INTO score_rows BY NAME
+SELECT scores.mapping, scores.group_id, coalesce(inputs.position, -1) AS position, CASE
+    WHEN count(DISTINCT outputs.position) = count(*)
+    THEN list(CASE
+        WHEN abs(score) <= 1 AND score * 1048576 = round(score * 1048576) THEN CAST(score * 1048576 AS INTEGER)
+    END ORDER BY outputs.position)
+    ELSE []
+END AS units
+FROM old_scores AS scores
+LEFT JOIN groups AS inputs
+  ON inputs.mapping = scores.mapping AND inputs.group_id = scores.group_id AND inputs.token = scores.input
+LEFT JOIN groups AS outputs
+  ON outputs.mapping = scores.mapping AND outputs.group_id = scores.group_id AND outputs.token = scores.output
+GROUP BY scores.mapping, scores.group_id, inputs.position
+ORDER BY scores.mapping, scores.group_id, inputs.position
+"""
+
+_SCORES_VIEW = """
+CREATE VIEW scores AS
+SELECT score_rows.mapping, score_rows.group_id, inputs.token AS input, outputs.token AS output,
+    CAST(score_rows.units[outputs.position + 1] AS DOUBLE) / 1048576 AS score
+FROM score_rows AS score_rows
+JOIN groups AS inputs
+  ON inputs.mapping = score_rows.mapping AND inputs.group_id = score_rows.group_id
+  AND inputs.position = score_rows.position
+JOIN groups AS outputs ON outputs.mapping = score_rows.mapping AND outputs.group_id = score_rows.group_id
+"""
+
+_MACRO = """
+CREATE OR REPLACE MACRO custext_distribution(word, eps) AS TABLE
+SELECT output, score, weight / sum(weight) OVER () AS probability
+FROM (
+    SELECT output, score, CASE
+        WHEN CAST(eps AS DOUBLE) = 0 THEN CAST(rank = min(rank) OVER () AS DOUBLE)
+        WHEN CAST(eps AS DOUBLE) BETWEEN 0.001 AND 100 THEN exp(score / 2 * CAST(eps AS DOUBLE))
+        ELSE CAST(
+            error('eps must be 0, or between 0.001 and 100; found ' || coalesce(CAST(eps AS VARCHAR), 'NULL'))
+            AS DOUBLE
+        )
+    END AS weight
+    FROM (
+        SELECT outputs.token AS output, outputs.rank,
+            CAST(score_rows.units[outputs.position + 1] AS DOUBLE) / 1048576 AS score
+        FROM score_rows AS score_rows
+        JOIN groups AS inputs
+          ON inputs.mapping = score_rows.mapping AND inputs.group_id = score_rows.group_id
+          AND inputs.position = score_rows.position
+        JOIN groups AS outputs
+          ON outputs.mapping = score_rows.mapping AND outputs.group_id = score_rows.group_id
+        WHERE inputs.mapping = (SELECT value FROM settings WHERE key = 'default_mapping')
+          AND inputs.token = lower(replace(word, chr(8217), chr(39)))
+    )
+)
+ORDER BY probability DESC, output
 """
 
 _COMMENTS = {
@@ -67,6 +126,8 @@ def upgrade() -> None:
     op.execute(_RANKED_GROUPS)
     _remake_groups()
     _remake_mappings()
+    _remake_scores()
+    op.execute(_MACRO)
     for column, comment in _COMMENTS.items():
         op.execute(f"COMMENT ON COLUMN {column} IS '{comment}'")
 
@@ -85,6 +146,25 @@ def _remake_groups() -> None:
     )
     op.execute("INSERT INTO groups BY NAME FROM kept_groups ORDER BY mapping, group_id, position")
     op.execute("DROP TABLE kept_groups")
+
+
+def _remake_scores() -> None:
+    op.rename_table("scores", "old_scores")
+    op.create_table(
+        "score_rows",
+        sa.Column("mapping", sa.String, nullable=False),
+        sa.Column("group_id", sa.Integer, nullable=False),
+        sa.Column("position", sa.Integer, nullable=False, comment="position of the input word within the group"),
+        sa.Column(
+            "units",
+            sa.ARRAY(sa.Integer),
+            nullable=False,
+            comment="score of each output word, in the order of positions, in multiples of 2**-20",
+        ),
+    )
+    op.execute(_SCORE_ROWS)
+    op.drop_table("old_scores")
+    op.execute(_SCORES_VIEW)
 
 
 def _remake_mappings() -> None:
