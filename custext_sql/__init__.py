@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         SourceError,
     )
     from custext_sql.experiments.attacks.bayes_attack import BayesAttack, BayesResult, attack_bayes
+    from custext_sql.experiments.attacks.context_attack import ContextAttack, ContextResult, attack_context
     from custext_sql.experiments.attacks.mask_attack import MaskAttack, MaskResult, attack_mask
     from custext_sql.experiments.attacks.priors import Prior
     from custext_sql.experiments.attacks.query_attack import QueryAttack, QueryResult, attack_query
@@ -74,6 +75,8 @@ __all__ = [
     "Certificate",
     "CertificateError",
     "Choice",
+    "ContextAttack",
+    "ContextResult",
     "CusTextError",
     "DatabaseError",
     "Dataset",
@@ -123,6 +126,7 @@ __all__ = [
     "WordList",
     "add_stopwords",
     "attack_bayes",
+    "attack_context",
     "attack_mask",
     "attack_query",
     "audit",
@@ -168,6 +172,7 @@ _HOMES = {
         "SourceError",
     ),
     "experiments.attacks.bayes_attack": ("BayesAttack", "BayesResult", "attack_bayes"),
+    "experiments.attacks.context_attack": ("ContextAttack", "ContextResult", "attack_context"),
     "experiments.attacks.mask_attack": ("MaskAttack", "MaskResult", "attack_mask"),
     "experiments.attacks.priors": ("Prior",),
     "experiments.attacks.query_attack": ("QueryAttack", "QueryResult", "attack_query"),

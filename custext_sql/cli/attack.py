@@ -3,6 +3,7 @@
 import click
 
 from custext_sql.cli.attack_bayes import bayes_command
+from custext_sql.cli.attack_context import context_command
 from custext_sql.cli.attack_mask import mask_command
 from custext_sql.cli.attack_query import query_command
 
@@ -15,8 +16,9 @@ def attack_command() -> None:
     Examples:
       custext attack query car she --eps 1,2,3,8
       custext attack bayes --eps 1,2,3
+      custext attack context --public news.txt --data reviews.csv --column body
     """
 
 
-for _command in (query_command, bayes_command, mask_command):
+for _command in (query_command, bayes_command, context_command, mask_command):
     attack_command.add_command(_command)

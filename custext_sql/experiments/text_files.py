@@ -26,6 +26,11 @@ def name_texts(texts: Texts) -> str:
     return Path(texts).name if isinstance(texts, (str, os.PathLike)) else "texts"
 
 
+def has_columns(texts: Texts) -> bool:
+    """Return whether texts are a file with columns, rather than lines of text or a sequence."""
+    return isinstance(texts, (str, os.PathLike)) and tell_format(os.fspath(texts)) != "text"
+
+
 def stream_texts(
     texts: Texts, column: str | None, rows: int | None = None, *, parameter: str = "column"
 ) -> Iterator[TextColumn]:

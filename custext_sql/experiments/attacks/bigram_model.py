@@ -1,120 +1,181 @@
-"""A bigram model of public texts, smoothed by the groups of a mapping."""
+"""A bigram model of public texts, with Kneser-Ney smoothing that is fitted on texts that are held out."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
 from custext_sql.arrays import Flags, Floats, Numbers, Places
-from custext_sql.experiments.attacks.bigram_counts import ESTIMATES, BigramCounts, fit_smoothing
 from custext_sql.experiments.attacks.symbols import Alphabet
-from custext_sql.text.encoded_text import spread_out
+
+_ZIPF = 100.0  # added to ranks in Zipf's law, for words that the public texts lack
+_LIMITS = (1.0, 2.0, 3.0)  # of what is subtracted from a count of 1, of 2, and of 3 or more
+_GRID = np.linspace(0.05, 0.95, 19)  # tried, as a share of these limits
+_SHARES = 10.0 ** np.linspace(-5.0, -0.5, 19)  # of Zipf's law, tried
+_ROUNDS = 2
+_HELD_OUT = 10  # every tenth text
+
+
+class _Counts:
+    """How often pairs of symbols occur in some texts.
+
+    lefts, rights, counts: the distinct pairs, and how often each occurs. totals: how often each symbol is on the left.
+    kinds: how many distinct pairs with a count of 1, of 2, and of 3 or more each symbol begins.
+    frequency: the share of each symbol among all. variety: its share among the right sides of distinct pairs.
+    """
+
+    def __init__(self, size: int, lefts: Numbers, rights: Numbers) -> None:
+        codes, counts = np.unique(lefts * size + rights, return_counts=True)
+        self._size, self._codes = size, codes
+        self.lefts, self.rights, self.counts = codes // size, codes % size, counts.astype(np.float64)
+        self.totals = np.bincount(self.lefts, self.counts, size)
+        kinds = self.lefts * 3 + np.minimum(counts, 3) - 1
+        self.kinds = np.bincount(kinds, minlength=3 * size).reshape(size, 3).astype(np.float64)
+        self.frequency = np.bincount(self.rights, self.counts, size) / max(self.counts.sum(), 1.0)
+        self.variety = np.bincount(self.rights, minlength=size) / max(len(codes), 1)
+
+    def find(self, lefts: Numbers, rights: Numbers) -> Floats:
+        """Return how often some pairs occur."""
+        if not len(self._codes):
+            return np.zeros(len(lefts))
+        codes = lefts * self._size + rights
+        places = np.minimum(self._codes.searchsorted(codes), len(self._codes) - 1)
+        return np.where(self._codes[places] == codes, self.counts[places], 0.0)
+
+    def find_spare(self, discounts: Floats) -> Floats:
+        """Return the probability after each symbol that is left for other symbols than those seen after it."""
+        found: Floats = np.where(self.totals > 0.0, self.kinds @ discounts / np.maximum(self.totals, 1.0), 1.0)
+        return found
 
 
 @dataclass(frozen=True, eq=False)
-class _Entries:
-    """Numbers for pairs of classes, those of a pair together. firsts: where each pair begins, and the end."""
+class Smoothing:
+    """What was fitted on texts that are held out.
 
-    firsts: Places
-    lefts: Numbers  # symbols, or classes
+    discounts: what is subtracted from a count of 1, of 2, and of 3 or more. zipf_after, zipf_alone: the shares of
+    Zipf's law in the probability of a symbol that was not seen after another, and in the frequency of symbols.
+    """
+
+    discounts: Floats
+    zipf_after: float
+    zipf_alone: float
+
+
+@dataclass(frozen=True, eq=False)
+class Entries:
+    """The pairs that occur, those of the same two classes together, in the order of their codes.
+
+    lefts, rights: the places of both symbols in their classes. values: the discounted share among all pairs with the
+    same left symbol.
+    """
+
+    lefts: Numbers
     rights: Numbers
     values: Floats
 
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """The probabilities of steps from a word of a class to a word of another, for several pairs of classes.
+    """Steps from one class of symbols to another, several at once: a row per step, a column per symbol of the class.
 
-    All arrays have one row per step and one column per word of the class, filled up with zeros. The step from word u to
-    word v has the probability
-
-        spare[u] * common[v] + toward[u] * within[v] + the value of the pair, if it is one of the entries.
-
-    entry_lefts, entry_rights, values: the entries of all pairs of classes; columns of u and v, and values.
-    firsts, counts: which entries belong to each step.
+    The probability of a step from u to v is spare[u] * novel[v], plus the value of the entry of u and v, if any. Rows
+    are filled up with zeros. firsts, counts: the entries of each step.
     """
 
     spare: Floats
-    common: Floats
-    toward: Floats
-    within: Floats
+    novel: Floats
     firsts: Places
     counts: Places
 
 
 class BigramModel:
-    """The probability of a symbol v after a symbol u, learned from public texts.
+    """The probability of each symbol after another, learned from public texts. All are above 0.
 
-    Five estimates are mixed, with weights that depend on the count of u: how often v follows u; how often v follows
-    words of the class of u; how often words of the class of v follow u, and how often they follow words of the class of
-    u, both times the share of v in its class; and how frequent v is.
-
-    chances: how frequent each symbol is; all are above 0. width: the largest number of words in a class.
+    chances: how frequent each symbol is. width: the largest size of a class. columns: the place of each symbol in its
+    class. entries: the pairs that occur. smoothing: what was fitted.
     """
 
-    def __init__(self, alphabet: Alphabet, symbols: Numbers, held_out: Flags) -> None:
-        """Take the symbols of all texts. held_out: which of them are used to fit the smoothing."""
+    def __init__(self, alphabet: Alphabet, symbols: Numbers) -> None:
+        """Take the symbols of all texts, as `Alphabet.read` returns them."""
         self.alphabet = alphabet
         self.width = int(alphabet.sizes.max())
-        lefts, rights, held = symbols[:-1], symbols[1:], held_out[:-1]
-        known, rest = (BigramCounts(alphabet, lefts[some], rights[some]) for some in (~held, held))
-        smoothing = fit_smoothing(alphabet, known, rest)
-        counts = BigramCounts(alphabet, lefts, rights)
-        classes = alphabet.classes
-        self.chances = smoothing.find_chances(counts, alphabet)
-        self._class_chances = np.bincount(classes, self.chances)
-        mix = smoothing.weights[counts.buckets]
-        mix[counts.left_classes[classes] == 0.0] = np.eye(ESTIMATES)[-1]  # nothing is known but frequencies
-        self._mix = np.append(mix, np.zeros((1, ESTIMATES)), axis=0)
-        self._within = np.append(self.chances / self._class_chances[classes], 0.0)
-        pairs = counts.class_pairs
-        self._pairs, self._pair_shares = pairs.codes, pairs.counts / counts.left_classes[pairs.lefts]
-        self.columns = np.append(np.arange(alphabet.size) - alphabet.firsts[classes], 0)
-
-        def sort(lefts: Numbers, rights: Numbers, values: Floats, class_codes: Numbers) -> _Entries:
-            order = np.argsort(class_codes, kind="stable")
-            firsts = class_codes[order].searchsorted(np.append(pairs.codes, len(alphabet.sizes) ** 2))
-            return _Entries(firsts, self.columns[lefts[order]], self.columns[rights[order]], values[order])
-
-        number = len(alphabet.sizes)
-        left, right = counts.pairs.lefts, counts.pairs.rights
-        values = mix[left, 0] * counts.pairs.counts / counts.lefts[left]
-        self.entries = sort(left, right, values, classes[left] * number + classes[right])
-        left, right = counts.class_words.lefts, counts.class_words.rights
-        values = counts.class_words.counts / counts.left_classes[left]
-        self._common = sort(right, right, values, left * number + classes[right])
-        left, right = counts.word_classes.lefts, counts.word_classes.rights
-        values = mix[left, 2] * counts.word_classes.counts / counts.lefts[left]
-        self._toward = sort(left, left, values, classes[left] * number + right)
+        lefts, rights = symbols[:-1], symbols[1:]
+        held = _hold_out(symbols == alphabet.end)[:-1]
+        known, rest = (_Counts(alphabet.size, lefts[some], rights[some]) for some in (~held, held))
+        zipf = 1.0 / (alphabet.ranks + _ZIPF)
+        zipf /= zipf.sum()
+        self.smoothing = _fit(known, rest, zipf)
+        counts = _Counts(alphabet.size, lefts, rights)
+        self.chances = _mix(self.smoothing.zipf_alone, zipf, counts.frequency)
+        self.columns = np.arange(alphabet.size) - alphabet.firsts[alphabet.classes]
+        self._spare = np.append(counts.find_spare(self.smoothing.discounts), 0.0)
+        self._novel = np.append(_mix(self.smoothing.zipf_after, zipf, counts.variety), 0.0)
+        left, right = counts.lefts, counts.rights
+        codes = self._find_codes(alphabet.classes[left], alphabet.classes[right])
+        values = _discount(counts.counts, self.smoothing.discounts) / counts.totals[left]
+        order = np.argsort(codes, kind="stable")
+        self.entries = Entries(self.columns[left[order]], self.columns[right[order]], values[order])
+        self._codes, self._firsts = np.unique(codes[order], return_index=True)
+        self._firsts = np.append(self._firsts, len(order))
 
     def find_steps(self, lefts: Numbers, rights: Numbers) -> Steps:
-        """Return the probabilities of steps from some classes to others."""
-        codes = lefts * len(self.alphabet.sizes) + rights
-        pairs = np.minimum(self._pairs.searchsorted(codes), len(self._pairs) - 1)
-        seen = self._pairs[pairs] == codes
-        from_words, to_words = self.list_words(lefts), self.list_words(rights)
-        toward = self._fill(self._toward, pairs, seen)
-        toward += self._mix[from_words, 3] * np.where(seen, self._pair_shares[pairs], 0.0)[:, None]
-        toward += self._mix[from_words, 4] * self._class_chances[rights][:, None]
-        firsts = self.entries.firsts
+        """Return steps from some classes to others."""
+        codes = self._find_codes(lefts, rights)
+        places = np.minimum(self._codes.searchsorted(codes), len(self._codes) - 1)
+        firsts, ends = self._firsts[places], self._firsts[places + 1]
         return Steps(
-            spare=self._mix[from_words, 1],
-            common=self._fill(self._common, pairs, seen),
-            toward=toward,
-            within=self._within[to_words],
-            firsts=firsts[pairs],
-            counts=np.where(seen, firsts[pairs + 1] - firsts[pairs], 0),
+            spare=self._spare[self.list_symbols(lefts)],
+            novel=self._novel[self.list_symbols(rights)],
+            firsts=firsts,
+            counts=np.where(self._codes[places] == codes, ends - firsts, 0),
         )
 
-    def list_words(self, classes: Numbers) -> Numbers:
-        """Return the symbols of each class, one row per class, filled up with a number that is no symbol."""
-        columns = np.arange(self.width)
-        symbols = self.alphabet.firsts[classes][:, None] + columns
-        return np.where(columns < self.alphabet.sizes[classes][:, None], symbols, self.alphabet.size)
+    def list_symbols(self, classes: Numbers) -> Numbers:
+        """Return the symbols of each class, a row per class, filled up with a number that is not a symbol."""
+        return self.alphabet.list_symbols(classes, self.width)
 
-    def _fill(self, entries: _Entries, pairs: Places, seen: Flags) -> Floats:
-        """Return the values of some pairs of classes as rows."""
-        sizes = np.where(seen, entries.firsts[pairs + 1] - entries.firsts[pairs], 0)
-        places = spread_out(entries.firsts[pairs], sizes)
-        cells = np.arange(len(pairs)).repeat(sizes) * self.width + entries.lefts[places]
-        filled = np.bincount(cells, entries.values[places], len(pairs) * self.width)
-        return filled.reshape(len(pairs), self.width)
+    def _find_codes(self, lefts: Numbers, rights: Numbers) -> Numbers:
+        """Return a number for each pair of classes."""
+        return lefts * len(self.alphabet.sizes) + rights
+
+
+def _hold_out(ends: Flags) -> Flags:
+    """Return which symbols are held out: every tenth text, or the last tenth of all if there are fewer texts."""
+    texts = np.cumsum(ends)
+    if texts[-1] > _HELD_OUT:
+        tenth: Flags = texts % _HELD_OUT == 0
+        return tenth
+    found: Flags = np.arange(len(ends)) >= len(ends) - len(ends) // _HELD_OUT
+    return found
+
+
+def _fit(known: _Counts, held_out: _Counts, zipf: Floats) -> Smoothing:
+    """Return the smoothing under which the texts that are held out are the most likely, given what is known."""
+    left, right, counts = held_out.lefts, held_out.rights, held_out.counts
+    seen, totals = known.find(left, right), np.maximum(known.totals[left], 1.0)
+    kinds, is_new = known.kinds[left], known.totals[left] == 0.0
+
+    def weigh(discounts: Floats, share: float) -> float:
+        spare = np.where(is_new, 1.0, kinds @ discounts / totals)
+        novel = _mix(share, zipf[right], known.variety[right])
+        return float(counts @ np.log(_discount(seen, discounts) / totals + spare * novel))
+
+    discounts, share = np.array(_LIMITS) / 2.0, 0.01
+    for _ in range(_ROUNDS):
+        for place, limit in enumerate(_LIMITS):
+            tried = np.where(np.arange(3) == place, (_GRID * limit)[:, None], discounts)
+            discounts = max(tried, key=lambda some: weigh(some, share))
+        share = max(_SHARES.tolist(), key=lambda some: weigh(discounts, some))
+
+    def weigh_alone(share: float) -> float:
+        return float(held_out.frequency @ np.log(_mix(share, zipf, known.frequency)))
+
+    return Smoothing(discounts, share, max(_SHARES.tolist(), key=weigh_alone))
+
+
+def _discount(counts: Floats, discounts: Floats) -> Floats:
+    """Return counts less what is subtracted from them."""
+    return np.maximum(counts - discounts[np.clip(counts.astype(np.int64) - 1, 0, 2)], 0.0)
+
+
+def _mix(share: float, zipf: Floats, counted: Floats) -> Floats:
+    return share * zipf + (1.0 - share) * counted

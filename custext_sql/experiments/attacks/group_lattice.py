@@ -90,17 +90,17 @@ class _Runs:
 
     def _go_on(self, state: Floats, steps: Places) -> Floats:
         """Return the weights of the words after a step, from those before it."""
-        model, known = self._model, self._steps
-        to_common = np.einsum("ij,ij->i", state, known.spare[steps])[:, None] * known.common[steps]
-        to_class = np.einsum("ij,ij->i", state, known.toward[steps])[:, None] * known.within[steps]
-        return to_common + to_class + self._move(state, steps, model.entries.lefts, model.entries.rights)
+        known, entries = self._steps, self._model.entries
+        novel: Floats = np.einsum("ij,ij->i", state, known.spare[steps])[:, None] * known.novel[steps]
+        novel += self._move(state, steps, entries.lefts, entries.rights)
+        return novel
 
     def _go_back(self, state: Floats, steps: Places) -> Floats:
         """Return the weights of the words before a step, from those after it."""
-        model, known = self._model, self._steps
-        from_common = np.einsum("ij,ij->i", state, known.common[steps])[:, None] * known.spare[steps]
-        from_class = np.einsum("ij,ij->i", state, known.within[steps])[:, None] * known.toward[steps]
-        return from_common + from_class + self._move(state, steps, model.entries.rights, model.entries.lefts)
+        known, entries = self._steps, self._model.entries
+        novel: Floats = np.einsum("ij,ij->i", state, known.novel[steps])[:, None] * known.spare[steps]
+        novel += self._move(state, steps, entries.rights, entries.lefts)
+        return novel
 
     def _move(self, state: Floats, steps: Places, sources: Numbers, targets: Numbers) -> Floats:
         """Return what the entries of some steps carry from their sources to their targets."""
@@ -108,4 +108,5 @@ class _Runs:
         entries = spread_out(self._steps.firsts[steps], counts)
         rows = np.arange(0, state.size, state.shape[1]).repeat(counts)
         carried = state.take(rows + sources[entries]) * self._model.entries.values[entries]
-        return np.bincount(rows + targets[entries], carried, state.size).reshape(state.shape)
+        moved: Floats = np.bincount(rows + targets[entries], carried, state.size).astype(np.float64)
+        return moved.reshape(state.shape)

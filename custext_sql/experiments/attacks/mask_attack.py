@@ -18,9 +18,8 @@ from custext_sql.experiments.measurements import (
 )
 from custext_sql.experiments.mechanisms import CUSTEXT, CUSTEXT_PLUS, MappingUnderTest
 from custext_sql.experiments.pretrained_models import digest_model
-from custext_sql.experiments.text_files import Texts, list_texts, name_texts
+from custext_sql.experiments.text_files import Texts, has_columns, list_texts, name_texts
 from custext_sql.experiments.trials import Trial, check_at_least, list_epsilons
-from custext_sql.release.inputs.file_formats import tell_format
 from custext_sql.replacing.policy import Policy
 from custext_sql.replacing.vocabulary import Vocabulary
 from custext_sql.store.database import Database
@@ -134,7 +133,7 @@ def attack_mask(
     texts = [text for text in list_texts(data, column, rows) if text]
     learned = None
     if public is not None:
-        named = public_column or (column if _has_columns(public) else None)
+        named = public_column or (column if has_columns(public) else None)
         learned = list_texts(public, named, parameter="public_column")
     guesser = choose_guesser(os.fspath(model), public=learned, batch_size=batch_size)
     mechanism = CUSTEXT_PLUS if plus else CUSTEXT
@@ -196,10 +195,6 @@ def measure_masks(
 
     measured = iter(measure_or_reuse(database, list(subjects), measure, progress=progress, one_by_one=True))
     return list(zip(measured, measured, strict=True))
-
-
-def _has_columns(texts: Texts) -> bool:
-    return isinstance(texts, (str, os.PathLike)) and tell_format(os.fspath(texts)) != "text"
 
 
 def _as_mask_result(of_all: Measurement, of_drawn: Measurement, model: str, rows: int) -> MaskResult:

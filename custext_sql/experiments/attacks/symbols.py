@@ -10,9 +10,9 @@ from custext_sql.replacing.kinds import Kind
 from custext_sql.replacing.replacer import Replacer
 from custext_sql.replacing.words import FoundWords, find_words
 from custext_sql.text.columns import TextColumn
-from custext_sql.text.encoded_text import EncodedText, find_rows
+from custext_sql.text.encoded_text import find_rows
 
-_PUNCTUATION = (b"-/&", b"\"()[]{}", b",;:", b".!?")  # classes of characters between words; the last ones prevail
+_PUNCTUATION = (b"-/&", b'"()[]{}', b",;:", b".!?")  # classes of characters between words; the last ones prevail
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +34,8 @@ class Alphabet:
     endings such as 's. All other words that are not drawn have one symbol, all numbers one, and the ends of texts one;
     there is one per class of punctuation. A class is a group of the mapping, or any other symbol alone.
 
-    plus: whether stopwords are kept. drawn: which words of the mapping are replaced by a draw.
+    plus: whether stopwords are kept. drawn: which symbols are words that are replaced by a draw.
+    representatives: what each symbol becomes at eps = 0, if it is a word that is replaced.
     classes: the class of each symbol. firsts, sizes: the first symbol of each class, and its number of symbols.
     ranks: the place of each word in the vector file; all other symbols come last.
     """
@@ -54,7 +55,16 @@ class Alphabet:
         self.classes = np.repeat(np.arange(groups + others), self.sizes)
         self.ranks = np.append(mapping.ranks, np.full(others, int(mapping.ranks.max()) + 1))
         kinds = vocabulary.find_kinds(np.arange(vocabulary.size, dtype=np.int32), plus)
-        self.drawn: Flags = Kind.SAMPLED.find_in(kinds)
+        self.drawn: Flags = np.append(Kind.SAMPLED.find_in(kinds), np.zeros(others, dtype=bool))
+        self.representatives: Numbers = np.append(
+            vocabulary.representatives(plus), np.arange(vocabulary.size, self.size)
+        )
+
+    def list_symbols(self, classes: Numbers, width: int) -> Numbers:
+        """Return the symbols of each class, a row of that width per class, filled up with a number that is none."""
+        columns = np.arange(width)
+        symbols = self.firsts[classes][:, None] + columns
+        return np.where(columns < self.sizes[classes][:, None], symbols, self.size)
 
     def read(self, column: TextColumn) -> SymbolText:
         """Return some texts as symbols."""

@@ -1,0 +1,97 @@
+"""The command `custext attack context`."""
+
+import click
+
+from custext_sql.cli.options import (
+    SEED,
+    epsilons_option,
+    experiment_policy_option,
+    json_option,
+    keyless_calibration_option,
+    mapping_option,
+    plus_option,
+)
+from custext_sql.cli.output import print_json, print_table, progress_bar, show_share
+from custext_sql.parameters import count_of
+
+
+@click.command("context", short_help="How often a word is guessed from the whole text around it.")
+@click.option("--public", required=True, metavar="FILE", help="Public texts from which the attacker learns.")
+@click.option("--data", required=True, metavar="FILE", help="Texts to sanitize and attack.")
+@click.option("--column", metavar="NAME", help="Column of --data; leave it out for lines of text.")
+@click.option("--public-column", metavar="NAME", help="Column of --public.  [default: same as --column]")
+@click.option("--rows", type=click.IntRange(1), help="Texts to attack, from the top.  [default: all]")
+@epsilons_option("0,1,2,3")
+@plus_option
+@experiment_policy_option
+@keyless_calibration_option
+@mapping_option
+@click.option("--seed", default=0, show_default=True, type=SEED, help="Seed of the draws.")
+@json_option
+@click.pass_obj
+def context_command(
+    db: str | None,
+    public: str,
+    data: str,
+    column: str | None,
+    public_column: str | None,
+    rows: int | None,
+    eps: list[float],
+    plus: bool,
+    policy: str,
+    calibration: str,
+    mapping: str | None,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """Measure how often replaced words are guessed from everything that a sanitized text shows.
+
+    The attacker sees the sanitized texts, knows the mapping, eps and the stopwords, and has public texts, from which a
+    bigram model learns which words follow each other. Each guess is the word with the largest exact posterior
+    probability, given the whole text. At eps = 0, the output shows the groups and nothing else, so this is the share
+    that groups and context reveal at any eps. Public texts that also occur in --data are left out. Results are saved in
+    the table measurements, without any text.
+
+    \b
+    Examples:
+      custext attack context --public news.txt --data reviews.csv --column body
+      custext attack context --public news.txt --data reviews.txt --eps 0,1,8 --plus
+    """
+    from custext_sql import attack_context
+
+    with progress_bar("attacking") as progress:
+        attack = attack_context(
+            db,
+            public=public,
+            data=data,
+            column=column,
+            public_column=public_column,
+            rows=rows,
+            eps=eps,
+            plus=plus,
+            policy=policy,
+            calibration=calibration,
+            mapping=mapping,
+            seed=seed,
+            progress=progress,
+        )
+    if as_json:
+        print_json(attack)
+        return
+    kept = ", stopwords kept" if plus else ""
+    click.echo(f"{attack.mapping}, K = {attack.k}, calibration {attack.calibration}{kept}")
+    click.echo(f"attacked: {attack.data}, {count_of(attack.texts, 'text')}, {count_of(attack.words, 'replaced word')}")
+    left_out = f"; left out because they are in both: {attack.left_out:,}" if attack.left_out else ""
+    click.echo(f"learned from: {attack.public}, {count_of(attack.public_texts, 'text')}{left_out}\n")
+    table = [
+        [
+            f"{result.eps:g}",
+            show_share(result.success, result.standard_error),
+            f"{result.single:.4f}",
+            f"{result.texts_guessed:.4f}",
+        ]
+        for result in attack.results
+    ]
+    columns = ["eps", "guessed with context", "without context", "texts guessed entirely"]
+    print_table(columns, table, right=range(4))
+    click.echo(f"\nGroups and context alone (eps = 0): {attack.results[0].floor:.4f} of the replaced words")

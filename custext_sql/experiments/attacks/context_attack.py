@@ -1,0 +1,275 @@
+"""The context attack: how often replaced words are guessed from all visible words of a text, with public texts."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from custext_sql.errors import SettingError
+from custext_sql.experiments.attacks.bigram_model import BigramModel
+from custext_sql.experiments.attacks.context_guesses import ContextCounts, count_context_guesses, learn_bigrams
+from custext_sql.experiments.attacks.symbols import Alphabet
+from custext_sql.experiments.measurements import (
+    Measurement,
+    ShareDone,
+    Subject,
+    digest_texts,
+    measure_or_reuse,
+    write_settings,
+)
+from custext_sql.experiments.mechanisms import CUSTEXT, CUSTEXT_PLUS, MappingUnderTest
+from custext_sql.experiments.text_files import Texts, has_columns, list_texts, name_texts
+from custext_sql.experiments.trials import Trial, check_at_least, list_epsilons
+from custext_sql.parameters import count_of
+from custext_sql.replacing.policy import Policy
+from custext_sql.store.database import Database
+from custext_sql.text.columns import TextColumn, open_column
+
+_METRICS = ("success", "single", "texts_guessed", "success_of_all")
+
+
+@dataclass(frozen=True)
+class ContextResult:
+    """The success of the context attack at one eps.
+
+    mapping, k: the name of the mapping and its group size K.
+    eps: the budget per word. calibration: how eps sets the temperature, "paper" or "tight".
+    plus: whether stopwords are kept.
+    success, standard_error: the share of replaced words that are guessed correctly, 0 to 1, and its standard error.
+    single: the share guessed from one output and the frequencies of words in the public texts, without context.
+    texts_guessed: the share of texts in which every replaced word is guessed, among texts with replaced words.
+    floor: the success at eps = 0, where outputs reveal groups and nothing else.
+    measurement_ids: the rows of the table `measurements` that hold success, single, texts_guessed and floor.
+    """
+
+    mapping: str
+    k: int
+    eps: float
+    calibration: str
+    plus: bool
+    success: float
+    standard_error: float
+    single: float
+    texts_guessed: float
+    floor: float
+    measurement_ids: tuple[str, str, str, str]
+
+
+@dataclass(frozen=True)
+class ContextAttack:
+    """The success of the context attack on some texts.
+
+    mapping, k: the name of the mapping and its group size K. calibration: "paper" or "tight". plus: whether stopwords
+        are kept.
+    data, texts, words: the name of the attacked texts, their number, and the number of replaced words in them.
+    public, public_texts: the name of the public texts, and the number of those that were learned from.
+    left_out: the number of public texts that were left out because they also occur in the attacked texts.
+    results: one per eps.
+    """
+
+    mapping: str
+    k: int
+    calibration: str
+    plus: bool
+    data: str
+    texts: int
+    words: int
+    public: str
+    public_texts: int
+    left_out: int
+    results: tuple[ContextResult, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class PublicTexts:
+    """Public texts from which an attacker learns. left_out: how many others are also among the attacked texts."""
+
+    name: str
+    column: TextColumn
+    left_out: int
+    digest: str
+
+
+@dataclass(frozen=True)
+class ContextMeasurements:
+    """What was measured in one trial.
+
+    success, single, texts_guessed: as in `ContextResult`. success_of_all: the share guessed among all words, where
+    words in the clear count as guessed.
+    """
+
+    success: Measurement
+    single: Measurement
+    texts_guessed: Measurement
+    success_of_all: Measurement
+
+
+def attack_context(
+    database: Database = None,
+    *,
+    public: Texts,
+    data: Texts,
+    column: str | None = None,
+    public_column: str | None = None,
+    rows: int | None = None,
+    eps: float | Sequence[float] = (0.0, 1.0, 2.0, 3.0),
+    plus: bool = False,
+    policy: str | Policy = "paper",
+    calibration: str = "paper",
+    mapping: str | None = None,
+    seed: int = 0,
+    progress: ShareDone | None = None,
+) -> ContextAttack:
+    """Sanitize texts, guess the replaced words from everything that is visible, and count how often this succeeds.
+
+    The attacker knows the mapping, eps, the stopwords and public texts, and sees the sanitized texts only. A bigram
+    model of the public texts says which words follow each other, and the tables say which words become which. The guess
+    is the word with the largest exact posterior probability, given the whole text.
+
+    database: a path; by default the file that CUSTEXT_DB names, else the user's default database.
+    public: the texts from which the attacker learns: the path of a file, or a sequence of texts. Those that are also in
+        `data`, apart from case and spaces, are left out.
+    data: the texts to sanitize and attack, like public.
+    column: the column of `data`; None for lines of text and for a sequence.
+    public_column: the column of `public`; by default that in `column`.
+    rows: the number of texts to attack, from the top, at least 1; None: all.
+    eps: one budget per word or several: 0, or 0.001 to 100.
+    plus: whether to keep stopwords.
+    policy: what to do with unknown words and numbers: "paper", "strict" or a Policy.
+    calibration: "paper" or "tight".
+    mapping: its name; by default the database's default mapping.
+    seed: the seed of the draws, at least 0.
+    progress: called with the share of the work done, 0 to 1.
+
+    Returns a ContextAttack. Results are saved in the table `measurements` and reused.
+
+    SettingError if a setting is invalid, no public text is left, or no word would be replaced; SourceError if a file
+    cannot be read; MappingError if the mapping does not exist.
+    """
+    epsilons = list_epsilons(eps)
+    if rows is not None:
+        check_at_least(rows, 1, "rows")
+    check_at_least(seed, 0, "seed")
+    under_test = MappingUnderTest(database, mapping=mapping, policy=policy, calibration=calibration)
+    texts = [text or "" for text in list_texts(data, column, rows)]
+    named = public_column or (column if has_columns(public) else None)
+    known = read_public(public, named, texts)
+    mechanism = CUSTEXT_PLUS if plus else CUSTEXT
+    trials = [Trial(under_test, mechanism, epsilon, seed) for epsilon in (0.0, *epsilons)]
+    floor, *found = measure_context(database, trials, texts, known, dataset=name_texts(data), progress=progress)
+    info = under_test.mapping.info
+    return ContextAttack(
+        mapping=info.name,
+        k=info.k,
+        calibration=calibration,
+        plus=plus,
+        data=name_texts(data),
+        texts=len(texts),
+        words=_count_replaced(under_test, texts, plus),
+        public=known.name,
+        public_texts=len(known.column),
+        left_out=known.left_out,
+        results=tuple(_as_context_result(one, floor.success, plus) for one in found),
+    )
+
+
+def read_public(public: Texts, column: str | None, texts: Sequence[str]) -> PublicTexts:
+    """Return public texts without those that are also among the attacked texts. SettingError if none is left."""
+    name = name_texts(public)
+    given = [text for text in list_texts(public, column, parameter="public_column") if text and text.strip()]
+    attacked = set(map(_normalize, texts))
+    left = [text for text in given if _normalize(text) not in attacked]
+    if not left:
+        found = count_of(len(given), "text")
+        problem = f"of {found}, all are also among the attacked texts" if given else "all of them are empty"
+        raise SettingError(
+            f"{name}: the context attack learns from public texts, but {problem}; use others: --public FILE "
+            "(in Python: public=...)"
+        )
+    return PublicTexts(name, open_column(left)[0], len(given) - len(left), digest_texts(left))
+
+
+def measure_context(
+    database: Database,
+    trials: Sequence[Trial],
+    texts: Sequence[str],
+    public: PublicTexts,
+    *,
+    dataset: str,
+    progress: ShareDone | None = None,
+) -> list[ContextMeasurements]:
+    """Return what each trial measured. SettingError if a mechanism has no groups, or no word would be replaced."""
+    if not all(trial.uses_groups for trial in trials):
+        raise SettingError(
+            "the context attack needs groups, which only custext and custext+ have; use --attack mask "
+            '(in Python: attack="mask")'
+        )
+    digest = digest_texts(texts)
+    subjects: dict[Subject, Trial] = {}
+    for trial in trials:
+        settings = write_settings(learned=public.digest, **trial.handling)
+        for metric in _METRICS:
+            about = trial.describe("context", metric)
+            subjects[replace(about, dataset=dataset, digest=digest, settings=settings)] = trial
+    column = open_column(list(texts))[0]
+    models: dict[tuple[MappingUnderTest, str], BigramModel] = {}
+    latest: dict[Trial, ContextCounts] = {}
+
+    def measure(subject: Subject, tell: ShareDone) -> tuple[float, float | None]:
+        trial = subjects[subject]
+        if trial not in latest:
+            latest.clear()
+            mechanism = trial.under_test.open(trial.mechanism)
+            key = (trial.under_test, trial.mechanism)
+            if key not in models:
+                models.clear()  # one model is enough, since trials are ordered by mechanism and mapping
+                assert mechanism.replacer is not None
+                alphabet = Alphabet(trial.under_test.mapping, mechanism.replacer, plus=mechanism.plus)
+                models[key] = learn_bigrams(alphabet, public.column)
+            assert trial.epsilon is not None
+            latest[trial] = count_context_guesses(models[key], mechanism, column, trial.epsilon, trial.seed, tell)
+        counts = latest[trial]
+        if not counts.replaced:
+            raise SettingError(f"{dataset}: found no words that the mapping would replace")
+        if subject.metric == "success":
+            return counts.success, counts.standard_error
+        return float(getattr(counts, subject.metric)), None
+
+    measured = iter(measure_or_reuse(database, list(subjects), measure, progress=progress, one_by_one=True))
+    found = {trial: ContextMeasurements(*(next(measured) for _ in _METRICS)) for trial in dict.fromkeys(trials)}
+    return [found[trial] for trial in trials]
+
+
+def _normalize(text: str) -> str:
+    """Return a text without the differences that do not make it another text."""
+    return " ".join(text.casefold().split())
+
+
+def _count_replaced(under_test: MappingUnderTest, texts: Sequence[str], plus: bool) -> int:
+    replacer = under_test.open(CUSTEXT).replacer
+    assert replacer is not None
+    column = open_column(list(texts))[0]
+    return int(replacer.count_sampled(column.text, column.offsets, plus=plus).sum())
+
+
+def _as_context_result(found: ContextMeasurements, floor: Measurement, plus: bool) -> ContextResult:
+    subject, success = found.success.subject, found.success
+    assert subject.eps is not None and subject.k is not None and success.standard_error is not None
+    values = [one.value for one in (success, found.single, found.texts_guessed, floor)]
+    assert None not in values
+    return ContextResult(
+        mapping=str(subject.mapping),
+        k=subject.k,
+        eps=subject.eps,
+        calibration=str(subject.calibration),
+        plus=plus,
+        success=values[0] or 0.0,
+        standard_error=success.standard_error,
+        single=values[1] or 0.0,
+        texts_guessed=values[2] or 0.0,
+        floor=values[3] or 0.0,
+        measurement_ids=(
+            success.measurement_id,
+            found.single.measurement_id,
+            found.texts_guessed.measurement_id,
+            floor.measurement_id,
+        ),
+    )

@@ -1,0 +1,226 @@
+"""The context attack, compared with all possible sequences of hidden words."""
+
+from itertools import pairwise, product
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from custext_sql import Sanitizer, attack_context, load_mapping
+from custext_sql.errors import CusTextError
+from custext_sql.experiments.attacks.bigram_model import BigramModel
+from custext_sql.experiments.attacks.context_guesses import count_context_guesses, guess_hidden, learn_bigrams
+from custext_sql.experiments.attacks.group_lattice import find_posteriors
+from custext_sql.experiments.attacks.output_likelihoods import OutputLikelihoods
+from custext_sql.experiments.attacks.symbols import Alphabet
+from custext_sql.experiments.measurements import read_measurements
+from custext_sql.experiments.mechanisms import MappingUnderTest, MechanismUnderTest
+from custext_sql.replacing.kinds import Kind
+from custext_sql.replacing.vocabulary import Vocabulary
+from custext_sql.text.columns import open_column
+
+PUBLIC = [
+    "alice met bob. carol saw dave and alice",
+    "bob met alice, erin met frank",
+    "grace saw heidi 12 times; ivan saw judy",
+    "mallory met niaj and olivia met peggy",
+    "rupert met sybil and alice met bob",
+    "",
+    "alice alice bob zyzzyva carol, dave's erin",
+    "frank met grace and heidi met ivan",
+    "judy saw mallory, niaj saw olivia",
+    "peggy met rupert. sybil saw alice",
+    "bob saw carol and dave saw erin",
+    "alice met sybil, bob met rupert",
+]
+TEXTS = [
+    "alice met bob and carol, dave",
+    "erin frank grace heidi",
+    "",
+    "ivan",
+    "and the zyzzyva 12",
+    "judy's olivia bob",
+]
+KEPT = frozenset({"alice", "dave", "erin", "frank", "and", "the"})  # stopwords inside and outside the mapping
+
+
+def open_under_test(database: Path) -> MappingUnderTest:
+    """Return a mapping whose words are partly stopwords."""
+    under_test = MappingUnderTest(database)
+    under_test.stopwords = KEPT
+    under_test.vocabulary = Vocabulary(under_test.mapping, KEPT)
+    return under_test
+
+
+def learn(under_test: MappingUnderTest, plus: bool) -> tuple[BigramModel, MechanismUnderTest]:
+    mechanism = under_test.open("custext+" if plus else "custext")
+    assert mechanism.replacer is not None
+    alphabet = Alphabet(under_test.mapping, mechanism.replacer, plus=plus)
+    return learn_bigrams(alphabet, open_column(PUBLIC)[0]), mechanism
+
+
+def find_step(model: BigramModel, left: int, right: int) -> float:
+    """Return the probability of one symbol after another."""
+    classes = model.alphabet.classes
+    steps = model.find_steps(classes[[left]], classes[[right]])
+    found = steps.spare[0, model.columns[left]] * steps.novel[0, model.columns[right]]
+    for place in range(int(steps.firsts[0]), int(steps.firsts[0] + steps.counts[0])):
+        if (model.entries.lefts[place], model.entries.rights[place]) == (model.columns[left], model.columns[right]):
+            found += model.entries.values[place]
+    return float(found)
+
+
+def list_hidden(under_test: MappingUnderTest, model: BigramModel, symbol: int, epsilon: float) -> dict[int, float]:
+    """Return the hidden symbols that a visible one may stand for, and the probability of the visible one for each."""
+    mapping, words = under_test.mapping, under_test.mapping.words
+    drawn = set(model.alphabet.drawn.nonzero()[0].tolist())
+    found = {} if symbol in drawn else {symbol: 1.0}
+    if symbol >= len(words):
+        return found
+    group = int(np.searchsorted(mapping.word_starts, symbol, "right")) - 1
+    members = range(int(mapping.word_starts[group]), int(mapping.word_starts[group] + mapping.sizes[group]))
+    members_drawn = [word for word in members if word in drawn]
+    if epsilon == 0.0:
+        representative = min(members_drawn, key=lambda word: mapping.ranks[word], default=None)
+        return found | {word: 1.0 for word in members_drawn if symbol == representative}
+    sanitizer = Sanitizer(mapping, frozenset())
+    return found | {word: sanitizer.distribution(words[word], epsilon)[words[symbol]] for word in members_drawn}
+
+
+@pytest.mark.parametrize("plus", [False, True])
+@pytest.mark.parametrize("epsilon", [0.0, 0.5, 3.0, 20.0])
+def test_posteriors_are_those_of_all_sequences(mapped_db: Path, plus: bool, epsilon: float) -> None:
+    under_test = open_under_test(mapped_db)
+    model, mechanism = learn(under_test, plus)
+    likelihoods = OutputLikelihoods(model.alphabet, epsilon)
+    for seed, text in enumerate(TEXTS):
+        visible = sanitize_symbols(model, mechanism, text, epsilon, seed)
+        found = {
+            int(place): row
+            for places, rows in find_posteriors(model, visible, likelihoods.certain[visible], likelihoods.find)
+            for place, row in zip(places, rows, strict=True)
+        }
+        choices = [list_hidden(under_test, model, int(symbol), epsilon) for symbol in visible]
+        expected = [dict.fromkeys(some, 0.0) for some in choices]
+        for path in product(*choices):
+            weight = float(np.prod([some[symbol] for some, symbol in zip(choices, path, strict=True)]))
+            for left, right in pairwise(path):
+                weight *= find_step(model, left, right)
+            for some, symbol in zip(expected, path, strict=True):
+                some[symbol] += weight
+        for place, some in enumerate(expected):
+            total = sum(some.values())
+            if place not in found:  # a certain symbol
+                assert list(some) == [visible[place]]
+                continue
+            first = model.alphabet.firsts[model.alphabet.classes[visible[place]]]
+            assert found[place].sum() == pytest.approx(1.0)
+            for column, probability in enumerate(found[place]):
+                assert probability == pytest.approx(some.get(int(first) + column, 0.0) / total, abs=1e-9)
+
+
+def sanitize_symbols(
+    model: BigramModel, mechanism: MechanismUnderTest, text: str, epsilon: float, seed: int
+) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
+    """Return the symbols of a sanitized text, read from what the mechanism wrote."""
+    read = model.alphabet.read(open_column([text])[0])
+    [pieces] = mechanism.compare([text], epsilon, seed)
+    outputs = [piece.after for piece in pieces if piece.kind == Kind.SAMPLED]
+    visible = read.symbols.copy()
+    visible[read.places[read.words.at(Kind.SAMPLED)]] = [model.alphabet.mapping.index[word] for word in outputs]
+    return visible
+
+
+def test_a_visible_stopword_may_be_kept_or_drawn(mapped_db: Path) -> None:
+    under_test = open_under_test(mapped_db)
+    model, _ = learn(under_test, plus=True)
+    alice = under_test.mapping.index["alice"]
+    for epsilon, certain in ((1.0, False), (0.0, True)):
+        assert OutputLikelihoods(model.alphabet, epsilon).certain[alice] == certain
+    row = OutputLikelihoods(model.alphabet, 1.0).find(np.array([alice]))[0]
+    assert row.max() == row[model.columns[alice]] == 1.0
+    assert sum(row > 0.0) > 1  # other words of the group may have become this stopword
+
+
+@pytest.mark.parametrize("plus", [False, True])
+def test_steps_from_a_symbol_add_up_to_1(mapped_db: Path, plus: bool) -> None:
+    model, _ = learn(open_under_test(mapped_db), plus)
+    for left in (0, 5, model.alphabet.end, model.alphabet.size - 1):
+        assert sum(find_step(model, left, right) for right in range(model.alphabet.size)) == pytest.approx(1.0)
+        assert min(find_step(model, left, right) for right in range(model.alphabet.size)) > 0.0
+
+
+@pytest.mark.parametrize("plus", [False, True])
+def test_guesses_are_counted_as_they_are_made(mapped_db: Path, plus: bool) -> None:
+    model, mechanism = learn(open_under_test(mapped_db), plus)
+    column = open_column(TEXTS)[0]
+    for epsilon in (0.0, 2.0):
+        counts = count_context_guesses(model, mechanism, column, epsilon, 7)
+        likelihoods = OutputLikelihoods(model.alphabet, epsilon)
+        read = model.alphabet.read(column)
+        replaced = read.words.at(Kind.SAMPLED)
+        pieces = [piece for row in mechanism.compare(TEXTS, epsilon, 7) for piece in row]
+        outputs = [model.alphabet.mapping.index[one.after] for one in pieces if one.kind == Kind.SAMPLED]
+        visible = read.symbols.copy()
+        visible[read.places[replaced]] = outputs
+        right = guess_hidden(model, likelihoods, visible)[read.places] == read.symbols[read.places]
+        rows = read.words.rows
+        complete = [right[replaced[rows[replaced] == row]].all() for row in sorted(set(rows[replaced]))]
+        assert (counts.replaced, counts.guessed) == (len(replaced), int(right[replaced].sum()))
+        assert (counts.texts, counts.texts_complete) == (len(complete), sum(complete))
+        clear = sum(piece.in_clear for piece in pieces)
+        assert counts.success_of_all == pytest.approx((counts.guessed + clear) / len(right))
+
+
+def test_runs_of_all_lengths_in_one_block_or_in_many(mapped_db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model, mechanism = learn(open_under_test(mapped_db), plus=True)
+    column = open_column(TEXTS * 3)[0]
+    together = count_context_guesses(model, mechanism, column, 1.0, 0)
+    monkeypatch.setattr("custext_sql.experiments.attacks.group_lattice._CELLS", 1)
+    assert count_context_guesses(model, mechanism, column, 1.0, 0) == together
+
+
+def test_context_helps_and_eps_helps(few_db: Path) -> None:
+    words = load_mapping(few_db).words
+    draw = np.random.default_rng(0)
+    texts = [" ".join(words[place * 7 + step] for step in range(6)) for place in draw.integers(0, 300, 400)]
+    attack = attack_context(few_db, public=texts[:200], data=[f"{text}." for text in texts[200:]], eps=[0.0, 1.0, 30.0])
+    assert attack.left_out == 0 and attack.words == 1200
+    first, second, last = attack.results
+    assert first.success == first.floor == second.floor
+    assert first.success > first.single + 0.1
+    assert last.success > max(second.success, 0.9)
+    assert 0.0 <= first.texts_guessed <= first.success
+
+
+def test_texts_in_both_files_are_left_out(few_db: Path, tmp_path: Path) -> None:
+    public, data = tmp_path / "public.txt", tmp_path / "data.txt"
+    public.write_text("The  doctor said that\nthe nurse was late\n\n")
+    data.write_text("the doctor SAID that \n")
+    attack = attack_context(few_db, public=public, data=data, eps=1.0)
+    assert (attack.public_texts, attack.left_out, attack.texts) == (1, 1, 1)
+    with pytest.raises(CusTextError, match="of 1 text, all are also among the attacked texts") as raised:
+        attack_context(few_db, public=data, data=data)
+    assert "doctor" not in str(raised.value)
+    with pytest.raises(CusTextError, match="all of them are empty"):
+        attack_context(few_db, public=[""], data=data)
+    with pytest.raises(CusTextError, match="found no words that the mapping would replace"):
+        attack_context(few_db, public=public, data=["zyzzyva 12345"])
+
+
+def test_results_are_saved_without_texts_and_reused(few_db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = ["the doctor said that the nurse was late", "the music was fine"]
+    first = attack_context(few_db, public=["the nurse said that the doctor was fine"], data=texts, eps=[1.0])
+
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("measured again")
+
+    monkeypatch.setattr("custext_sql.experiments.attacks.context_attack.count_context_guesses", refuse)
+    again = attack_context(few_db, public=["the nurse said that the doctor was fine"], data=texts, eps=[1.0, 0.0])
+    assert again.results[0] == first.results[0]
+    assert first.results[0].measurement_ids[3] == again.results[1].measurement_ids[0]
+    saved = read_measurements(few_db, kind="context")
+    assert {one.subject.metric for one in saved} == {"success", "single", "texts_guessed", "success_of_all"}
+    assert not any("doctor" in str(one) for one in saved)
+    with pytest.raises(AssertionError, match="measured again"):
+        attack_context(few_db, public=["the nurse was late"], data=texts, eps=[1.0])
