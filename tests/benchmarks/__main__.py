@@ -4,7 +4,7 @@ import os
 import sys
 from importlib import import_module
 
-NAMES = ("loading", "grouping", "sanitizing", "files", "spacy_pipeline", "evaluation", "key_attack")
+NAMES = ("loading", "grouping", "sanitizing", "files", "spacy_pipeline", "evaluation", "key_attack", "context")
 
 
 def main() -> None:
