@@ -36,13 +36,17 @@ class Vocabulary:
 
     def __init__(self, mapping: Mapping, stopwords: Iterable[str]) -> None:
         kept = frozenset(stopwords)
-        words = [*mapping.words, *sorted((kept | _ENDINGS).difference(mapping.words))]
+        listed = kept | _ENDINGS
+        numbers = {word: number for number, word in enumerate(mapping.words) if word in listed}
+        words = [*mapping.words, *sorted(listed.difference(numbers))]
         self.size = len(mapping.words)
+        numbers |= {word: number for number, word in enumerate(words[self.size :], start=self.size)}
         self._listed = words
         self._aliases = find_aliases(words)
         # by number; the last two are for DIGITS and NOT_LISTED, which are not words
-        is_stopword = np.array([word in kept for word in words])
-        self.is_ending = np.array([*(word in _ENDINGS for word in words), False, False])
+        is_stopword, self.is_ending = np.zeros(len(words), dtype=bool), np.zeros(len(words) + 2, dtype=bool)
+        is_stopword[[numbers[word] for word in kept]] = True
+        self.is_ending[[numbers[word] for word in _ENDINGS]] = True
         usual = np.where(np.arange(len(words)) < self.size, Kind.SAMPLED, Kind.UNKNOWN)
         self._kinds = np.append(usual, [Kind.NUMBER, Kind.UNKNOWN]).astype(np.uint8)
         self._words = mapping.words

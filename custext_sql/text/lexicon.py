@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from types import MappingProxyType
 
 import numpy as np
 import numpy.typing as npt
 
-from custext_sql.arrays import Bytes, Flags, Hashes, Places, WordNumbers
+from custext_sql.arrays import Bytes, Hashes, Places, WordNumbers
 from custext_sql.text.characters import CHANGING, lower_cases
 from custext_sql.text.distinct_spans import find_distinct
 from custext_sql.text.encoded_text import (
@@ -19,6 +20,7 @@ from custext_sql.text.encoded_text import (
     split_lines,
     spread_out,
 )
+from custext_sql.text.hash_table import NOT_FOUND, HashTable
 from custext_sql.text.word_boundaries import (
     OTHER_APOSTROPHE,
     are_words,
@@ -28,12 +30,11 @@ from custext_sql.text.word_boundaries import (
     normalize_words,
 )
 
-NOT_LISTED, DIGITS = -1, -2  # returned instead of a word's number
+NOT_LISTED, DIGITS = NOT_FOUND, -2  # returned instead of a word's number
 
 _LONGEST = 1024  # bytes; longer words are not normalized, since that takes time quadratic in the marks on a letter
 _NO_ALIASES: Mapping[str, int] = MappingProxyType({})
 _NOWHERE = np.zeros(0, dtype=np.int64)
-_FACTORS = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9], dtype=np.uint64)
 
 
 class Lexicon:
@@ -46,18 +47,23 @@ class Lexicon:
     """
 
     def __init__(self, words: Sequence[str], aliases: Mapping[str, int] = _NO_ALIASES) -> None:
-        self._index = {word: number for number, word in enumerate(words)} | dict(aliases)
-        numbers = np.array([*range(len(words)), *aliases.values()], dtype=np.int64)
+        self._words, self._aliases = words, aliases
+        numbers = np.append(np.arange(len(words)), np.array([*aliases.values()], dtype=np.int64))
         content, offsets = join_texts([*words, *aliases])
         chunks = _overlapping_chunks(np.concatenate([content, np.zeros(PADDING, dtype=np.uint8)]))
         starts, lengths = offsets[:-1], np.diff(offsets)
         short, middle = np.flatnonzero(lengths <= 8), np.flatnonzero((lengths > 8) & (lengths <= PADDING))
-        self._short = _Table([_short_keys(chunks, starts[short], lengths[short])], numbers[short])
-        self._middle = _Table(_long_keys(chunks, starts[middle], lengths[middle]), numbers[middle])
+        self._short = HashTable([_short_keys(chunks, starts[short], lengths[short])], numbers[short])
+        self._middle = HashTable(_long_keys(chunks, starts[middle], lengths[middle]), numbers[middle])
         self._long = chunks[starts[lengths > PADDING]]
 
     def __len__(self) -> int:
-        return len(self._index)
+        return len(self._words) + len(self._aliases)
+
+    @cached_property
+    def _index(self) -> dict[str, int]:
+        """The number of each word and alias, for the few that are looked up one by one."""
+        return dict(zip(self._words, range(len(self._words)), strict=True)) | dict(self._aliases)
 
     def find(self, text: "FoldedText", starts: Places, ends: Places) -> WordNumbers:
         """Return the number of the word at each span, -1 if it is not in the list. Spans are in ascending order."""
@@ -133,90 +139,15 @@ def find_aliases(words: Sequence[str]) -> dict[str, int]:
 
     A form that is itself a word of the list, or not a single word, is skipped.
     """
-    listed = frozenset(words)
-    normal = {number: normalize_words(word) for number, word in enumerate(words) if not word.isascii()}
-    are_single = are_words(list(normal.values()))
+    others = [number for number, word in enumerate(words) if not word.isascii() and "\n" not in word]
+    forms = normalize_words("\n".join([words[number] for number in others])).split("\n") if others else []
+    changed = {number: form for number, form in zip(others, forms, strict=True) if form != words[number]}
+    listed = frozenset(changed.values()).intersection(words) if changed else frozenset()
     aliases: dict[str, int] = {}
-    for (number, word), is_single in zip(normal.items(), are_single, strict=True):
-        if is_single and word not in listed:
-            aliases.setdefault(word, number)
+    for (number, form), is_single in zip(changed.items(), are_words(list(changed.values())), strict=True):
+        if is_single and form not in listed:
+            aliases.setdefault(form, number)
     return aliases
-
-
-class _Table:
-    """A hash table from keys, of one or more nonzero integers each, to numbers.
-
-    It consists of two tables (cuckoo hashing): a key is at its slot in one or the other, so a lookup takes two probes.
-    """
-
-    def __init__(self, keys: Sequence[Hashes], numbers: Places) -> None:
-        mixed = _mix(keys)
-        self._bits = max(4, int(1.5 * len(numbers)).bit_length())
-        while (chosen := _place(self._slots(mixed, 0).tolist(), self._slots(mixed, 1).tolist())) is None:
-            self._bits += 1
-        sides = np.array(chosen, dtype=np.int64)
-        self._sides = [self._fill(mixed, keys, numbers, np.flatnonzero(sides == side), side) for side in range(2)]
-
-    def _fill(
-        self, mixed: Hashes, keys: Sequence[Hashes], numbers: Places, these: Places, side: int
-    ) -> tuple[WordNumbers, list[Hashes]]:
-        slots = self._slots(mixed[these], side)
-        number_table = np.full(1 << self._bits, -1, dtype=np.int32)
-        number_table[slots] = numbers[these]
-        key_tables = [np.zeros(1 << self._bits, dtype=np.uint64) for _ in keys]
-        for table, key in zip(key_tables, keys, strict=True):
-            table[slots] = key[these]
-        return number_table, key_tables
-
-    def find(self, keys: Sequence[Hashes]) -> WordNumbers:
-        """Return the number of each key, -1 if it is not in the table."""
-        mixed = _mix(keys)
-        numbers, differ = self._look(mixed, keys, 0)
-        rest = differ.nonzero()[0]
-        found, differ = self._look(mixed.take(rest), [key.take(rest) for key in keys], 1)
-        np.putmask(found, differ, NOT_LISTED)
-        numbers[rest] = found
-        return numbers
-
-    def _look(self, mixed: Hashes, keys: Sequence[Hashes], side: int) -> tuple[WordNumbers, Flags]:
-        """Return the number at each key's slot on that side, and whether the slot does not hold that key."""
-        slots = self._slots(mixed, side)
-        number_table, key_tables = self._sides[side]
-        differ: Flags = key_tables[0].take(slots) != keys[0]
-        for table, key in zip(key_tables[1:], keys[1:], strict=True):
-            differ |= table.take(slots) != key
-        return number_table.take(slots), differ
-
-    def _slots(self, mixed: Hashes, side: int) -> Places:
-        slots: Places = ((mixed * _FACTORS[side]) >> np.uint64(64 - self._bits)).view(np.int64)
-        return slots
-
-
-def _place(first: Sequence[int], second: Sequence[int]) -> list[int] | None:
-    """Return for each key the side, 0 or 1, on which it has a slot to itself; None if no such choice is found."""
-    slots = (first, second)
-    owners: tuple[dict[int, int], dict[int, int]] = ({}, {})
-    sides = [0] * len(first)
-    for key in range(len(first)):
-        moving, side = key, 0
-        for _ in range(500):
-            sides[moving] = side
-            before = owners[side].get(slots[side][moving])
-            owners[side][slots[side][moving]] = moving
-            if before is None:
-                break
-            moving, side = before, 1 - side  # the evicted key goes to its other slot
-        else:
-            return None
-    return sides
-
-
-def _mix(keys: Sequence[Hashes]) -> Hashes:
-    """Return one integer per key."""
-    mixed = keys[0]
-    for key in keys[1:]:
-        mixed = (mixed ^ (mixed >> np.uint64(29))) * _FACTORS[2] + key
-    return mixed
 
 
 def _overlapping_chunks(padded: Bytes) -> Hashes:
