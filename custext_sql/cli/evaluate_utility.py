@@ -66,13 +66,15 @@ def _print_utility(results: "Sequence[UtilityResult]", epsilons: list[float]) ->
     several = need_names(rows)
 
     def show(some: "Sequence[UtilityResult]") -> str:
+        if not some:  # only CusText's mechanisms have an eps of 0
+            return ""
         return show_figure(summarize_values([one.value for one in some], [one.measurement_id for one in some]))
 
     table = [
         [
             mechanism,
             *([mapping or embedding or ""] if several else []),
-            *(show(found[None] if None in found else found[epsilon]) for epsilon in epsilons),
+            *(show(found[None] if None in found else found.get(epsilon, [])) for epsilon in epsilons),
         ]
         for (mechanism, embedding, mapping), found in rows.items()
     ]

@@ -140,6 +140,15 @@ def test_utility_prints_table_1(few_db: Path, glue: list[str]) -> None:
     }
 
 
+def test_only_custext_has_an_eps_of_zero(few_db: Path, glue: list[str]) -> None:
+    utility = ["--db", few_db, "evaluate", "utility", *glue, "--seeds", "2", "--mechanisms"]
+    lines = run(*utility, "custext+,custext,santext,random", "--eps", "0,1").output.splitlines()
+    assert [line.count("±") for line in lines[4:]] == [2, 2, 1, 2]
+    refused = run(*utility, "santext", "--eps", "0")
+    assert refused.exit_code == 1
+    assert "eps = 0 is for custext and custext+ only; give santext another eps, such as 1" in refused.output
+
+
 def test_similarity_of_pairs_is_a_correlation(few_db: Path, tmp_path: Path) -> None:
     for name, count, seed in (("train", 200, 0), ("test", 80, 1)):
         rows, degrees = make_pairs(count, seed)
