@@ -215,7 +215,7 @@ def test_results_are_saved_without_texts_and_reused(few_db: Path, monkeypatch: p
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("measured again")
 
-    monkeypatch.setattr("custext_sql.experiments.attacks.context_attack.count_context_guesses", refuse)
+    monkeypatch.setattr("custext_sql.experiments.attacks.context_attacker.count_context_guesses", refuse)
     again = attack_context(few_db, public=["the nurse said that the doctor was fine"], data=texts, eps=[1.0, 0.0])
     assert again.results[0] == first.results[0]
     assert first.results[0].measurement_ids[3] == again.results[1].measurement_ids[0]

@@ -1,29 +1,16 @@
 """The context attack: how often replaced words are guessed from all visible words of a text, with public texts."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from custext_sql.errors import SettingError
-from custext_sql.experiments.attacks.bigram_model import BigramModel
-from custext_sql.experiments.attacks.context_guesses import ContextCounts, count_context_guesses, learn_bigrams
-from custext_sql.experiments.attacks.symbols import Alphabet
-from custext_sql.experiments.measurements import (
-    Measurement,
-    ShareDone,
-    Subject,
-    digest_texts,
-    measure_or_reuse,
-    write_settings,
-)
+from custext_sql.experiments.attacks.context_attacker import ContextAttacker, ContextMeasurements, read_public
+from custext_sql.experiments.measurements import Measurement, ShareDone
 from custext_sql.experiments.mechanisms import CUSTEXT, CUSTEXT_PLUS, MappingUnderTest
 from custext_sql.experiments.text_files import Texts, has_columns, list_texts, name_texts
 from custext_sql.experiments.trials import Trial, check_at_least, list_epsilons
-from custext_sql.parameters import count_of
 from custext_sql.replacing.policy import Policy
 from custext_sql.store.database import Database
-from custext_sql.text.columns import TextColumn, open_column
-
-_METRICS = ("success", "single", "texts_guessed", "success_of_all")
+from custext_sql.text.columns import open_column
 
 
 @dataclass(frozen=True)
@@ -78,30 +65,6 @@ class ContextAttack:
     results: tuple[ContextResult, ...]
 
 
-@dataclass(frozen=True, eq=False)
-class PublicTexts:
-    """Public texts from which an attacker learns. left_out: how many others are also among the attacked texts."""
-
-    name: str
-    column: TextColumn
-    left_out: int
-    digest: str
-
-
-@dataclass(frozen=True)
-class ContextMeasurements:
-    """What was measured in one trial.
-
-    success, single, texts_guessed: as in `ContextResult`. success_of_all: the share guessed among all words, where
-    words in the clear count as guessed.
-    """
-
-    success: Measurement
-    single: Measurement
-    texts_guessed: Measurement
-    success_of_all: Measurement
-
-
 def attack_context(
     database: Database = None,
     *,
@@ -150,11 +113,8 @@ def attack_context(
     check_at_least(seed, 0, "seed")
     under_test = MappingUnderTest(database, mapping=mapping, policy=policy, calibration=calibration)
     texts = [text or "" for text in list_texts(data, column, rows)]
-    named = public_column or (column if has_columns(public) else None)
-    known = read_public(public, named, texts)
-    mechanism = CUSTEXT_PLUS if plus else CUSTEXT
-    trials = [Trial(under_test, mechanism, epsilon, seed) for epsilon in (0.0, *epsilons)]
-    floor, *found = measure_context(database, trials, texts, known, dataset=name_texts(data), progress=progress)
+    attacker = open_attacker(data, texts, public, public_column or (column if has_columns(public) else None))
+    results = measure_context(database, attacker, under_test, epsilons, plus=plus, seed=seed, progress=progress)
     info = under_test.mapping.info
     return ContextAttack(
         mapping=info.name,
@@ -164,83 +124,33 @@ def attack_context(
         data=name_texts(data),
         texts=len(texts),
         words=_count_replaced(under_test, texts, plus),
-        public=known.name,
-        public_texts=len(known.column),
-        left_out=known.left_out,
-        results=tuple(_as_context_result(one, floor.success, plus) for one in found),
+        public=attacker.public.name,
+        public_texts=len(attacker.public.column),
+        left_out=attacker.public.left_out,
+        results=tuple(results),
     )
 
 
-def read_public(public: Texts, column: str | None, texts: Sequence[str]) -> PublicTexts:
-    """Return public texts without those that are also among the attacked texts. SettingError if none is left."""
-    name = name_texts(public)
-    given = [text for text in list_texts(public, column, parameter="public_column") if text and text.strip()]
-    attacked = set(map(_normalize, texts))
-    left = [text for text in given if _normalize(text) not in attacked]
-    if not left:
-        found = count_of(len(given), "text")
-        problem = f"of {found}, all are also among the attacked texts" if given else "all of them are empty"
-        raise SettingError(
-            f"{name}: the context attack learns from public texts, but {problem}; use others: --public FILE "
-            "(in Python: public=...)"
-        )
-    return PublicTexts(name, open_column(left)[0], len(given) - len(left), digest_texts(left))
+def open_attacker(data: Texts, texts: Sequence[str], public: Texts, public_column: str | None) -> ContextAttacker:
+    """Return an attacker of texts, which were read from data, who has learned from public texts."""
+    return ContextAttacker(texts, read_public(public, public_column, texts), name_texts(data))
 
 
 def measure_context(
     database: Database,
-    trials: Sequence[Trial],
-    texts: Sequence[str],
-    public: PublicTexts,
+    attacker: ContextAttacker,
+    under_test: MappingUnderTest,
+    epsilons: Sequence[float],
     *,
-    dataset: str,
+    plus: bool,
+    seed: int = 0,
     progress: ShareDone | None = None,
-) -> list[ContextMeasurements]:
-    """Return what each trial measured. SettingError if a mechanism has no groups, or no word would be replaced."""
-    if not all(trial.uses_groups for trial in trials):
-        raise SettingError(
-            "the context attack needs groups, which only custext and custext+ have; use --attack mask "
-            '(in Python: attack="mask")'
-        )
-    digest = digest_texts(texts)
-    subjects: dict[Subject, Trial] = {}
-    for trial in trials:
-        settings = write_settings(learned=public.digest, **trial.handling)
-        for metric in _METRICS:
-            about = trial.describe("context", metric)
-            subjects[replace(about, dataset=dataset, digest=digest, settings=settings)] = trial
-    column = open_column(list(texts))[0]
-    models: dict[tuple[MappingUnderTest, str], BigramModel] = {}
-    latest: dict[Trial, ContextCounts] = {}
-
-    def measure(subject: Subject, tell: ShareDone) -> tuple[float, float | None]:
-        trial = subjects[subject]
-        if trial not in latest:
-            latest.clear()
-            mechanism = trial.under_test.open(trial.mechanism)
-            key = (trial.under_test, trial.mechanism)
-            if key not in models:
-                models.clear()  # one model is enough, since trials are ordered by mechanism and mapping
-                assert mechanism.replacer is not None
-                alphabet = Alphabet(trial.under_test.mapping, mechanism.replacer, plus=mechanism.plus)
-                models[key] = learn_bigrams(alphabet, public.column)
-            assert trial.epsilon is not None
-            latest[trial] = count_context_guesses(models[key], mechanism, column, trial.epsilon, trial.seed, tell)
-        counts = latest[trial]
-        if not counts.replaced:
-            raise SettingError(f"{dataset}: found no words that the mapping would replace")
-        if subject.metric == "success":
-            return counts.success, counts.standard_error
-        return float(getattr(counts, subject.metric)), None
-
-    measured = iter(measure_or_reuse(database, list(subjects), measure, progress=progress, one_by_one=True))
-    found = {trial: ContextMeasurements(*(next(measured) for _ in _METRICS)) for trial in dict.fromkeys(trials)}
-    return [found[trial] for trial in trials]
-
-
-def _normalize(text: str) -> str:
-    """Return a text without the differences that do not make it another text."""
-    return " ".join(text.casefold().split())
+) -> list[ContextResult]:
+    """Return the success of an attacker at each eps."""
+    mechanism = CUSTEXT_PLUS if plus else CUSTEXT
+    trials = [Trial(under_test, mechanism, epsilon, seed) for epsilon in (0.0, *epsilons)]
+    floor, *found = attacker.measure(database, trials, progress=progress)
+    return [_as_context_result(one, floor.success, plus) for one in found]
 
 
 def _count_replaced(under_test: MappingUnderTest, texts: Sequence[str], plus: bool) -> int:

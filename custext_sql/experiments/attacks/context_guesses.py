@@ -108,7 +108,7 @@ def count_context_guesses(
         some = np.bincount(texts, minlength=len(block)) > 0
         counts += ContextCounts(
             words=len(read.words.kinds),
-            in_clear=_count_in_clear(read.words, replacer.policy),
+            in_clear=count_in_clear(read.words, replacer.policy),
             replaced=len(words),
             guessed=int(right.sum()),
             guessed_singly=int(singly.sum()),
@@ -137,7 +137,8 @@ def guess_singly(model: BigramModel, likelihoods: OutputLikelihoods, visible: Nu
     return guesses[places]
 
 
-def _count_in_clear(found: FoundWords, policy: Policy) -> int:
+def count_in_clear(found: FoundWords, policy: Policy) -> int:
+    """Return how many words stay in the clear under a policy."""
     counts = np.bincount(found.kinds, minlength=len(Kind))
     kept = int(counts[Kind.STOPWORD] + counts[Kind.ENDING])
     kept += int(counts[Kind.UNKNOWN]) if policy.unknown == "keep" else 0
