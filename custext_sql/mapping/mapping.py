@@ -103,6 +103,6 @@ def fingerprint(words: tuple[str, ...], sizes: Sizes, scores: Units) -> str:
     digest = hashlib.sha256(b"custext mapping 1\n")
     digest.update(f"{len(words)} words, {len(sizes)} groups, unit 1/{UNIT}\n".encode())
     digest.update("\n".join(words).encode() + b"\n")  # a word contains no line break
-    digest.update(sizes.astype("<i4").tobytes())
-    digest.update(scores.astype("<i4").tobytes())
+    for numbers in (sizes, scores):
+        digest.update(np.ascontiguousarray(numbers, dtype="<i4").data)  # copied only if it has to be
     return digest.hexdigest()

@@ -50,7 +50,8 @@ class Rewriting:
         """Return the new texts, where each begins and ends, and where their pieces do. offsets: of the old texts."""
         bounds, text = pa.py_buffer(_join(self._bounds)), pa.py_buffer(_join(self._texts))
         strings = pa.LargeBinaryArray.from_buffers(pa.large_binary(), self._count, [None, bounds, text])
-        _, new_bounds, content = strings.take(pa.array(self._chosen)).buffers()
+        chosen = pa.Array.from_buffers(pa.int64(), len(self._chosen), [None, pa.py_buffer(self._chosen)])
+        _, new_bounds, content = strings.take(chosen).buffers()
         new_cuts = np.frombuffer(new_bounds, dtype=np.int64)
         pieces = self._cuts.searchsorted(offsets, "right") - 1  # texts begin and end between words
         new_text = np.frombuffer(content or b"", dtype=np.uint8)[: new_cuts[-1]]

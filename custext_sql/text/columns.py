@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from custext_sql.arrays import Bytes, Flags, Places
 from custext_sql.errors import SettingError, tell_arrow_type
+from custext_sql.text.encoded_text import join_texts
 
 _BLOCK = 1 << 20  # bytes per block: enough that NumPy works for long stretches without the interpreter lock
-_EMPTY = pa.array([], pa.large_string())
+_EMPTY = pa.nulls(0, pa.large_string())
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +50,7 @@ class TextColumn:
         missing = None
         if array.null_count:
             missing = array.is_null().to_numpy(zero_copy_only=False)
-            array = pc.fill_null(array, "")  # the bytes below a null may be anything
+            array = array.fill_null("")  # the bytes below a null may be anything
         if not len(array):
             return cls(np.zeros(0, dtype=np.uint8), np.zeros(1, dtype=np.int64))
         _, offsets, content = array.buffers()
@@ -136,6 +136,8 @@ def _check_arrow(texts: pa.Array | pa.ChunkedArray) -> None:
 def _from_python(texts: Any) -> TextColumn:
     """Return a column in which None and the missing values of pandas are missing texts."""
     try:
+        if isinstance(texts, list) and all(type(text) is str for text in texts):
+            return TextColumn(*join_texts(texts))  # the conversion below would load pandas, if that is installed
         return TextColumn.from_arrow(pa.array(texts, pa.large_string(), from_pandas=True))
     except UnicodeEncodeError:
         place = next(place for place, text in enumerate(texts) if isinstance(text, str) and not _is_unicode(text))

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 import duckdb
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from custext_sql.arrays import Places, Sizes, Units
 from custext_sql.errors import MappingError
@@ -13,6 +12,7 @@ from custext_sql.mapping.mapping import Mapping, MappingInfo, fingerprint
 from custext_sql.mapping.scoring import UNIT
 from custext_sql.mapping.similarity import MEASURES
 from custext_sql.parameters import check_type, suggest
+from custext_sql.store.rows.arrow_columns import read_integers, read_lists, read_text
 from custext_sql.store.rows.columns import insert_row, list_columns
 
 _CELLS = 1 << 21  # scores inserted at a time
@@ -116,7 +116,7 @@ def _read_table(connection: duckdb.DuckDBPyConnection, info: MappingInfo, table:
     rows = connection.sql(
         f"SELECT group_id, position, {columns} FROM {table} WHERE mapping = ?", params=[info.name]
     ).to_arrow_table()
-    places = rows.column("group_id").to_numpy().astype(np.int64) * 2**32 + rows.column("position").to_numpy()
+    places = read_integers(rows.column("group_id")).astype(np.int64) * 2**32 + read_integers(rows.column("position"))
     if (places[1:] <= places[:-1]).any():  # rows are stored in order, but nothing keeps them so
         rows = rows.take(np.argsort(places, kind="stable"))
     return rows
@@ -124,9 +124,9 @@ def _read_table(connection: duckdb.DuckDBPyConnection, info: MappingInfo, table:
 
 def _read_groups(connection: duckdb.DuckDBPyConnection, info: MappingInfo) -> tuple[tuple[str, ...], Sizes, Places]:
     """Return the words, the size of each group, and the rank of each word."""
-    table = _read_table(connection, info, "groups", "token, rank")
-    group_of = table.column("group_id").to_numpy()
-    words = _split_words(table.column("token"))
+    table = _read_table(connection, info, "groups", "token || chr(10) AS line, rank")
+    group_of = read_integers(table.column("group_id"))
+    words = tuple(read_text(table.column("line")).split("\n")[:-1])  # more than rows if a word contains a line break
     if len(words) != info.words or not len(group_of):
         raise _changed(info, "words were removed or added")
     if group_of.min() != 0 or group_of.max() != info.group_count - 1:
@@ -136,18 +136,12 @@ def _read_groups(connection: duckdb.DuckDBPyConnection, info: MappingInfo) -> tu
         raise _changed(info, "a word is alone in a group")
     if len(set(words)) != len(words):
         raise _changed(info, "a word is in two groups")
-    if (table.column("position").to_numpy() != _positions(sizes)).any():
+    if (read_integers(table.column("position")) != _positions(sizes)).any():
         raise _changed(info, "positions within a group are not 0, 1, 2, ...")
-    ranks = table.column("rank").to_numpy().astype(np.int64)
+    ranks = read_integers(table.column("rank"))
     if ranks.min() < 0 or (np.diff(np.sort(ranks)) == 0).any():
         raise _changed(info, "a rank is negative, or two words have the same rank")
-    return words, sizes.astype(np.int64), ranks
-
-
-def _split_words(column: pa.ChunkedArray) -> tuple[str, ...]:
-    """Return the words of a column; more than it has rows if a word contains a line break, which none may."""
-    joined = pc.binary_join(pa.ListArray.from_arrays([0, len(column)], column.combine_chunks()), "\n")
-    return tuple(joined[0].as_py().split("\n"))
+    return words, sizes.astype(np.int64), ranks.astype(np.int64)
 
 
 def _positions(sizes: Sizes) -> Places:
@@ -160,16 +154,14 @@ def _read_scores(connection: duckdb.DuckDBPyConnection, info: MappingInfo, sizes
     group_of = np.repeat(np.arange(len(sizes)), sizes)
     if table.num_rows != len(group_of):
         raise _changed(info, "rows of scores were removed or added")
-    groups, positions = table.column("group_id").to_numpy(), table.column("position").to_numpy()
+    groups, positions = read_integers(table.column("group_id")), read_integers(table.column("position"))
     if (groups != group_of).any() or (positions != _positions(sizes)).any():
         raise _changed(info, "rows of scores do not match the words of the groups")
-    rows = table.column("units").combine_chunks()
-    if (np.diff(rows.offsets.to_numpy()) != sizes[group_of]).any():
+    lengths, scores = read_lists(table.column("units"))
+    if (lengths != sizes[group_of]).any():
         raise _changed(info, "a word has more or fewer scores than its group has words")
-    cells = rows.flatten()
-    if cells.null_count:
+    if scores is None:
         raise _changed(info, "a score is NULL")
-    scores: Units = cells.to_numpy()
     if scores.min() < -UNIT or scores.max() > UNIT:
         raise _changed(info, "a score is not between -1 and 1")
     return scores

@@ -5,11 +5,11 @@ the large ones would take more space than their data, and the fingerprint of a m
 """
 
 from sqlalchemy import (
-    DDL,
     TIMESTAMP,
     BigInteger,
     Boolean,
     Column,
+    Connection,
     Double,
     Float,
     Integer,
@@ -18,6 +18,7 @@ from sqlalchemy import (
     String,
     Table,
     event,
+    text,
 )
 from sqlalchemy.types import ARRAY
 
@@ -101,7 +102,11 @@ score_rows = Table(
     ),
 )
 
-event.listen(metadata, "after_create", DDL(write_scores_view()))
+
+@event.listens_for(metadata, "after_create")
+def _create_view(_: MetaData, connection: Connection, **_options: object) -> None:
+    connection.execute(text(write_scores_view()))
+
 
 stopwords = Table(
     "stopwords",
