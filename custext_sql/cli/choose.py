@@ -22,11 +22,20 @@ if TYPE_CHECKING:
     "--max-attack",
     required=True,
     type=float,
-    help="Largest acceptable probability that the best guess is right, between 0 and 1.",
+    help="Largest acceptable share of correct guesses, between 0 and 1.",
+)
+@click.option(
+    "--attack",
+    type=click.Choice(["bayes", "context"]),
+    default="bayes",
+    show_default=True,
+    help="The best single guess from the tables, or a guess from the whole text (needs --data and --public).",
 )
 @click.option(
     "--prior", metavar="FILE", help="Word frequencies to use instead of those in --data: a word and a number per line."
 )
+@click.option("--public", metavar="FILE", help="Public texts from which the context attack learns.")
+@click.option("--public-column", metavar="NAME", help="Column of --public.  [default: same as --column]")
 @plus_option
 @keyless_calibration_option
 @click.option(
@@ -43,23 +52,31 @@ def choose_command(
     data: str | None,
     column: str | None,
     max_attack: float,
+    attack: str,
     prior: str | None,
+    public: str | None,
+    public_column: str | None,
     plus: bool,
     calibration: str,
     mappings: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Suggest a mapping and the largest eps at which the best single guess is right at most as often as you allow.
+    """Suggest a mapping and an eps at which an attack succeeds at most as often as you allow.
 
-    The attack is that of `attack bayes`: computed exactly from the tables, for an attacker who knows how frequent words
-    are in your texts (or in --prior). The group of a word is public and reveals something at any eps. If that alone
-    exceeds the bound, you need larger groups, and the exit code is 1. If several mappings meet the bound, the
-    suggestion is the one with the replacements closest to the original words, unless it replaces fewer words. The
-    output, which is also saved in the table measurements, is computed from your texts and is not protected.
+    By default, the attack is that of `attack bayes`: computed exactly from the tables, for an attacker who knows how
+    frequent words are in your texts (or in --prior). With --attack context, it is that of `attack context`: measured on
+    your texts, for an attacker who has public texts. The group of a word is public and reveals something at any eps. If
+    that alone exceeds the bound, you need larger groups, and the exit code is 1.
+
+    For each mapping, eps is 0 (every replaced word becomes the most frequent one of its group) or the largest eps
+    within the bound, whichever gives replacements closer to the original words. Among several mappings, the suggestion
+    is the one with the closest replacements, unless it replaces fewer words. The output, which is also saved in the
+    table measurements, is computed from your texts and is not protected.
 
     \b
-    Example:
+    Examples:
       custext choose --data reviews.csv --column body --max-attack 0.4
+      custext choose --data reviews.csv --column body --attack context --public news.txt --max-attack 0.4
     """
     from custext_sql import choose
 
@@ -67,9 +84,12 @@ def choose_command(
         choice = choose(
             db,
             max_attack=max_attack,
+            attack=attack,
             data=data,
             column=column,
             prior=prior,
+            public=public,
+            public_column=public_column,
             plus=plus,
             calibration=calibration,
             mappings=mappings,
@@ -85,11 +105,12 @@ def choose_command(
 
 def _print_choice(db: str | None, choice: "Choice", data: str | None, column: str | None) -> None:
     kept = ", stopwords kept" if choice.plus else ""
+    guess = "the best single guess" if choice.public is None else "the best guess from the whole text"
     click.echo(f"prior: {choice.prior} ({count_of(choice.prior_words, 'word')}){kept}")
-    click.echo(
-        f"bound: the best single guess is right with probability at most {choice.bound:g}; "
-        f"calibration {choice.calibration}\n"
-    )
+    if choice.public is not None:
+        left_out = f" (left out because they are in both: {choice.left_out:,} texts)" if choice.left_out else ""
+        click.echo(f"public texts: {choice.public}{left_out}")
+    click.echo(f"bound: {guess} is right with probability at most {choice.bound:g}; calibration {choice.calibration}\n")
     rows = [
         [
             ("* " if candidate is choice.chosen else "  ") + candidate.mapping,
@@ -103,7 +124,7 @@ def _print_choice(db: str | None, choice: "Choice", data: str | None, column: st
         for candidate in choice.candidates
     ]
     print_table(["  mapping", "K", "floor", "eps", "attack", "distance", "replaced"], rows, right=range(1, 7))
-    click.echo("attack: probability that the best single guess is right; floor: the same if only the group is known")
+    click.echo(f"attack: probability that {guess} is right; floor: the same at eps = 0, where only groups are known")
     click.echo("distance: mean distance of a word from its replacement; 1 is the typical distance of two random words")
     click.echo("replaced: share of words that are replaced; the bound applies to these words only")
     shown = choice.chosen or min(choice.candidates, key=lambda candidate: candidate.floor)
@@ -112,12 +133,11 @@ def _print_choice(db: str | None, choice: "Choice", data: str | None, column: st
     click.echo()
     if choice.chosen is None:
         larger = f"map --embedding {shown.embedding} --k {2 * shown.k}"
+        least = min(result.success for result in shown.curve)
+        alone = "the group alone identifies" if choice.public is None else "groups and context alone identify"
         click.echo(
-            f"No eps meets the bound: at K = {shown.k}, the group alone identifies a word with probability "
-            f"{shown.floor:.4f}, above {choice.bound:g}. Build larger groups: {again(db, larger)}"
-            if shown.floor > choice.bound
-            else f"No eps of 0.001 or more meets the bound: at K = {shown.k}, the floor is {shown.floor:.4f}, just "
-            f"below {choice.bound:g}. Build larger groups: {again(db, larger)}"
+            f"No eps meets the bound: at K = {shown.k}, {alone} a word with probability {least:.4f}, above "
+            f"{choice.bound:g}. Build larger groups: {again(db, larger)}"
         )
         return
     named = "INPUT" if data is None else shlex.quote(data)
@@ -127,10 +147,15 @@ def _print_choice(db: str | None, choice: "Choice", data: str | None, column: st
     command = f"sanitize {named} OUTPUT{option} --eps {shown.eps:g} --mapping {shown.mapping}{plus}{tight}"
     assert shown.eps is not None
     click.echo(f"eps = {shown.eps:g} at K = {shown.k}: {again(db, command)}")
-    click.echo(
-        "The bound holds for this attack only. Whatever the attack, eps guarantees for each replaced word that no "
-        f"output is more than e^{shown.eps:g} = {math.exp(shown.eps):,.4g} times as likely for one word of a group as "
-        "for another."
+    click.echo(f"The bound holds for this attack only. Whatever the attack, {_describe_guarantee(shown.eps)}")
+
+
+def _describe_guarantee(epsilon: float) -> str:
+    if epsilon == 0.0:
+        return "eps = 0 guarantees that the output depends on the groups of replaced words only, not on the words."
+    return (
+        "eps guarantees for each replaced word that no output is more than "
+        f"e^{epsilon:g} = {math.exp(epsilon):,.4g} times as likely for one word of a group as for another."
     )
 
 
