@@ -166,3 +166,23 @@ def test_tables_of_several_budgets_are_verified_together(mapped_db: Path) -> Non
     broken = high.copy()
     broken[0] = 0  # a single zero among nonzero weights
     assert not verify_union(mapping.sizes, [low, broken], 100.0).holds[0]
+
+
+@pytest.mark.parametrize("epsilon", [0.001, 0.1, 1.0, 3.0, 10.0, 12.0, 40.0])
+def test_the_bound_is_exact_among_groups_that_keep_it_easily(epsilon: float) -> None:
+    """Groups are checked together, and most need no large integers; those at the bound are decided to the last bit."""
+    bound = exp_floor(epsilon)
+    rng = np.random.default_rng(0)
+    rows, expected = [], []
+    for high in [2**63, 2**62 + 12345, *rng.integers(2**58, 2**62, size=20).tolist()]:
+        least = -(-(high << 256) // bound)  # the smallest weight that keeps the bound beside this one
+        for low, holds in ((least, True), (least - 1, False), (high, True), (high - high // 2000, True)):
+            rows.append([high, 2**64 - high, low, 2**64 - low])
+            expected.append(holds)
+    sizes = np.full(len(rows), 2)
+    weights = np.array(rows, dtype=np.uint64).reshape(-1)
+    verdict = verify_weights(sizes, weights, np.full(len(rows), epsilon))
+    assert verdict.holds.tolist() == expected
+    assert verify_union(sizes, [weights], epsilon).holds.tolist() == expected
+    ratios = [max(max(a, c) / min(a, c), max(b, d) / min(b, d)) for a, b, c, d in rows]
+    assert verdict.log_ratios.tolist() == [math.log(ratio) for ratio in ratios]
