@@ -154,8 +154,11 @@ def _matrices_by_size(sizes: GroupSizes, weights: Weights) -> Iterator[tuple[Gro
         step = max(1, _CELLS // cells)
         for first in range(0, len(alike), step):
             groups = alike[first : first + step]
-            places = (ends[groups] - cells)[:, None] + np.arange(cells)
-            yield groups, weights[places].reshape(len(groups), int(size), int(size))
+            if groups[-1] - groups[0] == len(groups) - 1:  # they are adjacent
+                matrices = weights[ends[groups[0]] - cells : ends[groups[-1]]]
+            else:
+                matrices = weights[(ends[groups] - cells)[:, None] + np.arange(cells)]
+            yield groups, matrices.reshape(len(groups), int(size), int(size))
 
 
 def _are_distributions(matrices: Weights) -> npt.NDArray[np.bool_]:

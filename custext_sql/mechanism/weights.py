@@ -71,7 +71,7 @@ def build_weights(sizes: Sizes, scores: Units, temperatures: Floats) -> Weights:
     starts = np.cumsum(sizes**2) - sizes**2
     for groups, matrices in matrices_by_size(sizes, scores):
         cells = _cells(matrices, temperatures[groups])
-        weights[starts[groups][:, None] + np.arange(cells[0].size)] = cells.reshape(len(groups), -1)
+        weights[_find_cells(starts, groups, cells.shape[1])] = cells.reshape(-1)
     return weights
 
 
@@ -112,4 +112,12 @@ def matrices_by_size(sizes: Sizes, cells: npt.NDArray[_Cell]) -> Iterator[tuple[
         step = max(1, _CELLS // size**2)
         for first in range(0, len(alike), step):
             groups = alike[first : first + step]
-            yield groups, cells[starts[groups][:, None] + np.arange(size**2)].reshape(-1, size, size)
+            yield groups, cells[_find_cells(starts, groups, size)].reshape(-1, size, size)
+
+
+def _find_cells(starts: Sizes, groups: Sizes, size: int) -> Sizes | slice:
+    """Return where the cells of groups of this size are, in the order of the groups; a slice, if they are adjacent."""
+    if groups[-1] - groups[0] == len(groups) - 1:  # groups are in ascending order
+        first = int(starts[groups[0]])
+        return slice(first, first + len(groups) * size**2)
+    return (starts[groups][:, None] + np.arange(size**2)).reshape(-1)
