@@ -11,6 +11,13 @@ from custext_sql.parameters import count_of
 @click.option("--embedding", required=True, help="Name of the embedding to split into groups.")
 @click.option("--k", default=20, show_default=True, type=click.IntRange(min=2), help="Words per group.")
 @click.option(
+    "--grouping",
+    default="greedy",
+    show_default=True,
+    type=click.Choice(["greedy", "refined"]),
+    help="Algorithm 1 of the paper, or its groups, improved by swapping words between groups.",
+)
+@click.option(
     "--measure",
     default="euclidean",
     show_default=True,
@@ -24,7 +31,13 @@ from custext_sql.parameters import count_of
     type=click.Choice(["group", "word"]),
     help="Scale scores per group (as in the paper) or per input word (as in the published code).",
 )
-@click.option("--name", help="Name of the mapping.  [default: EMBEDDING-MEASURE-kK]")
+@click.option("--name", help="Name of the mapping.  [default: EMBEDDING-MEASURE-kK, with -refined for refined groups]")
+@click.option(
+    "--limit",
+    type=click.IntRange(min=2),
+    metavar="N",
+    help="Use only the first N entries of the embedding.  [default: all]",
+)
 @click.option(
     "--order",
     default="file",
@@ -42,9 +55,11 @@ def map_command(
     db: str | None,
     embedding: str,
     k: int,
+    grouping: str,
     measure: str,
     normalization: str,
     name: str | None,
+    limit: int | None,
     order: str,
     seed: int | None,
     separate_stopwords: bool,
@@ -57,8 +72,9 @@ def map_command(
     The first mapping of a database is its default; 'custext use' changes it.
 
     \b
-    Example:
+    Examples:
       custext --db my.duckdb map --embedding glove --k 20 --measure cosine
+      custext --db my.duckdb map --embedding glove --k 40 --grouping refined --separate-stopwords
     """
     from custext_sql.store.mappings import build_mapping
     from custext_sql.store.rows.stopwords import SHIPPED_LANGUAGE
@@ -70,6 +86,7 @@ def map_command(
             db,
             embedding=embedding,
             k=k,
+            grouping=grouping,
             measure=measure,
             normalization=normalization,
             name=name,
@@ -77,6 +94,7 @@ def map_command(
             seed=seed,
             separate_stopwords=separate_stopwords,
             language=language or SHIPPED_LANGUAGE,
+            limit=limit,
             replace=replace,
             progress=None if progress is None else lambda done, total: progress(done / total),
         )

@@ -9,7 +9,7 @@ from custext_sql.arrays import Flags, Floats, Places, Points, Vectors
 from custext_sql.errors import SettingError
 from custext_sql.mapping.similarity import Geometric, Similarity, squared_distances
 
-GroupingProgress = Callable[[int, int], None]  # words grouped so far, and all words
+GroupingProgress = Callable[[int, int], None]  # the work done so far, and all work, counted in words
 
 _BLOCK_BYTES = 64 << 20  # of one float32 block: pivots by words in the pool
 _LARGEST_BLOCK = 256  # pivots; with more, earlier pivots of the block would have taken most of them
@@ -19,10 +19,11 @@ _CROWDED = 0.8  # compact the pool when a smaller share of it is still unassigne
 
 @dataclass(frozen=True)
 class Partition:
-    """Disjoint groups. members: word indices, group after group, each group's pivot first. sizes: words per group.
+    """Disjoint groups. members: word indices, group after group. sizes: words per group.
 
-    After the pivot, words are in order of closeness to it. A last group of fewer than k words is in pivot order. A
-    single word left over is last in the group that it joined.
+    Greedy groups are in the order in which they were made. Each has its pivot first, then the others in order of
+    closeness to it. A last group of fewer than k words is in pivot order. A single word left over is last in the group
+    that it joined. Refined groups have their words in order of rank, and are in order of their first words.
     """
 
     members: Places

@@ -5,11 +5,12 @@ from functools import partial
 
 import numpy as np
 
-from custext_sql.arrays import Places, Vectors
+from custext_sql.arrays import Numbers, Places, Vectors
 from custext_sql.errors import MappingError, SettingError
 from custext_sql.mapping.grouping import GroupingProgress, Partition, partition_words
 from custext_sql.mapping.recipe import Recipe
-from custext_sql.mapping.similarity import Cosine, Similarity, zero_rows
+from custext_sql.mapping.refining import refine_partition
+from custext_sql.mapping.similarity import MEASURES, Cosine, Geometric, Similarity, zero_rows
 from custext_sql.parameters import count_of
 
 
@@ -33,32 +34,51 @@ def group_words(
     recipe: Recipe,
     classes: Sequence[Places],
     progress: GroupingProgress | None = None,
+    *,
+    ranks: Numbers | None = None,
 ) -> Partition:
     """Return the groups of the words, each class grouped separately.
 
-    progress: called with the words grouped so far and the number of all words. Raise MappingError if there are no
-    words, SettingError if k exceeds their number.
+    progress: called with the work done so far and all work, counted in words; refining counts twice. ranks: the place
+    of each word in the vector file, from 1 and in ascending order; by default, the words are the whole file. Raise
+    MappingError if there are no words, SettingError if k exceeds their number or refined groups are asked for with a
+    measure that is a function.
     """
     if not len(vectors):
         raise MappingError("the embedding has no entry that is a single word, so there is nothing to group")
     if recipe.k > len(vectors):
         raise SettingError(f"k must not exceed the number of words, {len(vectors):,}; found {recipe.k:,}")
-    ranks = _rank_pivots(len(vectors), recipe.seed)
+    refined = recipe.grouping == "refined"
+    if refined and not isinstance(similarity, Geometric):
+        raise SettingError(
+            "refined groups need the centers of groups, which a similarity function does not have: use measure "
+            f"{' or '.join(MEASURES)}, or --grouping greedy (in Python: grouping='greedy')"
+        )
+    ranks = np.arange(1, len(vectors) + 1) if ranks is None else ranks
+    turns = _rank_pivots(len(vectors), recipe.seed)
     parts: list[Partition] = []
+    share = 3 if refined else 1
     done = 0
     for part in classes:
-        report = None if progress is None else partial(_report_part, progress, done, len(vectors))
+        report = None if progress is None else partial(_report_part, progress, done, share * len(vectors))
         rows = vectors if len(part) == len(vectors) else vectors[part]
         found = partition_words(
-            rows, similarity, min(recipe.k, len(part)), order=np.argsort(ranks[part]), progress=report
+            rows, similarity, min(recipe.k, len(part)), order=np.argsort(turns[part]), progress=report
         )
+        if refined and isinstance(similarity, Geometric):
+            told = None if report is None else partial(_report_share, report, len(part))
+            found = refine_partition(rows, similarity, found, ranks[part], told)
         parts.append(Partition(part[found.members], found.sizes))
-        done += len(part)
+        done += share * len(part)
     return Partition(np.concatenate([p.members for p in parts]), np.concatenate([p.sizes for p in parts]))
 
 
 def _report_part(progress: GroupingProgress, before: int, total: int, grouped: int, _: int) -> None:
     progress(before + grouped, total)
+
+
+def _report_share(progress: GroupingProgress, words: int, share: float) -> None:
+    progress(words + int(2 * words * share), words)
 
 
 def _rank_pivots(count: int, seed: int | None) -> Places:

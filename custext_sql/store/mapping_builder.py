@@ -72,7 +72,7 @@ def build_in_file(
             _refuse_other(name, recipe, source, read_infos(connection))
         vectors = read_vectors(connection, source, positions)
     check_directions(source.name, vectors, words, similarity)
-    partition = group_words(vectors, similarity, recipe, classes, progress)
+    partition = group_words(vectors, similarity, recipe, classes, progress, ranks=positions + 1)
     ordered = tuple(words[index] for index in partition.members)
     matrices = score_groups(vectors, partition, similarity, recipe.normalization)
     scores = np.concatenate([matrix.reshape(-1) for matrix in matrices])
