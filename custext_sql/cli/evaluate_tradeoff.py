@@ -27,18 +27,21 @@ if TYPE_CHECKING:
 @click.command("tradeoff", short_help="Privacy against utility, over eps and mappings.")
 @data_options
 @mechanisms_option("custext,custext+")
-@epsilons_option("1,2,3,5,8")
+@epsilons_option("0,1,2,3,5,8")
 @click.option(
     "--attack",
-    type=click.Choice(["bayes", "mask"]),
+    type=click.Choice(["bayes", "context", "mask"]),
     default="mask",
     show_default=True,
-    help="Mask token inference, or the best single guess from the tables (only for custext and custext+).",
+    help="Mask token inference; or, only for custext and custext+, the best single guess from the tables, or the best "
+    "guess from the whole text (context).",
 )
 @click.option(
     "--attack-model", default="ngram", show_default=True, help="Guesser for the mask attack: ngram or a model."
 )
-@click.option("--public", metavar="FILE", help="Texts from which ngram learns.  [default: the training texts]")
+@click.option(
+    "--public", metavar="FILE", help="Texts from which context and ngram learn.  [default: the training texts]"
+)
 @click.option("--public-column", metavar="NAME", help="Column of --public; leave it out for lines of text.")
 @click.option("--html", metavar="FILE", help="Also draw the curves on a self-contained page.")
 @click.option("--force", is_flag=True, help="Replace an existing page.")
@@ -67,6 +70,7 @@ def tradeoff_command(
     Examples:
       custext evaluate tradeoff --corpus sentence_polarity --eps 1,3,5,8,12 --html tradeoff.html
       custext evaluate tradeoff --corpus sentence_polarity --mapping glove-k10 --mapping glove-k50 --attack bayes
+      custext evaluate tradeoff --corpus sentence_polarity --attack context --public news.txt
     """
     from custext_sql import evaluate_tradeoff
     from custext_sql.experiments.report.report import write_tradeoff

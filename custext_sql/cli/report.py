@@ -20,6 +20,8 @@ from custext_sql.cli.output import print_json, progress_bar
 @click.option(
     "--prior", metavar="FILE", help="Word frequencies to use instead of those in --data: a word and a number per line."
 )
+@click.option("--public", metavar="FILE", help="Public texts, for the context attack on --data.")
+@click.option("--public-column", metavar="NAME", help="Column of --public.  [default: same as --column]")
 @click.option(
     "--word",
     "words",
@@ -41,6 +43,8 @@ def report_command(
     data: str | None,
     column: str | None,
     prior: str | None,
+    public: str | None,
+    public_column: str | None,
     words: tuple[str, ...],
     eps: float,
     plus: bool,
@@ -54,11 +58,12 @@ def report_command(
 
     Attacks on the tables are measured now, unless they were measured before. Utility and trade-offs come from earlier
     runs of `custext evaluate`. With --data, the page shows counts from your texts, but not the texts themselves; these
-    counts are not protected.
+    counts are not protected. With --public as well, it shows how often words of your texts are guessed in context.
 
     \b
-    Example:
+    Examples:
       custext report --html report.html --eps 1 --data reviews.csv --column body
+      custext report --html report.html --eps 0 --data reviews.csv --column body --public news.txt
     """
     from custext_sql import write_report
     from custext_sql.errors import SettingError
@@ -72,6 +77,8 @@ def report_command(
             data=data,
             column=column,
             prior=prior,
+            public=public,
+            public_column=public_column,
             words=words,
             eps=eps,
             plus=plus,

@@ -86,9 +86,10 @@ class Axis:
     percent: bool = False
 
     def place(self, value: float) -> float:
-        """Return the position of a value in the viewBox."""
+        """Return the position of a value in the viewBox. A logarithmic axis has a place for 0, left of the rest."""
         values = (min(self.ticks), max(self.ticks), value)
-        low, high, at = map(math.log10, values) if self.log else values
+        zero = min(filter(None, self.ticks)) / 3.0
+        low, high, at = (math.log10(one or zero) for one in values) if self.log else values
         return self.start + (self.end - self.start) * (at - low) / (high - low)
 
     def write(self, value: float) -> str:
@@ -151,20 +152,18 @@ def draw_chart(
 ) -> Chart:
     """Return the layout of a chart.
 
-    x_log: a logarithmic axis, for positive values that span a decade or more.
+    x_log: a logarithmic axis, for positive values that span a decade or more, and 0.
     x_limits, y_limits: the possible values; axes and error bars end there. y_percent: an axis from 0% to 100%.
     """
     points = [point for one in series for point in one.points]
     if not points:
         return Chart(title, [Curve(place, one) for place, one in enumerate(series)], None)
     heights = [end for point in points for end in _reach(point, y_limits)]
-    y_axis = Axis(
-        y_label, _PERCENT if y_percent else _choose_even_ticks(heights, 7, y_limits), HEIGHT, 0, percent=y_percent
-    )
+    y_ticks = _PERCENT if y_percent else _choose_even_ticks(heights, 7, y_limits)
+    y_axis = Axis(y_label, y_ticks, HEIGHT, 0, percent=y_percent)
     widths = [*(point.x for point in points), *([x_mark.at] if x_mark else [])]
     x_axis = _lay_x_axis(x_label, widths, x_limits, max(map(measure_text, y_axis.ticks.values())) + 14, log=x_log)
     spots = [[_locate(point, x_axis, y_axis, y_limits) for point in one.points] for one in series]
-
     left, right = x_axis.start, x_axis.end
     lines = [(a.x, a.y, b.x, b.y) for some in spots for a, b in pairwise(some)]
     levels = [(mark, y_axis.place(mark.at)) for mark in y_marks]
@@ -206,12 +205,13 @@ def _choose_even_ticks(values: Sequence[float], count: int, limits: tuple[float,
 
 
 def _choose_log_ticks(values: Sequence[float], digits: Sequence[int]) -> dict[float, str]:
-    """Return ticks that cover the values: the digits, times powers of ten."""
-    low, high = min(values) * (1 + 1e-9), max(values) * (1 - 1e-9)
+    """Return ticks that cover the values: the digits, times powers of ten, and 0 if it is one of the values."""
+    above = [value for value in values if value] or [1.0]
+    low, high = min(above) * (1 + 1e-9), max(above) * (1 - 1e-9)
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     steps = [digit * 10.0**power for power in powers for digit in digits]
     first, last = max(step for step in steps if step <= low), min(step for step in steps if step >= high)
-    return {step: f"{step:g}" for step in steps if first <= step <= last}
+    return ({0.0: "0"} if 0.0 in values else {}) | {step: f"{step:g}" for step in steps if first <= step <= last}
 
 
 def _lay_x_axis(name: str, values: Sequence[float], limits: tuple[float, float], left: float, *, log: bool) -> Axis:

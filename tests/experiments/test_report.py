@@ -29,7 +29,7 @@ TEXTS = [
 ]
 
 
-ABOUT = ("--eps", "4", "--column", "body", "--data")
+PUBLIC = ["the doctor was happy", "she said the car was fine", "the happy doctor"]  # the last one is also in TEXTS
 
 
 class Page(HTMLParser):
@@ -90,15 +90,22 @@ def folder(few_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
         rows, labels = make_sentences(count, seed)
         lines = (f"{text}\t{label}\n" for (text,), label in zip(rows, labels, strict=True))
         (folder / f"{name}.tsv").write_text("sentence\tlabel\n" + "".join(lines))
+    (folder / "public.txt").write_text("\n".join(PUBLIC))
     (folder / "texts.jsonl").write_text("".join(json.dumps({"body": text}) + "\n" for text in TEXTS))
     data = ["--train", str(folder / "train.tsv"), "--test", str(folder / "test.tsv"), "--text", "sentence"]
     more = ["--mechanisms", "original,custext,custext+,random", "--eps", "1,4", "--seeds", "2"]
     assert run("--db", database, "evaluate", "utility", *data, *more).exit_code == 0
     assert run("--db", database, "evaluate", "tradeoff", *data, "--eps", "1,4", "--seeds", "2").exit_code == 0
     with simulating_less():
-        report = run("--db", database, "report", "--html", folder / "out.html", *ABOUT, folder / "texts.jsonl")
+        report = run("--db", database, "report", "--html", folder / "out.html", *name_texts(folder))
     assert report.exit_code == 0
     return folder
+
+
+def name_texts(folder: Path) -> list[str]:
+    """Return options for a report at eps = 4 on the texts in a folder."""
+    texts, public = str(folder / "texts.jsonl"), str(folder / "public.txt")
+    return ["--eps", "4", "--column", "body", "--data", texts, "--public", public]
 
 
 @contextmanager
@@ -240,7 +247,7 @@ def _train_by_hand(database: Path, folder: Path) -> float:
 
 def test_json_says_the_same(page: Page, rows: dict[str, Measurement], prepared: Path, folder: Path) -> None:
     with simulating_less():
-        result = run("--db", prepared, "report", "--json", *ABOUT, folder / "texts.jsonl")
+        result = run("--db", prepared, "report", "--json", *name_texts(folder))
     found = json.loads(result.output)
     assert found["eps"] == 4.0 and found["k"] == 20
     assert {row["mechanism"] for row in found["utility"][0]["rows"]} == {"original", "custext", "custext+", "random"}

@@ -254,6 +254,16 @@ def test_the_chart_has_a_description_for_screen_readers() -> None:
     assert [read(name) for name in find(figure, "axis-label")] == ["success", "eps"]
 
 
+def test_a_logarithmic_axis_has_a_place_for_0() -> None:
+    curve = Series("A", [Point(eps, 0.1 + eps / 100, "") for eps in (0.0, 0.1, 1.0, 20.0)])
+    figure = draw_success(curve, eps=0.0)
+    zero, *others = [locate(marker)[0] for marker in find(figure, "marker")]
+    assert zero < others[0] < others[1] < others[2]
+    ticks = {read(tick): float(tick.get("x", "")) for tick in find(figure, "tick")}
+    assert ticks["0"] == pytest.approx(zero, abs=0.1) and ticks["0.1"] == pytest.approx(others[0], abs=0.1)
+    assert "eps: 0" in "".join(figure.itertext()) and "eps = 0" in [read(mark) for mark in find(figure, "mark-label")]
+
+
 def test_an_empty_chart_says_so() -> None:
     figure = draw_tradeoff(Series("A", []))
     assert figure.findtext("p") == "nothing measured yet" and figure.find("div") is None

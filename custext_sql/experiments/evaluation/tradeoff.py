@@ -3,7 +3,6 @@
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from statistics import fmean, stdev
 
 import numpy as np
@@ -11,6 +10,8 @@ import numpy as np
 from custext_sql.arrays import Floats
 from custext_sql.errors import SettingError
 from custext_sql.experiments.attacks.bayes_attack import measure_bayes_in_texts
+from custext_sql.experiments.attacks.context_attacker import ContextAttacker, read_public
+from custext_sql.experiments.attacks.context_guesses import count_in_clear
 from custext_sql.experiments.attacks.mask_attack import ChosenGuesser, choose_guesser, measure_masks
 from custext_sql.experiments.evaluation.experiment import EvaluationSetup, Experiment, LabeledData, plan_experiment
 from custext_sql.experiments.evaluation.utility import measure_utility
@@ -25,7 +26,7 @@ from custext_sql.store.database import Database
 from custext_sql.text.columns import TextColumn, open_column
 from custext_sql.text.encoded_text import EncodedText
 
-ATTACKS = ("bayes", "mask")
+ATTACKS = ("bayes", "context", "mask")
 
 _Point = tuple[str, str | None, str | None, int | None, float | None]  # mechanism, embedding, mapping, K, eps
 
@@ -51,7 +52,8 @@ class TradeOff:
     k, mapping: the group size K and the name of the mapping; None if the mechanism does not use groups.
     embedding: the name of the embedding.
     metric, utility: "accuracy" or "pearson", and its mean over seeds on the test rows.
-    attack, success: "bayes" or "mask (MODEL)", and the mean over seeds of the share of words guessed correctly, 0 to 1.
+    attack, success: "bayes", "context" or "mask (MODEL)", and the mean over seeds of the share of all words guessed
+        correctly, 0 to 1; words in the clear count as guessed, except by "mask".
     """
 
     mechanism: str
@@ -69,7 +71,7 @@ class TradeOff:
 class TradeOffEvaluation:
     """The paper's Figures 3 and 4 for some data, a model and an attack.
 
-    setup: the data, the model and other settings. attack: "bayes" or "mask (MODEL)".
+    setup: the data, the model and other settings. attack: "bayes", "context" or "mask (MODEL)".
     points: one per mechanism, mapping and eps.
     """
 
@@ -88,7 +90,7 @@ def evaluate_tradeoff(
     label: str = "label",
     task: str = "classification",
     mechanisms: str | Sequence[str] = ("custext", "custext+"),
-    eps: float | Sequence[float] = (1.0, 2.0, 3.0, 5.0, 8.0),
+    eps: float | Sequence[float] = (0.0, 1.0, 2.0, 3.0, 5.0, 8.0),
     mappings: str | Sequence[str] = (),
     attack: str = "mask",
     attack_model: str | os.PathLike[str] = "ngram",
@@ -107,11 +109,11 @@ def evaluate_tradeoff(
 ) -> TradeOffEvaluation:
     """Measure how useful sanitized texts are and how often an attack on them succeeds (the paper's Figures 3 and 4).
 
-    attack: "mask" (mask token inference), or "bayes" (the best single guess from the tables), which works only for the
-        mechanisms custext and custext+.
+    attack: "mask" (mask token inference), "bayes" (the best single guess from the tables), or "context" (the best guess
+        from the whole text, as in `attack_context`). The last two work only for the mechanisms custext and custext+.
     attack_model: for "mask", the name or folder of a masked language model of Hugging Face, or "ngram".
-    public: the texts from which "ngram" learns: the path of a file, or a sequence of texts; by default the training
-        texts. public_column: the column of that file; None for lines of text and for a sequence.
+    public: the texts from which "context" and "ngram" learn: the path of a file, or a sequence of texts; by default the
+        training texts. public_column: the column of that file; None for lines of text and for a sequence.
 
     All other arguments are those of `evaluate_utility`, but the mechanism "original" cannot be attacked. Results are
     saved and reused in the same way.
@@ -144,11 +146,16 @@ def evaluate_tradeoff(
         batch_size=batch_size,
         learning_rate=learning_rate,
     )
-    guesser = None
-    if attack == "mask":
+    guesser: ChosenGuesser | ContextAttacker | None = None
+    if attack != "bayes":
         clear: list[str | None] = [text for row in planned.experiment.train.texts for text in row]
-        learned = clear if public is None else list_texts(public, public_column, parameter="public_column")
-        guesser = choose_guesser(os.fspath(attack_model), public=learned)
+        if attack == "mask":
+            learned = clear if public is None else list_texts(public, public_column, parameter="public_column")
+            guesser = choose_guesser(os.fspath(attack_model), public=learned)
+        else:
+            texts = [text for row in planned.experiment.test.texts for text in row]
+            known = read_public(clear if public is None else public, public_column, texts)
+            guesser = ContextAttacker(texts, known, planned.experiment.test.name)
     points = measure_tradeoff(database, planned.experiment, planned.trials, guesser, progress=progress)
     return TradeOffEvaluation(planned.setup, points[0].attack, tuple(points))
 
@@ -172,30 +179,36 @@ def measure_tradeoff(
     database: Database,
     experiment: Experiment,
     trials: Sequence[Trial],
-    guesser: ChosenGuesser | None,
+    guesser: ChosenGuesser | ContextAttacker | None,
     *,
     progress: ShareDone | None = None,
 ) -> list[TradeOff]:
     """Return the utility by `measure_utility`, and the success of an attack on the test texts.
 
-    guesser: for the mask attack. None: the best single guess from the tables, computed exactly for an attacker who
-    knows how frequent words are in these texts. It applies only to CusText's own mechanisms, and words in the clear
-    count as guessed.
+    guesser: for the mask attack or the context attack. None: the best single guess from the tables, computed exactly
+    for an attacker who knows how frequent words are in these texts. It and the context attack apply only to CusText's
+    own mechanisms, and words in the clear count as guessed.
     """
     if any(trial.mechanism == ORIGINAL for trial in trials):
         raise SettingError(
             "the mechanism original leaves all words in the clear, so there is nothing to attack; remove it from "
             "--mechanisms (in Python: mechanisms)"
         )
-    if guesser is None and not all(trial.uses_groups for trial in trials):
+    name = guesser.name if isinstance(guesser, ChosenGuesser) else None
+    attack = f"mask ({name})" if name else "bayes" if guesser is None else "context"
+    if name is None and not all(trial.uses_groups for trial in trials):
         raise SettingError(
-            "the bayes attack needs groups, which only custext and custext+ have; use --attack mask "
+            f"the {attack} attack needs groups, which only custext and custext+ have; use --attack mask "
             '(in Python: attack="mask")'
         )
     first, second = (part_of(progress, number, 2) for number in range(2))
     utilities = measure_utility(database, experiment, trials, progress=first)
-    find = _guess_once if guesser is None else partial(_guess_masks, guesser)
-    successes = find(database, experiment, trials, second)
+    if isinstance(guesser, ChosenGuesser):
+        successes = _guess_masks(guesser, database, experiment, trials, second)
+    elif guesser is None:
+        successes = _guess_once(database, experiment, trials, second)
+    else:
+        successes = _guess_in_context(guesser, database, trials, second)
     by_point: dict[_Point, list[Measurement]] = {}
     for trial, utility in zip(trials, utilities, strict=True):
         by_point.setdefault(_place(trial), []).append(utility)
@@ -204,7 +217,7 @@ def measure_tradeoff(
             *place,
             metric=found[0].subject.metric,
             utility=summarize(found),
-            attack="bayes" if guesser is None else f"mask ({guesser.name})",
+            attack=attack,
             success=successes[place],
         )
         for place, found in by_point.items()
@@ -222,8 +235,19 @@ def _guess_masks(
 ) -> dict[_Point, Figure]:
     texts = [text for row in experiment.test.texts for text in row]
     measured = measure_masks(database, trials, texts, guesser, dataset=experiment.test.name, progress=progress)
+    return _summarize_points(trials, [of_all for of_all, _ in measured])
+
+
+def _guess_in_context(
+    attacker: ContextAttacker, database: Database, trials: Sequence[Trial], progress: ShareDone
+) -> dict[_Point, Figure]:
+    measured = attacker.measure(database, trials, progress=progress)
+    return _summarize_points(trials, [found.success_of_all for found in measured])
+
+
+def _summarize_points(trials: Sequence[Trial], measured: Sequence[Measurement]) -> dict[_Point, Figure]:
     by_place: dict[_Point, list[Measurement]] = {}
-    for trial, (found, _) in zip(trials, measured, strict=True):
+    for trial, found in zip(trials, measured, strict=True):
         by_place.setdefault(_place(trial), []).append(found)
     return {place: summarize(found) for place, found in by_place.items()}
 
@@ -256,9 +280,6 @@ def _share_out(column: TextColumn, trial: Trial) -> tuple[Floats, float]:
     vocabulary, policy = trial.under_test.vocabulary, trial.under_test.policy
     plus = trial.mechanism == CUSTEXT_PLUS
     found = find_words(EncodedText(column.text), column.offsets, vocabulary, plus=plus)
-    counts = np.bincount(found.kinds, minlength=len(Kind))
     drawn = np.bincount(found.numbers[found.at(Kind.SAMPLED)], minlength=vocabulary.size)
-    in_clear = int(counts[Kind.STOPWORD] + counts[Kind.ENDING])
-    in_clear += int(counts[Kind.UNKNOWN]) if policy.unknown == "keep" else 0
-    in_clear += int(counts[Kind.NUMBER]) if policy.numbers == "keep" else 0
-    return drawn / max(len(found.kinds), 1), in_clear / max(len(found.kinds), 1)
+    words = max(len(found.kinds), 1)
+    return drawn / words, count_in_clear(found, policy) / words

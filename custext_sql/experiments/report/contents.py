@@ -4,7 +4,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from custext_sql.experiments.attacks.bayes_attack import BayesResult
+from custext_sql.experiments.attacks.context_attack import ContextAttack
 from custext_sql.experiments.attacks.query_attack import QueryResult
+from custext_sql.experiments.measurements import Measurement
 from custext_sql.experiments.report.results import TradeOffCurves, UtilityTable
 
 
@@ -73,6 +75,7 @@ class Report:
     priors: the names of the priors: "uniform", and that of your texts or of a file, if given.
     certificate: what was verified, one row per calibration.
     bayes: the best single guess, one result per prior, calibration and eps.
+    context: the context attack on your texts; None if no public texts were given.
     queries: the query attack, one result per word and eps.
     quantiles: the draws that suffice for shares of random words of the vocabulary. sample: the number of these words.
     utility, tradeoffs: what earlier evaluations found.
@@ -94,9 +97,15 @@ class Report:
     priors: tuple[str, ...]
     certificate: tuple[CertificateRow, ...]
     bayes: tuple[BayesResult, ...]
+    context: ContextAttack | None
     queries: tuple[QueryResult, ...]
     quantiles: tuple[Quantile, ...]
     sample: int
     utility: tuple[UtilityTable, ...]
     tradeoffs: tuple[TradeOffCurves, ...]
     let_through: LetThrough | None
+
+
+def as_number(measurement: Measurement) -> Number:
+    """Return a measurement as a number of a report."""
+    return Number(measurement.value, measurement.measurement_id, measurement.standard_error)

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -10,12 +10,12 @@ import numpy as np
 
 from custext_sql.errors import SettingError
 from custext_sql.experiments.attacks.bayes_attack import BayesResult, measure_bayes
+from custext_sql.experiments.attacks.context_attack import attack_context
 from custext_sql.experiments.attacks.priors import Prior, find_prior, uniform_prior
 from custext_sql.experiments.attacks.query_attack import SAMPLE_SIMULATIONS, QueryResult, find_quantile, measure_queries
 from custext_sql.experiments.choice import CURVE
 from custext_sql.experiments.evaluation.tradeoff import TradeOffEvaluation
 from custext_sql.experiments.measurements import (
-    Measurement,
     ShareDone,
     Subject,
     describe_mapping,
@@ -26,49 +26,33 @@ from custext_sql.experiments.measurements import (
 )
 from custext_sql.experiments.mechanisms import MappingUnderTest
 from custext_sql.experiments.report import page
-from custext_sql.experiments.report.contents import CertificateRow, LetThrough, Number, Quantile, Report
+from custext_sql.experiments.report.contents import CertificateRow, Number, Quantile, Report, as_number
+from custext_sql.experiments.report.let_through import count_let_through
 from custext_sql.experiments.report.results import TradeOffCurves, find_tradeoffs, find_utility
-from custext_sql.experiments.text_files import Texts, name_texts, stream_texts
+from custext_sql.experiments.text_files import Texts
 from custext_sql.experiments.trials import list_strings
 from custext_sql.mechanism.weights import CALIBRATIONS, check_calibration, check_epsilon
-from custext_sql.replacing.policy import DEFAULT_POLICY, POLICIES, choose_policy
-from custext_sql.replacing.receipt import Receipt
-from custext_sql.replacing.tally import Tally
-from custext_sql.sanitizer import Sanitizer
-from custext_sql.settings import Settings
+from custext_sql.replacing.policy import DEFAULT_POLICY, POLICIES
 from custext_sql.store.auditing import Certificate, certify_mapping
 from custext_sql.store.database import Database
-from custext_sql.store.digests import TextDigest
 from custext_sql.store.files.atomic_outputs import check_place, publish_text
 from custext_sql.store.key_files import digest_stopwords
-from custext_sql.text.columns import TextColumn
-from custext_sql.text.word_boundaries import RULES
 
 WORDS = ("car", "she", "doctor", "happy")  # shown if the caller names none
 SIMULATIONS = 5_000  # per number for each of them: precise to about 2%
 SAMPLE = 50  # words of the vocabulary, for quantiles
 QUANTILES = (0.05, 0.5, 0.95)
 
-_QUERY_EPSILONS = (1.0, 2.0, 3.0, 8.0)
-_LET_THROUGH = (
-    "rows",
-    "words",
-    "sampled",
-    "stopwords",
-    "numbers",
-    "unknown_kept",
-    "unknown_masked",
-    "unknown_random",
-    "endings",
-    "alone_masked",
-    "symbols",
-    "characters_in_clear",
-)
+_EPSILONS = (0.0, 1.0, 2.0, 3.0, 8.0)  # of the query attack and the context attack, besides the chosen one
 
 
 @dataclass(frozen=True)
 class ReportSettings:
-    """The settings of a report. policy: its name. data, column: the user's texts, if any."""
+    """The settings of a report.
+
+    policy: its name. data, column: the user's texts, if any. public, public_column: the texts from which the context
+    attack learns, if any.
+    """
 
     eps: float = 1.0
     calibration: str = "paper"
@@ -77,6 +61,8 @@ class ReportSettings:
     words: tuple[str, ...] = ()
     data: Texts | None = None
     column: str | None = None
+    public: Texts | None = None
+    public_column: str | None = None
 
 
 def write_report(
@@ -86,6 +72,8 @@ def write_report(
     data: Texts | None = None,
     column: str | None = None,
     prior: str | os.PathLike[str] | None = None,
+    public: Texts | None = None,
+    public_column: str | None = None,
     words: str | Sequence[str] = (),
     eps: float = 1.0,
     plus: bool = False,
@@ -106,8 +94,10 @@ def write_report(
     data: your texts, whose words are counted: the path of a file, or a sequence of texts. The counts are not protected.
     column: the column of that file; None for lines of text and for a sequence.
     prior: the path of a file of word frequencies to use instead of those in data, with a word and a number per line.
+    public: public texts from which the attacker of the context attack on data learns, like data; None: no such attack.
+    public_column: the column of `public`; by default that in `column`.
     words: a word or several for the query attack; by default a few common words.
-    eps: the budget per word, 0.001 to 100.
+    eps: the budget per word: 0, or 0.001 to 100.
     plus: whether stopwords are kept.
     policy: what to do with unknown words and numbers, "strict" or "paper".
     calibration: "paper" or "tight".
@@ -126,7 +116,11 @@ def write_report(
     named = tuple(list_strings(words, "words"))
     if policy not in POLICIES:
         raise SettingError(f"policy must be one of {', '.join(POLICIES)}; found {policy!r}")
-    chosen = ReportSettings(check_epsilon(eps), check_calibration(calibration), plus, policy, named, data, column)
+    if public is not None and data is None:
+        raise SettingError("the context attack needs your texts too; use --data FILE (in Python: data=...)")
+    chosen = ReportSettings(
+        check_epsilon(eps), check_calibration(calibration), plus, policy, named, data, column, public, public_column
+    )
     known = find_prior(under_test, prior, *((data, column) if prior is None else (None, None)))
     report = gather_report(database, under_test, chosen, known, progress=progress)
     if html is not None:
@@ -158,7 +152,7 @@ def gather_report(
     prior: a prior to report in addition to the uniform one.
     """
     mapping, epsilon = under_test.mapping, check_epsilon(chosen.eps)
-    tell = (part_of(progress, number, 4) for number in range(4))
+    tell = (part_of(progress, number, 5) for number in range(5))
     priors = [uniform_prior(len(mapping.words)), *([] if prior is None else [prior])]
     if chosen.plus:
         priors = [one.without(under_test.is_stopword) for one in priors]
@@ -172,7 +166,22 @@ def gather_report(
         )
     kept = under_test.stopwords if chosen.plus else frozenset()
     words = chosen.words or tuple(word for word in WORDS if word in mapping.index and word not in kept)
-    some = sorted({*_QUERY_EPSILONS, epsilon})
+    some = sorted({*_EPSILONS, epsilon})
+    context = None
+    if chosen.data is not None and chosen.public is not None:
+        context = attack_context(
+            database,
+            public=chosen.public,
+            data=chosen.data,
+            column=chosen.column,
+            public_column=chosen.public_column,
+            eps=some,
+            plus=chosen.plus,
+            policy=chosen.policy,
+            calibration=chosen.calibration,
+            mapping=mapping.info.name,
+            progress=next(tell),
+        )
     queries = measure_queries(
         database, mapping, words, some, calibration=chosen.calibration, simulations=SIMULATIONS, progress=next(tell)
     )
@@ -203,12 +212,23 @@ def gather_report(
         priors=tuple(one.name for one in priors),
         certificate=certificate,
         bayes=tuple(bayes),
+        context=context,
         queries=tuple(queries),
         quantiles=tuple(_find_quantiles(sampled, some)),
         sample=count,
         utility=tuple(find_utility(known)),
         tradeoffs=tuple(find_tradeoffs(known)),
-        let_through=None if chosen.data is None else _count_let_through(database, under_test, chosen, chosen.data),
+        let_through=None
+        if chosen.data is None
+        else count_let_through(
+            database,
+            under_test,
+            chosen.data,
+            chosen.column,
+            epsilon=epsilon,
+            plus=chosen.plus,
+            policy=chosen.policy,
+        ),
     )
 
 
@@ -234,7 +254,7 @@ def _certify(
             )
             for metric in ("worst_log_ratio", "median_log_ratio", "shrunk", "hides_among")
         ]
-        yield CertificateRow(calibration, *map(_as_number, measure_or_reuse(database, subjects, measure)))
+        yield CertificateRow(calibration, *map(as_number, measure_or_reuse(database, subjects, measure)))
 
 
 def _find_quantiles(sampled: Sequence[QueryResult], epsilons: Sequence[float]) -> Iterator[Quantile]:
@@ -247,42 +267,3 @@ def _find_quantiles(sampled: Sequence[QueryResult], epsilons: Sequence[float]) -
                 whose = next(result for result in some if getattr(result, value) == wanted)
                 numbers.append(Number(wanted, whose.measurement_ids[place], getattr(whose, error)))
             yield Quantile(share, epsilon, *numbers)
-
-
-def _count_let_through(
-    database: Database, under_test: MappingUnderTest, chosen: ReportSettings, data: Texts
-) -> LetThrough:
-    digest = _digest_texts(stream_texts(data, chosen.column))
-    kept = digest_stopwords(under_test.stopwords) if chosen.plus else None
-    about = replace(
-        describe_mapping(under_test.mapping, "policy", "", None, None),
-        dataset=name_texts(data),
-        digest=digest,
-        settings=write_settings(policy=asdict(choose_policy(chosen.policy)), rules=RULES, stopwords=kept),
-    )
-    made: list[Receipt] = []
-
-    def measure(subject: Subject, tell: ShareDone) -> tuple[float, None]:
-        if not made:
-            sanitizer = Sanitizer(under_test.mapping, under_test.stopwords, Settings.settle(policy=chosen.policy))
-            tally = Tally()
-            for texts in stream_texts(data, chosen.column):
-                sanitizer.sanitize_column(texts, chosen.eps, chosen.plus, tally=tally)
-            made.append(sanitizer.receipt(tally, chosen.eps, chosen.plus))
-        return float(getattr(made[0], subject.metric)), None
-
-    subjects = [replace(about, metric=metric) for metric in _LET_THROUGH]
-    counts = zip(_LET_THROUGH, map(_as_number, measure_or_reuse(database, subjects, measure)), strict=True)
-    return LetThrough(name_texts(data), chosen.policy, chosen.plus, dict(counts))
-
-
-def _digest_texts(texts: Iterator[TextColumn]) -> str:
-    found = TextDigest()
-    for column in texts:
-        found.update(column.text.tobytes())
-        found.update(np.diff(column.offsets).astype("<i8").tobytes())
-    return found.hexdigest()
-
-
-def _as_number(measurement: Measurement) -> Number:
-    return Number(measurement.value, measurement.measurement_id, measurement.standard_error)

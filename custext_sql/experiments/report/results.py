@@ -126,21 +126,27 @@ def _group_attacks(
     """Group measurements by attack and attacked texts."""
     learned: dict[str, set[str]] = {}  # the digests of what guessers of each name learned from
     for one in measurements:
-        if one.subject.kind == "mask":
-            learned.setdefault(_settings(one)["attacker"], set()).add(str(_settings(one)["learned"]))
+        if one.subject.kind in ("context", "mask"):
+            learned.setdefault(_name_guesser(one), set()).add(str(_settings(one)["learned"]))
     groups: dict[tuple[str, str], dict[tuple[Any, ...], list[Measurement]]] = {}
     for one in measurements:
-        about, settings = one.subject, _settings(one)
-        if about.kind == "mask" and about.metric == "r_mask":
-            name = settings["attacker"]
-            which = f", {str(settings['learned'])[:6]}" if len(learned[name]) > 1 else ""
-            attack = f"mask ({name}{which})"
-        elif about.kind == "bayes" and about.metric == "success_of_all":
+        about = one.subject
+        if (about.kind, about.metric) == ("bayes", "success_of_all"):
             attack = "bayes"
+        elif (about.kind, about.metric) in (("context", "success_of_all"), ("mask", "r_mask")):
+            name = _name_guesser(one)
+            which = str(_settings(one)["learned"])[:6] if len(learned[name]) > 1 else ""
+            attack = ", ".join(filter(None, (name, which)))
+            attack = f"mask ({attack})" if about.kind == "mask" else attack
         else:
             continue
         groups.setdefault((attack, str(about.digest)), {}).setdefault(_place(one), []).append(one)
     return groups
+
+
+def _name_guesser(measurement: Measurement) -> str:
+    """Return the name of what guesses in an attack that learns."""
+    return str(_settings(measurement)["attacker"]) if measurement.subject.kind == "mask" else "context"
 
 
 def _place(measurement: Measurement) -> tuple[Any, ...]:

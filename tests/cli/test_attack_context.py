@@ -1,0 +1,79 @@
+"""The command attack context, and choose with its attack, as a person types them."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.test_commands import run
+
+PUBLIC = ["The doctor was late.", "she said the nurse was fine", "the music was great and the doctor was kind"] * 4
+TEXTS = ["the doctor said the nurse was late", "I love this music and that, which was fine", "THE doctor was  late. "]
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[str]:
+    """Return options that name public texts and texts to attack. One text is in both."""
+    (tmp_path / "public.txt").write_text("\n".join(PUBLIC))
+    (tmp_path / "data.jsonl").write_text("".join(json.dumps({"body": text}) + "\n" for text in TEXTS))
+    return ["--public", str(tmp_path / "public.txt"), "--data", str(tmp_path / "data.jsonl"), "--column", "body"]
+
+
+def test_context_prints_a_table_with_the_floor(few_db: Path, files: list[str]) -> None:
+    result = run("--db", few_db, "attack", "context", *files)
+    assert result.exit_code == 0
+    lines = result.output.splitlines()
+    assert lines[0] == "starter-euclidean-k20, K = 20, calibration paper"
+    assert lines[1].startswith("attacked: data.jsonl, 3 texts, ") and lines[1].endswith(" replaced words")
+    assert lines[2] == "learned from: public.txt, 8 texts; left out because they are in both: 4"
+    assert [line.split()[0] for line in lines[4:9]] == ["eps", "0", "1", "2", "3"]
+    floor = lines[5].split()[1]
+    assert lines[-1] == f"Groups and context alone (eps = 0): {floor} of the replaced words"
+    assert max(map(len, lines)) <= 80
+    assert not any(word in result.output for word in ("doctor", "nurse", "music"))
+
+
+def test_context_gives_json(few_db: Path, files: list[str]) -> None:
+    result = run("--db", few_db, "attack", "context", *files, "--eps", "1", "--rows", "2", "--plus", "--json")
+    found = json.loads(result.output)
+    assert (found["texts"], found["left_out"], found["plus"]) == (2, 0, True)
+    [one] = found["results"]
+    assert one["eps"] == 1.0 and 0.0 <= one["success"] <= 1.0 and len(one["measurement_ids"]) == 4
+
+
+def test_choose_bounds_the_context_attack(few_db: Path, files: list[str]) -> None:
+    result = run("--db", few_db, "choose", *files, "--attack", "context", "--max-attack", "0.95")
+    assert result.exit_code == 0
+    assert "public texts: public.txt (left out because they are in both: 4 texts)" in result.output
+    assert "bound: the best guess from the whole text is right with probability at most 0.95" in result.output
+    assert f"custext --db {few_db} sanitize" in result.output
+    none = run("--db", few_db, "choose", *files, "--attack", "context", "--max-attack", "0.001")
+    assert none.exit_code == 1
+    assert "groups and context alone identify a word with probability" in none.output
+
+
+def test_choose_states_what_eps_0_guarantees(few_db: Path, files: list[str]) -> None:
+    result = run("--db", few_db, "choose", *files[2:], "--max-attack", "0.9")
+    assert result.exit_code == 0
+    assert "--eps 0 --mapping starter-euclidean-k20" in result.output
+    assert "eps = 0 guarantees that the output depends on the groups of replaced words only" in result.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["attack", "context", "--public", "nothing.txt", "DATA"], "nothing.txt"),
+        (["attack", "context", "--public", "SAME", "DATA"], "all are also among the attacked texts"),
+        (["attack", "context", "--public", "PUBLIC", "DATA", "--public-column", "x"], "leave out --public-column"),
+        (["attack", "context", "DATA"], "--public"),
+        (["choose", "DATA", "--attack", "context", "--max-attack", "0.5"], "use --data FILE and --public FILE"),
+        (["report", "--json", "--public", "PUBLIC"], "use --data FILE (in Python: data=...)"),
+    ],
+)
+def test_wrong_options_are_errors(few_db: Path, files: list[str], arguments: list[str], message: str) -> None:
+    data = files[2:]
+    named = {"PUBLIC": [files[1]], "DATA": data, "SAME": [data[1]]}
+    written = [part for one in arguments for part in named.get(one, [one])]
+    result = run("--db", few_db, *written)
+    assert result.exit_code in (1, 2)
+    assert message in " ".join(result.output.split())

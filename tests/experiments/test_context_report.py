@@ -1,0 +1,94 @@
+"""The context attack and eps = 0 in trade-offs and reports."""
+
+from pathlib import Path
+
+import pytest
+
+from custext_sql import attack_context, evaluate_tradeoff, write_report, write_tradeoff
+from custext_sql.errors import CusTextError
+from custext_sql.experiments.evaluation.experiment import Experiment
+from custext_sql.experiments.evaluation.tradeoff import TradeOffEvaluation
+from custext_sql.experiments.measurements import read_measurements
+from custext_sql.experiments.mechanisms import MappingUnderTest
+from custext_sql.experiments.report.results import find_tradeoffs
+from custext_sql.replacing.kinds import Kind
+
+pytestmark = pytest.mark.slow
+
+PUBLIC = ["the film was great and the story was dull", "a great story", "a dull film"]
+
+
+def evaluate(database: Path, experiment: Experiment, **more: object) -> TradeOffEvaluation:
+    return evaluate_tradeoff(
+        database,
+        train=experiment.train,
+        test=experiment.test,
+        attack="context",
+        **more,  # type: ignore[arg-type]
+    )
+
+
+def test_the_success_is_a_share_of_all_words(few_db: Path, experiment: Experiment) -> None:
+    found = evaluate(few_db, experiment, eps=[0.0, 2.0], seeds=1, public=PUBLIC)
+    assert found.attack == "context"
+    points = {(point.mechanism, point.eps): point for point in found.points}
+    assert set(points) == {(name, eps) for name in ("custext", "custext+") for eps in (0.0, 2.0)}
+    texts = [text for row in experiment.test.texts for text in row]
+    for plus, name in ((False, "custext"), (True, "custext+")):
+        attack = attack_context(few_db, public=PUBLIC, data=texts, eps=2.0, plus=plus)
+        pieces = [piece for row in MappingUnderTest(few_db).open(name).compare(texts, 2.0, 0) for piece in row]
+        kinds = [piece.kind for piece in pieces if piece.kind is not None]
+        clear = sum(piece.in_clear for piece in pieces)
+        expected = (attack.results[0].success * kinds.count(Kind.SAMPLED) + clear) / len(kinds)
+        assert points[name, 2.0].success.mean == pytest.approx(expected)
+
+
+def test_by_default_the_attacker_knows_the_training_texts(few_db: Path, experiment: Experiment) -> None:
+    train = [text for row in experiment.train.texts for text in row]
+    one = evaluate(few_db, experiment, eps=1.0, seeds=2, mechanisms="custext")
+    other = evaluate(few_db, experiment, eps=1.0, seeds=2, mechanisms="custext", public=train)
+    assert one.points == other.points
+    assert len(one.points[0].success.measurement_ids) == 2
+
+
+def test_only_groups_can_be_attacked(few_db: Path, experiment: Experiment) -> None:
+    with pytest.raises(CusTextError, match="the context attack needs groups.*--attack mask"):
+        evaluate(few_db, experiment, mechanisms="santext", seeds=1, public=PUBLIC)
+
+
+def test_attackers_who_learned_from_other_texts_stay_apart(
+    few_db: Path, experiment: Experiment, tmp_path: Path
+) -> None:
+    shown = []
+    for public in (PUBLIC, PUBLIC[:1]):
+        found = evaluate(few_db, experiment, eps=[0.0, 1.0], seeds=1, mechanisms="custext", public=public)
+        shown.append([point.success.mean for point in found.points])
+    curves = list(find_tradeoffs(read_measurements(few_db)))
+    assert len(curves) == len({one.attack for one in curves}) == 2
+    assert all(one.attack.startswith("context, ") for one in curves)
+    assert sorted([point.success.mean for point in one.points] for one in curves) == sorted(shown)
+    assert all([point.eps for point in one.points] == [0.0, 1.0] for one in curves)
+    write_tradeoff(found, tmp_path / "page.html")
+    assert "attack: context" in (tmp_path / "page.html").read_text()
+
+
+@pytest.mark.parametrize("plus", [False, True])
+def test_a_report_at_eps_0(few_db: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, plus: bool) -> None:
+    monkeypatch.setattr("custext_sql.experiments.report.report.SAMPLE", 6)
+    monkeypatch.setattr("custext_sql.experiments.report.report.SIMULATIONS", 500)
+    page = tmp_path / "page.html"
+    texts = ["the doctor said the car was fine", "she was happy"]
+    report = write_report(few_db, html=page, eps=0.0, data=texts, public=PUBLIC, plus=plus)
+    assert report.context is not None
+    assert [one.eps for one in report.context.results] == [0.0, 1.0, 2.0, 3.0, 8.0]
+    assert {one.eps for one in report.bayes} >= {0.0, 1.0} and {one.eps for one in report.queries} >= {0.0, 1.0}
+    assert all(row.worst_log_ratio.value == 0.0 for row in report.certificate)
+    written = page.read_text()
+    assert "Whole texts: the context attack" in written and "eps = 0" in written
+    assert all(text not in written for text in (*texts, *PUBLIC))
+    assert ("may replace another word" in written) == plus
+
+
+def test_a_report_needs_texts_to_attack(few_db: Path) -> None:
+    with pytest.raises(CusTextError, match="the context attack needs your texts too; use --data FILE"):
+        write_report(few_db, public=PUBLIC)
