@@ -101,10 +101,8 @@ def sanitize_command(
       custext sanitize --data shop.duckdb --table reviews sanitized.parquet --column body
       custext sanitize - - < reviews.txt > sanitized.txt
     """
-    from custext_sql import sanitize_file, sanitize_table
     from custext_sql.release.spooled_streams import STANDARD
     from custext_sql.release.text_releases import sanitize_text
-    from custext_sql.sql.queries import let_threads_alternate
 
     if (data is None) != (table is None):
         raise click.UsageError("--data and --table go together: a DuckDB file and one of its tables.")
@@ -141,11 +139,14 @@ def sanitize_command(
         "reuse_key": reuse_key,
         "seed": seed,
     }
-    let_threads_alternate()
     with printed_warnings():
         if len(arguments) < wanted:
             _print_text(*sanitize_text(arguments[0], **options), as_json=as_json)
             return
+        from custext_sql import sanitize_file, sanitize_table  # not needed, and slow to load, for one text
+        from custext_sql.sql.queries import let_threads_alternate
+
+        let_threads_alternate()
         with counting_bar("sanitizing") as progress:
             if data is not None and table is not None:
                 report = sanitize_table(data, table, arguments[0], force=force, progress=progress, **options)

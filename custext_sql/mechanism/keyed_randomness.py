@@ -14,9 +14,6 @@ from hashlib import blake2b
 from typing import Any
 
 import numpy as np
-from cryptography.hazmat.primitives.ciphers import Cipher
-from cryptography.hazmat.primitives.ciphers.algorithms import AES256
-from cryptography.hazmat.primitives.ciphers.modes import ECB
 
 from custext_sql.arrays import Bytes, Draws, Flags, Hashes, Numbers, Places
 
@@ -66,6 +63,10 @@ class SecretKey:
 
     def encrypt(self, blocks: Hashes) -> Draws:
         """Return the first 64 bits of each encrypted block."""
+        from cryptography.hazmat.primitives.ciphers import Cipher  # most runs have no key, and need no cipher
+        from cryptography.hazmat.primitives.ciphers.algorithms import AES256
+        from cryptography.hazmat.primitives.ciphers.modes import ECB
+
         cipher = Cipher(
             AES256(self._draw_key), ECB()
         ).encryptor()  # safe here: no two blocks are equal, and none is released

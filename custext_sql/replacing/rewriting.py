@@ -7,6 +7,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from custext_sql.arrays import Bytes, Flags, Places
+from custext_sql.text.encoded_text import spread_out
+
+_FEW = 1000  # strings
 
 
 class Rewriting:
@@ -48,14 +51,25 @@ class Rewriting:
 
     def write(self, offsets: Places) -> tuple[Bytes, Places, Places]:
         """Return the new texts, where each begins and ends, and where their pieces do. offsets: of the old texts."""
+        new_text, new_cuts = (self._copy if len(self._chosen) <= _FEW else self._take)()
+        pieces = self._cuts.searchsorted(offsets, "right") - 1  # texts begin and end between words
+        return new_text, new_cuts.take(pieces) + (offsets - self._cuts.take(pieces)), new_cuts
+
+    def _take(self) -> tuple[Bytes, Places]:
+        """Return the chosen strings end to end, and where each begins and ends."""
         bounds, text = pa.py_buffer(_join(self._bounds)), pa.py_buffer(_join(self._texts))
         strings = pa.LargeBinaryArray.from_buffers(pa.large_binary(), self._count, [None, bounds, text])
         chosen = pa.Array.from_buffers(pa.int64(), len(self._chosen), [None, pa.py_buffer(self._chosen)])
         _, new_bounds, content = strings.take(chosen).buffers()
         new_cuts = np.frombuffer(new_bounds, dtype=np.int64)
-        pieces = self._cuts.searchsorted(offsets, "right") - 1  # texts begin and end between words
-        new_text = np.frombuffer(content or b"", dtype=np.uint8)[: new_cuts[-1]]
-        return new_text, new_cuts.take(pieces) + (offsets - self._cuts.take(pieces)), new_cuts
+        return np.frombuffer(content or b"", dtype=np.uint8)[: new_cuts[-1]], new_cuts
+
+    def _copy(self) -> tuple[Bytes, Places]:
+        """Return the same without Arrow's functions, which take longer to load than few strings to copy."""
+        bounds = np.concatenate(self._bounds)
+        lengths = bounds[self._chosen + 1] - bounds[self._chosen]
+        places = spread_out(bounds[self._chosen], lengths)
+        return np.concatenate(self._texts).take(places), np.append(0, np.cumsum(lengths))
 
 
 def _join(arrays: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:

@@ -10,7 +10,6 @@ import platformdirs
 from custext_sql.errors import DatabaseError
 from custext_sql.parameters import check_path
 from custext_sql.store.connections import reading_file, upgrade_file, writing_file
-from custext_sql.store.default_database import build_default
 from custext_sql.store.files.duckdb_files import attach_file
 from custext_sql.store.schema.distribution_macro import write_distribution_macro
 from custext_sql.store.schema.scores_view import write_scores_view
@@ -42,6 +41,8 @@ def locate(database: Database = None) -> Path:
         return path
     path = default_path()
     if not _exists(path):
+        from custext_sql.store.default_database import build_default  # on first use only: it loads all about vectors
+
         build_default(path)
     return path
 

@@ -1,11 +1,13 @@
 """Words are replaced, everything else is unchanged byte for byte, and every text keeps its place."""
 
 from itertools import pairwise
+from unittest.mock import patch
 
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from custext_sql.replacing import rewriting as rewriting_module
 from custext_sql.replacing.rewriting import Rewriting
 from custext_sql.text.encoded_text import join_texts
 
@@ -15,8 +17,8 @@ words = st.tuples(st.text("wö", min_size=1, max_size=4), st.sampled_from([None,
 texts = st.tuples(st.lists(st.tuples(between, words), max_size=4), between)
 
 
-@given(st.lists(texts, max_size=5))
-def test_only_words_change(rows: list[tuple[list[tuple[str, tuple[str, str | None]]], str]]) -> None:
+@given(st.lists(texts, max_size=5), st.sampled_from([0, 1000]))
+def test_only_words_change(rows: list[tuple[list[tuple[str, tuple[str, str | None]]], str]], few: int) -> None:
     old, new, replaced, written = [], [], [], []
     starts: list[int] = []
     ends: list[int] = []
@@ -39,6 +41,7 @@ def test_only_words_change(rows: list[tuple[list[tuple[str, tuple[str, str | Non
     rewriting.add(*join_texts(["not", "used"]))
     first = rewriting.add(*join_texts(written))
     rewriting.replace(np.array(replaced, dtype=np.int64), first + np.arange(len(replaced)))
-    content, bounds, _ = rewriting.write(offsets)
+    with patch.object(rewriting_module, "_FEW", few):
+        content, bounds, _ = rewriting.write(offsets)
     assert [content[start:end].tobytes().decode() for start, end in pairwise(bounds.tolist())] == new
     assert np.flatnonzero(~rewriting.find_kept()).tolist() == replaced

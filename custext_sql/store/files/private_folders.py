@@ -17,7 +17,6 @@ import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from functools import lru_cache
-from multiprocessing.util import Finalize
 from pathlib import Path
 
 from custext_sql.errors import OutputError
@@ -58,6 +57,8 @@ def process_folder() -> str:
         folder = stack.enter_context(private_folder(Path(tempfile.gettempdir()), "custext"))
     except (OSError, OutputError):
         return ""
+    from multiprocessing.util import Finalize
+
     Finalize(None, stack.close, exitpriority=0)  # unlike atexit, runs in multiprocessing workers but not in forks
     return str(folder)
 

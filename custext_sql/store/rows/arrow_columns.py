@@ -28,8 +28,12 @@ def read_lists(column: pa.ChunkedArray) -> tuple[npt.NDArray[np.int32], Units | 
 
     No list may be NULL.
     """
-    lengths = [np.diff(_read_offsets(chunk)) for chunk in column.chunks]
-    values = [chunk.flatten() for chunk in column.chunks]
+    bounds = [_read_offsets(chunk) for chunk in column.chunks]
+    lengths = [np.diff(places) for places in bounds]
+    values = [
+        chunk.values.slice(places[0], places[-1] - places[0])
+        for chunk, places in zip(column.chunks, bounds, strict=True)
+    ]
     if any(chunk.null_count for chunk in values):
         return _join(lengths), None
     return _join(lengths), _join([_read_chunk(chunk) for chunk in values])
