@@ -117,6 +117,10 @@ attack bayes --prior many.txt
 attack bayes --prior latin.txt
 attack bayes --prior cut.txt.gz
 attack bayes --prior cut.zip
+attack context --public headless.csv --data words.txt --public-column NEAR
+attack context --public words.txt --data latin.txt
+attack context --public words.txt --data words.txt
+choose --attack context --max-attack 0.4 --public words.txt --data broken.jsonl --column body
 attack query TEXT
 inspect TEXT
 attack mask --model ngram --data broken.jsonl --column body --public words.txt

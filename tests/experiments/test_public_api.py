@@ -76,6 +76,15 @@ def test_the_mask_attack(few_db: Path, texts: Path) -> None:
     assert listed.rows == 2
 
 
+def test_the_context_attack(few_db: Path, texts: Path, tmp_path: Path) -> None:
+    public = tmp_path / "public.txt"
+    public.write_text("the music was fine and the camera was late\n" * 12)
+    expected = printed(few_db, "attack", "context", "--public", public, "--data", texts, "--eps", "0,3", "--plus")
+    attack = custext_sql.attack_context(few_db, public=public, data=texts, eps=(0, 3), plus=True)
+    assert as_printed(attack) == expected
+    assert (attack.data, attack.public, attack.public_texts) == ("texts.txt", "public.txt", 12)
+
+
 @pytest.mark.slow
 def test_evaluation_of_utility(few_db: Path, labeled: dict[str, Any]) -> None:
     options = ["--train", labeled["train"], "--test", labeled["test"], "--text", "sentence", "--eps", "2"]
@@ -101,7 +110,7 @@ def test_the_tradeoff(few_db: Path, labeled: dict[str, Any], tmp_path: Path) -> 
     assert found.attack == "mask (ngram)"
     custext_sql.write_tradeoff(found, tmp_path / "curves.html")
     assert "<figure" in (tmp_path / "curves.html").read_text()
-    with pytest.raises(CusTextError, match="attack must be one of bayes, mask"):
+    with pytest.raises(CusTextError, match="attack must be one of bayes, context, mask"):
         custext_sql.evaluate_tradeoff(few_db, **labeled, attack="guess")
 
 
