@@ -103,8 +103,8 @@ class ReleasePlan:
         entry.check()
         return entry
 
-    def publish(self, entry: LedgerEntry, publish: Callable[[], object], tally: Tally, name: str) -> Receipt:
-        """Make an output appear and enter it; BudgetError if a row of it has spent too much.
+    def publish(self, entry: LedgerEntry, publish: Callable[[], object] | None, tally: Tally, name: str) -> Receipt:
+        """Make an output appear and enter it; BudgetError if a row of it has spent too much. publish: see LedgerEntry.
 
         The limit applies to what was drawn, not to the earlier estimate: the data may have changed since.
         """

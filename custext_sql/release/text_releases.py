@@ -24,6 +24,6 @@ def sanitize_text(text: str, *, database: Database = None, **options: Any) -> tu
     tally = Tally()
     column, rebuild = open_column([text])
     [result] = rebuild(plan.sanitizer.sanitize_column(column, tally=tally))
-    report = ReleaseReport(1, plan.publish(entry, lambda: None, tally, "the text"), note=entry.note)
+    report = ReleaseReport(1, plan.publish(entry, None, tally, "the text"), note=entry.note)
     report.warn()
     return str(result), report

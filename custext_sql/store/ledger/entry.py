@@ -135,11 +135,18 @@ class LedgerEntry:
             with suppress(DatabaseError):  # it stays pending; the error of the output matters more
                 ledger.withdraw(self._database, self.release)
 
-    def publish(self, publish: Callable[[], object], receipt: Receipt | None, keyed_sum: str | None = None) -> None:
+    def publish(
+        self, publish: Callable[[], object] | None, receipt: Receipt | None, keyed_sum: str | None = None
+    ) -> None:
         """Enter the release as pending, publish its output, and enter the release as complete.
 
         If publishing fails, the entry is removed. After an interrupt it stays, since the output may have appeared.
+        publish: None if the caller hands out the output after this call; the release is then entered once, as complete.
         """
+        if publish is None:
+            self.release = ledger.finish(self.release)
+            self.begin(receipt, keyed_sum)
+            return
         self.begin(receipt, keyed_sum)
         try:
             publish()
