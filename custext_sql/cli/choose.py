@@ -124,7 +124,7 @@ def _print_choice(db: str | None, choice: "Choice", data: str | None, column: st
         for candidate in choice.candidates
     ]
     print_table(["  mapping", "K", "floor", "eps", "attack", "distance", "replaced"], rows, right=range(1, 7))
-    click.echo(f"attack: probability that {guess} is right; floor: the same at eps = 0, where only groups are known")
+    click.echo(f"attack: probability that {guess} is right; floor: the same if only groups are known")
     click.echo("distance: mean distance of a word from its replacement; 1 is the typical distance of two random words")
     click.echo("replaced: share of words that are replaced; the bound applies to these words only")
     shown = choice.chosen or min(choice.candidates, key=lambda candidate: candidate.floor)

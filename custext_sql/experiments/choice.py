@@ -245,13 +245,14 @@ def _find_candidate(attack: _Attack, bound: float, progress: ShareDone) -> Candi
     """Return a mapping with 0 or the largest eps within the bound, found by bisection between the eps of the curve."""
     under_test, prior = attack.under_test, attack.prior
     curve = attack.measure(attack.curve, part_of(progress, 0, 2))
-    above_0 = curve[1:]
-    low = max((one.eps for one in above_0 if one.success <= bound), default=SMALLEST_EPSILON)
-    high = min((one.eps for one in above_0 if one.success > bound and one.eps > low), default=LARGEST_EPSILON)
-    for step in range(_STEPS):
+    fitting = [one.eps for one in curve[1:] if one.success <= bound]
+    low = max(fitting, default=SMALLEST_EPSILON)
+    high = min((one.eps for one in curve if one.success > bound and one.eps > low), default=LARGEST_EPSILON)
+    steps = _STEPS if fitting or attack.find_success(SMALLEST_EPSILON) <= bound else 0
+    for step in range(steps):
         middle = math.sqrt(low * high)
         low, high = (low, middle) if attack.find_success(middle) > bound else (middle, high)
-        progress(0.5 + 0.5 * (step + 1) / (_STEPS + 1))
+        progress(0.5 + 0.5 * (step + 1) / (steps + 1))
     largest = attack.measure([max(SMALLEST_EPSILON, _round_down(low))])
     info = under_test.mapping.info
     options = [
