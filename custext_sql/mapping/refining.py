@@ -14,12 +14,13 @@ from custext_sql.mapping.swap_board import RADIUS, Board, Moves
 RefiningProgress = Callable[[float], None]  # the share of the work that is done
 
 _TYPICAL = 1 << 9  # the median distance of quantized points from their mean is at most this, and more than half
-_OCTAVE = 1 / 6  # how far apart, in units of that median, words are put if one is twice as frequent as the other
+_OCTAVE = 1 / 12  # how far apart, in units of that median, words are put if one is twice as frequent as the other
 _HEAVIEST = 1 << 12  # the weight of the first word
 _ROWS = 4096  # words whose points are in float64 at a time
 _SEARCHES = 2  # for candidates
 _BOLD_ROUNDS = 8  # after each search; in these, a group may take part in several swaps at once
-_PRECISION = 1024  # a swap must gain more than the mean cost of a word divided by this
+_PATIENT_ROUNDS = 12  # after a search, bold ones included; from then on, the least gain of a swap doubles each round
+_PRECISION = 64  # a swap must gain more than the mean cost of a word divided by this
 
 
 def refine_partition(
@@ -53,21 +54,21 @@ def weigh_words(ranks: Numbers) -> Numbers:
 def quantize_points(vectors: Vectors, similarity: Geometric, ranks: Numbers) -> Points:
     """Return the rows of a Board for points in integers, with the logarithm of the rank as their last coordinate.
 
-    Points are scaled by a power of two, and those very far from the mean are moved towards it.
+    Points are scaled by a power of two, and those very far from the others are moved closer.
     """
     blocks = [slice(start, start + _ROWS) for start in range(0, len(vectors), _ROWS)]
-    mean: Floats = sum(similarity.points(vectors[block]).sum(axis=0) for block in blocks) / len(vectors)
-    lengths = np.concatenate([_lengths(similarity.points(vectors[block]) - mean) for block in blocks])
-    typical = float(np.median(lengths[lengths > 0])) if lengths.any() else 1.0
+    usual = _typical(np.concatenate([_lengths(similarity.points(vectors[block])) for block in blocks]))
+    mean: Floats = sum(_limit(similarity.points(vectors[block]), 4 * usual).sum(axis=0) for block in blocks)
+    mean /= len(vectors)
+    typical = _typical(np.concatenate([_lengths(similarity.points(vectors[block]) - mean) for block in blocks]))
     scale = 2.0 ** -float(np.frexp(typical / _TYPICAL)[1])
     octaves = _octaves(ranks)
     heights = (octaves - np.median(octaves)) * (_OCTAVE * typical * scale)
     rows = np.ones((len(vectors), vectors.shape[1] + 3), dtype=np.float32)
-    longest = RADIUS - np.ceil(np.sqrt(rows.shape[1]))  # rounding a point and a center adds at most that
+    longest = RADIUS - float(np.ceil(np.sqrt(rows.shape[1])))  # rounding a point and a center adds at most that
     for block in blocks:
         points = np.column_stack([(similarity.points(vectors[block]) - mean) * scale, heights[block]])
-        points *= np.minimum(1.0, longest / np.maximum(1.0, _lengths(points)))[:, None]
-        rows[block, :-2] = np.rint(points)
+        rows[block, :-2] = np.rint(_limit(points, longest))
         rows[block, -1] = np.square(rows[block, :-2]).sum(axis=1)
     return rows
 
@@ -84,12 +85,23 @@ def _lengths(points: Floats) -> Floats:
     return lengths
 
 
+def _typical(lengths: Floats) -> float:
+    """Return the median of the lengths that are not 0, or 1 if there are none."""
+    return float(np.median(lengths[lengths > 0])) if lengths.any() else 1.0
+
+
+def _limit(points: Floats, longest: float) -> Floats:
+    """Return the points, those that are longer than this shortened to it."""
+    limited: Floats = points * (longest / np.maximum(longest, _lengths(points)))[:, None]
+    return limited
+
+
 def refine_board(board: Board, progress: RefiningProgress | None = None) -> tuple[Pairs, int]:
     """Swap words on the board until no candidate gains more than the least gain; return both.
 
     Candidates are swaps between two groups that were found to be near in the last search.
     """
-    least = board.cost() // int(np.count_nonzero(board.taken)) // _PRECISION
+    least = max(1, board.cost() // (_PRECISION * int(np.count_nonzero(board.taken))))
     for search in range(_SEARCHES):
         report = None if progress is None else partial(_report_search, progress, search)
         pairs = board.find_pairs(report)
@@ -107,16 +119,16 @@ def _swap_words(board: Board, pairs: Pairs, least: int, *, to_the_end: bool) -> 
     """Swap words between the groups of the pairs in rounds, and return the least gain of a swap in the last round.
 
     Each round looks at one swap for each pair of groups, of the words that promise most. In the bold rounds, it makes
-    all swaps that share no word, although their gains do not quite add up. From then on, it makes swaps that share no
-    group, and the least gain doubles from round to round, so that the rounds end. To the end means until no swap
-    gains enough, not even if centers are taken as fixed, which finds the best swap of each pair of groups.
+    all swaps that share no word, although their gains do not quite add up; later, swaps that share no group. After
+    the patient rounds, the least gain doubles from round to round, so that the rounds end. To the end means until no
+    swap gains enough, not even when centers are taken as fixed, which finds the best swap of each pair of groups.
     """
     moves = Moves.empty(pairs.others.shape)
     stale = np.ones(board.groups, dtype=bool)
     fixed = False
     done = 0
     while to_the_end or done < _BOLD_ROUNDS:
-        affected = np.flatnonzero(stale | stale[pairs.others].any(axis=1))
+        affected = np.flatnonzero(stale[pairs.others].any(axis=1))
         moves.put(affected, board.best_moves(affected, pairs.others[affected], fixed_centers=fixed))
         promises = moves.promises.reshape(-1)
         promising = np.flatnonzero(promises[pairs.forth] + promises[pairs.back] > least)
@@ -137,6 +149,6 @@ def _swap_words(board: Board, pairs: Pairs, least: int, *, to_the_end: bool) -> 
         stale[:] = turned
         stale[left // board.k] = stale[right // board.k] = True
         done += 1
-        if done > _BOLD_ROUNDS:
+        if done >= _PATIENT_ROUNDS:
             least *= 2
     return least

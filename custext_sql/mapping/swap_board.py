@@ -111,8 +111,8 @@ class Board:
 
     def _grouped(self, groups: Places) -> Points:
         rows = self.rows.reshape(self.groups, self.k, -1)
-        first, last = int(groups[0]), int(groups[-1])
-        return rows[first : last + 1] if last - first + 1 == len(groups) else rows[groups]
+        side_by_side = bool((np.diff(groups) == 1).all())
+        return rows[groups[0] : groups[-1] + 1] if side_by_side else rows[groups]
 
     def _blocks(self, groups: Places, width: int) -> list[Places]:
         step = max(1, _BLOCK_BYTES // (4 * width * self.rows.shape[1]))
@@ -121,7 +121,7 @@ class Board:
     def best_moves(self, groups: Places, others: Places, *, fixed_centers: bool) -> Moves:
         """Return, for each of the groups and each of its `others`, the move of the word that promises most.
 
-        groups: in ascending order. others: a row for each of them, itself last. fixed_centers: promise only what the
+        others: a row for each of the groups, itself last. fixed_centers: promise only what the
         move gains if no center moves.
         """
         moves = Moves.empty(others.shape)

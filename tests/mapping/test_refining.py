@@ -1,0 +1,187 @@
+"""Refined groups have the same sizes, cost less, leave no candidate that gains much, and are the same everywhere."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from custext_sql.arrays import Floats
+from custext_sql.errors import SettingError
+from custext_sql.mapping import swap_board
+from custext_sql.mapping.making import group_words
+from custext_sql.mapping.mapping import fingerprint
+from custext_sql.mapping.recipe import Recipe
+from custext_sql.mapping.refining import quantize_points, refine_board, weigh_words
+from custext_sql.mapping.scoring import score_groups
+from custext_sql.mapping.similarity import MEASURES, UserSuppliedMeasure
+from custext_sql.mapping.swap_board import RADIUS
+from custext_sql.vectors.starter import open_starter
+from tests.mapping.refined_groups import (
+    as_lists,
+    board_of,
+    check_refined,
+    largest_gain,
+    random_vectors,
+    ranks_of,
+    refine,
+)
+
+measures = pytest.mark.parametrize("measure", ["euclidean", "cosine"])
+FINGERPRINTS = {  # a change changes the refined mappings that users have
+    "euclidean": "63e12f6c5484e6028cbfe3ffb18a4760092337142530279742b9bf5bf383bcf4",
+    "cosine": "fc5f98ef928c4714348e28cb322387b7167609387cde73fea4af26bed218520e",
+}
+
+
+@measures
+@pytest.mark.parametrize(("count", "k"), [(40, 2), (41, 2), (40, 40), (41, 20), (59, 20), (300, 7), (400, 40), (2, 2)])
+def test_refined_groups_are_a_partition_of_the_same_sizes_that_costs_no_more(measure: str, count: int, k: int) -> None:
+    check_refined(random_vectors(count), k, measure)
+
+
+@measures
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_refined_groups_of_any_vectors(measure: str, data: st.DataObject) -> None:
+    count, dimension = data.draw(st.integers(2, 60)), data.draw(st.integers(1, 4))
+    step = data.draw(st.sampled_from([1.0, 0.1, 1e30, 1e-30, 1e-40]))
+    offset = data.draw(st.sampled_from([0.0, 1.0, 1000.0]))
+    cells = data.draw(st.lists(st.integers(-2, 2), min_size=count * dimension, max_size=count * dimension))
+    vectors = (np.array(cells, dtype=np.float64).reshape(count, dimension) + offset) * step
+    if measure == "cosine":
+        vectors[~vectors.any(axis=1)] = step
+    check_refined(vectors.astype(np.float32), data.draw(st.integers(2, count)), measure)
+
+
+def test_the_cost_of_clustered_words_falls_to_that_of_the_clusters() -> None:
+    """Greedy groups of interleaved clusters tear words apart; refining puts most of them back."""
+    centers = random_vectors(12, 6, seed=3) * 10
+    vectors = (centers[np.arange(240) % 12] + random_vectors(240, 6, seed=4)).astype(np.float32)
+    greedy, refined = refine(vectors, 20)
+    assert as_lists(refined) == [list(range(first, 240, 12)) for first in range(12)]
+    assert len(greedy.sizes) == 12
+
+
+@measures
+@pytest.mark.parametrize(("count", "k", "seed"), [(90, 3, 0), (120, 10, 1), (150, 7, 2), (100, 2, 3), (160, 40, 4)])
+def test_no_candidate_is_left_that_gains_more_than_the_least_gain(measure: str, count: int, k: int, seed: int) -> None:
+    """Every swap of two words between the groups of a pair, with the centers as they are in the end."""
+    board = board_of(random_vectors(count, seed=seed), k, measure)
+    started = board.cost()
+    pairs, least = refine_board(board)
+    assert len(pairs.first)
+    assert board.cost() < started
+    assert largest_gain(board, pairs) <= least
+
+
+def test_candidates_are_left_before_the_end() -> None:
+    """The check above can fail: without refining, swaps gain far more than the least gain."""
+    board = board_of(random_vectors(150), 10)
+    least = refine_board(board_of(random_vectors(150), 10))[1]
+    assert largest_gain(board, board.find_pairs()) > least
+
+
+@measures
+@pytest.mark.parametrize("scale", [1.0, 1e-30, 1e30])
+def test_quantized_points_keep_distances_within_a_ball(measure: str, scale: float) -> None:
+    vectors = random_vectors(500, 30) * np.float32(scale)
+    vectors[7] *= 1e6
+    rows = quantize_points(vectors, MEASURES[measure], ranks_of(vectors))
+    points: Floats = rows[:, :-2].astype(np.float64)
+    assert (points == np.rint(points)).all()
+    assert np.sqrt(np.square(points).sum(axis=1)).max() < RADIUS
+    assert (rows[:, -1] == np.square(points).sum(axis=1)).all()
+    expected = MEASURES[measure].points(vectors)
+    far = np.sqrt(np.square(expected[100:200] - expected[200:300]).sum(axis=1))
+    found = np.sqrt(np.square(points[100:200, :-1] - points[200:300, :-1]).sum(axis=1))
+    assert found / far == pytest.approx((found / far).mean(), rel=0.01)
+
+
+def test_weights_fall_slowly_with_the_rank() -> None:
+    assert weigh_words(np.array([1, 16, 81, 10**4, 2**62])).tolist() == [4096, 2048, 1365, 409, 1]
+
+
+@measures
+def test_refined_groups_do_not_depend_on_the_size_of_blocks(measure: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    vectors = random_vectors(700)
+    usual = as_lists(refine(vectors, 5, measure)[1])
+    monkeypatch.setattr(swap_board, "_BLOCK_BYTES", 1)
+    monkeypatch.setattr(swap_board, "_ROWS", 3)
+    assert as_lists(refine(vectors, 5, measure)[1]) == usual
+
+
+_PRINT_FINGERPRINT = """
+from tests.mapping.test_refining import refined_fingerprint
+print(refined_fingerprint("euclidean"))
+"""
+
+
+def refined_fingerprint(measure: str) -> str:
+    """Return the fingerprint of a refined mapping of the first shipped words."""
+    [batch, *_] = open_starter().batches
+    words, vectors = batch.words[:1500], batch.vectors[:1500]
+    refined = refine(vectors, 20, measure)[1]
+    scores = np.concatenate([matrix.reshape(-1) for matrix in score_groups(vectors, refined, MEASURES[measure])])
+    return fingerprint(tuple(words[index] for index in refined.members), refined.sizes, scores)
+
+
+def test_the_fingerprint_of_refined_groups_is_the_same_everywhere() -> None:
+    assert {measure: refined_fingerprint(measure) for measure in FINGERPRINTS} == FINGERPRINTS
+
+
+@pytest.mark.parametrize("threads", ["1", "2"])
+def test_refined_groups_do_not_depend_on_the_number_of_threads(threads: str) -> None:
+    settings = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), threads)
+    command = [sys.executable, "-c", _PRINT_FINGERPRINT]
+    found = subprocess.run(command, env=os.environ | settings, capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == FINGERPRINTS["euclidean"]
+
+
+def test_classes_never_mix() -> None:
+    vectors = random_vectors(200)
+    classes = [np.arange(0, 200, 3), np.setdiff1d(np.arange(200), np.arange(0, 200, 3))]
+    recipe = Recipe("random", 10, grouping="refined")
+    for group in as_lists(group_words(vectors, MEASURES["euclidean"], recipe, classes)):
+        assert len({word % 3 == 0 for word in group}) == 1
+
+
+def test_refining_works_with_pivots_in_random_order() -> None:
+    vectors = random_vectors(200)
+    recipe = Recipe("random", 10, grouping="refined", pivot_order="random", seed=5)
+    found = group_words(vectors, MEASURES["euclidean"], recipe, [np.arange(200)])
+    assert sorted(found.members.tolist()) == list(range(200))
+    assert all(group == sorted(group) for group in as_lists(found))
+
+
+def test_ranks_are_places_in_the_file() -> None:
+    """Words that come later in the file weigh less, so that other groups cost least."""
+    vectors, everything = random_vectors(300), [np.arange(300)]
+    recipe = Recipe("random", 10, grouping="refined")
+    by_default = group_words(vectors, MEASURES["euclidean"], recipe, everything)
+    same = group_words(vectors, MEASURES["euclidean"], recipe, everything, ranks=np.arange(1, 301))
+    later = group_words(vectors, MEASURES["euclidean"], recipe, everything, ranks=np.arange(1, 301) ** 2)
+    assert as_lists(same) == as_lists(by_default)
+    assert as_lists(later) != as_lists(by_default)
+
+
+def test_a_function_has_no_centers() -> None:
+    def overlap(rows: Floats, columns: Floats) -> Floats:
+        return rows @ columns.T
+
+    recipe = Recipe("random", 10, grouping="refined")
+    with pytest.raises(SettingError, match="a similarity function does not have.*--grouping greedy"):
+        group_words(random_vectors(50), UserSuppliedMeasure(overlap, True), recipe, [np.arange(50)])
+
+
+def test_progress_never_goes_back_and_ends_at_the_total() -> None:
+    seen: list[tuple[int, int]] = []
+    classes = [np.arange(0, 150), np.arange(150, 200)]
+    recipe = Recipe("random", 10, grouping="refined")
+    group_words(random_vectors(200), MEASURES["euclidean"], recipe, classes, lambda *state: seen.append(state))
+    assert seen == sorted(seen)
+    assert seen[-1] == (600, 600)
+    assert any(150 < done < 450 for done, _ in seen)
