@@ -28,7 +28,6 @@ class _Verified:
 
     rows: Numbers
     table: DrawTable
-    worst_log_ratio: float
 
 
 class Sampler:
@@ -80,12 +79,11 @@ class Sampler:
 
         drawn: which words of the mapping are drawn at all; others are not considered as inputs. None: all are drawn.
         """
-        if len(epsilons) == 1 and drawn is None:
-            [verified] = self._prepare([check_epsilon(epsilons[0])], [self.mapping.word_starts])
-            return verified.worst_log_ratio
         sizes, scores = self.mapping.sizes, self.mapping.scores
-        tables = [certify(sizes, scores, check_epsilon(epsilon), self.calibration).weights for epsilon in epsilons]
-        verdict = verify_union(sizes, tables, max(epsilons), drawn)
+        tables = [certify(sizes, scores, check_epsilon(epsilon), self.calibration) for epsilon in epsilons]
+        if len(tables) == 1 and drawn is None:
+            return float(tables[0].log_ratios.max())
+        verdict = verify_union(sizes, [table.weights for table in tables], max(epsilons), drawn)
         ratios = np.where(verdict.holds, np.minimum(verdict.log_ratios, max(epsilons)), verdict.log_ratios)
         return float(ratios.max())
 
@@ -117,7 +115,7 @@ class Sampler:
     def _empty(self) -> _Verified:
         none = np.zeros(0, dtype=np.int64)
         rows = np.full(len(self.mapping.words), -1, dtype=np.int64)
-        return _Verified(rows, DrawTable.make(none.astype(np.uint64), none, self._largest), 0.0)
+        return _Verified(rows, DrawTable.make(none.astype(np.uint64), none, self._largest))
 
     def _extend(
         self, epsilons: Sequence[float], before: Sequence[_Verified], missing: Sequence[Numbers]
@@ -140,8 +138,7 @@ class Sampler:
                 rows = verified.rows.copy()  # other threads may be reading the old one
                 rows[members] = len(verified.table) + np.arange(len(members))
                 more = DrawTable.make(last_draws[starts[begin] : starts[end]], np.repeat(some, some), self._largest)
-                worst = max(verified.worst_log_ratio, float(made.log_ratios[begin:end].max()))
-                verified = _Verified(rows, verified.table + more, worst)
+                verified = _Verified(rows, verified.table + more)
             extended.append(verified)
         return extended
 
