@@ -41,6 +41,7 @@ def test_context_gives_json(few_db: Path, files: list[str]) -> None:
     assert one["eps"] == 1.0 and 0.0 <= one["success"] <= 1.0 and len(one["measurement_ids"]) == 4
 
 
+@pytest.mark.slow
 def test_choose_bounds_the_context_attack(few_db: Path, files: list[str]) -> None:
     result = run("--db", few_db, "choose", *files, "--attack", "context", "--max-attack", "0.95")
     assert result.exit_code == 0

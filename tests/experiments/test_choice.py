@@ -120,6 +120,7 @@ def find_distance_at_0(under_test: MappingUnderTest, texts: list[str]) -> float:
     return sum(found) / len(found)
 
 
+@pytest.mark.slow
 def test_the_context_attack_can_be_bounded(few_db: Path) -> None:
     public = ["the doctor said that the nurse was late", "the nurse was kind and I love the music"] * 10
     lenient = choose(few_db, max_attack=0.97, attack="context", data=TEXTS, public=public)

@@ -87,7 +87,7 @@ class ContextAttacker:
                 return counts.success, counts.standard_error
             return float(getattr(counts, subject.metric)), None
 
-        measured = iter(measure_or_reuse(database, list(subjects), measure, progress=progress, one_by_one=True))
+        measured = iter(measure_or_reuse(database, list(subjects), measure, progress=progress))
         found = {trial: ContextMeasurements(*(next(measured) for _ in _METRICS)) for trial in dict.fromkeys(trials)}
         return [found[trial] for trial in trials]
 
