@@ -20,7 +20,7 @@ import numpy.typing as npt
 BITS = 64  # a row of weights sums to 2**BITS
 _PRECISION = 256
 _GUARD = 128  # extra bits, so that rounding down loses nothing that matters
-_CELLS = 1 << 22  # weights checked at a time
+_CELLS = 1 << 17  # weights checked at a time: few enough for the cache of a processor
 _MOST = (1 << BITS) - 1  # no weight is larger
 
 Weights = npt.NDArray[np.uint64]

@@ -15,7 +15,7 @@ SMALLEST_EPSILON, LARGEST_EPSILON = 0.001, 100.0
 CALIBRATIONS = ("paper", "tight")
 
 _BISECTIONS = 30  # finds the largest temperature to within 2**-30
-_CELLS = 1 << 21  # scores processed at a time
+_CELLS = 1 << 17  # scores processed at a time: few enough for the cache of a processor
 
 _Cell = TypeVar("_Cell", np.int32, np.uint64)
 
