@@ -1,16 +1,25 @@
 """Builds the user's default database from the shipped vectors."""
 
 import logging
+from collections.abc import Sequence
+from functools import partial
+from importlib.resources import files
 from pathlib import Path
 
-from custext_sql.errors import DatabaseError
+from custext_sql.arrays import Numbers, Places, Vectors
+from custext_sql.errors import DatabaseError, SettingError
+from custext_sql.mapping.grouping import GroupingProgress, Partition
+from custext_sql.mapping.making import group_words
+from custext_sql.mapping.packed_groups import unpack_groups
 from custext_sql.mapping.recipe import Recipe
+from custext_sql.mapping.similarity import Similarity
 from custext_sql.store.connections import new_database, reading_file
 from custext_sql.store.embedding_loader import LoadReport, ShareDone, load_vectors
 from custext_sql.store.mapping_builder import build_in_file
 from custext_sql.store.rows.embeddings import read_embeddings
+from custext_sql.store.rows.mappings import read_infos
 from custext_sql.store.rows.stopwords import SHIPPED_LANGUAGE
-from custext_sql.vectors.starter import STARTER, WORDS, open_starter
+from custext_sql.vectors.starter import FIRST_WORDS, GROUPS, STARTER, WORDS, open_starter
 
 _log = logging.getLogger("custext_sql")
 
@@ -29,19 +38,70 @@ def build_default(path: Path) -> None:
 def load_starter(
     path: Path, *, name: str = STARTER, replace: bool = False, progress: ShareDone | None = None
 ) -> LoadReport | None:
-    """Load the shipped vectors and build their two mappings, both with K = 20.
+    """Load the shipped vectors and build their two mappings.
 
-    Return a report, or None if the vectors were loaded before. The first mapping has the name of the embedding and
-    groups stopwords separately, so that with `plus` a drawn word hides among a whole group. The second groups all words
-    together, as in the paper; keys of earlier versions were made for it.
+    Return a report, or None if the vectors were loaded before. The first mapping has the name of the embedding: refined
+    groups of 40 words, with stopwords grouped separately, so that with `plus` a drawn word hides among a whole group.
+    The second is as in the paper: K = 20, all words together. It uses the words that earlier versions shipped, because
+    keys were made for it. Without `replace`, raise SettingError and change nothing if the database has other vectors or
+    mappings of these names, such as those of an earlier version.
     """
+    recipes = {
+        name: Recipe(name, k=40, grouping="refined", stopword_language=SHIPPED_LANGUAGE),
+        Recipe(name).name_mapping(None): Recipe(name, word_limit=FIRST_WORDS),
+    }
     report = None
     with open_starter() as source:
-        if replace or not _is_loaded(path, name, source.digest()):
+        digest = source.digest()
+        if not replace:
+            _refuse_earlier(path, name, digest, recipes)
+        if replace or not _is_loaded(path, name, digest):
             report = load_vectors(path, source, name=name, replace=replace, progress=progress)
-    build_in_file(path, Recipe(name, stopword_language=SHIPPED_LANGUAGE), name=name, replace=replace)
-    build_in_file(path, Recipe(name), replace=replace)
+    for mapping, recipe in recipes.items():
+        group = partial(_find_groups, digest) if recipe.grouping == "refined" else group_words
+        build_in_file(path, recipe, name=mapping, replace=replace, group=group)
     return report
+
+
+def _find_groups(
+    digest: str,
+    vectors: Vectors,
+    similarity: Similarity,
+    recipe: Recipe,
+    classes: Sequence[Places],
+    progress: GroupingProgress | None = None,
+    *,
+    ranks: Numbers | None = None,
+) -> Partition:
+    """Return the shipped groups of the shipped vectors; if the list of stopwords is another one, group the words."""
+    packed = files("custext_sql.starter").joinpath(GROUPS).read_bytes()
+    shipped = unpack_groups(packed, classes, digest, recipe.k)
+    return shipped or group_words(vectors, similarity, recipe, classes, progress, ranks=ranks)
+
+
+def _refuse_earlier(path: Path, name: str, digest: str, recipes: dict[str, Recipe]) -> None:
+    """Raise SettingError if the database has other vectors or mappings of these names."""
+    try:
+        with reading_file(path) as connection:
+            embeddings = {embedding.name: embedding for embedding in read_embeddings(connection)}
+            infos = read_infos(connection)
+    except DatabaseError:  # missing or empty; loading reports any other problem
+        return
+    same = name not in embeddings or (embeddings[name].sha256, embeddings[name].size) == (digest, WORDS)
+    vectors = [] if same else [name]
+    mappings = [
+        info.name
+        for info in infos
+        if info.name in recipes and (info.recipe, info.embedding_sha256) != (recipes[info.name], digest)
+    ]
+    if vectors or mappings:
+        found = [f"embedding {label!r}" for label in vectors] + [f"mapping {label!r}" for label in mappings]
+        raise SettingError(
+            f"the database has {', '.join(found)}, unlike those of this version; nothing was changed. To load the "
+            f"{WORDS:,} words of this version beside them, choose another name: --name {name}-100k (in Python: "
+            f"name='{name}-100k'). To overwrite them, use --replace (in Python: replace=True); keys made for them will "
+            "no longer work"
+        )
 
 
 def _is_loaded(path: Path, name: str, digest: str) -> bool:

@@ -1,7 +1,7 @@
 """Builds a mapping from a stored embedding, and stores it."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from dataclasses import replace as replaced
 from datetime import UTC, datetime
@@ -11,7 +11,7 @@ import duckdb
 import numpy as np
 
 from custext_sql.errors import MappingError, SettingError
-from custext_sql.mapping.grouping import GroupingProgress
+from custext_sql.mapping.grouping import GroupingProgress, Partition
 from custext_sql.mapping.making import check_directions, group_words, split_classes
 from custext_sql.mapping.mapping import Mapping, MappingInfo, fingerprint
 from custext_sql.mapping.recipe import Recipe
@@ -52,10 +52,12 @@ def build_in_file(
     name: str | None = None,
     replace: bool = False,
     progress: GroupingProgress | None = None,
+    group: Callable[..., Partition] = group_words,
 ) -> MappingReport:
     """Build a mapping in the database at `path`; see `build_mapping`.
 
-    similarity: the recipe's measure; needed only if it is a function of the user.
+    similarity: the recipe's measure; needed only if it is a function of the user. group: `group_words`, or a function
+    with the same parameters that finds the same groups sooner.
     """
     started = time.perf_counter()
     name, similarity = recipe.name_mapping(name), similarity or MEASURES[recipe.measure]
@@ -72,7 +74,7 @@ def build_in_file(
             _refuse_other(name, recipe, source, read_infos(connection))
         vectors = read_vectors(connection, source, positions)
     check_directions(source.name, vectors, words, similarity)
-    partition = group_words(vectors, similarity, recipe, classes, progress, ranks=positions + 1)
+    partition = group(vectors, similarity, recipe, classes, progress, ranks=positions + 1)
     ordered = tuple(words[index] for index in partition.members)
     matrices = score_groups(vectors, partition, similarity, recipe.normalization)
     scores = np.concatenate([matrix.reshape(-1) for matrix in matrices])

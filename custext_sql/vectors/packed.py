@@ -1,10 +1,12 @@
 """The file format of the starter vectors: a header line, the words, and one signed byte per coordinate, in xz.
 
-A coordinate is its byte times STEP. Bytes are stored dimension by dimension, which compresses best.
+The header has the number of words, the dimension and, if it is not 1, a multiple. A coordinate is its byte times STEP
+times the multiple. Bytes are stored dimension by dimension, which compresses best.
 """
 
 import lzma
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -15,21 +17,39 @@ STEP = 5 / 128  # exact in binary; keeps 0.975 of each word's 20 nearest neighbo
 _FILTERS = [{"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "lc": 0, "lp": 0, "pb": 0}]
 
 
-def pack(words: Sequence[str], vectors: npt.NDArray[np.floating]) -> bytes:
-    """Return words and vectors in the packed format. Raise ValueError if a coordinate is too large for it."""
-    codes = np.rint(vectors.astype(np.float64) / STEP)
+@dataclass(frozen=True)
+class PackedVectors:
+    """Words and their vectors as bytes. codes: one row per dimension, one column per word. step: the unit of a byte."""
+
+    words: list[str]
+    codes: npt.NDArray[np.int8]
+    step: float
+
+    def vectors(self, start: int = 0, stop: int | None = None) -> Points:
+        """Return the vectors of the words from start to stop. They are exact, and so the same on every machine."""
+        return np.ascontiguousarray(self.codes[:, start:stop].T) * np.float32(self.step)
+
+
+def pack(words: Sequence[str], vectors: npt.NDArray[np.floating], multiple: int = 1) -> bytes:
+    """Return words and vectors in the packed format. Raise ValueError if a coordinate is too large for it.
+
+    multiple: of STEP, to which coordinates are rounded.
+    """
+    step = STEP * multiple
+    codes = np.rint(vectors.astype(np.float64) / step)
     if np.abs(codes).max() > 127:
-        raise ValueError(f"coordinates must lie within {127 * STEP} of 0")
-    header = f"{len(words)} {vectors.shape[1]}\n" + "\n".join(words) + "\n"
+        raise ValueError(f"coordinates must lie within {127 * step} of 0")
+    numbers = [len(words), vectors.shape[1]] + [multiple] * (multiple != 1)
+    header = " ".join(map(str, numbers)) + "\n" + "\n".join(words) + "\n"
     content = header.encode() + np.ascontiguousarray(codes.T.astype(np.int8)).tobytes()
     return lzma.compress(content, format=lzma.FORMAT_XZ, filters=_FILTERS)
 
 
-def unpack(packed: bytes) -> tuple[list[str], Points]:
+def unpack(packed: bytes) -> PackedVectors:
     """Return the words and vectors of a packed file."""
     content = lzma.decompress(packed)
     header, _, rest = content.partition(b"\n")
-    count, dimension = map(int, header.split())
+    count, dimension, *multiple = map(int, header.split())
     words = rest[: len(rest) - count * dimension].decode().removesuffix("\n").split("\n")
     codes = np.frombuffer(rest, dtype=np.int8, offset=len(rest) - count * dimension).reshape(dimension, count)
-    return words, np.ascontiguousarray(codes.T) * np.float32(STEP)
+    return PackedVectors(words, codes, STEP * (multiple[0] if multiple else 1))

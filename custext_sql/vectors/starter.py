@@ -8,20 +8,33 @@ from custext_sql.vectors.packed import unpack
 from custext_sql.vectors.source import Batch, VectorSource
 
 STARTER = "starter"  # the name of the source
-FILE = "glove-840b-34k.xz"
-WORDS = 33_860
+FILES = ("glove-840b-34k.xz", "glove-6b-66k.xz")  # common English words; then names, terms and rarer words
+GROUPS = "groups-k40.xz"  # of the default mapping
+WORDS = 100_000
+FIRST_WORDS = 33_860  # in the first file, which earlier versions shipped alone
 _ROWS = 8192
 
 
 def open_starter() -> VectorSource:
-    """Open the shipped vectors."""
-    packed = files("custext_sql.starter").joinpath(FILE).read_bytes()
-    share = [0.0]
+    """Open the shipped vectors: the words of all files, one file after the other."""
+    folder = files("custext_sql.starter")
+    packed = [folder.joinpath(file).read_bytes() for file in FILES]
+    done = [0]
 
     def batches() -> Generator[Batch, None, None]:
-        words, vectors = unpack(packed)
-        for start in range(0, len(words), _ROWS):
-            yield Batch(words[start : start + _ROWS], vectors[start : start + _ROWS], start + 1)
-            share[0] = min(1.0, (start + _ROWS) / len(words))
+        for part in packed:
+            opened = unpack(part)
+            for start in range(0, len(opened.words), _ROWS):
+                words = opened.words[start : start + _ROWS]
+                yield Batch(words, opened.vectors(start, start + _ROWS), done[0] + 1)
+                done[0] += len(words)
 
-    return VectorSource(FILE, STARTER, "row", batches(), lambda: share[0], lambda: hashlib.sha256(packed).hexdigest())
+    return VectorSource(" + ".join(FILES), STARTER, "row", batches(), lambda: done[0] / WORDS, lambda: _digest(packed))
+
+
+def _digest(packed: list[bytes]) -> str:
+    """Return the sha256 of the files, laid end to end."""
+    digest = hashlib.sha256()
+    for part in packed:
+        digest.update(part)
+    return digest.hexdigest()

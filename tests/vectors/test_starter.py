@@ -1,6 +1,8 @@
 """The shipped vectors, and the default database that is built from them."""
 
+import hashlib
 import logging
+from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 
@@ -8,45 +10,75 @@ import duckdb
 import numpy as np
 import pytest
 
-from custext_sql import build_mapping, drop_embedding, list_mappings, load_embeddings, load_mapping
+from custext_sql import build_mapping, drop_embedding, list_embeddings, list_mappings, load_embeddings, load_mapping
+from custext_sql.errors import SettingError
+from custext_sql.mapping.recipe import Recipe
 from custext_sql.starter.make import neighbor_recall, read_whole
+from custext_sql.starter.make_groups import make_groups
 from custext_sql.store.database import default_path
 from custext_sql.store.default_database import build_default, load_starter
 from custext_sql.vectors.packed import STEP, pack, unpack
-from custext_sql.vectors.starter import FILE
+from custext_sql.vectors.starter import FILES, FIRST_WORDS, GROUPS, WORDS, open_starter
+from tests.vector_samples import Matrix
 
 FINGERPRINT = "e8b82676e4c2bb84215115e93ce52451c71c75fa361105f29c147b861c617e3a"  # of starter-euclidean-k20
-STARTER_FINGERPRINT = "758de895f7c351d321194318589a5e5d3da81a1ecc76d4df7b357a81ec4e8adb"
+STARTER_FINGERPRINT = "99c04624d67d3e41f03668ddc26e3a192f468e305fe5df15686582e3bd339080"
 
 
-def shipped() -> bytes:
-    return files("custext_sql.starter").joinpath(FILE).read_bytes()
+# of words and vectors; the first file is as in version 0.1, so that mappings of it keep their fingerprints
+FIRST_DIGEST = "d5bd3ea9461f66dfcb7de18bf84c64f682be68ff28d62237c52c8ea1aa7b3876"
+DIGEST = "0fc06d9f6f41a562e34da7546708552522641ba243c983969f04109286ca0fe8"
 
 
-def test_packing_keeps_words_and_multiples_of_the_step() -> None:
-    words = ["the", "naïve", "at\xa0name"]
-    vectors = (np.random.default_rng(0).integers(-127, 128, size=(3, 5)) * STEP).astype(np.float32)
-    found, unpacked = unpack(pack(words, vectors))
-    assert found == words
-    assert unpacked.tobytes() == vectors.tobytes()
+def shipped(file: str) -> bytes:
+    return files("custext_sql.starter").joinpath(file).read_bytes()
+
+
+def read_starter() -> tuple[list[str], Matrix]:
+    with open_starter() as source:
+        batches = list(source.batches)
+        assert source.share_read() == 1.0
+    assert [batch.first for batch in batches] == [1, *(1 + np.cumsum([len(b.words) for b in batches[:-1]]))]
+    return [word for batch in batches for word in batch.words], np.concatenate([batch.vectors for batch in batches])
+
+
+def digest(words: Sequence[str], vectors: Matrix) -> str:
+    return hashlib.sha256("\n".join(words).encode() + vectors.astype("<f4").tobytes()).hexdigest()
+
+
+@pytest.mark.parametrize("multiple", [1, 4])
+def test_packing_keeps_words_and_multiples_of_the_step(multiple: int) -> None:
+    words, step = ["the", "naïve", "at\xa0name"], multiple * STEP
+    vectors = (np.random.default_rng(0).integers(-127, 128, size=(3, 5)) * step).astype(np.float32)
+    found = unpack(pack(words, vectors, multiple))
+    assert found.words == words
+    assert found.vectors().tobytes() == vectors.tobytes()
+    assert found.vectors(1, 2).tobytes() == vectors[1:2].tobytes()
     with pytest.raises(ValueError, match="within"):
-        pack(words, vectors + 128 * STEP)
+        pack(words, vectors + 128 * step, multiple)
 
 
-def test_the_shipped_vectors_are_small_enough_to_ship() -> None:
-    words, vectors = unpack(shipped())
-    assert len(words) == 33860
-    assert vectors.shape == (33860, 300)
-    assert len(shipped()) <= 7_500_000
+def test_the_shipped_vectors_are_the_same_on_every_machine() -> None:
+    words, vectors = read_starter()
+    assert (len(words), len(set(words)), vectors.shape) == (WORDS, WORDS, (WORDS, 300))
+    assert vectors.dtype == np.float32
+    assert digest(words[:FIRST_WORDS], vectors[:FIRST_WORDS]) == FIRST_DIGEST
+    assert digest(words, vectors) == DIGEST
+
+
+def test_the_digest_of_the_source_covers_all_files() -> None:
+    with open_starter() as source:
+        assert source.digest() == hashlib.sha256(b"".join(map(shipped, FILES))).hexdigest()
+    assert sum(len(shipped(file)) for file in FILES) <= 16_000_000
 
 
 @pytest.mark.slow
-def test_the_shipped_vectors_keep_the_neighbors_of_the_full_table(shared_data: Path) -> None:
+def test_the_first_file_keeps_the_neighbors_of_the_full_table(shared_data: Path) -> None:
     words, full = read_whole(str(shared_data / "glove.840B.300d.34k.txt.gz"))
-    shipped_words, compact = unpack(shipped())
-    assert shipped_words == words
-    assert unpack(pack(words, full))[1].tobytes() == compact.tobytes()
-    assert neighbor_recall(full, compact) >= 0.95
+    first = unpack(shipped(FILES[0]))
+    assert first.words == words
+    assert pack(words, full) == shipped(FILES[0])
+    assert neighbor_recall(full, first.vectors()) >= 0.95
 
 
 def test_the_starter_mappings_have_one_fingerprint_everywhere(starter_db: Path) -> None:
@@ -56,14 +88,57 @@ def test_the_starter_mappings_have_one_fingerprint_everywhere(starter_db: Path) 
         "starter": STARTER_FINGERPRINT,
         "starter-euclidean-k20": FINGERPRINT,
     }
-    for info in infos:
-        assert (info.words, info.left_out, info.group_count) == (33849, 11, 1693)
+    assert {info.name: (info.words, info.left_out, info.group_count) for info in infos} == {
+        "starter": (99989, 11, 2500),
+        "starter-euclidean-k20": (33849, 11, 1693),
+    }
+    assert infos[0].recipe == Recipe("starter", k=40, grouping="refined", stopword_language="english")
+    assert infos[1].recipe == Recipe("starter", k=20, word_limit=FIRST_WORDS)
+
+
+@pytest.mark.slow
+def test_the_shipped_groups_are_those_of_the_recipe() -> None:
+    assert make_groups() == shipped(GROUPS), "run: python -m custext_sql.starter.make_groups"
+
+
+@pytest.mark.slow
+def test_the_starter_mapping_is_that_of_the_recipe_with_another_list_of_stopwords(db_path: Path) -> None:
+    duckdb.connect(db_path).close()
+    load_embeddings(db_path, "starter", name="starter")
+    with duckdb.connect(db_path) as connection:
+        connection.execute("DELETE FROM stopwords WHERE word = 'she'")
+    load_starter(db_path)
+    mapping = load_mapping(db_path, "starter")
+    words, _ = mapping.find_row("she")
+    assert not {"her", "him", "they"} & set(words)  # stopwords, which are grouped apart
+
+
+@pytest.mark.slow
+def test_a_database_of_an_earlier_version_is_not_changed(db_path: Path) -> None:
+    words, vectors = read_starter()
+    load_embeddings(db_path, (words[:FIRST_WORDS], vectors[:FIRST_WORDS]), name="starter")
+    build_mapping(db_path, embedding="starter", separate_stopwords=True, name="starter")
+    build_mapping(db_path, embedding="starter")
+    before = list_mappings(db_path)
+    with pytest.raises(SettingError, match="nothing was changed.*--name starter-100k.*--replace.*keys") as error:
+        load_starter(db_path)
+    assert "embedding 'starter', mapping 'starter', mapping 'starter-euclidean-k20'" in str(error.value)
+    drop_embedding(db_path, name="starter")
+    with pytest.raises(SettingError, match="has mapping 'starter', mapping"):  # before any vectors are loaded
+        load_starter(db_path)
+    assert list_mappings(db_path) == before and not list_embeddings(db_path)
+    load_starter(db_path, name="starter-100k")
+    infos, default = list_mappings(db_path)
+    assert default == "starter"
+    assert [info.fingerprint for info in infos[2:]] == [STARTER_FINGERPRINT, FINGERPRINT]
+    load_starter(db_path, replace=True)
+    assert {info.fingerprint for info in list_mappings(db_path)[0]} == {STARTER_FINGERPRINT, FINGERPRINT}
 
 
 @pytest.mark.slow
 def test_a_database_that_has_a_default_keeps_it(db_path: Path) -> None:
     load_embeddings(db_path, "starter", name="starter")
-    build_mapping(db_path, embedding="starter")
+    build_mapping(db_path, embedding="starter", limit=FIRST_WORDS)
     load_starter(db_path)
     infos, default = list_mappings(db_path)
     assert default == "starter-euclidean-k20" and len(infos) == 2
@@ -71,7 +146,7 @@ def test_a_database_that_has_a_default_keeps_it(db_path: Path) -> None:
 
 @pytest.mark.slow
 def test_building_the_starter_mapping_again_finds_it_there(starter_db: Path) -> None:
-    assert build_mapping(starter_db, embedding="starter", k=20).already_there
+    assert build_mapping(starter_db, embedding="starter", k=20, limit=FIRST_WORDS).already_there
 
 
 @pytest.mark.slow
@@ -114,6 +189,6 @@ def test_the_tables_are_read_with_plain_sql(starter_db: Path) -> None:
         ).fetchall()
         [(size,)] = connection.execute("SELECT count(*) FROM scores WHERE input = 'she'").fetchall()
         tags = connection.execute("SELECT tags FROM duckdb_databases() WHERE NOT internal").fetchall()
-    assert rows == [(2 * 33849, 33849, 1693)]
-    assert size == 40
+    assert rows == [(99989 + 33849, 99989, 2500)]
+    assert size == 40 + 20
     assert "v1.0.0" in str(tags)

@@ -1,0 +1,103 @@
+"""Which words are carried into the space of the shipped vectors, and how; the script that does it."""
+
+import io
+import json
+import os
+import tarfile
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from custext_sql.arrays import Floats
+from custext_sql.starter.carrying import Carrier
+from custext_sql.starter.choosing import REMNANTS, SYLLABLES, choose_words
+from custext_sql.starter.make import MEMBER, Table, held_out_recall, main, read_package, share_words
+from custext_sql.text.word_boundaries import are_words
+from custext_sql.vectors.packed import unpack
+from custext_sql.vectors.starter import FILES, FIRST_WORDS, WORDS
+
+SHIPPED = files("custext_sql.starter")
+NAMES = ("kowalczyk", "mateusz", "siobhan", "matsumura", "okonkwo", "krzysztof", "peoria", "warszawa", "citigroup")
+TERMS = ("osteoarthritis", "xanax", "crohn", "zoloft", "fibromyalgia", "endometriosis", "ptsd")
+
+
+def two_spaces(count: int, seed: int) -> tuple[Floats, Floats]:
+    """Return the same words in two spaces; the second is no linear function of the first."""
+    generator = np.random.default_rng(seed)
+    given = generator.normal(size=(count, 4))
+    bent = np.abs(given @ np.random.default_rng(1).normal(size=(4, 6)))
+    return given, given @ np.random.default_rng(2).normal(size=(4, 6)) + bent
+
+
+def test_carried_words_are_single_words_without_digits() -> None:
+    first, second = (unpack(SHIPPED.joinpath(file).read_bytes()).words for file in FILES)
+    assert (len(first), len(second)) == (FIRST_WORDS, WORDS - FIRST_WORDS)
+    assert are_words(second).all()
+    assert all(word.isascii() and word.isalpha() and word == word.lower() and len(word) > 1 for word in second)
+    assert not set(second) & {*first, *REMNANTS}
+    assert set(second) & set(SYLLABLES) == {"vihch"}  # which is less close to the others than the bound
+    assert set(second) >= {*NAMES, *TERMS}
+
+
+def test_words_are_chosen_in_the_order_of_the_file_and_by_the_rules() -> None:
+    refused = ["The", "x", "b2b", "well-known", "naïve", "bgcolor", "of", "...", *SYLLABLES, "mahn"]
+    words = ["arafat", *refused, "xinhua", "pronounced", "later"]
+    generator = np.random.default_rng(0)
+    vectors = generator.normal(size=(len(words), 50))
+    fragment = generator.normal(size=50)
+    for row, word in enumerate(words):
+        if word in (*SYLLABLES, "mahn", "pronounced"):  # the last is too long to be a syllable
+            vectors[row] = fragment + 0.1 * vectors[row]
+    choice = choose_words(words, vectors, ["of"], 3)
+    assert [words[row] for row in choice.rows] == ["arafat", "xinhua", "pronounced"]
+    assert choice.syllables == len(SYLLABLES) + 1
+
+
+def test_carrying_learns_more_than_least_squares_and_keeps_the_usual_distance() -> None:
+    given, wanted = two_spaces(3000, seed=0)
+    new, true = two_spaces(200, seed=5)
+    carrier = Carrier.fit(given, wanted, wanted)
+    carried = carrier.carry(new)
+    far, usual = (np.linalg.norm(points - wanted.mean(axis=0), axis=1).mean() for points in (carried, wanted))
+    assert far == pytest.approx(usual)
+    directions, expected, linear = (
+        points / np.linalg.norm(points, axis=1, keepdims=True)
+        for points in (table - wanted.mean(axis=0) for table in (carried, true, carrier.carry_linearly(new)))
+    )
+    assert np.square(directions - expected).sum() < 0.5 * np.square(linear - expected).sum()
+
+
+def test_held_out_words_keep_more_neighbors_than_by_least_squares() -> None:
+    given, wanted = two_spaces(1500, seed=0)
+    words = [f"word{number}" for number in range(1500)]
+    linear, carried = held_out_recall(Table(words, wanted), Table(words[::-1], given[::-1]))
+    assert linear < carried < 1
+
+
+def test_shared_words_are_found_in_both_tables() -> None:
+    here, there = share_words(Table(["a", "b", "c"], np.zeros((3, 1))), Table(["c", "x", "a"], np.zeros((3, 1))))
+    assert (here.tolist(), there.tolist()) == ([0, 2], [2, 0])
+
+
+@pytest.mark.parametrize("suffix", ["tgz", "json"])
+def test_the_package_is_read_in_its_order(suffix: str, tmp_path: Path) -> None:
+    vectors = {"the": [1.5, -2.0, 2.5, 0], "a": [0.0, 3.0, 3.0, 1]}
+    content = json.dumps({"dimensions": 2, "words": ["a", "the"], "vectors": vectors}).encode()
+    path = tmp_path / f"package.{suffix}"
+    if suffix == "json":
+        path.write_bytes(content)
+    else:
+        with tarfile.open(path, "w:gz") as archive:
+            member = tarfile.TarInfo(MEMBER)
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content))
+    table = read_package(path)
+    assert (table.words, table.vectors.tolist()) == (["a", "the"], [[0.0, 3.0], [1.5, -2.0]])
+
+
+@pytest.mark.slow
+@pytest.mark.skipif("CUSTEXT_GLOVE_6B" not in os.environ, reason="CUSTEXT_GLOVE_6B must name the npm package's file")
+def test_the_shipped_files_are_made_again_from_the_public_files(shared_data: Path) -> None:
+    main(str(shared_data / "glove.840B.300d.34k.txt.gz"), os.environ["CUSTEXT_GLOVE_6B"], "--check")
