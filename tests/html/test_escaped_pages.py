@@ -15,6 +15,7 @@ from jinja2 import Environment, UndefinedError, meta
 import custext_sql
 import spacy_plugin
 from custext_sql.experiments.attacks.bayes_attack import BayesResult
+from custext_sql.experiments.attacks.context_attack import ContextAttack, ContextResult
 from custext_sql.experiments.attacks.query_attack import QueryResult
 from custext_sql.experiments.evaluation.tradeoff import Figure, TradeOff
 from custext_sql.experiments.report.contents import CertificateRow, LetThrough, Number, Quantile, Report
@@ -58,6 +59,10 @@ REPORT = Report(
         for prior in ("uniform", "films")
         for calibration in ("paper", "tight")
         for eps in (0.1, 1.0, 20.0)
+    ),
+    context=ContextAttack(
+        *("mapping", 20, "paper", True, "data", 9, 99, "public", 5, 1),
+        (ContextResult("mapping", 20, 1.0, "paper", True, 0.5, 0.01, 0.3, 0.0, 0.4, ("all", "one", "texts", "floor")),),
     ),
     queries=(QueryResult("car", 1.0, 9, 1.0, None, None, "mapping", "paper", ("mode", "ml")),),
     quantiles=(Quantile(0.5, 1.0, Number(9, "mode"), Number(None, "ml")),),
