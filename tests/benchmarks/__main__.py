@@ -4,7 +4,17 @@ import os
 import sys
 from importlib import import_module
 
-NAMES = ("loading", "grouping", "sanitizing", "files", "spacy_pipeline", "evaluation", "key_attack", "context")
+NAMES = (
+    "loading",
+    "grouping",
+    "opening",
+    "sanitizing",
+    "files",
+    "spacy_pipeline",
+    "evaluation",
+    "key_attack",
+    "context",
+)
 
 
 def main() -> None:
