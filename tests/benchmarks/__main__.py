@@ -14,6 +14,7 @@ NAMES = (
     "evaluation",
     "key_attack",
     "context",
+    "unknown_words",
 )
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from custext_sql.starter.make import read_whole
-from custext_sql.vectors.starter import open_starter
+from custext_sql.vectors.starter import FIRST_WORDS, open_starter
 from tests.vector_samples import Matrix
 
 
@@ -47,4 +47,5 @@ def real_vectors() -> tuple[list[str], Matrix]:
     if folder := os.environ.get("CUSTEXT_DATA"):
         return read_whole(str(Path(folder) / "glove.840B.300d.34k.txt.gz"))
     batches = list(open_starter().batches)
-    return [word for batch in batches for word in batch.words], np.concatenate([batch.vectors for batch in batches])
+    words = [word for batch in batches for word in batch.words]
+    return words[:FIRST_WORDS], np.concatenate([batch.vectors for batch in batches])[:FIRST_WORDS]
