@@ -1,6 +1,8 @@
 """Dataclasses that stand for rows have the columns of their table, so that no list of columns is kept by hand."""
 
+import re
 from dataclasses import fields
+from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
@@ -12,6 +14,10 @@ from custext_sql.mapping.mapping import MappingInfo
 from custext_sql.store.ledger.table import Release
 from custext_sql.store.rows.embeddings import Embedding
 from custext_sql.store.schema import tables
+from tests.documentation import ROOT
+from tests.store.test_migrations import fetch
+
+FIRST_COLUMNS = ["mapping", "group_id", "input", "output", "score"]  # of scores, which was a table before
 
 Shape = list[tuple[str, type, bool]]
 
@@ -51,3 +57,20 @@ def test_a_measurement_and_its_subject_are_the_columns_of_measurements() -> None
     *_, (name, kind, nullable) = found
     assert nullable, "a measurement has no time until it is saved"
     assert [*shape_of_dataclass(Subject), *found[:-1], (name, kind, False)] == columns
+
+
+def test_the_view_of_scores_is_documented_with_its_columns(fresh_db: Path) -> None:
+    section = (
+        (ROOT / "docs" / "schema.md").read_text(encoding="utf-8").partition("## scores\n")[2].partition("\n## ")[0]
+    )
+    query = "SELECT column_name FROM duckdb_columns() WHERE table_name = 'scores' ORDER BY column_index"
+    found = [name for (name,) in fetch(fresh_db, query)]
+    assert re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE) == found == FIRST_COLUMNS
+
+
+def test_every_comment_is_a_phrase_that_stands_on_its_own() -> None:
+    """Comments are shown beside the column alone, by any client of DuckDB."""
+    for table in tables.metadata.sorted_tables:
+        for column in table.columns:
+            first = (column.comment or "x").partition(" ")[0]
+            assert first not in {"of", "whose", "its", "within", "where"}, f"{table.name}.{column.name}"
