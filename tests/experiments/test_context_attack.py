@@ -177,6 +177,7 @@ def test_runs_of_all_lengths_in_one_block_or_in_many(mapped_db: Path, monkeypatc
     column = open_column(TEXTS * 3)[0]
     together = count_context_guesses(model, mechanism, column, 1.0, 0)
     monkeypatch.setattr("custext_sql.experiments.attacks.group_lattice._CELLS", 1)
+    monkeypatch.setattr("custext_sql.experiments.attacks.output_likelihoods._CELLS", 20)  # a group has 16
     assert count_context_guesses(model, mechanism, column, 1.0, 0) == together
 
 

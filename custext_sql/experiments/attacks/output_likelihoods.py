@@ -1,10 +1,15 @@
 """How likely a visible symbol is for each hidden symbol of its class, from verified tables."""
 
+from itertools import pairwise
+
 import numpy as np
 
 from custext_sql.arrays import Flags, Floats, Numbers, Weights
 from custext_sql.experiments.attacks.symbols import Alphabet
+from custext_sql.mapping.mapping import Mapping
 from custext_sql.mechanism.certified_table import certify
+
+_CELLS = 1 << 19  # weights verified at a time, since this takes many times their memory
 
 
 class OutputLikelihoods:
@@ -24,7 +29,7 @@ class OutputLikelihoods:
         self._weights: Weights | None = None
         self.certain: Flags = ~alphabet.drawn
         if epsilon > 0.0:
-            self._weights = certify(mapping.sizes, mapping.scores, epsilon, calibration).weights
+            self._weights = _certify_in_parts(mapping, epsilon, calibration)
             self.certain &= np.bincount(alphabet.classes, alphabet.drawn)[alphabet.classes] == 0.0
 
     def find(self, visible: Numbers) -> Floats:
@@ -44,3 +49,14 @@ class OutputLikelihoods:
         kept = (~alphabet.drawn[visible]).nonzero()[0]
         found[kept, visible[kept] - alphabet.firsts[classes[kept]]] = 1.0
         return found
+
+
+def _certify_in_parts(mapping: Mapping, epsilon: float, calibration: str) -> Weights:
+    """Return the verified weights of all groups."""
+    ends = np.cumsum(mapping.sizes**2)
+    bounds = np.append(0, np.flatnonzero(np.diff(ends // _CELLS, append=-1)) + 1)
+    weights = np.empty(len(mapping.scores), dtype=np.uint64)
+    for first, last in pairwise(bounds.tolist()):
+        cells = slice(mapping.score_starts[first], ends[last - 1])
+        weights[cells] = certify(mapping.sizes[first:last], mapping.scores[cells], epsilon, calibration).weights
+    return weights
