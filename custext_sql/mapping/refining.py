@@ -17,9 +17,8 @@ _TYPICAL = 1 << 9  # the median distance of quantized points from their mean is 
 _OCTAVE = 1 / 12  # how far apart, in units of that median, words are put if one is twice as frequent as the other
 _HEAVIEST = 1 << 12  # the weight of the first word
 _ROWS = 4096  # words whose points are in float64 at a time
-_SEARCHES = 2  # for candidates
-_BOLD_ROUNDS = 8  # after each search; in these, a group may take part in several swaps at once
-_PATIENT_ROUNDS = 12  # after a search, bold ones included; from then on, the least gain of a swap doubles each round
+_BOLD_ROUNDS = 8  # in these, a group may take part in several swaps at once
+_PATIENT_ROUNDS = 12  # bold ones included; from then on, the least gain of a swap doubles each round
 _PRECISION = 64  # a swap must gain more than the mean cost of a word divided by this
 
 
@@ -97,22 +96,23 @@ def _limit(points: Floats, longest: float) -> Floats:
 
 
 def refine_board(board: Board, progress: RefiningProgress | None = None) -> tuple[Pairs, int]:
-    """Swap words on the board until no candidate gains more than the least gain; return both.
+    """Swap words on the board until no candidate gains more than the least gain, and return both.
 
-    Candidates are swaps between two groups that were found to be near in the last search.
+    The first swaps are between groups that are near each other. Then candidates are all swaps between the group of a
+    word and one of the groups nearest to the word.
     """
     least = max(1, board.cost() // (_PRECISION * int(np.count_nonzero(board.taken))))
-    for search in range(_SEARCHES):
-        report = None if progress is None else partial(_report_search, progress, search)
-        pairs = board.find_pairs(report)
-        final = _swap_words(board, pairs, least, to_the_end=search == _SEARCHES - 1)
+    _swap_words(board, board.pair_near_groups(), least, to_the_end=False)
+    shares = (0.3, 0.7)  # of the time, before and after the search by words
+    pairs = board.pair_near_words(None if progress is None else partial(_report_part, progress, *shares))
+    least = _swap_words(board, pairs, least, to_the_end=True)
     if progress is not None:
         progress(1.0)
-    return pairs, final
+    return pairs, least
 
 
-def _report_search(progress: RefiningProgress, search: int, share: float) -> None:
-    progress((search + share * 0.7) / _SEARCHES)  # the rounds after a search take the rest
+def _report_part(progress: RefiningProgress, begin: float, end: float, share: float) -> None:
+    progress(begin + share * (end - begin))
 
 
 def _swap_words(board: Board, pairs: Pairs, least: int, *, to_the_end: bool) -> int:

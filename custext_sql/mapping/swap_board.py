@@ -13,8 +13,10 @@ RADIUS = 2048  # of the ball of quantized points: squared distances, up to 2**24
 _ROWS = 512  # words whose rows are copied at a time
 _BLOCK_BYTES = 16 << 20  # of one float32 block of distances
 _FOLD = 16  # columns of distances of which only the least is compared at first
+_NEAR_GROUPS = 32  # that are considered for each group
 _NEAREST = 4  # groups that are considered for each word
 _PAIRS = 40  # at most, of each group
+_SMALL_PRODUCT = 1 << 18  # multiplications; OpenBLAS does not split such products, which would cost more than it saves
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,9 @@ class Board:
     """
 
     def __init__(self, rows: Points, weights: Numbers, partition: Partition) -> None:
-        self.groups, self.k = len(partition.sizes), int(partition.sizes.max())
+        self.groups, largest = len(partition.sizes), int(partition.sizes.max())
+        self._tiles = -(-largest // max(1, _SMALL_PRODUCT // ((_PAIRS + 1) * rows.shape[1])))
+        self.k = -(-largest // self._tiles) * self._tiles
         taken = np.arange(self.k) < partition.sizes[:, None]
         self.taken: Flags = taken.reshape(-1)
         self.words = np.full(len(self.taken), -1)
@@ -103,11 +107,14 @@ class Board:
 
     def cost(self) -> int:
         """Return the weighted sum of squared distances to the centers."""
-        total = 0
+        return int((self._own_distances() * self.weights).sum())
+
+    def _own_distances(self) -> Numbers:
+        """Return the squared distance of each slot's word to the center of its group."""
+        squares = np.empty((self.groups, self.k), dtype=np.int64)
         for part in self._blocks(np.arange(self.groups), self.k):
-            squares = np.matmul(self._grouped(part), self.centers[part, :, None])[:, :, 0].astype(np.int64)
-            total += int((squares * self.weights.reshape(self.groups, self.k)[part]).sum())
-        return total
+            squares[part] = np.einsum("gwd,gd->gw", self._grouped(part), self.centers[part])
+        return squares.reshape(-1)
 
     def _grouped(self, groups: Places) -> Points:
         rows = self.rows.reshape(self.groups, self.k, -1)
@@ -132,7 +139,7 @@ class Board:
         for here in self._blocks(groups, self.k + others.shape[1]):
             part = slice(start, start + len(here))
             there = others[part]
-            squares = np.matmul(self.centers[there], self._grouped(here).transpose(0, 2, 1))
+            squares = self._distances(here, there)
             own, weights = squares[:, -1:, :], grouped[here, None, :]
             pulls = np.zeros_like(weights) if fixed_centers else np.square(weights)
             leaving = own * (weights + pulls * inverse[here, None, None])
@@ -148,6 +155,13 @@ class Board:
             moves.slots[part] = here[:, None] * self.k + best[:, :, 0]
             start += len(here)
         return moves
+
+    def _distances(self, groups: Places, others: Places) -> Points:
+        """Return the squared distances of the centers of each row of `others` to the words of each group."""
+        tiles = self._grouped(groups).reshape(len(groups), self._tiles, self.k // self._tiles, -1)
+        products = np.matmul(self.centers[others][:, None], tiles.transpose(0, 1, 3, 2))
+        squares: Points = products.transpose(0, 2, 1, 3).reshape(*others.shape, self.k)
+        return squares
 
     def gains(self, left: Moves, right: Moves) -> Numbers:
         """Return by how much each pair of moves, one back and one forth, lowers the cost, rounded down.
@@ -172,24 +186,45 @@ class Board:
             squares[part] = np.square(apart).sum(axis=1)  # exact: integers, at most 2**24 in total
         return squares
 
-    def find_pairs(self, progress: Callable[[float], None] | None = None) -> Pairs:
-        """Return pairs of near groups: those that some word promises to gain from moving between them.
+    def pair_near_groups(self) -> Pairs:
+        """Return pairs of groups whose centers are near each other."""
+        rows = np.column_stack([self.centers[:, :-2] / -2, self.centers[:, -1:], self.centers[:, -2:-1]])
+        keys: list[Numbers] = []
+        values: list[Numbers] = []
+        for start, others, squares in self._nearest(rows, min(_NEAR_GROUPS + 1, self.groups)):
+            groups = np.arange(start, start + len(others))[:, None]
+            keys.append(self._keys(groups, others, groups != others))
+            values.append(4 * RADIUS**2 - squares[groups != others])
+        return self._keep_most(keys, values)
+
+    def pair_near_words(self, progress: Callable[[float], None] | None = None) -> Pairs:
+        """Return pairs of groups that a word promises to gain from moving between.
 
         For each word, only the few nearest groups are considered, and for each group only the pairs that promise
         most. progress: called with the share that is done.
         """
+        own = self._own_distances()
         keys: list[Numbers] = []
         values: list[Numbers] = []
-        for slots, groups, squares, own in self._nearest(min(_NEAREST, self.groups)):
-            weights, mine = self.weights[slots, None], slots[:, None] // self.k
+        for start, groups, squares in self._nearest(self.rows, min(_NEAREST, self.groups)):
+            slots = np.arange(start, start + len(groups))[:, None]
+            mine, weights, near = slots // self.k, self.weights[slots], own[slots]
             pulls = np.square(weights)
-            promises = weights * (own - squares) + pulls * own // self.masses[mine]
+            promises = weights * (near - squares) + pulls * near // self.masses[mine]
             promises += pulls * squares // self.masses[groups]
             useful = (mine != groups) & (promises > 0)
-            keys.append((np.minimum(mine, groups) * self.groups + np.maximum(mine, groups))[useful])
+            keys.append(self._keys(mine, groups, useful))
             values.append(promises[useful])
             if progress is not None:
-                progress((int(slots[-1]) + 1) / len(self.words))
+                progress((start + len(groups)) / len(self.words))
+        return self._keep_most(keys, values)
+
+    def _keys(self, groups: Places, others: Places, useful: Flags) -> Numbers:
+        keys: Numbers = np.minimum(groups, others) * self.groups + np.maximum(groups, others)
+        return keys[useful]
+
+    def _keep_most(self, keys: list[Numbers], values: list[Numbers]) -> Pairs:
+        """Return the pairs with the highest totals of values, at most _PAIRS of each group."""
         pairs, which = np.unique(np.concatenate(keys), return_inverse=True)
         totals = np.zeros(len(pairs), dtype=np.int64)
         np.add.at(totals, which, np.concatenate(values))
@@ -198,8 +233,8 @@ class Board:
         kept = (ranks < _PAIRS).all(axis=0)
         return Pairs.of(first[kept], second[kept], self.groups)
 
-    def _nearest(self, count: int) -> Iterator[tuple[Places, Places, Numbers, Numbers]]:
-        """Yield blocks of slots, their nearest groups, and squared distances to the centers of these and their own.
+    def _nearest(self, rows: Points, count: int) -> Iterator[tuple[int, Places, Numbers]]:
+        """Yield, block by block, the number of the first row, the nearest groups of each, and squared distances.
 
         The least of every _FOLD columns are compared first: the nearest groups are among those with the nearest one.
         Each value is compared together with its column, so that no two are equal.
@@ -208,16 +243,13 @@ class Board:
         columns = np.zeros((folds * _FOLD, self.centers.shape[1]), dtype=np.float32)
         columns[: self.groups] = self.centers
         columns[self.groups :, -2] = 4 * RADIUS**2
-        slots = np.flatnonzero(self.taken)
         step = max(64, _BLOCK_BYTES // (4 * len(columns)))
-        for start in range(0, len(slots), step):
-            part = slots[start : start + step]
-            squares = self.rows[part] @ columns.T
-            least = squares.reshape(len(part), _FOLD, folds).min(axis=1).astype(np.int64) * folds + np.arange(folds)
+        for start in range(0, len(rows), step):
+            squares = rows[start : start + step] @ columns.T
+            least = squares.reshape(len(squares), _FOLD, folds).min(axis=1).astype(np.int64)
             few = min(count, folds)
-            near = np.partition(least, few - 1, axis=1)[:, :few] % folds
-            places = (near[:, :, None] + np.arange(_FOLD) * folds).reshape(len(part), -1)
+            near = np.partition(least * folds + np.arange(folds), few - 1, axis=1)[:, :few] % folds
+            places = (near[:, :, None] + np.arange(_FOLD) * folds).reshape(len(squares), -1)
             keys = np.take_along_axis(squares, places, axis=1).astype(np.int64) * len(columns) + places
             keys = np.sort(np.partition(keys, count - 1, axis=1)[:, :count], axis=1)
-            own = np.take_along_axis(squares, part[:, None] // self.k, axis=1).astype(np.int64)
-            yield part, keys % len(columns), keys // len(columns), own
+            yield start, keys % len(columns), keys // len(columns)

@@ -11,7 +11,7 @@ from tests.mapping.refined_groups import board_of, plain_centers, plain_cost, pl
 def test_centers_costs_and_gains_are_exact_integers() -> None:
     """Gains are those of Python's integers, up to the rounding of the center of a group."""
     board = board_of(random_vectors(70, 5), 7)
-    pairs = board.find_pairs()
+    pairs = board.pair_near_words()
     moves = board.best_moves(np.arange(board.groups), pairs.others, fixed_centers=False)
     forth, back = moves.at(pairs.forth), moves.at(pairs.back)
     gains = board.gains(forth, back)
@@ -35,7 +35,7 @@ def test_centers_costs_and_gains_are_exact_integers() -> None:
 
 def test_a_swap_lowers_the_cost_by_its_gain_except_for_rounding() -> None:
     board = board_of(random_vectors(70, 5), 7)
-    pairs = board.find_pairs()
+    pairs = board.pair_near_words()
     moves = board.best_moves(np.arange(board.groups), pairs.others, fixed_centers=False)
     forth, back = moves.at(pairs.forth), moves.at(pairs.back)
     gains = board.gains(forth, back)
@@ -48,13 +48,13 @@ def test_a_swap_lowers_the_cost_by_its_gain_except_for_rounding() -> None:
 def test_nearest_groups_do_not_depend_on_how_columns_are_folded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Distances are continuous here, so there are no ties, which may be broken otherwise."""
     board = board_of(random_vectors(400, 20), 5)
-    found = [np.concatenate(column) for column in zip(*board._nearest(4), strict=True)]
+    found = [np.concatenate(column) for column in list(zip(*board._nearest(board.rows, 4), strict=True))[1:]]
     monkeypatch.setattr(swap_board, "_FOLD", 1)
-    for column, other in zip(found, zip(*board._nearest(4), strict=True), strict=True):
+    for column, other in zip(found, list(zip(*board._nearest(board.rows, 4), strict=True))[1:], strict=True):
         assert np.array_equal(column, np.concatenate(other))
     points, centers = board.rows[:, :-2].astype(np.int64), board.centers[:, :-2].astype(np.int64) // -2
     squares = np.square(points[:, None] - centers[None]).sum(axis=2)
-    assert np.array_equal(found[2], np.sort(squares, axis=1)[:, :4])
+    assert np.array_equal(found[1], np.sort(squares, axis=1)[:, :4])
 
 
 def test_disjoint_pairs_are_chosen_in_order() -> None:
