@@ -15,6 +15,7 @@ NAMES = (
     "key_attack",
     "context",
     "unknown_words",
+    "better_text",
 )
 
 

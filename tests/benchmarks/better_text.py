@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from statistics import mean
 
-from custext_sql import attack_context, build_mapping, evaluate_utility
+from custext_sql import Sanitizer, attack_context, build_mapping, evaluate_utility
 from custext_sql.experiments.evaluation.datasets import read_sentence_polarity
 from custext_sql.store.default_database import load_starter
 
@@ -22,6 +22,11 @@ SETTINGS = [
     *((name, 0.0) for name in REFINED),
 ]
 MECHANISMS = ("custext", "custext+")
+TEXTS = (
+    "My doctor in Boston was kind, and the surgery went well.",
+    "Dariusz Kowalczyk takes Xanax and lives with his sister in Leeds.",
+    "A gripping, funny film, but the ending is a disappointment.",
+)
 
 
 def main() -> None:
@@ -48,6 +53,7 @@ def main() -> None:
             rows = [measure(database, corpus, public, attacked, name, eps, plus=plus) for plus in (False, True)]
             shown = ["{:.3f} / {:.3f}".format(*pair) for pair in zip(*rows, strict=True)]
             print(f"{name:<22}  {eps:>3g}  {shown[0]}  {shown[1]}  {shown[2]}", flush=True)
+        show_texts(database)
     print(f"{time.monotonic() - started:.0f} s")
 
 
@@ -69,6 +75,16 @@ def measure(
         for seed in seeds
     ]
     return accuracy, mean(r.single for r in results), mean(r.success for r in results)
+
+
+def show_texts(database: Path) -> None:
+    """Print a few texts before and after, under each setting."""
+    print("\ntexts with plus\n" + "\n".join(f"  {text}" for text in TEXTS))
+    for name, eps in SETTINGS:
+        sanitizer = Sanitizer.load(database, mapping=name, seed=0)
+        print(
+            f"{name}, eps = {eps:g}\n" + "\n".join(f"  {text}" for text in sanitizer.sanitize_batch(TEXTS, eps, True))
+        )
 
 
 def find_accuracy(database: Path, corpus: Path, mechanism: str, mapping: str, eps: float) -> float:

@@ -141,7 +141,7 @@ def test_utility_prints_table_1(few_db: Path, glue: list[str]) -> None:
 
 
 def test_only_custext_has_an_eps_of_zero(few_db: Path, glue: list[str]) -> None:
-    utility = ["--db", few_db, "evaluate", "utility", *glue, "--seeds", "2", "--mechanisms"]
+    utility = ["--db", str(few_db), "evaluate", "utility", *glue, "--seeds", "2", "--mechanisms"]
     lines = run(*utility, "custext+,custext,santext,random", "--eps", "0,1").output.splitlines()
     assert [line.count("±") for line in lines[4:]] == [2, 2, 1, 2]
     refused = run(*utility, "santext", "--eps", "0")
