@@ -3,6 +3,7 @@
 import json
 import math
 import os
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -143,14 +144,14 @@ def test_files_and_the_ledger(mapped_db: Path, tmp_path: Path) -> None:
         assert (receipt.eps, receipt.largest_row_eps, receipt.worst_log_ratio) == (0.0, 0.0, 0.0)
     assert (tmp_path / "first.txt").read_bytes() == (tmp_path / "second.txt").read_bytes()
     overview = read_ledger(mapped_db)
-    assert [(entry.eps, entry.largest_row_eps) for entry in overview.releases] == [(0.0, 0), (0.0, 0)]
-    assert [total.total_eps for total in overview.totals] == [0]
+    assert [(entry.eps, entry.largest_row_eps) for entry in overview.releases] == [(0.0, Decimal(0))] * 2
+    assert [total.total_eps for total in overview.totals] == [Decimal(0)]
 
 
 def test_spacy_labels_may_mix_eps(starter_db: Path) -> None:
     nlp = spacy.blank("en")
-    ruler = nlp.add_pipe("entity_ruler")
-    ruler.add_patterns([{"label": "PERSON", "pattern": "alice"}, {"label": "GPE", "pattern": "london"}])
+    patterns = [{"label": "PERSON", "pattern": "alice"}, {"label": "GPE", "pattern": "london"}]
+    nlp.add_pipe("entity_ruler").add_patterns(patterns)  # type: ignore[attr-defined]
     sensitive = {"@misc": "custext.entities.v1", "labels": {"PERSON": 0, "GPE": 1.0}}
     nlp.add_pipe("custext", config={"database": str(starter_db), "sensitive": sensitive})
     expected = Sanitizer.load(starter_db).sanitize("alice", 0, False)

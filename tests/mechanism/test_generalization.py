@@ -58,12 +58,9 @@ def test_a_group_without_drawn_words_holds() -> None:
 
 
 def test_arrays_that_do_not_fit_are_refused() -> None:
-    for outputs, drawn in (
-        (np.zeros(3, dtype=np.int64), np.ones(2, dtype=bool)),
-        (np.zeros(2), np.ones(3, dtype=bool)),
-    ):
+    for outputs, drawn in ((3, 2), (2, 3)):
         with pytest.raises(ValueError, match="one output and one flag per word"):
-            verify_constant(np.array([2]), outputs, drawn)
+            verify_constant(np.array([2]), np.zeros(outputs, dtype=np.int64), np.ones(drawn, dtype=bool))
 
 
 def test_nothing_is_used_unverified(mapping: Mapping, monkeypatch: pytest.MonkeyPatch) -> None:
