@@ -30,7 +30,7 @@ sanitize '-x TEXT'
 inspect a TEXT
 attack TEXT
 evaluate 'alice TEXT' more
-sanitize TEXT --eps 0
+sanitize TEXT --eps 0.0005
 sanitize TEXT --eps nothing
 sanitize TEXT --seed nothing
 sanitize TEXT --column body
