@@ -14,6 +14,7 @@ from custext_sql.store.files.duckdb_files import find_reason, open_file, quote_p
 from custext_sql.store.schema.revisions import REVISIONS
 
 _OPTION = "--db (in Python: database)"
+_NO_BAR = "SET enable_progress_bar_print = false"  # DuckDB would print one to stdout if a statement takes seconds
 _STORAGE = "v1.0.0"  # the oldest file format; tested: DuckDB 1.1.3 to 2.0 read what 2.0 writes in it
 
 
@@ -120,6 +121,7 @@ def _rewrite_upgraded(path: Path) -> None:
     """Copy a database, upgrade the copy, and replace the database by a compact copy of that."""
     try:
         with atomic_output(path, force=True) as output, duckdb.connect() as connection:
+            connection.execute(_NO_BAR)
             when_free(path, lambda: connection.execute(f"ATTACH {quote_path(path)} AS old (TYPE duckdb, READ_ONLY)"))
             upgraded = output.path.with_name("upgraded.duckdb")
             _copy_database(connection, "old", upgraded)
@@ -169,11 +171,13 @@ def _transaction(path: Path, patience: float | None = None) -> Iterator[duckdb.D
 
 def _connect(path: Path, *, read_only: bool, patience: float | None = None) -> duckdb.DuckDBPyConnection:
     try:
-        return open_file(path, read_only=read_only, patience=patience)
+        connection = open_file(path, read_only=read_only, patience=patience)
     except ForeignFileError:
         raise DatabaseError(
             f"{path} is not a custext database (nor any DuckDB file); name another one: {_OPTION}"
         ) from None
+    connection.execute(_NO_BAR)
+    return connection
 
 
 def _is_current(connection: duckdb.DuckDBPyConnection, path: Path) -> bool:
