@@ -11,14 +11,15 @@ from hypothesis import strategies as st
 
 from custext_sql.arrays import Floats
 from custext_sql.errors import SettingError
-from custext_sql.mapping import swap_board
+from custext_sql.mapping import refining, swap_board
+from custext_sql.mapping.grouping import partition_words
 from custext_sql.mapping.making import group_words
 from custext_sql.mapping.mapping import fingerprint
 from custext_sql.mapping.recipe import Recipe
 from custext_sql.mapping.refining import quantize_points, refine_board, weigh_words
 from custext_sql.mapping.scoring import score_groups
 from custext_sql.mapping.similarity import MEASURES, UserSuppliedMeasure
-from custext_sql.mapping.swap_board import RADIUS
+from custext_sql.mapping.swap_board import RADIUS, Board
 from custext_sql.vectors.starter import open_starter
 from tests.mapping.refined_groups import (
     as_lists,
@@ -67,15 +68,39 @@ def test_the_cost_of_clustered_words_falls_to_that_of_the_clusters() -> None:
 
 
 @measures
-@pytest.mark.parametrize(("count", "k", "seed"), [(90, 3, 0), (120, 10, 1), (150, 7, 2), (100, 2, 3), (160, 40, 4)])
-def test_no_candidate_is_left_that_gains_more_than_the_least_gain(measure: str, count: int, k: int, seed: int) -> None:
+@pytest.mark.parametrize(
+    ("count", "k", "dimension", "seed"),
+    [
+        (90, 3, 8, 0),
+        (120, 10, 8, 1),
+        (100, 2, 8, 3),
+        (160, 40, 8, 4),
+        (40, 10, 2, 97),
+        (60, 15, 3, 127),
+        (40, 10, 2, 271),
+    ],
+)
+def test_no_candidate_is_left_that_gains_more_than_the_least_gain(
+    measure: str, count: int, k: int, dimension: int, seed: int
+) -> None:
     """Every swap of two words between the groups of a pair, with the centers as they are in the end."""
-    board = board_of(random_vectors(count, seed=seed), k, measure)
+    board = board_of(random_vectors(count, dimension, seed), k, measure)
     started = board.cost()
     pairs, least = refine_board(board)
     assert len(pairs.first)
     assert board.cost() < started
     assert largest_gain(board, pairs) <= least
+
+
+def test_groups_stay_as_they_are_if_swaps_raise_the_cost(monkeypatch: pytest.MonkeyPatch) -> None:
+    def swap_first_words(board: Board, _: object) -> None:
+        board.swap(np.array([0]), np.array([board.k]))
+
+    vectors = np.repeat(random_vectors(5) * 10, 4, axis=0)  # the groups of equal words cost least
+    greedy = partition_words(vectors, MEASURES["euclidean"], 4)
+    monkeypatch.setattr(refining, "refine_board", swap_first_words)
+    found = refining.refine_partition(vectors, MEASURES["euclidean"], greedy, ranks_of(vectors))
+    assert as_lists(found) == [list(range(first, first + 4)) for first in range(0, 20, 4)]
 
 
 def test_candidates_are_left_before_the_end() -> None:
@@ -111,6 +136,7 @@ def test_refined_groups_do_not_depend_on_the_size_of_blocks(measure: str, monkey
     usual = as_lists(refine(vectors, 5, measure)[1])
     monkeypatch.setattr(swap_board, "_BLOCK_BYTES", 1)
     monkeypatch.setattr(swap_board, "_ROWS", 3)
+    monkeypatch.setattr(swap_board, "_SMALL_PRODUCT", 1000)  # two words at a time, and a slot that stays empty
     assert as_lists(refine(vectors, 5, measure)[1]) == usual
 
 
