@@ -102,7 +102,7 @@ def test_building_a_changed_mapping_again_repairs_it(mapped_db: Path) -> None:
 
 def test_a_changed_mapping_names_the_command_that_makes_the_same_one_again(loaded_db: Path) -> None:
     options = {"k": 3, "measure": "cosine", "normalization": "word", "order": "random", "seed": 9, "name": "mine"}
-    options |= {"limit": 14}
+    options |= {"limit": 14, "grouping": "refined"}
     before = build_mapping(loaded_db, embedding="small", **options).info  # type: ignore[arg-type]
     with duckdb.connect(loaded_db) as connection:
         connection.execute(CHANGES["a row removed"])
