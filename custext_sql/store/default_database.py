@@ -99,8 +99,8 @@ def _refuse_earlier(path: Path, name: str, digest: str, recipes: dict[str, Recip
         raise SettingError(
             f"the database has {', '.join(found)}, unlike those of this version; nothing was changed. To load the "
             f"{WORDS:,} words of this version beside them, choose another name: --name {name}-100k (in Python: "
-            f"name='{name}-100k'). To overwrite them, use --replace (in Python: replace=True); keys made for them will "
-            "no longer work"
+            f"name='{name}-100k'). To overwrite them, use --replace (in Python: replace=True); keys made for mapping "
+            f"{name!r} will no longer work"
         )
 
 
