@@ -17,7 +17,7 @@ import numpy as np
 from custext_sql.experiments.evaluation.datasets import read_sentence_polarity
 from custext_sql.store.database import default_path
 from custext_sql.store.default_database import load_starter
-from custext_sql.vectors.starter import open_starter
+from custext_sql.vectors.starter import FIRST_WORDS, open_starter
 from tests.vector_samples import write_glove
 
 ROOT = Path(__file__).parents[1]
@@ -208,8 +208,9 @@ def prepare(folder: Path) -> bool:
         texts = [([text for (text,) in part.texts], part.labels) for part in parts]
     else:
         batches = list(open_starter().batches)
-        words = [word for batch in batches for word in batch.words]
-        write_glove(folder / "v.txt", words, np.concatenate([batch.vectors for batch in batches]))
+        words = [word for batch in batches for word in batch.words][:FIRST_WORDS]
+        vectors = np.concatenate([batch.vectors for batch in batches])[:FIRST_WORDS]
+        write_glove(folder / "v.txt", words, vectors)
         (folder / GLOVE).write_bytes(gzip.compress((folder / "v.txt").read_bytes(), compresslevel=1))
         plain = [word for word in words if word.isalpha()]  # all equally frequent, so none is easy to guess
         lines = [" ".join(plain[first : first + 8]) for first in range(0, 8 * 400, 8)]

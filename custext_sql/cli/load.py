@@ -36,7 +36,7 @@ def load_command(
 
     SOURCE is a GloVe, word2vec (text or binary) or fastText file, which may be compressed (.gz or .zip); a NumPy .npz
     file with words and a matrix; a Parquet file; spacy:PIPELINE for the vectors of an installed spaCy pipeline; or
-    'starter' for the vectors that ship with custext and their mappings with K = 20.
+    'starter' for the vectors that ship with custext, and their mappings.
 
     \b
     Example:

@@ -137,7 +137,7 @@ def test_the_context_attack_can_be_bounded(few_db: Path) -> None:
 def test_the_context_attack_needs_both_texts(few_db: Path) -> None:
     for more in ({"data": TEXTS}, {"public": TEXTS, "prior": "words.csv"}):
         with pytest.raises(CusTextError, match="needs your texts and public texts; use --data FILE and --public FILE"):
-            choose(few_db, max_attack=0.5, attack="context", **more)  # type: ignore[arg-type]
+            choose(few_db, max_attack=0.5, attack="context", **more)
     with pytest.raises(CusTextError, match="is for the context attack; add --attack context"):
         choose(few_db, max_attack=0.5, data=TEXTS, public=TEXTS)
     with pytest.raises(CusTextError, match="attack must be one of bayes, context; found 'mask'"):

@@ -87,7 +87,7 @@ def test_all_34_thousand_words_fit_into_a_gigabyte(starter_db: Path) -> None:
     script = """
 import pathlib, sys
 from custext_sql.experiments.mechanisms import MappingUnderTest
-under_test = MappingUnderTest(sys.argv[1])
+under_test = MappingUnderTest(sys.argv[1], mapping="starter-euclidean-k20")
 under_test.open("santext").sanitize([" ".join(under_test.mapping.words)], 1.0, 0)
 status = pathlib.Path("/proc/self/status").read_text()  # of this program alone, not of the one that started it
 print(len(under_test.mapping.words), status.split("VmHWM:")[1].split()[0])

@@ -100,8 +100,8 @@ def test_an_audit_says_among_how_many_words_a_drawn_word_hides(starter_db: Path)
         for plus in (False, True)
     }
     assert {key: one.hides_among for key, one in found.items()} == {
-        ("starter", False): 10,
-        ("starter", True): 19,
+        ("starter", False): 30,
+        ("starter", True): 39,
         ("starter-euclidean-k20", False): 9,
         ("starter-euclidean-k20", True): 7,
     }
@@ -112,9 +112,9 @@ def test_an_audit_says_among_how_many_words_a_drawn_word_hides(starter_db: Path)
     shown = CliRunner().invoke(main, ["--db", str(starter_db), "audit", "--plus"]).output
     assert "starter, eps = 1, calibration paper, stopwords kept" in shown
     assert "guarantee         holds among the replaced words of every group; no log-ratio exceeds eps = 1" in shown
-    assert "each replaced word hides among at least 19 words" in shown
+    assert "each replaced word hides among at least 39 words" in shown
     listed = json.loads(CliRunner().invoke(main, ["--db", str(starter_db), "audit", "--plus", "--json"]).output)
-    assert (listed["plus"], listed["hides_among"]) == (True, 19)
+    assert (listed["plus"], listed["hides_among"]) == (True, 39)
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from tests.vectors.test_starter import FINGERPRINT, STARTER_FINGERPRINT
 def test_the_starter_mapping_keeps_its_promise_with_room_to_spare(starter_db: Path) -> None:
     found = audit(starter_db, eps=1.0)
     assert (found.mapping, found.fingerprint) == ("starter", STARTER_FINGERPRINT)
-    assert (found.words, found.groups, found.smallest_group, found.largest_group) == (33849, 1693, 10, 20)
+    assert (found.words, found.groups, found.smallest_group, found.largest_group) == (99989, 2500, 30, 40)
     older = audit(starter_db, eps=1.0, mapping="starter-euclidean-k20")
     assert (older.fingerprint, older.smallest_group) == (FINGERPRINT, 9)
     assert older.worst_log_ratio == pytest.approx(0.8136, abs=1e-4)
@@ -42,7 +42,7 @@ def test_the_command_prints_what_was_checked(starter_db: Path) -> None:
     for part in (FINGERPRINT, "33,849 words in 1,693 groups of 9 to 20", "worst log-ratio   0.81364", "0.530244"):
         assert part in result.output
     found = json.loads(CliRunner().invoke(main, ["--db", str(starter_db), "audit", "--json"]).output)
-    assert (found["eps"], found["calibration"], found["groups"]) == (1.0, "paper", 1693)
+    assert (found["eps"], found["calibration"], found["groups"]) == (1.0, "paper", 2500)
 
 
 def test_a_changed_mapping_fails_with_status_one(mapped_db: Path) -> None:
