@@ -286,3 +286,14 @@ def test_a_folder_that_is_written_to_while_it_is_deleted_is_deleted(
         assert not folder.exists()
         monkeypatch.undo()
         folder.mkdir()  # what leaves the context expects it
+
+
+def test_an_interrupt_right_after_mkdir_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(path: Path, mode: int) -> None:
+        os.mkdir(path, mode)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Path, "mkdir", interrupt)
+    with pytest.raises(KeyboardInterrupt), private_folder(tmp_path, "out"):
+        pass
+    assert list(tmp_path.iterdir()) == []

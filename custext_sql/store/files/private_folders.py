@@ -38,15 +38,17 @@ def private_folder(parent: Path, label: str) -> Iterator[Path]:
 
     Abandoned folders in `parent` are deleted first. OutputError if the folder cannot be created.
     """
-    folder = _make_folder(parent, label)
-    try:
+    folder = parent / f".{label[:50]}.{secrets.token_hex(8)}.draft"
+    try:  # from before the folder exists: an interrupt may come at any time
+        _make_folder(folder)
         _remove_abandoned(parent, folder.stat().st_mtime)
         yield folder
     finally:
-        with _changed:
-            _live.discard(folder)
-            _changed.notify_all()
-        shutil.rmtree(folder, ignore_errors=True)
+        if folder in _live:
+            with _changed:
+                _live.discard(folder)
+                _changed.notify_all()
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 @lru_cache(maxsize=1)
@@ -79,19 +81,18 @@ def remove_private_folders() -> None:
                 break
 
 
-def _make_folder(parent: Path, label: str) -> Path:
+def _make_folder(folder: Path) -> None:
     global _heart
-    folder = parent / f".{label[:50]}.{secrets.token_hex(8)}.draft"
     with _changed:
+        _live.add(folder)
         try:
             folder.mkdir(mode=_MODE)  # fails if anything of that name exists, even a link
         except OSError as error:
-            raise OutputError(f"cannot write in {parent}: {error.strerror}") from None
-        _live.add(folder)
+            _live.discard(folder)
+            raise OutputError(f"cannot write in {folder.parent}: {error.strerror}") from None
         if _heart is None or not _heart.is_alive():
             _heart = threading.Thread(target=_beat, name="custext-heart", daemon=True)
             _heart.start()
-    return folder
 
 
 def _beat() -> None:
