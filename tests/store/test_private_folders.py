@@ -290,7 +290,7 @@ def test_a_folder_that_is_written_to_while_it_is_deleted_is_deleted(
 
 def test_an_interrupt_right_after_mkdir_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(path: Path, mode: int) -> None:
-        os.mkdir(path, mode)
+        os.mkdir(path, mode)  # noqa: PTH102
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Path, "mkdir", interrupt)
