@@ -1,4 +1,4 @@
-"""Make the pictures of the documentation with headless Chromium. Run: CUSTEXT_DATA=FOLDER python docs/pictures.py."""
+"""Make the pictures of the documentation with headless Chromium. Run: CUSTEXT_DATA=FOLDER python -m docs.pictures."""
 
 import os
 import shutil
@@ -10,7 +10,9 @@ import spacy
 
 from custext_sql.cli import main as custext
 from custext_sql.experiments.evaluation.datasets import read_sentence_polarity
+from custext_sql.store.default_database import load_starter
 from spacy_plugin.rendering import render
+from tests.benchmarks.better_text import read_sentences
 
 HERE = Path(__file__).parent
 TEXTS = [
@@ -23,6 +25,7 @@ _OPTIONS = ("--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", 
 def main() -> None:
     draw_doc()
     draw_report()
+    draw_tradeoff()
 
 
 def draw_doc() -> None:
@@ -45,6 +48,36 @@ def draw_report() -> None:
         command = ["report", "--html", str(folder / "report.html"), "--eps", "3", "--data", str(folder / "films.txt")]
         custext(command, standalone_mode=False)
         take_picture(folder / "report.html", HERE / "report.png", width=920, height=1060)
+
+
+def draw_tradeoff() -> None:
+    """Take a picture of the trade-off between accuracy and the context attack, for the paper's groups and refined ones."""
+    data = Path(os.environ["CUSTEXT_DATA"])
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        database, public, page = (str(folder / file) for file in ("c.duckdb", "public.txt", "tradeoff.html"))
+        Path(public).write_text("\n".join(read_sentences(data / "movie_reviews.zip")), encoding="utf-8")
+        load_starter(Path(database))
+        for k in (80, 160):
+            options = ("--grouping", "refined", "--separate-stopwords", "--name", f"refined-k{k}", "--k", str(k))
+            custext(["--db", database, "map", "--embedding", "starter", *options], standalone_mode=False)
+        mappings = ("starter-euclidean-k20", "starter", "refined-k80", "refined-k160")
+        chosen = [part for mapping in mappings for part in ("--mapping", mapping)]
+        attack = (
+            "--mechanisms",
+            "custext",
+            "--attack",
+            "context",
+            "--public",
+            public,
+            "--eps",
+            "0,1,3",
+            "--seeds",
+            "3",
+        )
+        corpus = ("--corpus", str(data / "sentence_polarity.zip"), "--html", page)
+        custext(["--db", database, "evaluate", "tradeoff", *chosen, *attack, *corpus], standalone_mode=False)
+        take_picture(Path(page), HERE / "better-text.png", width=920, height=620)
 
 
 def take_picture(page: Path, picture: Path, *, width: int, height: int) -> None:
