@@ -43,18 +43,19 @@ def check_whole(number: int, what: str) -> int:
         raise SettingError(f"{what} must be a whole number; found {number!r}") from None
 
 
-def check_positive(number: float | None, option: str, name: str) -> None:
+def check_limit(number: float | None, option: str, name: str, *, or_zero: bool = False) -> None:
     """Raise SettingError unless the number is finite and greater than 0. None means no limit and is accepted.
 
-    option, name: what the number is called on the command line and in Python.
+    option, name: what the number is called on the command line and in Python. or_zero: accept 0 too.
     """
     if number is None:
         return
     option = f"{option} (in Python: {name})"
     if isinstance(number, bool) or not isinstance(number, numbers.Real):
         raise SettingError(f"{option} must be a number; found {type(number).__name__}")
-    if not 0 < number < math.inf:
-        raise SettingError(f"{option} must be greater than 0 and finite; found {float(number):g}")
+    if not 0 < number < math.inf and not (or_zero and number == 0):
+        least = "at least" if or_zero else "greater than"
+        raise SettingError(f"{option} must be {least} 0 and finite; found {float(number):g}")
 
 
 def count_of(number: int, noun: str, plural: str | None = None) -> str:

@@ -6,7 +6,7 @@ from datetime import datetime
 import numpy as np
 
 from custext_sql.mapping.grouping import partition_words
-from custext_sql.mapping.mapping import Mapping, MappingInfo, fingerprint
+from custext_sql.mapping.mapping import Mapping, MappingInfo, digest_ranks, fingerprint
 from custext_sql.mapping.scoring import score_groups
 from custext_sql.mapping.similarity import MEASURES
 
@@ -35,6 +35,7 @@ def small_mapping(words: Sequence[str], *, k: int, seed: int = 0) -> Mapping:
         group_count=len(partition.sizes),
         left_out=0,
         fingerprint=fingerprint(ordered, partition.sizes, scores),
+        ranks_sha256=digest_ranks(partition.members),
         created_at=datetime(2026, 1, 1),
     )
     return Mapping(info, ordered, partition.sizes, scores, partition.members)

@@ -13,7 +13,17 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from custext_sql import Receipt, Sanitizer, audit, connect, inspect_word, make_key, read_ledger, sanitize_file
+from custext_sql import (
+    Receipt,
+    Sanitizer,
+    SettingError,
+    audit,
+    connect,
+    inspect_word,
+    make_key,
+    read_ledger,
+    sanitize_file,
+)
 from custext_sql.cli import main
 from custext_sql.mapping.mapping import Mapping
 from custext_sql.replacing.kinds import Kind
@@ -139,7 +149,9 @@ def test_keyed_fresh_and_repeated_runs_give_the_same_bytes(starter_db: Path, tmp
 def test_files_and_the_ledger(mapped_db: Path, tmp_path: Path) -> None:
     (tmp_path / "in.txt").write_text("alice and bob\n" * 3)
     for name in ("first.txt", "second.txt"):
-        report = sanitize_file(tmp_path / "in.txt", tmp_path / name, eps=0, budget_total=0.001, database=mapped_db)
+        report = sanitize_file(
+            tmp_path / "in.txt", tmp_path / name, eps=0, budget_total=0, max_row_eps=0, database=mapped_db
+        )
         receipt = report.receipt
         assert (receipt.eps, receipt.largest_row_eps, receipt.worst_log_ratio) == (0.0, 0.0, 0.0)
     assert (tmp_path / "first.txt").read_bytes() == (tmp_path / "second.txt").read_bytes()
@@ -208,3 +220,11 @@ def test_sql_queries_that_mix_eps_say_so(mapped_db: Path, tmp_path: Path) -> Non
     assert result.exit_code == 0, result.output
     receipt = json.loads(result.stdout)["receipt"]
     assert (receipt["budgets"], receipt["union_log_ratio"]) == ([0.0, 1.0], None)
+    shown = CliRunner().invoke(main, ["--db", str(mapped_db), "sql", query]).output
+    assert "(no bound between words with different eps or plus)" in shown
+
+
+def test_flags_are_no_eps(sanitizer: Sanitizer) -> None:
+    for eps in (False, [False, True], np.array([False, True])):
+        with pytest.raises(SettingError, match="eps must be a number"):
+            sanitizer.sanitize_batch(["alice", "bob"], eps, False)

@@ -132,7 +132,11 @@ def _print_choice(db: str | None, choice: "Choice", data: str | None, column: st
     _print_curve(shown, choice.bound)
     click.echo()
     if choice.chosen is None:
-        larger = f"map --embedding {shown.embedding} --k {2 * shown.k}"
+        from custext_sql import list_mappings
+        from custext_sql.store.rows.mappings import write_options
+
+        [info] = [info for info in list_mappings(db)[0] if info.name == shown.mapping]
+        larger = f"map {write_options(info, 2 * shown.k)}"
         least = min(result.success for result in shown.curve)
         alone = "the group alone identifies" if choice.public is None else "groups and context alone identify"
         click.echo(

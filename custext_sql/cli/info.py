@@ -49,13 +49,14 @@ def info_command(db: str | None, as_json: bool) -> None:
     click.echo()
     if mappings:
         print_table(
-            ("mapping", "words", "groups", "k", "measure", "scores", "fingerprint"),
+            ("mapping", "words", "groups", "k", "grouping", "measure", "scores", "fingerprint"),
             [
                 (
                     ("* " if m.name == default else "  ") + m.name,
                     f"{m.words:,}",
                     f"{m.group_count:,}",
                     str(m.k),
+                    m.grouping + (", stopwords apart" if m.stopword_language else ""),
                     m.measure,
                     f"by {m.normalization}",
                     m.fingerprint[:12],

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
 from datetime import date, datetime
 from datetime import time as time_of_day
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -182,9 +183,13 @@ def describe_receipt(receipt: "Receipt") -> str:
         spent = "eps 0: each replaced word became the representative of its group"
     else:
         spent = f"eps {most}{receipt.eps:g} per replaced word, at most {receipt.largest_row_eps:g} per row"
+    union = ""
+    if receipt.union_log_ratio > receipt.worst_log_ratio:
+        most = f"{receipt.union_log_ratio:.4g}" if isfinite(receipt.union_log_ratio) else "no bound"
+        union = f" ({most} between words with different eps or plus)"
     return (
         f"{counted}; {clear}{symbols}\n"
-        f"{spent}; certified log-ratio {receipt.worst_log_ratio:.4g}; {mapping}\n"
+        f"{spent}; certified log-ratio {receipt.worst_log_ratio:.4g}{union}; {mapping}\n"
         f"each replaced word hides among at least {count_of(receipt.hides_among, 'word')} of its group"
     )
 

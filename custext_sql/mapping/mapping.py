@@ -39,6 +39,7 @@ class MappingInfo:
     group_count: int
     left_out: int
     fingerprint: str
+    ranks_sha256: str
     created_at: datetime
 
     @property
@@ -96,6 +97,11 @@ class Mapping:
         size, first = int(self.sizes[group]), int(self.word_starts[group])
         start = int(self.score_starts[group]) + (index - first) * size
         return self.words[first : first + size], self.scores[start : start + size]
+
+
+def digest_ranks(ranks: Places) -> str:
+    """Return the sha256 of the ranks of words, in the order of the mapping. They decide what comes out at eps = 0."""
+    return hashlib.sha256(ranks.astype("<i4").tobytes()).hexdigest()
 
 
 def fingerprint(words: tuple[str, ...], sizes: Sizes, scores: Units) -> str:

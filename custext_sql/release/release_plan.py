@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from custext_sql.errors import BudgetError, SettingError
-from custext_sql.parameters import check_positive, count_of
+from custext_sql.parameters import check_limit, count_of
 from custext_sql.replacing.policy import Policy
 from custext_sql.replacing.receipt import Receipt
 from custext_sql.replacing.tally import Tally
@@ -36,7 +36,7 @@ class ReleasePlan:
     dataset: Dataset = field(default_factory=Dataset)
 
     def __post_init__(self) -> None:
-        check_positive(self.max_row_eps, "--max-row-eps", "max_row_eps")
+        check_limit(self.max_row_eps, "--max-row-eps", "max_row_eps", or_zero=True)
 
     @classmethod
     def make(

@@ -46,7 +46,10 @@ def _check_epsilons(epsilon: Any, rows: int) -> float | Floats:
     if np.ndim(epsilon) == 0:
         return check_epsilon(epsilon)
     try:
-        values = np.asarray(epsilon, dtype=np.float64)
+        values = np.asarray(epsilon)
+        if values.dtype == np.bool_:
+            raise TypeError
+        values = values.astype(np.float64)
     except (TypeError, ValueError):
         raise SettingError("eps must be a number, or one number per text; found something else") from None
     check_count("eps", len(values), rows, dimensions=values.ndim)

@@ -13,7 +13,7 @@ import numpy as np
 from custext_sql.errors import MappingError, SettingError
 from custext_sql.mapping.grouping import GroupingProgress, Partition
 from custext_sql.mapping.making import check_directions, group_words, split_classes
-from custext_sql.mapping.mapping import Mapping, MappingInfo, fingerprint
+from custext_sql.mapping.mapping import Mapping, MappingInfo, digest_ranks, fingerprint
 from custext_sql.mapping.recipe import Recipe
 from custext_sql.mapping.scoring import score_groups
 from custext_sql.mapping.similarity import MEASURES, Similarity
@@ -85,6 +85,7 @@ def build_in_file(
         group_count=len(partition.sizes),
         left_out=len(entries) - len(words),
         fingerprint=fingerprint(ordered, partition.sizes, scores),
+        ranks_sha256=digest_ranks(positions[partition.members]),
         created_at=datetime.now(UTC).replace(tzinfo=None, microsecond=0),
         **asdict(recipe),
     )

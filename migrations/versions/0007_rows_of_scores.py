@@ -1,5 +1,8 @@
 """Store scores as one list per word; add groupings, word limits and ranks; reword the comments of columns."""
 
+import hashlib
+
+import numpy as np
 import sqlalchemy as sa
 from alembic import op
 
@@ -39,7 +42,7 @@ SELECT scores.mapping, scores.group_id, coalesce(inputs.position, -1) AS positio
     END ORDER BY outputs.position)
     ELSE []
 END AS units
-FROM old_scores AS scores
+FROM kept_scores AS scores
 LEFT JOIN groups AS inputs
   ON inputs.mapping = scores.mapping AND inputs.group_id = scores.group_id AND inputs.token = scores.input
 LEFT JOIN groups AS outputs
@@ -149,7 +152,8 @@ def _remake_groups() -> None:
 
 
 def _remake_scores() -> None:
-    op.rename_table("scores", "old_scores")
+    op.execute("CREATE TEMP TABLE kept_scores AS FROM scores")
+    op.drop_table("scores")
     op.create_table(
         "score_rows",
         sa.Column("mapping", sa.String, nullable=False),
@@ -163,7 +167,7 @@ def _remake_scores() -> None:
         ),
     )
     op.execute(_SCORE_ROWS)
-    op.drop_table("old_scores")
+    op.execute("DROP TABLE kept_scores")
     op.execute(_SCORES_VIEW)
 
 
@@ -194,7 +198,28 @@ def _remake_mappings() -> None:
         sa.Column("group_count", sa.Integer, nullable=False),
         sa.Column("left_out", sa.Integer, nullable=False, comment="entries used that are not single words"),
         sa.Column("fingerprint", sa.String, nullable=False, comment="SHA-256 hash of words, groups and scores"),
+        sa.Column("ranks_sha256", sa.String, nullable=False, comment="SHA-256 hash of the ranks of words"),
         sa.Column("created_at", sa.TIMESTAMP, nullable=False, comment="UTC"),
     )
-    op.execute("INSERT INTO mappings BY NAME SELECT *, 'greedy' AS grouping FROM kept_mappings")
+    _digest_ranks()
+    op.execute(
+        "INSERT INTO mappings BY NAME "
+        "SELECT kept_mappings.*, 'greedy' AS grouping, coalesce(sha256, '') AS ranks_sha256 "
+        "FROM kept_mappings LEFT JOIN kept_digests ON kept_digests.mapping = kept_mappings.name"
+    )
     op.execute("DROP TABLE kept_mappings")
+    op.execute("DROP TABLE kept_digests")
+
+
+def _digest_ranks() -> None:
+    """Write the digest of the ranks of each mapping: of 32-bit integers, lowest byte first, in the order of words."""
+    connection = op.get_bind()
+    op.execute("CREATE TEMP TABLE kept_digests (mapping VARCHAR, sha256 VARCHAR)")
+    rows = connection.exec_driver_sql(
+        "SELECT mapping, list(rank ORDER BY group_id, position) FROM groups GROUP BY mapping"
+    ).fetchall()
+    for mapping, ranks in rows:
+        digest = hashlib.sha256(np.array(ranks, dtype="<i4").tobytes()).hexdigest()
+        connection.execute(
+            sa.text("INSERT INTO kept_digests VALUES (:mapping, :digest)"), {"mapping": mapping, "digest": digest}
+        )

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from custext_sql.mapping.mapping import Mapping, MappingInfo, fingerprint
+from custext_sql.mapping.mapping import Mapping, MappingInfo, digest_ranks, fingerprint
 from custext_sql.mapping.scoring import UNIT
 from custext_sql.store.connections import writing_file
 from custext_sql.store.rows.mappings import save_mapping
@@ -95,6 +95,7 @@ def _save_made_up_mapping(path: Path, count: int) -> None:
         words=count,
         group_count=len(sizes),
         left_out=0,
+        ranks_sha256=digest_ranks(order),
         fingerprint=fingerprint(ordered, sizes, scores),
         created_at=datetime(2026, 1, 1),
     )

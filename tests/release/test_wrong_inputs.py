@@ -52,7 +52,7 @@ def test_what_is_wrong_is_said_and_nothing_is_written(db: Path, folder: Path) ->
         (["strange.bin", "out.csv", "--column", "body"], "cannot"),
         (["in.csv"], "in.csv is a file. To sanitize its content: custext sanitize in.csv OUTPUT --column NAME"),
         (["in.csv", "out.csv", "--column", "body", "--eps", "0.0005"], "eps must be 0, or between"),
-        (["in.csv", "out.csv", "--column", "body", "--max-row-eps", "-1"], "max_row_eps) must be greater than 0"),
+        (["in.csv", "out.csv", "--column", "body", "--max-row-eps", "-1"], "max_row_eps) must be at least 0"),
         (
             ["in.csv", "out.csv", "--column", "body", "--record-column", "id"],
             "--record-column (in Python: record_column) is for draws from a key",

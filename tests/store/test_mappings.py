@@ -59,6 +59,11 @@ CHANGES = {
     "a group far away": "UPDATE groups SET group_id = 2000000000 WHERE token = 'bob'",
     "a negative rank": "UPDATE groups SET rank = -1 WHERE token = 'bob'",
     "two words of the same rank": "UPDATE groups SET rank = 0 WHERE token = 'bob'",
+    "two ranks exchanged": "UPDATE groups SET rank = 1 - rank WHERE rank < 2",
+    "a rank that is missing": "ALTER TABLE groups ALTER rank DROP NOT NULL; "
+    "UPDATE groups SET rank = NULL WHERE rank = 0",
+    "a word that is missing": "ALTER TABLE groups ALTER token DROP NOT NULL; "
+    "UPDATE groups SET token = NULL WHERE token = 'bob'",
     "no groups promised": "UPDATE mappings SET group_count = 0",
     "another fingerprint": "UPDATE mappings SET fingerprint = 'f00'",
 }
@@ -84,12 +89,22 @@ def test_a_changed_database_is_refused(mapped_db: Path, change: str) -> None:
         ("a row twice in place of another", "rows of scores do not match"),
         ("a score out of range", "a score is not between -1 and 1"),
         ("scores exchanged", "fingerprint mismatch"),
+        ("two ranks exchanged", "the ranks of words differ"),
+        ("a rank that is missing", "a column has NULLs, or another type"),
     ],
 )
 def test_what_was_changed_is_named(mapped_db: Path, change: str, reason: str) -> None:
     with duckdb.connect(mapped_db) as connection:
         connection.execute(CHANGES[change])
     with pytest.raises(CusTextError, match=reason):
+        load_mapping(mapped_db)
+
+
+@pytest.mark.parametrize("change", ["groups ALTER rank TYPE BIGINT", "score_rows ALTER units TYPE DOUBLE[]"])
+def test_columns_of_another_type_are_refused(mapped_db: Path, change: str) -> None:
+    with duckdb.connect(mapped_db) as connection:
+        connection.execute(f"ALTER TABLE {change}")
+    with pytest.raises(CusTextError, match="a column has NULLs, or another type"):
         load_mapping(mapped_db)
 
 

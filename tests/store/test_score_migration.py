@@ -60,3 +60,36 @@ def test_scores_may_have_lain_in_any_order(tmp_path: Path) -> None:
         connection.execute("DELETE FROM scores; INSERT INTO scores FROM shuffled")
     assert run("--db", path, "upgrade").exit_code == 0
     assert load_mapping(path, "plain").info.name == "plain"
+
+
+@pytest.mark.parametrize("name", ["scores", "groups", "mappings"])
+def test_an_index_of_the_user_does_not_stop_an_upgrade(tmp_path: Path, name: str) -> None:
+    path = unpack("0006", tmp_path)
+    with duckdb.connect(path) as connection:
+        connection.execute(f"CREATE INDEX mine ON {name} ({'embedding' if name == 'mappings' else 'mapping'})")
+    result = run("--db", path, "upgrade")
+    assert result.exit_code == 0, result.output
+    assert load_mapping(path, "plain").info.name == "plain"
+
+
+def test_a_table_in_the_way_is_an_error_and_nothing_is_lost(tmp_path: Path) -> None:
+    path = unpack("0006", tmp_path)
+    with duckdb.connect(path) as connection:
+        connection.execute("CREATE TABLE score_rows (mine VARCHAR)")
+    before = path.read_bytes()
+    result = run("--db", path, "upgrade")
+    assert result.exit_code == 1
+    assert "cannot upgrade" in result.output and "nothing was changed" in result.output
+    assert path.read_bytes() == before
+
+
+def test_ranks_come_from_the_vector_file_and_are_protected(tmp_path: Path) -> None:
+    path = unpack("0006", tmp_path)
+    assert run("--db", path, "upgrade").exit_code == 0
+    mapping = load_mapping(path, "plain")
+    entries = [token for (token,) in fetch(path, "SELECT token FROM tokens ORDER BY position")]
+    assert [entries[rank] for rank in mapping.ranks.tolist()] == list(mapping.words)
+    with duckdb.connect(path) as connection:
+        connection.execute("UPDATE groups SET rank = 1000 - rank")
+    with pytest.raises(CusTextError, match="the ranks of words differ"):
+        load_mapping(path, "plain")

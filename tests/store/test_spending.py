@@ -123,7 +123,7 @@ def test_a_file_under_two_names_is_not_released_twice(db: Path, folder: Path) ->
 def test_a_dataset_needs_a_name_and_a_sensible_budget() -> None:
     for wrong, message in (
         ({"name": " "}, "must not be empty"),
-        ({"name": "d", "budget_total": 0.0}, "greater than 0"),
+        ({"name": "d", "budget_total": -0.1}, "at least 0"),
     ):
         with pytest.raises(SettingError, match=message):
             Dataset(**wrong)

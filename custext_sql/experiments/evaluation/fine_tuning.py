@@ -18,7 +18,7 @@ from custext_sql.experiments.pretrained_models import (
     pad_rows,
 )
 from custext_sql.experiments.trials import check_at_least
-from custext_sql.parameters import check_positive, check_whole, count_of
+from custext_sql.parameters import check_limit, check_whole, count_of
 
 Task = Literal["classification", "similarity"]
 Texts = Sequence[tuple[str, ...]]
@@ -81,7 +81,7 @@ def fine_tune(
         check_at_least(batch_size, 1, "batch_size"),
         check_whole(seed, "seed"),
     )
-    check_positive(learning_rate, "--learning-rate", "learning_rate")
+    check_limit(learning_rate, "--learning-rate", "learning_rate")
     torch, place = import_library("torch"), choose_device()
     outputs = int(labels.max()) + 1 if task == "classification" else 1
     with torch.random.fork_rng(devices=[place] if place.type == "cuda" else []):

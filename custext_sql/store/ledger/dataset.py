@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from custext_sql.errors import SettingError
-from custext_sql.parameters import check_positive
+from custext_sql.parameters import check_limit
 
 STREAM, ARGUMENT, QUERY = "<stdin>", "<argument>", "<query>"  # data without a name
 _NAMELESS = frozenset({STREAM, ARGUMENT, QUERY})
@@ -19,7 +19,7 @@ class Dataset:
 
     name: the name of the data. Releases of data with the same name add up; upper and lower case count as equal. Without
         a name, the files or the table identify the data.
-    budget_total: the largest total eps that all releases of the data together may spend on one row, greater than 0;
+    budget_total: the largest total eps that all releases of the data together may spend on one row, at least 0;
         None for no limit.
     second_mapping: allow another mapping than that of earlier releases of the data, although every mapping reveals one
         more group of each word.
@@ -38,7 +38,7 @@ class Dataset:
             raise SettingError(f"the name of the dataset must be a string; found {type(self.name).__name__}")
         if self.name is not None and not self.name.strip():
             raise SettingError("the dataset name must not be empty")
-        check_positive(self.budget_total, "--budget-total", "budget_total")
+        check_limit(self.budget_total, "--budget-total", "budget_total", or_zero=True)
 
     def or_called(self, name: str, parts: Iterable[str] = ()) -> "Dataset":
         """Return this dataset; if it has no name, with this name and these parts."""

@@ -8,12 +8,13 @@ import pyarrow as pa
 
 from custext_sql.arrays import Places, Sizes, Units
 from custext_sql.errors import MappingError
-from custext_sql.mapping.mapping import Mapping, MappingInfo, fingerprint
+from custext_sql.mapping.mapping import Mapping, MappingInfo, digest_ranks, fingerprint
 from custext_sql.mapping.scoring import UNIT
 from custext_sql.mapping.similarity import MEASURES
 from custext_sql.parameters import check_type, suggest
 from custext_sql.store.rows.arrow_columns import read_integers, read_lists, read_text
 from custext_sql.store.rows.columns import insert_row, list_columns
+from custext_sql.store.rows.stopwords import SHIPPED_LANGUAGE
 
 _CELLS = 1 << 21  # scores inserted at a time
 _DEFAULT = "default_mapping"
@@ -21,10 +22,15 @@ _DEFAULT = "default_mapping"
 
 def read_mapping(connection: duckdb.DuckDBPyConnection, info: MappingInfo) -> Mapping:
     """Return the mapping of that row; MappingError if its tables do not match its fingerprint."""
-    words, sizes, ranks = _read_groups(connection, info)
-    scores = _read_scores(connection, info, sizes)
+    try:
+        words, sizes, ranks = _read_groups(connection, info)
+        scores = _read_scores(connection, info, sizes)
+    except TypeError:  # a column has NULLs or another type
+        raise _changed(info, "a column has NULLs, or another type") from None
     if fingerprint(words, sizes, scores) != info.fingerprint:
         raise _changed(info, "fingerprint mismatch")
+    if digest_ranks(ranks) != info.ranks_sha256:
+        raise _changed(info, "the ranks of words differ")
     return Mapping(info, words, sizes, scores, ranks)
 
 
@@ -178,13 +184,24 @@ def _rebuilding(info: MappingInfo) -> str:
     """Return how to build the same mapping again."""
     if info.measure not in MEASURES:
         return "rebuild it in Python with its similarity function and replace=True"
-    options = f"--embedding {info.embedding} --k {info.k} --measure {info.measure} --normalization {info.normalization}"
+    return f"rebuild it with: custext map {write_options(info, info.k)} --name {info.name} --replace"
+
+
+def write_options(info: MappingInfo, k: int) -> str:
+    """Return the options of `custext map` for a mapping like this one, with groups of k words."""
+    options = f"--embedding {info.embedding} --k {k}"
+    if info.measure != "euclidean":
+        options += f" --measure {info.measure}"
+    if info.normalization != "group":
+        options += f" --normalization {info.normalization}"
     if info.grouping != "greedy":
         options += f" --grouping {info.grouping}"
     if info.seed is not None:
         options += f" --order {info.pivot_order} --seed {info.seed}"
     if info.stopword_language is not None:
-        options += f" --separate-stopwords --language {info.stopword_language}"
+        options += " --separate-stopwords"
+        if info.stopword_language != SHIPPED_LANGUAGE:
+            options += f" --language {info.stopword_language}"
     if info.word_limit is not None:
         options += f" --limit {info.word_limit}"
-    return f"rebuild it with: custext map {options} --name {info.name} --replace"
+    return options

@@ -6,6 +6,7 @@ from pathlib import Path
 from alembic import command
 from alembic.config import Config
 from sqlalchemy import URL, NullPool, create_engine
+from sqlalchemy.exc import DBAPIError
 
 from custext_sql.store.schema.revisions import REVISIONS
 
@@ -19,5 +20,7 @@ def upgrade(path: Path) -> None:
         with engine.begin() as connection:
             config.attributes["connection"] = connection
             command.upgrade(config, REVISIONS[-1])
+    except DBAPIError as error:
+        raise error.orig or error from None
     finally:
         engine.dispose()

@@ -75,6 +75,7 @@ mappings = Table(
     Column("group_count", Integer, nullable=False),
     Column("left_out", Integer, nullable=False, comment="entries used that are not single words"),
     Column("fingerprint", String, nullable=False, comment="SHA-256 hash of words, groups and scores"),
+    Column("ranks_sha256", String, nullable=False, comment="SHA-256 hash of the ranks of words"),
     Column("created_at", TIMESTAMP, nullable=False, comment="UTC"),
 )
 
