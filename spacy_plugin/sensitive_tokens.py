@@ -254,10 +254,10 @@ def choose_eps(eps: float | None, epsilon: float | None, prefix: str = "") -> tu
 
 
 def _read_value(value: Any, usual: float) -> float:
-    """Return the eps that a flag or an eps stands for; the integers 0 and 1 are flags, as in spaCy's arrays."""
+    """Return the eps that a flag or an eps stands for. In NumPy's arrays, as spaCy makes them, 0 and 1 are flags."""
     if value is None:
         return STAYS
-    if isinstance(value, (bool, np.bool_)) or (isinstance(value, (int, np.integer)) and value in (0, 1)):
+    if isinstance(value, (bool, np.bool_)) or (isinstance(value, np.integer) and value in (0, 1)):
         return usual if value else STAYS
     is_float = isinstance(value, (float, np.floating))
     if is_float and not np.isnan(value):

@@ -37,7 +37,7 @@ sanitize TEXT --column body
 sanitize TEXT --mapping nothing
 sanitize TEXT --key-file good.key
 sanitize TEXT --key-file nothing.key
-sanitize TEXT --max-row-eps 0
+sanitize TEXT --max-row-eps -1
 sanitize TEXT out.csv --column body
 sanitize TEXT* out.csv --column body
 sanitize TEXT out.txt

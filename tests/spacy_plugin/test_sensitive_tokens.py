@@ -157,6 +157,7 @@ def test_a_function_can_choose(starter_db: Path) -> None:
         ([True], "one value per token: expected 9, found 1"),
         (["x"] * 9, "found str"),
         ([2] * 9, "such as 2.0"),
+        ([0] * 9, "True, False or an eps such as 2.0 for each token; found int"),  # False, or eps = 0?
         ([2.0] * 9, 'returned eps 2, which its attribute "budgets" does not list'),
         ([0.0] * 9, "returned eps 0, which its attribute"),  # an eps, not False
         ([float("nan")] * 9, "found nan"),
