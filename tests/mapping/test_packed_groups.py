@@ -1,4 +1,4 @@
-"""Groups in a file: read back as they were, and only for the vectors and classes they were made for."""
+"""Packed groups are read back unchanged, and only for the vectors and classes they were made for."""
 
 import lzma
 

@@ -130,7 +130,7 @@ class BigramModel:
         )
 
     def list_symbols(self, classes: Numbers) -> Numbers:
-        """Return the symbols of each class, a row per class, filled up with a number that is not a symbol."""
+        """Return the symbols of each class, one row per class, padded with a number that is not a symbol."""
         return self.alphabet.list_symbols(classes, self.width)
 
     def _find_codes(self, lefts: Numbers, rights: Numbers) -> Numbers:
