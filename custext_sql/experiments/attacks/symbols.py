@@ -61,7 +61,7 @@ class Alphabet:
         )
 
     def list_symbols(self, classes: Numbers, width: int) -> Numbers:
-        """Return the symbols of each class, one row per class, padded to that width with a number that is not a symbol."""
+        """Return the symbols of each class, one row per class, padded with a number that is not a symbol."""
         columns = np.arange(width)
         symbols = self.firsts[classes][:, None] + columns
         return np.where(columns < self.sizes[classes][:, None], symbols, self.size)
