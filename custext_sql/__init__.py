@@ -27,18 +27,30 @@ if TYPE_CHECKING:
     from custext_sql.experiments.attacks.mask_attack import MaskAttack, MaskResult, attack_mask
     from custext_sql.experiments.attacks.priors import Prior
     from custext_sql.experiments.attacks.query_attack import QueryAttack, QueryResult, attack_query
-    from custext_sql.experiments.choice import Candidate, Choice, choose
+    from custext_sql.experiments.choosing.candidate import Candidate
+    from custext_sql.experiments.choosing.choice import Choice
+    from custext_sql.experiments.choosing.choosing import choose
+    from custext_sql.experiments.choosing.growth import Growth
     from custext_sql.experiments.evaluation.datasets import LabeledTexts
     from custext_sql.experiments.evaluation.experiment import EvaluationSetup
     from custext_sql.experiments.evaluation.tradeoff import Figure, TradeOff, TradeOffEvaluation, evaluate_tradeoff
     from custext_sql.experiments.evaluation.utility import UtilityEvaluation, UtilityResult, evaluate_utility
+    from custext_sql.experiments.measurements import drop_measurements
+    from custext_sql.experiments.one_text.chances import ContextChances, WordChances
+    from custext_sql.experiments.one_text.text_attacker import TextAttacker, TextGuesses
+    from custext_sql.experiments.one_text.text_verdict import judge_text
     from custext_sql.experiments.report.contents import Report
     from custext_sql.experiments.report.report import write_report, write_tradeoff
+    from custext_sql.experiments.verdict.figures import Sentence, Verdict
     from custext_sql.html.comparison import write_comparison
     from custext_sql.mapping.mapping import Mapping, MappingInfo
     from custext_sql.mechanism.distribution import Distribution, Replacement, inspect_word
     from custext_sql.parameters import suggest
     from custext_sql.release.file_releases import sanitize_file
+    from custext_sql.release.inputs.texts import DataFiles, DataTable, list_columns
+    from custext_sql.release.parted_release import PartedRelease, sanitize_part
+    from custext_sql.release.preview.comparison import ComparedRow, Comparison, compare_texts
+    from custext_sql.release.preview.leaks import LeakedKind, LeakedWord, Leaks, find_leaks
     from custext_sql.release.release_report import ReleaseReport
     from custext_sql.release.running_release import RunningRelease
     from custext_sql.release.table_releases import sanitize_table
@@ -47,20 +59,25 @@ if TYPE_CHECKING:
     from custext_sql.replacing.receipt import Receipt
     from custext_sql.replacing.replacer import Piece
     from custext_sql.replacing.token_batch import SanitizedTokens, TokenBatch
-    from custext_sql.sanitizer import Sanitizer
-    from custext_sql.settings import Settings, make_key
+    from custext_sql.replacing.traced_text import TracedText
+    from custext_sql.sanitizing.sanitizer import Sanitizer
+    from custext_sql.sanitizing.settings import Settings, make_key
     from custext_sql.sql.functions import connect, register
     from custext_sql.sql.query_errors import safe_errors
     from custext_sql.store.auditing import Certificate, audit
+    from custext_sql.store.database import compact_database
     from custext_sql.store.embedding_loader import LoadReport
     from custext_sql.store.embeddings import drop_embedding, list_embeddings, load_embeddings
-    from custext_sql.store.key_files import KeyFile
+    from custext_sql.store.files.private_folders import scratch_folder
+    from custext_sql.store.key_files import KeyFile, read_key_file
     from custext_sql.store.ledger.dataset import Dataset
     from custext_sql.store.ledger.overview import Ledger, read_ledger
     from custext_sql.store.ledger.spending import Total
+    from custext_sql.store.ledger.striking import strike_release, unstrike_release
     from custext_sql.store.ledger.table import Release
     from custext_sql.store.mapping_builder import MappingReport
     from custext_sql.store.mappings import build_mapping, drop_mapping, list_mappings, load_mapping, use_mapping
+    from custext_sql.store.rewritten_files import Compaction
     from custext_sql.store.rows.embeddings import Embedding
     from custext_sql.store.stopwords import add_stopwords
     from custext_sql.text.word_list import WordList
@@ -75,19 +92,29 @@ __all__ = [
     "Certificate",
     "CertificateError",
     "Choice",
+    "Compaction",
+    "ComparedRow",
+    "Comparison",
     "ContextAttack",
+    "ContextChances",
     "ContextResult",
     "CusTextError",
+    "DataFiles",
+    "DataTable",
     "DatabaseError",
     "Dataset",
     "Distribution",
     "Embedding",
     "EvaluationSetup",
     "Figure",
+    "Growth",
     "KeyFile",
     "KeyFileError",
     "Kind",
     "LabeledTexts",
+    "LeakedKind",
+    "LeakedWord",
+    "Leaks",
     "Ledger",
     "LoadReport",
     "Mapping",
@@ -97,6 +124,7 @@ __all__ = [
     "MaskAttack",
     "MaskResult",
     "OutputError",
+    "PartedRelease",
     "Piece",
     "Policy",
     "Prior",
@@ -113,16 +141,22 @@ __all__ = [
     "RunningRelease",
     "SanitizedTokens",
     "Sanitizer",
+    "Sentence",
     "SettingError",
     "Settings",
     "SourceError",
+    "TextAttacker",
+    "TextGuesses",
     "TokenBatch",
     "Total",
+    "TracedText",
     "TradeOff",
     "TradeOffEvaluation",
     "UtilityEvaluation",
     "UtilityResult",
     "VectorSource",
+    "Verdict",
+    "WordChances",
     "WordList",
     "add_stopwords",
     "attack_bayes",
@@ -132,24 +166,35 @@ __all__ = [
     "audit",
     "build_mapping",
     "choose",
+    "compact_database",
+    "compare_texts",
     "connect",
     "drop_embedding",
     "drop_mapping",
+    "drop_measurements",
     "evaluate_tradeoff",
     "evaluate_utility",
+    "find_leaks",
     "inspect_word",
+    "judge_text",
+    "list_columns",
     "list_embeddings",
     "list_mappings",
     "load_embeddings",
     "load_mapping",
     "make_key",
     "open_word_vectors",
+    "read_key_file",
     "read_ledger",
     "register",
     "safe_errors",
     "sanitize_file",
+    "sanitize_part",
     "sanitize_table",
+    "scratch_folder",
+    "strike_release",
     "suggest",
+    "unstrike_release",
     "use_mapping",
     "write_comparison",
     "write_report",
@@ -176,18 +221,30 @@ _HOMES = {
     "experiments.attacks.mask_attack": ("MaskAttack", "MaskResult", "attack_mask"),
     "experiments.attacks.priors": ("Prior",),
     "experiments.attacks.query_attack": ("QueryAttack", "QueryResult", "attack_query"),
-    "experiments.choice": ("Candidate", "Choice", "choose"),
+    "experiments.choosing.candidate": ("Candidate",),
+    "experiments.choosing.choice": ("Choice",),
+    "experiments.choosing.choosing": ("choose",),
+    "experiments.choosing.growth": ("Growth",),
     "experiments.evaluation.datasets": ("LabeledTexts",),
     "experiments.evaluation.experiment": ("EvaluationSetup",),
     "experiments.evaluation.tradeoff": ("Figure", "TradeOff", "TradeOffEvaluation", "evaluate_tradeoff"),
     "experiments.evaluation.utility": ("UtilityEvaluation", "UtilityResult", "evaluate_utility"),
+    "experiments.measurements": ("drop_measurements",),
+    "experiments.one_text.chances": ("ContextChances", "WordChances"),
+    "experiments.one_text.text_attacker": ("TextAttacker", "TextGuesses"),
+    "experiments.one_text.text_verdict": ("judge_text",),
     "experiments.report.contents": ("Report",),
     "experiments.report.report": ("write_report", "write_tradeoff"),
+    "experiments.verdict.figures": ("Sentence", "Verdict"),
     "html.comparison": ("write_comparison",),
     "mapping.mapping": ("Mapping", "MappingInfo"),
     "mechanism.distribution": ("Distribution", "Replacement", "inspect_word"),
     "parameters": ("suggest",),
     "release.file_releases": ("sanitize_file",),
+    "release.inputs.texts": ("DataFiles", "DataTable", "list_columns"),
+    "release.parted_release": ("PartedRelease", "sanitize_part"),
+    "release.preview.comparison": ("ComparedRow", "Comparison", "compare_texts"),
+    "release.preview.leaks": ("LeakedKind", "LeakedWord", "Leaks", "find_leaks"),
     "release.release_report": ("ReleaseReport",),
     "release.running_release": ("RunningRelease",),
     "release.table_releases": ("sanitize_table",),
@@ -196,20 +253,25 @@ _HOMES = {
     "replacing.receipt": ("Receipt",),
     "replacing.replacer": ("Piece",),
     "replacing.token_batch": ("SanitizedTokens", "TokenBatch"),
-    "sanitizer": ("Sanitizer",),
-    "settings": ("Settings", "make_key"),
+    "replacing.traced_text": ("TracedText",),
+    "sanitizing.sanitizer": ("Sanitizer",),
+    "sanitizing.settings": ("Settings", "make_key"),
     "sql.functions": ("connect", "register"),
     "sql.query_errors": ("safe_errors",),
     "store.auditing": ("Certificate", "audit"),
+    "store.database": ("compact_database",),
     "store.embedding_loader": ("LoadReport",),
     "store.embeddings": ("drop_embedding", "list_embeddings", "load_embeddings"),
-    "store.key_files": ("KeyFile",),
+    "store.files.private_folders": ("scratch_folder",),
+    "store.key_files": ("KeyFile", "read_key_file"),
     "store.ledger.dataset": ("Dataset",),
     "store.ledger.overview": ("Ledger", "read_ledger"),
     "store.ledger.spending": ("Total",),
+    "store.ledger.striking": ("strike_release", "unstrike_release"),
     "store.ledger.table": ("Release",),
     "store.mapping_builder": ("MappingReport",),
     "store.mappings": ("build_mapping", "drop_mapping", "list_mappings", "load_mapping", "use_mapping"),
+    "store.rewritten_files": ("Compaction",),
     "store.rows.embeddings": ("Embedding",),
     "store.stopwords": ("add_stopwords",),
     "text.word_list": ("WordList",),

@@ -43,6 +43,14 @@ def check_whole(number: int, what: str) -> int:
         raise SettingError(f"{what} must be a whole number; found {number!r}") from None
 
 
+def check_at_least(number: int, least: int, parameter: str) -> int:
+    """Return the number as an int; SettingError, which names the parameter, if it is not a whole number that large."""
+    what = f"--{parameter.replace('_', '-')} (in Python: {parameter})"
+    if (found := check_whole(number, what)) < least:
+        raise SettingError(f"{what} must be at least {least}; found {found}")
+    return found
+
+
 def check_limit(number: float | None, option: str, name: str, *, or_zero: bool = False) -> None:
     """Raise SettingError unless the number is finite and greater than 0. None means no limit and is accepted.
 

@@ -10,9 +10,11 @@ import spacy
 
 from custext_sql.cli import main as custext
 from custext_sql.experiments.evaluation.datasets import read_sentence_polarity
+from custext_sql.playground.serving import open_server
 from custext_sql.store.default_database import load_starter
 from spacy_plugin.rendering import render
 from tests.benchmarks.better_text import read_sentences
+from tests.playground.browser import Visit, launch
 
 HERE = Path(__file__).parent
 TEXTS = [
@@ -26,6 +28,7 @@ def main() -> None:
     draw_doc()
     draw_report()
     draw_tradeoff()
+    draw_playground()
 
 
 def draw_doc() -> None:
@@ -40,14 +43,21 @@ def draw_doc() -> None:
 
 
 def draw_report() -> None:
-    """Take a picture of the first screen of a report on NLTK's sentence polarity, from the default database."""
+    """Take pictures of a report on NLTK's sentence polarity, from the default database: the verdict, the figures."""
+    data = Path(os.environ["CUSTEXT_DATA"])
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        films, _ = read_sentence_polarity(str(Path(os.environ["CUSTEXT_DATA"]) / "sentence_polarity.zip"))
+        films, _ = read_sentence_polarity(str(data / "sentence_polarity.zip"))
         (folder / "films.txt").write_text("".join(f"{text}\n" for (text,) in films.texts), encoding="utf-8")
-        command = ["report", "--html", str(folder / "report.html"), "--eps", "3", "--data", str(folder / "films.txt")]
+        public = folder / "public.txt"
+        public.write_text("\n".join(read_sentences(data / "movie_reviews.zip")), encoding="utf-8")
+        page = folder / "report.html"
+        command = ["report", str(folder / "films.txt"), "--eps", "1", "--public", str(public), "--html", str(page)]
         custext(command, standalone_mode=False)
-        take_picture(folder / "report.html", HERE / "report.png", width=920, height=1060)
+        take_picture(page, HERE / "verdict.png", width=920, height=1560)
+        figures = page.read_text(encoding="utf-8").replace("</style>", ".letter { display: none; }</style>")
+        page.write_text(figures, encoding="utf-8")
+        take_picture(page, HERE / "report.png", width=920, height=1060)
 
 
 def draw_tradeoff() -> None:
@@ -67,6 +77,38 @@ def draw_tradeoff() -> None:
         corpus = ("--corpus", str(data / "sentence_polarity.zip"), "--html", page)
         custext(["--db", database, "evaluate", "tradeoff", *chosen, *attack, *corpus], standalone_mode=False)
         take_picture(Path(page), HERE / "better-text.png", width=920, height=775)
+
+
+def draw_playground() -> None:
+    """Take pictures of the playground: on a desk, with the group of a word; on a phone, what an attacker sees."""
+    data = Path(os.environ["CUSTEXT_DATA"])
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        load_starter(folder / "custext.duckdb")
+        (folder / "reviews.txt").write_text("\n".join(read_sentences(data / "movie_reviews.zip")), encoding="utf-8")
+        served = open_server(folder / "custext.duckdb", public=folder / "reviews.txt", port=0)
+        with served as (address, _), launch(folder) as browser:
+            for picture, size, draw in (
+                ("playground.png", {"width": 1280, "height": 1130}, _open_a_word),
+                ("playground-phone.png", {"width": 390, "height": 844}, _attack),
+            ):
+                visit = Visit(browser.new_context(viewport=size, device_scale_factor=2), address)
+                with visit.answer("/api/verdict"):
+                    visit.open("eps=4&plus=1")
+                draw(visit)
+                visit.page.screenshot(path=HERE / picture, animations="disabled")
+                visit.check()
+
+
+def _open_a_word(visit: Visit) -> None:
+    with visit.answer("/api/inspect"):
+        visit.words().nth(1).click()
+    visit.page.evaluate("scrollTo(0, 0)")
+
+
+def _attack(visit: Visit) -> None:
+    visit.turn_on_attack()
+    visit.pane().evaluate("element => element.scrollIntoView()")
 
 
 def take_picture(page: Path, picture: Path, *, width: int, height: int) -> None:

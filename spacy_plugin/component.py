@@ -14,6 +14,7 @@ from custext_sql import (
     CusTextError,
     DatabaseError,
     KeyFileError,
+    Kind,
     MappingError,
     Receipt,
     RunningRelease,
@@ -54,8 +55,8 @@ class CusText:
     else they have the defaults of `custext_sql.Settings`.
 
     database, mapping, calibration, key_file: as for `custext_sql.Sanitizer.load`. policy: the name of a policy, or a
-    dict of its parts. eps: the privacy budget per word, 0 or 0.001 to 100; epsilon is another name for it. plus: keep
-    stopwords.
+    dict of parts of `custext_sql.Policy`, such as {"units": "keep", "keep_words": ["agent"]}. eps: the privacy budget
+    per word, 0 or 0.001 to 100; epsilon is another name for it. plus: keep stopwords.
 
     sensitive: which tokens are replaced, and at what eps: a choice from `spacy_plugin.sensitive_tokens`, or a function
     that takes a Doc; None for all tokens. A label or tag that no component before this one sets is reported at the
@@ -64,7 +65,11 @@ class CusText:
     mask_unknown: whether unknown words become <unk> and numbers <num> even if the policy would keep them. The default
     is True if `sensitive` selects some of the tokens: a sensitive word would otherwise stay in the clear because it has
     no vector. It applies to all tokens that the component replaces, including those that get their eps from `others`.
-    If False, the policy decides.
+    If False, the policy decides. Units and the words that it lists are left to the policy in any case: the words of a
+    unit that is not masked are replaced like all others.
+
+    A unit, such as an e-mail address, is found in the text of the Doc and masked as a whole if one of its tokens is
+    replaced.
 
     output: "annotate" leaves the Doc unchanged and adds the results; "replace" returns a new Doc that has the new text
     and, from the original, only what `carry` names.
@@ -89,7 +94,7 @@ class CusText:
         eps: float | None = None,
         epsilon: float | None = None,
         plus: bool | None = None,
-        policy: str | dict[str, str] | None = None,
+        policy: str | dict[str, Any] | None = None,
         calibration: str | None = None,
         key_file: str | None = None,
         output: str = "annotate",
@@ -204,7 +209,7 @@ class CusText:
                     self.sanitizer,
                     self._dataset,
                     budgets=self._budgets,
-                    listed=getattr(self.sensitive, "listed", None),
+                    listed=self._listed,
                     run_id=self._run_id,
                 )
             except KeyFileError as error:
@@ -229,11 +234,14 @@ class CusText:
         key = self.sanitizer.key
         records = None if key is None else find_records(key, docs)
         with self._release.drawing() as tally:
-            result = self.sanitizer.sanitize_tokens(tokens.batch, budgets, sensitive=sensitive, records=records)
+            result = self.sanitizer.sanitize_tokens(
+                tokens.batch, budgets, sensitive=sensitive, listed=self._listed, records=records
+            )
             finished = self._replace(tokens, result) if self.output == "replace" else self._annotate(tokens, result)
             tally.add(result.counts)
             if key is not None and records is not None:
-                tally.add_sum(sum_docs(key, records, tokens, sensitive))
+                masked = None if self._listed is None else Kind.ALONE.find_in(result.kinds)
+                tally.add_sum(sum_docs(key, records, tokens, sensitive, masked))
         return finished
 
     def _annotate(self, tokens: DocBatch, result: SanitizedTokens) -> list[Doc]:
@@ -259,6 +267,11 @@ class CusText:
                 yield self(doc)
             except Exception as error:
                 self._error_handler(self.name, self, [doc], error)
+
+    @property
+    def _listed(self) -> frozenset[str] | None:
+        """The only words that are drawn, if `sensitive` has a list of them."""
+        return getattr(self.sensitive, "listed", None)
 
     @property
     def _budgets(self) -> frozenset[float]:

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import fields
 from typing import Any, cast
 
 from custext_sql import BudgetError, Dataset, KeyFile, KeyFileError, Policy, SettingError, Settings, suggest
 from spacy_plugin.sensitive_tokens import AllTokens, ByFunction, TokenChoice, choose_eps
 
-_POLICY_PARTS = ("unknown", "numbers", "case", "invisible")
+_POLICY_PARTS = tuple(part.name for part in fields(Policy))
 _DATASET_PARTS = ("name", "second_mapping", "reuse_key")
 
 
@@ -71,9 +72,11 @@ def check_mask_unknown(mask_unknown: bool | None, choice: TokenChoice) -> bool:
     return mask_unknown
 
 
-def read_policy(policy: str | dict[str, str] | None) -> str | Policy | None:
+def read_policy(policy: str | dict[str, Any] | Policy | None) -> str | Policy | None:
     """Return the policy that is given by its name or as a dict of its parts."""
     if not isinstance(policy, dict):
+        if not isinstance(policy, str | Policy | None):
+            raise SettingError(f"policy must be a name, or a table of its parts; found {type(policy).__name__}")
         return policy
     _check_parts("policy", policy, _POLICY_PARTS)
     return Policy(**policy)
@@ -130,4 +133,4 @@ def check_key_masks(key: KeyFile) -> None:
 def _check_parts(key: str, given: Iterable[str], parts: Sequence[str]) -> None:
     for name in given:
         if name not in parts:
-            raise SettingError(f"{key} has no part {name!r}; {suggest(name, parts, 'parts')}")
+            raise SettingError(f"{key} has no part {name!r}; {suggest(str(name), parts, 'parts')}")

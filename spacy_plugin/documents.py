@@ -9,10 +9,8 @@ import pyarrow as pa
 from spacy.attrs import ORTH, SPACY
 from spacy.tokens import Doc
 
-from custext_sql import KeyFile, KeyFileError, SanitizedTokens, TokenBatch
-from spacy_plugin.new_text import NewText, Places
-
-Flags = npt.NDArray[np.bool_]
+from custext_sql import KeyFile, KeyFileError, Kind, SanitizedTokens, TokenBatch
+from spacy_plugin.new_text import Flags, NewText, Places
 
 
 class DocBatch:
@@ -40,11 +38,23 @@ class DocBatch:
 
     def split(self, result: SanitizedTokens) -> Iterator[tuple[Doc, slice, NewText]]:
         """Yield each Doc, the slice of its tokens in the batch, and its new text."""
-        starts, ends = result.offsets[:-1], result.offsets[1:] - self.spaces
+        within_units = np.append(result.joined, False)[1:]  # the space after these tokens, if any
+        starts, ends = result.offsets[:-1], result.offsets[1:] - (self.spaces & ~within_units)
+        masked = Kind.UNIT.find_in(result.kinds)
         for doc, (first, last) in zip(self.docs, pairwise(self.batch.documents.tolist()), strict=True):
             within = slice(first, last)
             start, end = result.offsets[first], result.offsets[last]
-            yield doc, within, NewText(result.text[start:end], starts[within] - start, ends[within] - start)
+            yield (
+                doc,
+                within,
+                NewText(
+                    result.text[start:end],
+                    starts[within] - start,
+                    ends[within] - start,
+                    result.begins[within] - start,
+                    masked[within],
+                ),
+            )
 
     def _lay_out(self) -> tuple[npt.NDArray[np.uint8], Places]:
         """Return the tokens end to end, each with the space after it, and where they begin and end."""
@@ -67,20 +77,22 @@ def find_records(key: KeyFile, docs: Sequence[Doc]) -> list[str]:
     return records
 
 
-def sum_docs(key: KeyFile, records: Sequence[str], tokens: DocBatch, chosen: Flags | None) -> int:
+def sum_docs(key: KeyFile, records: Sequence[str], tokens: DocBatch, chosen: Flags | None, masked: Flags | None) -> int:
     """Return a sum that is equal for equal keyed releases: same records, texts, token boundaries and chosen tokens.
 
-    Draws depend on how a text is split into tokens, so the sum of a Doc differs from that of the same text in a file or
-    a query.
+    masked: tokens with a word that is masked because of a list. Draws depend on how a text is split into tokens, so the
+    sum of a Doc differs from that of the same text in a file or a query.
     """
+    marks = np.ones(len(tokens.spaces), dtype=np.uint8) if chosen is None else chosen.astype(np.uint8)
+    marks += 2 * (np.uint8(0) if masked is None else masked.astype(np.uint8))
     batch = tokens.batch
     bounds, cuts = batch.document_offsets.tolist(), batch.documents.tolist()
     contents = []
     for number in range(len(records)):
         first, last = cuts[number], cuts[number + 1]
         places = (batch.offsets[first : last + 1] - bounds[number]).astype("<i8").tobytes()
-        flags = b"" if chosen is None else chosen[first:last].tobytes()
-        contents.append(batch.text[bounds[number] : bounds[number + 1]].tobytes() + places + flags)
+        within = b"" if (marks[first:last] == 1).all() else marks[first:last].tobytes()
+        contents.append(batch.text[bounds[number] : bounds[number + 1]].tobytes() + places + within)
     text = np.frombuffer(b"".join(contents), dtype=np.uint8)
     offsets = np.append(0, np.cumsum([len(content) for content in contents]))
     return key.key.sum_rows([f"\0spacy\0{record}" for record in records], text, offsets)

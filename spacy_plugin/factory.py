@@ -64,8 +64,8 @@ def make_custext(
     mapping: name of a mapping; default: the database's default mapping.
     eps: privacy budget per word, 0 or 0.001 to 100; default: 1.0. epsilon: another name for it.
     plus: true keeps stopwords (CusText+); default: false.
-    policy: what happens to unknown words, numbers, case and invisible characters: "strict" (default), "paper", or a
-        dict such as {"unknown": "random"}.
+    policy: what happens to units, unknown words, numbers, listed words, case and invisible characters: "strict"
+        (default), "paper", or a dict such as {"unknown": "random", "keep_words": ["agent", "customer"]}.
     calibration: "paper" (default) or "tight"; see `custext_sql.Settings`.
     key_file: path of a key; the same key, record and text then give the same output. Set doc._.custext_record to a
         string on every Doc before it reaches the component.
@@ -74,7 +74,8 @@ def make_custext(
     sensitive: which tokens are replaced, and at what eps; default: all. A choice such as
         {"@misc": "custext.entities.v1", "labels": ["PERSON"]}; see `spacy_plugin.sensitive_tokens`.
     mask_unknown: true masks unknown words and numbers even if the policy would keep them; false leaves them to the
-        policy; default: true if `sensitive` selects some of the tokens, else false.
+        policy, which always decides on units and listed words; default: true if `sensitive` selects some of the tokens,
+        else false.
     carry: what a new Doc takes over from the original, only with output "replace"; default: ["sentences", "entities"].
         See `spacy_plugin.new_docs.CARRIED` for the entries and for what each reveals.
     dataset: name of the data in the ledger, or a dict with "name", "second_mapping" and "reuse_key"; without it,

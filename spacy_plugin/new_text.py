@@ -6,15 +6,28 @@ import numpy as np
 import numpy.typing as npt
 
 Places = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
 class NewText:
-    """A text in UTF-8, with the start and end, in bytes, of the replacement of each original token."""
+    """A text in UTF-8, with the start and end, in bytes, of the replacement of each original token.
+
+    The mask of a unit is the replacement of its first token. begins: the start of each replacement, or of the mask, for
+    tokens that begin within a unit. masked: which tokens have a part of a unit.
+    """
 
     content: npt.NDArray[np.uint8]
     starts: Places
     ends: Places
+    begins: Places
+    masked: Flags
+
+    @property
+    def joined(self) -> Flags:
+        """Which tokens begin within a unit that began in an earlier token."""
+        joined: Flags = self.begins < self.starts
+        return joined
 
     def to_bytes(self) -> bytes:
         return self.content.tobytes()
@@ -22,15 +35,15 @@ class NewText:
     def decode(self) -> str:
         return self.to_bytes().decode()
 
-    def words(self) -> list[str]:
-        """Return the replacement of each token."""
+    def cut(self, starts: Places, ends: Places) -> list[str]:
+        """Return parts of the text."""
         text = self.to_bytes()
-        return [text[start:end].decode() for start, end in zip(self.starts.tolist(), self.ends.tolist(), strict=True)]
+        return [text[start:end].decode() for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
 
     def in_characters(self) -> tuple[Places, Places]:
-        """Return the start and end of each replacement, in characters of the decoded text."""
+        """Return the beginning and end of each replacement, in characters of the decoded text."""
         begins_character = (self.content & 0xC0) != 0x80
         if begins_character.all():
-            return self.starts, self.ends
+            return self.begins, self.ends
         before = np.concatenate([[0], np.cumsum(begins_character)])
-        return before[self.starts], before[self.ends]
+        return before[self.begins], before[self.ends]

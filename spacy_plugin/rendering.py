@@ -1,11 +1,12 @@
 """An HTML page of Docs before and after, in the style of displaCy."""
 
 from collections.abc import Iterable
+from itertools import pairwise
 
 from spacy.tokens import Doc
 
 from custext_sql import CusTextError, Kind, Piece, Receipt, write_comparison
-from spacy_plugin.attributes import is_replaced
+from spacy_plugin.attributes import find_joined, is_replaced
 
 
 def render(docs: Doc | Iterable[Doc], *, title: str = "Before and after") -> str:
@@ -23,7 +24,9 @@ def _count(receipt: Receipt) -> str:
     words = "1 word" if receipt.words == 1 else f"{receipt.words:,} words"
     clear = receipt.characters_in_clear
     characters = "1 character" if clear == 1 else f"{clear:,} characters"
-    return f"{words}, {receipt.sampled:,} replaced; {characters} in the clear"
+    units = "1 unit" if receipt.units_masked == 1 else f"{receipt.units_masked:,} units"
+    masked = f", {units} masked" if receipt.units_masked else ""
+    return f"{words}, {receipt.sampled:,} replaced{masked}; {characters} in the clear"
 
 
 def _read_pieces(doc: Doc) -> list[Piece]:
@@ -32,9 +35,12 @@ def _read_pieces(doc: Doc) -> list[Piece]:
     if is_replaced(doc):
         raise CusTextError('this Doc no longer has the original words; to show both, set "output": "annotate"')
     pieces = []
-    for token in doc:
-        has_word = token._.custext_kind != "kept" or any(character.isalnum() for character in token.text)
-        pieces.append(Piece(token.text, token._.custext, Kind[token._.custext_kind.upper()] if has_word else None))
-        if token.whitespace_:
-            pieces.append(Piece(token.whitespace_, token.whitespace_))
+    begins = [place for place, joined in enumerate(find_joined(doc)) if not joined]
+    for start, end in pairwise([*begins, len(doc)]):
+        span, kind = doc[start:end], doc[start]._.custext_kind
+        has_word = kind != "kept" or any(character.isalnum() for character in span.text)
+        after = "".join(token._.custext for token in span)
+        pieces.append(Piece(span.text, after, Kind[kind.upper()] if has_word else None))
+        if space := span[-1].whitespace_:
+            pieces.append(Piece(space, space))
     return pieces

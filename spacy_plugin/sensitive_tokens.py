@@ -5,8 +5,8 @@ register a function that returns a function. The component calls the latter with
 with one value per token: True (replace it, at the component's eps), False (keep it, in the clear), or an eps, a float.
 Its attribute `budgets` must list every eps that it can return, so that the guarantee does not depend on the text.
 
-Unknown words and numbers among the selected tokens are masked even if the policy would keep them, unless `mask_unknown`
-is false. A label or tag that no component of the pipeline sets is reported at the first Doc.
+Unknown words and numbers among these tokens are masked even if the policy would keep them, unless `mask_unknown` is
+false. Units are masked as a whole if one of their tokens is selected. A label or tag that nothing sets is reported.
 
 A choice that depends on the text is itself visible in the output. Which words stayed, and how far words of a kind were
 moved, shows what the pipeline took them for.

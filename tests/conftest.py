@@ -1,7 +1,11 @@
 """Fixtures for all tests. None of them touches the user's own database."""
 
 import os
-from collections.abc import Sequence
+import shutil
+import sys
+import uuid
+from collections.abc import Iterator, Sequence
+from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,14 +14,17 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+from tests.shared_builds import build_once
 from tests.vector_samples import write_glove
 
 if TYPE_CHECKING:
     from custext_sql.experiments.evaluation.experiment import Experiment
+    from custext_sql.vectors.source import Batch
 
 settings.register_profile("tests", deadline=None)  # the first example builds tables, and the machine may be busy
 settings.load_profile("tests")
 
+FEW_SHIPPED = 1000  # words, with the fixture of that name
 WORDS = [
     "alice",
     "bob",
@@ -53,14 +60,34 @@ def pytest_report_header() -> list[str]:
     return [f"duckdb {duckdb.__version__}, numpy {np.__version__}, data: {os.environ.get('CUSTEXT_DATA', 'none')}"]
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests that run in steps of their own as such."""
+    for item in items:
+        if any(item.get_closest_marker(name) for name in ("cluster", "journey", "browser", "load", "pages")):
+            item.add_marker(pytest.mark.apart)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Return the workers of `-n auto`: one more than there are cores, since many tests wait for other processes."""
+    return len(os.sched_getaffinity(0)) + 1 if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1) + 1
+
+
 @pytest.fixture(autouse=True)
-def own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Give each test its own home folder, and so its own default database."""
-    home = tmp_path_factory.mktemp("home")
+def own_home(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Path]:
+    """Give each test its own home folder, and so its own default database, until it ends."""
+    home = tmp_path_factory.mktemp(f"home-{uuid.uuid4().hex}", numbered=False)  # a path that no cache knows
     monkeypatch.setenv("XDG_DATA_HOME", str(home))
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.delenv("CUSTEXT_DB", raising=False)
-    return home
+    monkeypatch.delenv("COLUMNS", raising=False)  # pytest's workers have it, and tables would fit it
+    yield home
+    if (running := sys.modules.get("custext_sql.store.ledger.running_entry")) is not None:
+        running.settle_all()  # while the databases of the test are still there
+    shutil.rmtree(home, ignore_errors=True)  # databases of 60 MB and more: a run would fill small disks
 
 
 @pytest.fixture
@@ -124,9 +151,8 @@ def starter_db(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a database with the starter vectors and their mapping, for tests that only read it."""
     from custext_sql.store.default_database import load_starter
 
-    path = tmp_path_factory.mktemp("starter") / "starter.duckdb"
-    load_starter(path)
-    return path
+    template = build_once(tmp_path_factory, "starter.duckdb", load_starter)
+    return copy_database(template, tmp_path_factory.mktemp("starter") / "starter.duckdb")
 
 
 @pytest.fixture(scope="session")
@@ -144,16 +170,45 @@ def fresh_db(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def few_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from custext_sql import build_mapping, load_embeddings
 
-    path = tmp_path_factory.mktemp("few") / "few.duckdb"
-    load_embeddings(path, "starter", name="starter", limit=3000)
-    build_mapping(path, embedding="starter", k=20)
-    return path
+    def build(path: Path) -> None:
+        load_embeddings(path, "starter", name="starter", limit=3000)
+        build_mapping(path, embedding="starter", k=20)
+
+    return copy_database(
+        build_once(tmp_path_factory, "few.duckdb", build), tmp_path_factory.mktemp("few") / "few.duckdb"
+    )
 
 
 @pytest.fixture
 def few_db(few_template: Path, tmp_path: Path) -> Path:
     """Return a database with 3,000 English words and the mapping `starter-euclidean-k20`, to write to."""
     return copy_database(few_template, tmp_path / "few.duckdb")
+
+
+@pytest.fixture(scope="session")
+def common_words() -> "Batch":
+    """Return the most frequent words of the shipped ones, with their vectors."""
+    from custext_sql.vectors.packed import unpack
+    from custext_sql.vectors.source import Batch
+    from custext_sql.vectors.starter import FILES
+
+    first = unpack(files("custext_sql.starter").joinpath(FILES[0]).read_bytes())
+    return Batch(first.words[:FEW_SHIPPED], first.vectors(0, FEW_SHIPPED), 1)
+
+
+@pytest.fixture
+def few_shipped(common_words: "Batch", monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ship a thousand words instead of 100,000, for tests that do not depend on their number."""
+    from custext_sql.vectors.source import VectorSource
+
+    def open_few() -> VectorSource:
+        batches = (batch for batch in [common_words])
+        return VectorSource("few", "starter", "row", batches, lambda: 1.0, lambda: "0" * 64)
+
+    for module in ("vectors.opening", "store.default_database"):
+        monkeypatch.setattr(f"custext_sql.{module}.open_starter", open_few)
+    monkeypatch.setattr("custext_sql.store.default_database.WORDS", FEW_SHIPPED)
+    monkeypatch.setattr("custext_sql.store.default_database.FIRST_WORDS", FEW_SHIPPED // 2)
 
 
 @pytest.fixture

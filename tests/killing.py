@@ -13,10 +13,12 @@ from types import TracebackType
 from tests.processes import start
 
 SCRIPT = """
-import json, os, sys, traceback
+import json, os, shutil, sys, traceback
 import alembic.command, duckdb, pyarrow.compute, sqlalchemy
 import custext_sql
-from custext_sql import build_mapping, load_embeddings, sanitize_file
+from custext_sql import build_mapping, compact_database, load_embeddings, sanitize_file
+from custext_sql.store import rewritten_files
+from custext_sql.store.files import atomic_outputs
 from custext_sql.store.ledger import table as ledger
 from custext_sql.store.schema import migrate
 from tests.ledger_entries import enter_release
@@ -33,6 +35,33 @@ def sanitize(database, source, target):
 def write_ledger(database, count):
     for _ in range(count):
         ledger.update(database, ledger.finish(enter_release(database, "d", largest_row_eps=3)))
+
+def compact(database, point):  # dies before or after one of its steps
+    reached = 0
+
+    def reach():
+        nonlocal reached
+        reached += 1
+        if reached == point:
+            os.kill(os.getpid(), 9)
+
+    def watch(module, name):
+        step = getattr(module, name)
+
+        def watched(*arguments, **options):
+            reach()
+            done = step(*arguments, **options)
+            reach()
+            return done
+
+        setattr(module, name, watched)
+
+    watch(rewritten_files, "_copy_database")
+    watch(rewritten_files, "find_difference")
+    watch(shutil, "copymode")
+    watch(atomic_outputs, "_sync")  # of the file, and of its folder once it is in place
+    watch(shutil, "rmtree")
+    compact_database(database)
 
 print("ready", flush=True)
 for line in sys.stdin:
@@ -75,11 +104,15 @@ class Jobs:
         self._parent.stdin.flush()
         return int(self._read())
 
+    def run(self, job: str, *arguments: str | Path | int) -> int:
+        """Run a job, and return its wait status: 0, or the signal that ended it."""
+        self._start(job, *arguments)
+        return int(self._read())
+
     def time(self, job: str, *arguments: str | Path | int) -> float:
         """Run a job, and return how many seconds it took."""
         started = time.monotonic()
-        self._start(job, *arguments)
-        assert self._read() == "0", f"{job} failed"
+        assert self.run(job, *arguments) == 0, f"{job} failed"
         return time.monotonic() - started
 
     def kill(self, job: str, *arguments: str | Path | int, after: float) -> bool:

@@ -23,7 +23,8 @@ def start(command: Sequence[str | Path], **options: Any) -> Iterator[subprocess.
     """Start a process in its own process group; at the end, the whole group is killed, with all children."""
 
     def listen() -> None:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)  # a shell may have set it to be ignored
+        for number in (signal.SIGINT, signal.SIGHUP):  # a shell, or nohup, may have set them to be ignored
+            signal.signal(number, signal.SIG_DFL)
 
     with subprocess.Popen(list(map(str, command)), start_new_session=True, preexec_fn=listen, **options) as process:
         try:

@@ -1,21 +1,6 @@
-"""Commands, queries and calls that must fail, on the files of tests/secret_places.py."""
+"""Commands that must fail, on the files of tests/secret_places.py."""
 
 from collections.abc import Callable
-from functools import cache
-from pathlib import Path
-from typing import Any
-
-import numpy as np
-import pandas as pd
-import polars as pl
-import pyarrow as pa
-
-from custext_sql import Sanitizer, connect, load_embeddings, safe_errors
-from custext_sql.experiments.attacks.priors import read_frequencies
-from custext_sql.experiments.evaluation.datasets import read_labeled, read_sentence_polarity
-from custext_sql.experiments.text_files import stream_texts
-from custext_sql.store.key_files import read_key_file
-from custext_sql.store.mappings import load_mapping
 
 _KEYED = "--column body --key-file good.key --record-column"
 
@@ -57,6 +42,11 @@ sanitize null.csv out.csv {_KEYED} id
 sanitize late.csv out.parquet --column body
 sanitize count.csv out.csv --column body
 sanitize latin.csv out.csv --column body
+sanitize quote.csv out.csv --column body
+sanitize count.csv out.csv --column body --no-quotes
+sanitize comma.tsv out.csv --column body --no-quotes
+sanitize comma.tsv out.csv --column id --no-quotes
+leaks headless.csv --column NEAR --no-quotes
 sanitize headers out.csv --column body
 sanitize mixed out.csv --column body
 sanitize schemas out.parquet --column body
@@ -77,6 +67,8 @@ sanitize keys.json out.json --column nothing
 sanitize keys.jsonl out.jsonl --column n
 sanitize nested.jsonl out.jsonl --column body
 sanitize broken.jsonl out.jsonl --column body
+sanitize cut.json out.json --column body
+sanitize texts.json out.json --column body
 sanitize bytes.jsonl out.jsonl --column body
 sanitize twice.jsonl out.jsonl --column body
 sanitize late.jsonl out.parquet --column body
@@ -102,32 +94,65 @@ diff nested.jsonl --column body
 diff broken.jsonl --column body
 diff latin.txt
 diff wrong.parquet --column body
-choose --max-attack 0.4 --data headless.csv --column NEAR
-choose --max-attack 0.4 --data late.jsonl --column body
+diff --data shop.duckdb --table t --column NEAR
+diff --data shop.duckdb --table t --column st
+diff --data wrong.duckdb --table t --column body
+diff --data headless.csv --table t --column NEAR
+diff shop.duckdb --column txt
+diff latin.txt --encoding utf-16
+diff cells.csv --column body --sample 2 --rows 1
+diff null.csv --column body --key-file good.key --record-column id
+diff cells.csv --column body --key-file good.key --record-column nothing
+diff --data shop.duckdb --table cast_view --column body --key-file good.key --record-column txt
+leaks TEXT --column body
+leaks headless.csv
+leaks headless.csv --column NEAR
+leaks broken.jsonl --column body
+leaks latin.txt
+leaks --data shop.duckdb --table t --column st
+leaks cells.csv --column body --output out.txt
+leaks cells.csv --column body --output nothing/out.csv
+leaks cells.csv --column body --keep-words latin.txt
+choose headless.csv --max-attack 0.4 --column NEAR
+choose late.jsonl --max-attack 0.4 --column body
+choose late.jsonl --column body --k 2,3 --plus
 choose --max-attack 0.4 --prior prior.txt
 choose --max-attack 0.4 --prior unknown.txt
-attack bayes --public headless.csv --column NEAR
-attack bayes --public keys.jsonl --column NEAR
-attack bayes --public late.jsonl --column body
+attack bayes --public headless.csv --public-column NEAR
+attack bayes --public keys.jsonl --public-column NEAR
+attack bayes --public late.jsonl --public-column body
 attack bayes --public latin.txt
-attack bayes --public headless.tsv --column NEAR
-attack bayes --public wrong.tsv.gz --column body
+attack bayes --public headless.tsv --public-column NEAR
+attack bayes --public wrong.tsv.gz --public-column body
 attack bayes --prior prior.txt
 attack bayes --prior many.txt
 attack bayes --prior latin.txt
 attack bayes --prior cut.txt.gz
 attack bayes --prior cut.zip
-attack context --public headless.csv --data words.txt --public-column NEAR
-attack context --public words.txt --data latin.txt
-attack context --public words.txt --data words.txt
-choose --attack context --max-attack 0.4 --public words.txt --data broken.jsonl --column body
+attack context words.txt --public headless.csv --public-column NEAR
+attack context latin.txt --public words.txt
+attack context words.txt --public words.txt
+choose broken.jsonl --column body --attack context --max-attack 0.4 --public words.txt
+playground --public headless.csv --public-column NEAR
+playground --public keys.jsonl --public-column NEAR
+playground --public broken.jsonl --public-column body
+playground --public latin.txt
+playground --public wrong.parquet --public-column body
+playground --public words.txt --public-column TEXT
 attack query TEXT
 inspect TEXT
-attack mask --model ngram --data broken.jsonl --column body --public words.txt
-attack mask --model ngram --data latin.txt --public words.txt
-report --html out.html --data headless.csv --column NEAR
-report --html out.html --data cells.csv --column bdy
+attack mask broken.jsonl --model ngram --column body --public words.txt
+attack mask latin.txt --model ngram --public words.txt
+choose --data shop.duckdb --table t --column NEAR --max-attack 0.4
+choose TEXT --max-attack 0.4
+evaluate utility --data shop.duckdb --train-table t --test-table t --text NEAR --label st
+report headless.csv --html out.html --column NEAR
+report cells.csv --html out.html --column bdy
+report cells.csv --column body --dataset nothing
 evaluate utility --train headless.tsv --test headless.tsv --text NEAR
+evaluate utility --train headless.tsv --test headless.tsv --text 9 --label 1 --no-header
+evaluate utility --train headless.csv --test headless.csv --text 1 --label 2 --no-header
+evaluate utility --train headless.tsv --test headless.tsv --text sentence --limit 0
 evaluate utility --train headless.csv --test headless.csv --text NEAR --label nothing
 evaluate utility --train keys.jsonl --test keys.jsonl --text NEAR --label x
 evaluate utility --train train.tsv --test test.tsv --text sentence
@@ -175,6 +200,14 @@ sanitize cells.csv out.csv --column body --budget-total 0.5
 sanitize 'alice TEXT' --budget-total 0.5
 sanitize --data shop.duckdb --table t new.more.names --column txt
 --db wrong.duckdb info
+--db wrong.duckdb compact
+--db wrong.bin compact
+drop measurements --dataset TEXT
+drop measurements --mapping TEXT --json
+ledger TEXT
+ledger strike TEXT --reason TEXT
+ledger strike abc123 --reason TEXT
+ledger unstrike TEXT
 --db wrong.bin sanitize alice
 """.strip().splitlines()
 
@@ -187,100 +220,4 @@ STREAMS: dict[str, Callable[[bytes], bytes]] = {
     "sanitize - - --format tsv": lambda text: text + b"\tx\n",
     "sanitize - - --format json --column body": lambda text: b'{"body": ' + text + b"\n",
     "sanitize - - --format parquet --column body": lambda text: text * 10,
-}
-
-
-@cache
-def _sanitizer(folder: Path, key_file: str | None = None) -> Sanitizer:
-    return Sanitizer.load(folder / "custext.duckdb", key_file=key_file)
-
-
-def _pipeline(folder: Path, **config: Any) -> Any:
-    import spacy
-
-    nlp = spacy.blank("en")
-    nlp.add_pipe("custext", config={"database": str(folder / "custext.duckdb"), **config})
-    return nlp
-
-
-def _sanitize_twice(folder: Path, text: str) -> None:
-    nlp = _pipeline(folder)
-    nlp.get_pipe("custext")(nlp(text))
-
-
-def _give_a_record(folder: Path, text: str) -> None:
-    nlp = _pipeline(folder, key_file="good.key")
-    doc = nlp.make_doc(text)
-    doc._.custext_record = {text: text}
-    nlp.get_pipe("custext")(doc)
-
-
-def _choose_tokens(folder: Path, text: str, choose: Callable[[Any], object]) -> None:
-    from spacy_plugin.component import CusText
-
-    CusText(database=str(folder / "custext.duckdb"), sensitive=choose)(_pipeline(folder).make_doc(text))
-
-
-def _read_by_arrow(folder: Path, text: str) -> None:
-    query = "SELECT CASE WHEN range = 299999 THEN error($text) ELSE 'x' END FROM range(300000)"
-    with connect(folder / "custext.duckdb") as connection, safe_errors(query):
-        for _ in connection.sql(query, params={"text": text}).to_arrow_reader(1 << 16):
-            pass
-
-
-# Calls of the library, made in the folder of the files.
-CALLS: dict[str, Callable[[Path, str], object]] = {
-    "bytes": lambda folder, text: _sanitizer(folder).sanitize(text.encode()),  # type: ignore[arg-type]
-    "a number among texts": lambda folder, text: _sanitizer(folder).sanitize_batch([text, 1]),
-    "bytes in UTF-16": lambda folder, text: _sanitizer(folder).sanitize_batch([text.encode("utf-16")]),
-    "half a surrogate pair": lambda folder, text: _sanitizer(folder).sanitize_batch([text, text + "\ud800"]),
-    "a text for a list": lambda folder, text: _sanitizer(folder).sanitize_batch(text),
-    "a dictionary": lambda folder, text: _sanitizer(folder).sanitize_batch({text: text}),
-    "a set": lambda folder, text: _sanitizer(folder).sanitize_batch({text}),
-    "lists": lambda folder, text: _sanitizer(folder).sanitize_batch([[text]]),
-    "structs of Arrow": lambda folder, text: _sanitizer(folder).sanitize_batch(pa.array([{text: text}])),
-    "times of Arrow": lambda folder, text: _sanitizer(folder).sanitize_batch(pa.array([1], pa.timestamp("s", text))),
-    "bytes of Arrow": lambda folder, text: _sanitizer(folder).sanitize_batch(pa.array([text.encode()])),
-    "NumPy's bytes": lambda folder, text: _sanitizer(folder).sanitize_batch(np.array([text.encode()])),
-    "NumPy's objects": lambda folder, text: _sanitizer(folder).sanitize_batch(np.array([text, 1], dtype=object)),
-    "NumPy's records": lambda folder, text: _sanitizer(folder).sanitize_batch(np.array([(1,)], dtype=[("a", "i4")])),
-    "NumPy's tables": lambda folder, text: _sanitizer(folder).sanitize_batch(np.array([[text]])),
-    "pandas's objects": lambda folder, text: _sanitizer(folder).sanitize_batch(pd.Series([text, 1], name=text)),
-    "pandas's tables": lambda folder, text: _sanitizer(folder).sanitize_batch(pd.DataFrame({text: [text]})),
-    "polars's structs": lambda folder, text: _sanitizer(folder).sanitize_batch(pl.Series(text, [{text: text}])),
-    "texts for eps": lambda folder, text: _sanitizer(folder).sanitize_batch([text], [text]),  # type: ignore[list-item]
-    "a text for eps": lambda folder, text: _sanitizer(folder).sanitize(text, text),  # type: ignore[arg-type]
-    "a text for plus": lambda folder, text: _sanitizer(folder).sanitize(text, 1.0, text),  # type: ignore[arg-type]
-    "too many eps": lambda folder, text: _sanitizer(folder).sanitize_batch([text], [1.0, 2.0]),
-    "a record without a key": lambda folder, text: _sanitizer(folder).sanitize(text, record=text),
-    "no record": lambda folder, text: _sanitizer(folder, "good.key").sanitize(text),
-    "a missing record": lambda folder, text: _sanitizer(folder, "good.key").sanitize_batch(
-        [text, text], records=[text, None]
-    ),
-    "a number for a record": lambda folder, text: _sanitizer(folder, "good.key").sanitize_batch(
-        [text, text], records=[text, 1]
-    ),
-    "too few records": lambda folder, text: _sanitizer(folder, "good.key").sanitize_batch([text, text], records=[text]),
-    "an unknown word": lambda folder, text: _sanitizer(folder).distribution(text),
-    "a comparison": lambda folder, text: _sanitizer(folder).compare([text, 1]),
-    "a release": lambda folder, text: _sanitizer(folder).release([text, 1]),
-    "a Doc once more": _sanitize_twice,
-    "a Doc without a record": lambda folder, text: _pipeline(folder, key_file="good.key")(text),
-    "a Doc with another record": _give_a_record,
-    "choices that are texts": lambda folder, text: _choose_tokens(folder, text, lambda doc: [text] * len(doc)),
-    "choices that are one text": lambda folder, text: _choose_tokens(folder, text, lambda doc: text),
-    "too many choices": lambda folder, text: _choose_tokens(folder, text, lambda doc: [True] * (len(doc) + 1)),
-    "rows that Arrow reads": lambda folder, text: list(stream_texts("late.jsonl", "body")),
-    "rows that Arrow reads from a query": _read_by_arrow,
-    "lines in another encoding": lambda folder, text: list(stream_texts("latin.txt", None)),
-    "a file without a header": lambda folder, text: read_labeled("headless.csv", ["sentence"], "label"),
-    "keys": lambda folder, text: read_labeled("keys.jsonl", ["sentence"], "label"),
-    "a corpus": lambda folder, text: read_sentence_polarity("cut.zip"),
-    "a corpus that is none": lambda folder, text: read_sentence_polarity("empty.zip"),
-    "frequencies": lambda folder, text: read_frequencies("prior.txt", load_mapping(folder / "custext.duckdb")),
-    "a key": lambda folder, text: read_key_file("text.key"),
-    "vectors": lambda folder, text: load_embeddings(folder / "custext.duckdb", "header.npz", name="new"),
-    "a vocabulary": lambda folder, text: load_embeddings(
-        folder / "custext.duckdb", "vectors.txt", name="new", vocabulary="latin.txt"
-    ),
 }

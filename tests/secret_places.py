@@ -74,6 +74,7 @@ def lay_out(folder: Path, secret: Secret) -> None:
     _write_csv(folder / "count.csv", [["id", "body"], ["1", "x"], ["2", text, text]])
     _write_csv(folder / "null.csv", [["id", "body"], ["", text], ["2", text]])
     (folder / "quote.csv").write_text(f'id,body\n1,"{text}" {text}\n2,"x\n')
+    (folder / "comma.tsv").write_text(f"id\tbody\n1, {text}\tx, {text}\n")
     (folder / "latin.csv").write_bytes(f"id,body\n1,{text}".encode() + b"\xff\xfe\n")
     (folder / "latin.txt").write_bytes(text.encode() + b"\xff\xfe\n")
     (folder / "words.txt").write_text(f"alice {text}\n")
@@ -103,6 +104,8 @@ def _write_json(folder: Path, text: str) -> None:
     (folder / "nested.jsonl").write_text(json.dumps({"body": {text: text}, "id": 1}) + "\n")
     (folder / "cells.jsonl").write_text(json.dumps({"id": text, "body": text}) + "\n")
     (folder / "broken.jsonl").write_text('{"body": "x"}\n' + json.dumps({"body": text})[:-1] + "\n")
+    (folder / "cut.json").write_text(json.dumps([{"body": text}, {"body": text}])[:-3])
+    (folder / "texts.json").write_text(json.dumps([text, text]))
     (folder / "bytes.jsonl").write_bytes(b'{"body": "' + text.encode()[:3] + b'\xff\xfe"}\n' + text.encode())
     (folder / "twice.jsonl").write_text(json.dumps({"x" + text: 1, "X" + text: 2}) + "\n")
     lines = [json.dumps({"body": "alice"})] * 160_000  # more than Arrow reads in one block

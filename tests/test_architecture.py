@@ -28,14 +28,15 @@ PARTS = {  # each part of the package, and the parts that it may import
     "replacing": BASE | {"text", "mapping", "mechanism"},
     "vectors": BASE | {"text"},
     "store": STORE,
-    "settings": STORE | {"store"},
-    "sanitizer": STORE | {"store", "settings"},
-    "sql": STORE | {"store", "settings", "sanitizer"},
-    "release": STORE | {"store", "settings", "sanitizer", "sql"},
+    "sanitizing": STORE | {"store"},
+    "sql": STORE | {"store", "sanitizing"},
+    "release": STORE | {"store", "sanitizing", "sql"},
     "html": BASE | PURE,
-    "experiments": STORE | {"store", "settings", "sanitizer", "sql", "release", "html"},
+    "experiments": STORE | {"store", "sanitizing", "sql", "release", "html"},
     "starter": STORE,
-    "cli": STORE | {"store", "settings", "sanitizer", "sql", "release", "html", "experiments", "public names"},
+    "spark": {"public names"},
+    "playground": {"public names"},
+    "cli": STORE | {"store", "sanitizing", "sql", "release", "html", "experiments", "playground", "public names"},
     "__main__": {"cli"},
 }
 ARRAYS = {"numpy"}
@@ -43,6 +44,7 @@ LIBRARIES = {  # what pure modules import besides NumPy and the standard library
     "text/columns.py": {"pyarrow", "pandas", "polars"},  # if the user has them
     "text/distinct_spans.py": {"pyarrow"},
     "replacing/rewriting.py": {"pyarrow"},
+    "replacing/arrow_settings.py": {"pyarrow"},
     "mechanism/keyed_randomness.py": {"cryptography"},
 }
 
@@ -133,7 +135,9 @@ def test_the_verifier_shares_no_code_with_what_it_verifies() -> None:
 @pytest.mark.parametrize(
     "libraries, places",
     [
-        ({"spacy", "pyspark", "flask", "fastapi", "spacy_plugin"}, ()),
+        ({"spacy", "spacy_plugin"}, ()),
+        ({"fastapi", "starlette", "uvicorn", "anyio"}, ("playground",)),
+        ({"pyspark", "py4j"}, ("spark",)),
         ({"click", "rich"}, ("cli",)),
         ({"sqlalchemy", "alembic"}, ("store/schema",)),
         ({"jinja2", "markupsafe", "html"}, ("html/escaped_pages.py",)),
@@ -152,6 +156,16 @@ def test_a_library_is_used_in_its_part_only(libraries: set[str], places: tuple[s
 def test_adapters_use_public_names_only() -> None:
     for path in (ROOT / "spacy_plugin").glob("*.py"):
         assert all(name == "custext_sql" for name in own(path)), path
+    for part in ("spark", "playground"):
+        for path in (PACKAGE / part).glob("*.py"):
+            assert all(name == "custext_sql" or find_part(name) == part for name in own(path)), path
+
+
+def test_the_spark_adapter_is_thin() -> None:
+    """It holds no mechanism of its own: it names no part of it, and computes with no array."""
+    for path in (PACKAGE / "spark").glob("*.py"):
+        assert roots(path) <= {"custext_sql", "pyspark", "py4j", "pyarrow"}, path
+        assert len(path.read_text(encoding="utf-8").splitlines()) <= 180, path
 
 
 def test_experiments_build_on_each_other_one_way() -> None:
@@ -172,7 +186,7 @@ def test_heavy_libraries_are_loaded_inside_functions_only() -> None:
 
 
 def test_the_house_stays_small_enough_to_see_through() -> None:
-    entries = [path for path in PACKAGE.iterdir() if path.name != "__pycache__"]
+    entries = [path for path in PACKAGE.iterdir() if path.name not in ("__pycache__", "py.typed")]
     assert len(entries) <= 20
     files = [*read_sources(), *(ROOT / "tests").rglob("*.py")]
     assert not [path for path in files if len(path.read_text(encoding="utf-8").splitlines()) > 300]
@@ -185,7 +199,7 @@ def read_sources() -> Iterator[Path]:
 
 def test_tests_mirror_the_parts() -> None:
     folders = {path.name for path in (ROOT / "tests").iterdir() if (path / "__init__.py").exists()}
-    assert folders <= {*PARTS, "spacy_plugin", "benchmarks", "keys"}
+    assert folders <= {*PARTS, "spacy_plugin", "benchmarks", "journeys", "keys"}
 
 
 def test_the_map_of_the_house_is_complete_and_true() -> None:

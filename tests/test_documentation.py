@@ -19,8 +19,14 @@ _LINK = re.compile(r"\]\(([^)\s]+)\)")
 _HEADING = re.compile(r"^#{1,6} (.*)$", re.MULTILINE)
 
 
+_EXAMPLES = [
+    *(pytest.param(page, marks=pytest.mark.pages) for page in PAGES if page.stem != "spark"),
+    pytest.param(ROOT / "docs/spark.md", marks=pytest.mark.cluster),
+]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", _EXAMPLES, ids=lambda page: page.stem)
 def test_examples_print_what_the_page_shows(page: Path, tmp_path: Path, starter_db: Path) -> None:
     default_path().parent.mkdir(parents=True)
     copy_database(starter_db, default_path())
@@ -40,7 +46,7 @@ def test_every_block_is_run_or_says_where_it_comes_from(page: Path) -> None:
     for block in documentation.find_blocks(text):
         assert block.is_run or block.is_quoted, block.body
         assert block.kind != "console" or block.body.startswith("$ "), block.body
-        known = (DRAWN, REAL, PRINTED_BY, documentation.FILE, *documentation.RUN_BY_CI)
+        known = (DRAWN, REAL, PRINTED_BY, documentation.JAVA, documentation.FILE, *documentation.RUN_BY_CI)
         assert all(mark.startswith(known) for mark in block.marks), block.marks
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 import custext_sql
+from tests.shared_builds import build_once
 
 ROOT = Path(__file__).parents[1]
 
@@ -44,12 +45,16 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
     """The wheel, built from the checkout."""
     if not (ROOT / "pyproject.toml").exists():
         pytest.skip("not in a checkout")
-    folder = tmp_path_factory.mktemp("wheel")
-    copy = folder / "copy"  # a build in place would pack what an earlier one left behind
-    shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(".*", "build", "*.egg-info", "__pycache__", "*.duckdb"))
-    command = [sys.executable, "-m", "pip", "wheel", "--no-deps", "-q", "-w", str(folder), str(copy)]
-    subprocess.run(command, check=True, capture_output=True)
-    return zipfile.ZipFile(next(folder.glob("*.whl")))
+
+    def build(path: Path) -> None:
+        copy = path.with_name("copy")  # a build in place would pack what an earlier one left behind
+        ignored = shutil.ignore_patterns(".*", "build", "*.egg-info", "__pycache__", "*.duckdb")
+        shutil.copytree(ROOT, copy, ignore=ignored)
+        command = [sys.executable, "-m", "pip", "wheel", "--no-deps", "-q", "-w", str(path.parent), str(copy)]
+        subprocess.run(command, check=True, capture_output=True)
+        next(path.parent.glob("*.whl")).rename(path)
+
+    return zipfile.ZipFile(build_once(tmp_path_factory, "wheel.zip", build))
 
 
 @pytest.mark.slow
@@ -70,6 +75,7 @@ def test_the_wheel_has_everything_and_nothing_else(wheel: zipfile.ZipFile) -> No
         "custext_sql/migrations/versions/0005_what_is_released_beside_the_text.py",
         "custext_sql/migrations/versions/0006_what_a_release_is_of.py",
         "custext_sql/migrations/versions/0007_rows_of_scores.py",
+        "custext_sql/migrations/versions/0008_units_and_notes.py",
         "custext_sql/starter/glove-840b-34k.xz",
         "custext_sql/starter/PROVENANCE.md",
         "custext_sql/starter/stopwords-english.txt",
@@ -78,6 +84,7 @@ def test_the_wheel_has_everything_and_nothing_else(wheel: zipfile.ZipFile) -> No
         assert name in names
     sources = {str(path.relative_to(ROOT)) for path in (ROOT / "custext_sql").rglob("*.py")}
     sources |= {str(path.relative_to(ROOT)) for path in (ROOT / "custext_sql/html/templates").iterdir()}
+    sources |= {str(path.relative_to(ROOT)) for path in (ROOT / "custext_sql/playground/page").iterdir()}
     assert sources <= set(names)
     assert any(name.endswith("licenses/LICENSE") for name in names)
 
@@ -89,7 +96,9 @@ def test_the_core_installs_no_library_of_an_extra() -> None:
     assert not core & {_name_of(requirement) for extra in extras.values() for requirement in extra}
     assert set(map(_name_of, extras["evaluation"])) == {"scikit-learn", "scipy"}
     assert set(map(_name_of, extras["models"])) == {"torch", "transformers"}
-    assert "custext-sql[evaluation,models]" in extras["test"]
+    assert set(map(_name_of, extras["spark"])) == {"pyspark"}
+    assert set(map(_name_of, extras["playground"])) == {"fastapi", "uvicorn"}
+    assert {"custext-sql[evaluation,models,playground]", "pyspark[connect]"} <= set(map(_name_of, extras["test"]))
 
 
 def test_every_library_that_the_package_imports_is_declared() -> None:
@@ -104,6 +113,8 @@ def test_every_library_that_the_package_imports_is_declared() -> None:
                 imported |= {name.partition(".")[0] for name in names}
     imported -= {*sys.stdlib_module_names, "custext_sql", "spacy_plugin"}
     imported -= {"pandas", "polars", "_typeshed"}  # only if the caller brings a column of theirs; for types
+    imported -= {"pyspark", "py4j"}  # of the extra `spark`, and only in custext_sql/spark
+    imported -= {"fastapi", "starlette", "anyio", "uvicorn"}  # of `playground`, and only there; FastAPI brings two
     assert imported == declared - {"duckdb-engine"}  # SQLAlchemy loads that one by its name
 
 

@@ -4,6 +4,7 @@ Every case is a command or a call that must fail. The search covers its whole ou
 and contexts, as Python would show them.
 """
 
+import pickle
 import shlex
 import traceback
 from collections.abc import Callable, Iterator
@@ -19,19 +20,21 @@ from click.testing import CliRunner
 from custext_sql import CusTextError, build_mapping, connect, load_embeddings, make_key, safe_errors
 from custext_sql.cli import main
 from tests.conftest import WORDS
-from tests.secret_cases import CALLS, COMMANDS, STREAMS
+from tests.secret_calls import CALLS
+from tests.secret_cases import COMMANDS, STREAMS
 from tests.secret_places import SECRETS, Secret, lay_out
 from tests.secret_queries import QUERIES
+from tests.shared_builds import build_once
 from tests.vector_samples import write_glove
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of a case. raised: an exception that is not a CusTextError, which no user should see."""
+    """The outcome of a case. raised: the traceback of any error but a CusTextError; no user should see one."""
 
     failed: bool
     printed: str
-    raised: BaseException | None = None
+    raised: str = ""
 
 
 def tell_everything(error: BaseException | None) -> str:
@@ -59,14 +62,18 @@ def _run_command(folder: Path, arguments: list[str], input: bytes | None = None)
     database = () if arguments[0] == "--db" else ("--db", str(folder / "custext.duckdb"))
     result = CliRunner().invoke(main, [*database, *arguments], input=input)
     raised = None if isinstance(result.exception, SystemExit) else result.exception
-    return Outcome(result.exit_code != 0, result.output + tell_everything(raised), raised)
+    return Outcome(result.exit_code != 0, result.output + tell_everything(raised), _trace(raised))
+
+
+def _trace(error: BaseException | None) -> str:
+    return "".join(traceback.format_exception(error)) if error is not None else ""
 
 
 def _run_call(call: Callable[[], object]) -> Outcome:
     try:
         call()
     except Exception as error:
-        return Outcome(True, tell_everything(error), None if isinstance(error, CusTextError) else error)
+        return Outcome(True, tell_everything(error), _trace(None if isinstance(error, CusTextError) else error))
     return Outcome(False, "")
 
 
@@ -111,23 +118,29 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-_seen: dict[str, dict[str, Outcome]] = {}
-
-
 @pytest.fixture
 def outcomes(
-    database: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+    database: Path,
+    tmp_path: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
 ) -> dict[str, Outcome]:
-    """The outcomes of all cases with one secret; computed once."""
+    """The outcomes of all cases with one secret; computed once per run."""
     name = request.param
-    if name not in _seen:
+    number = list(SECRETS).index(name)
+
+    def write(path: Path) -> None:
         for file in ("custext.duckdb", "good.key"):
             (tmp_path / file).write_bytes((database / file).read_bytes())
             (tmp_path / file).chmod(0o600)
         monkeypatch.chdir(tmp_path)
         lay_out(tmp_path, SECRETS[name])
-        _seen[name] = dict(_run_all(tmp_path, SECRETS[name], list(SECRETS).index(name)))
-    return _seen[name]
+        path.write_bytes(pickle.dumps(dict(_run_all(tmp_path, SECRETS[name], number))))
+
+    path = build_once(tmp_path_factory, f"outcomes-{number}.pickle", write)
+    found: dict[str, Outcome] = pickle.loads(path.read_bytes())
+    return found
 
 
 every_secret = pytest.mark.parametrize(("outcomes", "name"), [(name, name) for name in SECRETS], indirect=["outcomes"])
@@ -145,7 +158,7 @@ def test_no_message_quotes_data(outcomes: dict[str, Outcome], name: str) -> None
 def test_every_case_fails_as_it_should(outcomes: dict[str, Outcome], name: str) -> None:
     """A case that does not fail proves nothing, and a traceback is not a message."""
     assert [case for case, one in outcomes.items() if not one.failed] == []
-    raised = {case: traceback.format_exception(one.raised) for case, one in outcomes.items() if one.raised}
+    raised = {case: one.raised for case, one in outcomes.items() if one.raised}
     assert not raised
     assert not [case for case, one in outcomes.items() if "Traceback" in one.printed]
     assert sum(one.failed for one in outcomes.values()) >= 200

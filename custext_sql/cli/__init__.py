@@ -13,15 +13,18 @@ from custext_sql.cli import (
     attack,
     audit,
     choose,
+    compact,
     diff,
     drop,
     evaluate,
     info,
     inspect,
     keygen,
+    leaks,
     ledger,
     load,
     map,
+    playground,
     report,
     sanitize,
     sql,
@@ -41,7 +44,9 @@ _NO_COMMAND = re.compile(r"No such command(?: '[a-z][a-z-]{0,30}')?\.(?: [A-Z(][
 
 _COMMANDS = (
     sanitize.sanitize_command,
+    playground.playground_command,
     diff.diff_command,
+    leaks.leaks_command,
     sql.sql_command,
     ledger.ledger_command,
     load.load_command,
@@ -57,6 +62,7 @@ _COMMANDS = (
     use.use_command,
     drop.drop_command,
     stopwords.stopwords_command,
+    compact.compact_command,
     upgrade.upgrade_command,
 )
 

@@ -16,7 +16,7 @@ def attack_command() -> None:
     Examples:
       custext attack query car she --eps 1,2,3,8
       custext attack bayes --eps 1,2,3
-      custext attack context --public news.txt --data reviews.csv --column body
+      custext attack context reviews.csv --column body --public news.txt
     """
 
 

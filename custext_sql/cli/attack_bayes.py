@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 from custext_sql.cli.options import epsilons_option, json_option, mapping_option, plus_option, prior_options
-from custext_sql.cli.output import WIDE, print_json, print_table, progress_bar
+from custext_sql.cli.output import print_json, print_table, progress_bar
 from custext_sql.parameters import count_of
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def bayes_command(
     eps: list[float],
     prior: str | None,
     public: str | None,
-    column: str | None,
+    public_column: str | None,
     plus: bool,
     calibration: str,
     mapping: str | None,
@@ -47,7 +47,7 @@ def bayes_command(
     \b
     Examples:
       custext attack bayes --eps 1,2,3
-      custext attack bayes --public news.csv --column body --plus
+      custext attack bayes --public news.csv --public-column body --plus
     """
     from custext_sql import attack_bayes
 
@@ -57,7 +57,7 @@ def bayes_command(
             eps=eps,
             prior=prior,
             public=public,
-            column=column,
+            public_column=public_column,
             plus=plus,
             calibration=calibration,
             mapping=mapping,
@@ -80,4 +80,4 @@ def _print_success(results: "list[BayesResult]", epsilons: list[float]) -> None:
     for calibration in dict.fromkeys(result.calibration for result in results):
         found = {result.eps: result for result in results if result.calibration == calibration}
         rows.append([f"calibration {calibration}", *(f"{found[one].success:.4f}" for one in epsilons)])
-    print_table(["", *(f"eps = {one:g}" for one in epsilons)], rows, right=range(1, 1 + len(epsilons)), width=WIDE)
+    print_table(["", *(f"eps = {one:g}" for one in epsilons)], rows, right=range(1, 1 + len(epsilons)))

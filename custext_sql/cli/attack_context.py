@@ -1,29 +1,35 @@
 """The command `custext attack context`."""
 
+from typing import TYPE_CHECKING
+
 import click
 
+from custext_sql.cli.input_options import input_options
 from custext_sql.cli.options import (
     SEED,
     epsilons_option,
-    experiment_policy_option,
     json_option,
     keyless_calibration_option,
     mapping_option,
     plus_option,
 )
 from custext_sql.cli.output import print_json, print_table, progress_bar, show_share
+from custext_sql.cli.policy_options import policy_options
 from custext_sql.parameters import count_of
+
+if TYPE_CHECKING:
+    from custext_sql.release.inputs.texts import Texts
+    from custext_sql.replacing.policy import Policy
 
 
 @click.command("context", short_help="How often a word is guessed from the whole text around it.")
+@input_options(required=True)
 @click.option("--public", required=True, metavar="FILE", help="Public texts from which the attacker learns.")
-@click.option("--data", required=True, metavar="FILE", help="Texts to sanitize and attack.")
-@click.option("--column", metavar="NAME", help="Column of --data; leave it out for lines of text.")
 @click.option("--public-column", metavar="NAME", help="Column of --public.  [default: same as --column]")
 @click.option("--rows", type=click.IntRange(1), help="Texts to attack, from the top.  [default: all]")
 @epsilons_option("0,1,2,3")
 @plus_option
-@experiment_policy_option
+@policy_options("paper")
 @keyless_calibration_option
 @mapping_option
 @click.option("--seed", default=0, show_default=True, type=SEED, help="Seed of the draws.")
@@ -31,14 +37,14 @@ from custext_sql.parameters import count_of
 @click.pass_obj
 def context_command(
     db: str | None,
+    data: "Texts",
     public: str,
-    data: str,
     column: str | None,
     public_column: str | None,
     rows: int | None,
     eps: list[float],
     plus: bool,
-    policy: str,
+    policy: "str | Policy",
     calibration: str,
     mapping: str | None,
     seed: int,
@@ -46,16 +52,17 @@ def context_command(
 ) -> None:
     """Measure how often replaced words are guessed from everything that a sanitized text shows.
 
-    The attacker sees the sanitized texts, knows the mapping, eps and the stopwords, and has public texts, from which a
-    bigram model learns which words follow each other. Each guess is the word with the largest exact posterior
-    probability, given the whole text. At eps = 0, the output shows the groups and nothing else, so this is the share
-    that groups and context reveal at any eps. Public texts that also occur in --data are left out. Results are saved in
-    the table measurements, without any text.
+    INPUT has the texts to sanitize and attack: a file, a folder or a quoted pattern of files; for a table, give --data
+    and --table instead. The attacker sees the sanitized texts, knows the mapping, eps and the stopwords, and has public
+    texts, from which a bigram model learns which words follow each other. Each guess is the word with the largest exact
+    posterior probability, given the whole text. At eps = 0, the output shows the groups and nothing else, so this is
+    the share that groups and context reveal at any eps. Public texts that also occur in INPUT are left out. Results are
+    saved in the table measurements, without any text.
 
     \b
     Examples:
-      custext attack context --public news.txt --data reviews.csv --column body
-      custext attack context --public news.txt --data reviews.txt --eps 0,1,8 --plus
+      custext attack context reviews.csv --column body --public news.txt
+      custext attack context reviews.txt --public news.txt --eps 0,1,8 --plus
     """
     from custext_sql import attack_context
 
@@ -79,7 +86,7 @@ def context_command(
         print_json(attack)
         return
     kept = ", stopwords kept" if plus else ""
-    click.echo(f"{attack.mapping}, K = {attack.k}, calibration {attack.calibration}{kept}")
+    click.echo(f"{attack.mapping}, K = {attack.k}, calibration {attack.calibration}, policy {attack.policy}{kept}")
     click.echo(f"attacked: {attack.data}, {count_of(attack.texts, 'text')}, {count_of(attack.words, 'replaced word')}")
     left_out = f"; left out because they are in both: {attack.left_out:,}" if attack.left_out else ""
     click.echo(f"learned from: {attack.public}, {count_of(attack.public_texts, 'text')}{left_out}\n")

@@ -1,35 +1,41 @@
 """The command `custext attack mask`."""
 
+from typing import TYPE_CHECKING
+
 import click
 
+from custext_sql.cli.input_options import input_options
 from custext_sql.cli.options import (
     SEED,
     epsilons_option,
-    experiment_policy_option,
     json_option,
     keyless_calibration_option,
     mapping_option,
     plus_option,
 )
 from custext_sql.cli.output import print_json, print_table, progress_bar
+from custext_sql.cli.policy_options import policy_options
 from custext_sql.parameters import count_of
+
+if TYPE_CHECKING:
+    from custext_sql.release.inputs.texts import Texts
+    from custext_sql.replacing.policy import Policy
 
 
 @click.command("mask", short_help="How often a language model guesses a masked word.")
+@input_options(required=True)
 @click.option(
     "--model",
     required=True,
     metavar="NAME",
     help="Masked language model: a folder, a Hugging Face name, or ngram.",
 )
-@click.option("--data", required=True, metavar="FILE", help="Texts to sanitize and attack.")
-@click.option("--column", metavar="NAME", help="Column of --data; leave it out for lines of text.")
 @click.option("--public", metavar="FILE", help="Public texts from which ngram learns.")
 @click.option("--public-column", metavar="NAME", help="Column of --public.  [default: same as --column]")
 @click.option("--rows", default=200, show_default=True, type=click.IntRange(1), help="Texts to attack, from the top.")
 @epsilons_option("0,1,2,3")
 @plus_option
-@experiment_policy_option
+@policy_options("paper")
 @keyless_calibration_option
 @mapping_option
 @click.option("--seed", default=0, show_default=True, type=SEED, help="Seed of the draws.")
@@ -40,15 +46,15 @@ from custext_sql.parameters import count_of
 @click.pass_obj
 def mask_command(
     db: str | None,
+    data: "Texts",
     model: str,
-    data: str,
     column: str | None,
     public: str | None,
     public_column: str | None,
     rows: int,
     eps: list[float],
     plus: bool,
-    policy: str,
+    policy: "str | Policy",
     calibration: str,
     mapping: str | None,
     seed: int,
@@ -57,16 +63,17 @@ def mask_command(
 ) -> None:
     """Measure how often a language model guesses an original word from the sanitized words around it.
 
-    This is the paper's mask token inference attack: the texts are sanitized, each word in turn is masked, and the model
-    guesses it. r_mask is the share of words guessed correctly; 1 - r_mask is the paper's privacy score, the share that
-    this model misses. The last column counts only words that were replaced, not kept stopwords. Any masked language
-    model from Hugging Face works (in a checkout: pip install '.[models]'). ngram needs no model files: it learns from
-    public texts.
+    INPUT has the texts to sanitize and attack: a file, a folder or a quoted pattern of files; for a table, give --data
+    and --table instead. This is the paper's mask token inference attack: the texts are sanitized, each word in turn is
+    masked, and the model guesses it. r_mask is the share of words guessed correctly; 1 - r_mask is the paper's privacy
+    score, the share that this model misses. The last column counts only words that were replaced, not kept stopwords.
+    Any masked language model from Hugging Face works (in a checkout: pip install '.[models]'). ngram needs no model
+    files: it learns from public texts.
 
     \b
     Examples:
-      custext attack mask --model bert-base-uncased --data reviews.csv --column body
-      custext attack mask --model ngram --public news.txt --data reviews.csv --column body
+      custext attack mask reviews.csv --column body --model bert-base-uncased
+      custext attack mask reviews.csv --column body --model ngram --public news.txt
     """
     from custext_sql import attack_mask
 
@@ -92,7 +99,8 @@ def mask_command(
         print_json(attack.results)
         return
     texts = count_of(attack.rows, "text")
-    click.echo(f"{attack.mapping}, {attack.mechanism}, {texts}, masked words guessed by {attack.model}\n")
+    click.echo(f"{attack.mapping}, {attack.mechanism}, policy {attack.policy}")
+    click.echo(f"{texts}, masked words guessed by {attack.model}\n")
     table = [
         [
             f"{result.eps:g}",

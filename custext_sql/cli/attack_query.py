@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from custext_sql.cli.options import SEED, epsilons_option, json_option, keyless_calibration_option, mapping_option
-from custext_sql.cli.output import WIDE, print_json, print_table, progress_bar, show_draws
+from custext_sql.cli.output import print_json, print_table, progress_bar, show_draws
 from custext_sql.parameters import count_of
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def _print_words(results: "Sequence[QueryResult]", epsilons: list[float]) -> Non
         ["word", "attacker", *(f"eps = {one:g}" for one in epsilons)],
         rows,
         right=range(2, 2 + len(epsilons)),
-        width=WIDE,
+        fixed=2,
     )
 
 
@@ -118,5 +118,5 @@ def _print_quantiles(results: "Sequence[QueryResult]", epsilons: list[float]) ->
         ["share", "attacker", *(f"eps = {one:g}" for one in epsilons)],
         rows,
         right=range(2, 2 + len(epsilons)),
-        width=WIDE,
+        fixed=2,
     )

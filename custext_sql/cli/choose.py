@@ -1,166 +1,208 @@
 """The command `custext choose`."""
 
-import math
 import shlex
 import sys
-from typing import TYPE_CHECKING
+import textwrap
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
+from custext_sql.cli.input_options import input_options, show_input
 from custext_sql.cli.options import json_option, keyless_calibration_option, plus_option
 from custext_sql.cli.output import again, draw_bar, print_json, print_table, progress_bar
-from custext_sql.parameters import count_of
+from custext_sql.cli.policy_options import policy_options
 
 if TYPE_CHECKING:
-    from custext_sql.experiments.choice import Candidate, Choice
+    from custext_sql.experiments.choosing.candidate import Candidate
+    from custext_sql.experiments.choosing.choice import Choice
+    from custext_sql.experiments.verdict.figures import Verdict
+    from custext_sql.release.inputs.texts import Texts
+    from custext_sql.replacing.policy import Policy
+
+_SHOWN = (0.0, 1.0, 2.0, 3.0, 5.0, 8.0, 12.0, 20.0)  # eps of the printed curve
+_WIDTH = 80
 
 
-@click.command("choose", short_help="Suggest an eps and a mapping for a bound on an attack.")
-@click.option("--data", metavar="FILE", help="Your texts; the attacker is assumed to know their word frequencies.")
-@click.option("--column", metavar="NAME", help="Column of --data; leave it out for lines of text.")
+def _read_sizes(context: click.Context, parameter: click.Parameter, value: str | None) -> list[int] | None:
+    try:
+        return None if value is None else [int(part) for part in value.split(",")]
+    except ValueError:
+        raise click.BadParameter(f"expected comma-separated whole numbers such as 20,40; found {value!r}") from None
+
+
+@click.command("choose", short_help="Suggest a group size and an eps for a bound on an attack.")
+@input_options(required=False)
 @click.option(
     "--max-attack",
-    required=True,
     type=float,
-    help="Largest acceptable share of correct guesses, between 0 and 1.",
+    metavar="SHARE",
+    help="Largest acceptable share of correct guesses, between 0 and 1.  [default: 0.2, or 0.4 for --attack context: "
+    "where a verdict stops being green, or turns red]",
+)
+@click.option(
+    "--max-eps",
+    type=float,
+    metavar="EPS",
+    help="Largest eps to consider.  [default: where an output could make a word of its group more than 0.4 likely, "
+    "such as 3.2 in groups of 40]",
 )
 @click.option(
     "--attack",
     type=click.Choice(["bayes", "context"]),
     default="bayes",
     show_default=True,
-    help="The best single guess from the tables, or a guess from the whole text (needs --data and --public).",
+    help="The best single guess from the tables, or a guess from the whole text (needs INPUT and --public).",
 )
 @click.option(
-    "--prior", metavar="FILE", help="Word frequencies to use instead of those in --data: a word and a number per line."
+    "--k",
+    "sizes",
+    metavar="LIST",
+    callback=_read_sizes,
+    help="Group sizes to try, comma-separated.  [default: 20,40,80,160, and that of the default mapping]",
+)
+@click.option("--embedding", metavar="NAME", help="Embedding to group.  [default: that of the default mapping]")
+@click.option(
+    "--mapping", "mappings", multiple=True, metavar="NAME", help="Instead, compare stored mappings; repeat for several."
+)
+@click.option(
+    "--prior", metavar="FILE", help="Word frequencies to use instead of those in INPUT: a word and a number per line."
 )
 @click.option("--public", metavar="FILE", help="Public texts from which the context attack learns.")
 @click.option("--public-column", metavar="NAME", help="Column of --public.  [default: same as --column]")
 @plus_option
+@policy_options("strict")
 @keyless_calibration_option
-@click.option(
-    "--mapping",
-    "mappings",
-    multiple=True,
-    metavar="NAME",
-    help="Mapping to consider; repeat for several.  [default: all]",
-)
 @json_option
 @click.pass_obj
 def choose_command(
     db: str | None,
-    data: str | None,
+    /,
+    data: "Texts | None",
     column: str | None,
-    max_attack: float,
-    attack: str,
-    prior: str | None,
-    public: str | None,
-    public_column: str | None,
-    plus: bool,
-    calibration: str,
+    sizes: list[int] | None,
     mappings: tuple[str, ...],
+    policy: "str | Policy",
     as_json: bool,
+    **settings: Any,
 ) -> None:
-    """Suggest a mapping and an eps at which an attack succeeds at most as often as you allow.
+    """Suggest a group size K and an eps at which an attack succeeds at most as often as you allow.
 
+    INPUT has your texts: a file, a folder or a quoted pattern of files; for a table, give --data and --table instead.
     By default, the attack is that of `attack bayes`: computed exactly from the tables, for an attacker who knows how
     frequent words are in your texts (or in --prior). With --attack context, it is that of `attack context`: measured on
-    your texts, for an attacker who has public texts. The group of a word is public and reveals something at any eps. If
-    that alone exceeds the bound, you need larger groups, and the exit code is 1.
+    about 20,000 words of your texts, for an attacker who has public texts.
 
-    For each mapping, eps is 0 (every replaced word becomes the most frequent one of its group) or the largest eps
-    within the bound, whichever gives replacements closer to the original words. Among several mappings, the suggestion
-    is the one with the closest replacements, unless it replaces fewer words. The output, which is also saved in the
-    table measurements, is computed from your texts and is not protected.
+    Several K are tried, in mappings made like the default one. Those that are not stored are made in memory, which
+    takes a minute or two for 100,000 words. For each, eps is 0 (every replaced word becomes the most frequent one of
+    its group) or the largest eps within the bound and --max-eps, whichever gives replacements closer to the original
+    words. The suggestion is the mapping with the closest replacements, unless it replaces fewer words. If some are
+    about as close (by 0.02), it is the one on which the attack succeeds least.
+
+    The commands to run come last, with the verdict on them (in full with --json). If no K meets the bound, the exit
+    code is 1.
+
+    The output, which is also saved in the table measurements, is computed from your texts and is not protected.
 
     \b
     Examples:
-      custext choose --data reviews.csv --column body --max-attack 0.4
-      custext choose --data reviews.csv --column body --attack context --public news.txt --max-attack 0.4
+      custext choose reviews.csv --column body
+      custext choose --data shop.duckdb --table reviews --column body --k 20,40 --max-attack 0.3
+      custext choose reviews.csv --column body --attack context --public news.txt
     """
     from custext_sql import choose
+    from custext_sql.experiments.choosing.next_commands import list_commands
 
     with progress_bar("choosing") as progress:
         choice = choose(
             db,
-            max_attack=max_attack,
-            attack=attack,
             data=data,
             column=column,
-            prior=prior,
-            public=public,
-            public_column=public_column,
-            plus=plus,
-            calibration=calibration,
+            k=sizes,
             mappings=mappings,
+            policy=policy,
             progress=progress,
+            **settings,
         )
+    policy_parts = ("policy", "unknown", "numbers", "case", "units", "keep_words")
+    steps = list_commands(
+        choice,
+        data,
+        column,
+        named=show_input(data),
+        more=_show_options(*policy_parts),
+        known=_show_options("prior", "public", "public_column"),
+    )
+    commands = [again(db, step) for step in steps]
     if as_json:
-        print_json(choice)
+        print_json({**asdict(choice), "commands": commands})
     else:
-        _print_choice(db, choice, data, column)
+        _print_choice(choice)
+        if choice.verdict is not None:
+            click.echo("\nRun:\n" + "\n".join(map(_break_command, commands)))
+            _print_verdict(choice.verdict)
     if choice.chosen is None:
         sys.exit(1)
 
 
-def _print_choice(db: str | None, choice: "Choice", data: str | None, column: str | None) -> None:
-    kept = ", stopwords kept" if choice.plus else ""
-    guess = "the best single guess" if choice.public is None else "the best guess from the whole text"
-    click.echo(f"prior: {choice.prior} ({count_of(choice.prior_words, 'word')}){kept}")
-    if choice.public is not None:
-        left_out = f" (left out because they are in both: {choice.left_out:,} texts)" if choice.left_out else ""
-        click.echo(f"public texts: {choice.public}{left_out}")
-    click.echo(f"bound: {guess} is right with probability at most {choice.bound:g}; calibration {choice.calibration}\n")
+def _show_options(*names: str) -> str:
+    """Return the options, as typed, that this command shares with another."""
+    context = click.get_current_context()
+    given = [name for name in names if context.get_parameter_source(name) == ParameterSource.COMMANDLINE]
+    return shlex.join(part for name in given for part in (f"--{name.replace('_', '-')}", str(context.params[name])))
+
+
+def _print_choice(choice: "Choice") -> None:
+    from custext_sql.experiments.choosing.sentences import describe_choice, describe_setting
+
+    for line in describe_setting(choice):
+        _print_wrapped(line, "  ")
+    click.echo()
+    _print_candidates(choice)
+    shown = choice.chosen or min(choice.candidates, key=lambda candidate: candidate.floor)
+    click.echo(f"\nK = {shown.k}: share guessed, by eps")
+    _print_curve(shown, choice.bound)
+    for line in describe_choice(choice):
+        click.echo()
+        _print_wrapped(line)
+
+
+def _print_verdict(verdict: "Verdict") -> None:
+    """Print the opening of a verdict, what it objects to, and what would help most."""
+    from custext_sql.experiments.verdict.lines import write_opening
+
+    click.echo("\n" + "\n".join(write_opening(verdict, _WIDTH)))
+    for sentence in (*verdict.word, *verdict.row, *verdict.dataset, *verdict.in_clear):
+        if sentence.color in ("red", "amber"):
+            _print_wrapped(f"{sentence.color:>7}  {sentence.text}", " " * 9)
+    for sentence in verdict.advice[:1]:
+        _print_wrapped(f"advice: {sentence.text}")
+
+
+def _print_candidates(choice: "Choice") -> None:
+    columns = ["  K", "eps = 0", "eps", "guessed", "distance", "replaced", "mapping"]
     rows = [
         [
-            ("* " if candidate is choice.chosen else "  ") + candidate.mapping,
-            str(candidate.k),
+            ("* " if candidate is choice.chosen else "  ") + str(candidate.k),
             f"{candidate.floor:.4f}",
             "none" if candidate.eps is None else f"{candidate.eps:g}",
             "" if candidate.success is None else f"{candidate.success:.4f}",
             "" if candidate.distance is None else f"{candidate.distance:.3f}",
             f"{candidate.drawn:.1%}",
+            candidate.mapping,
         ]
         for candidate in choice.candidates
     ]
-    print_table(["  mapping", "K", "floor", "eps", "attack", "distance", "replaced"], rows, right=range(1, 7))
-    click.echo(f"attack: probability that {guess} is right; floor: the same if only groups are known")
-    click.echo("distance: mean distance of a word from its replacement; 1 is the typical distance of two random words")
-    click.echo("replaced: share of words that are replaced; the bound applies to these words only")
-    shown = choice.chosen or min(choice.candidates, key=lambda candidate: candidate.floor)
-    click.echo(f"\nAttack on {shown.mapping} by eps:")
-    _print_curve(shown, choice.bound)
-    click.echo()
-    if choice.chosen is None:
-        from custext_sql import list_mappings
-        from custext_sql.store.rows.mappings import write_options
-
-        [info] = [info for info in list_mappings(db)[0] if info.name == shown.mapping]
-        larger = f"map {write_options(info, 2 * shown.k)}"
-        least = min(result.success for result in shown.curve)
-        alone = "the group alone identifies" if choice.public is None else "groups and context alone identify"
-        click.echo(
-            f"No eps meets the bound: at K = {shown.k}, {alone} a word with probability {least:.4f}, above "
-            f"{choice.bound:g}. Build larger groups: {again(db, larger)}"
-        )
-        return
-    named = "INPUT" if data is None else shlex.quote(data)
-    option = f" --column {shlex.quote(column)}" if column else ""
-    tight = " --calibration tight" if choice.calibration == "tight" else ""
-    plus = " --plus" if choice.plus else ""
-    command = f"sanitize {named} OUTPUT{option} --eps {shown.eps:g} --mapping {shown.mapping}{plus}{tight}"
-    assert shown.eps is not None
-    click.echo(f"eps = {shown.eps:g} at K = {shown.k}: {again(db, command)}")
-    click.echo(f"The bound holds for this attack only. Whatever the attack, {_describe_guarantee(shown.eps)}")
-
-
-def _describe_guarantee(epsilon: float) -> str:
-    if epsilon == 0.0:
-        return "eps = 0 guarantees that the output depends on the groups of replaced words only, not on the words."
-    return (
-        "eps guarantees for each replaced word that no output is more than "
-        f"e^{epsilon:g} = {math.exp(epsilon):,.4g} times as likely for one word of a group as for another."
-    )
+    if len({row[5] for row in rows}) == 1:  # the share is above
+        columns, rows = columns[:5] + columns[6:], [row[:5] + row[6:] for row in rows]
+    print_table(columns, rows, right=range(len(columns) - 1))
+    for note in (
+        "eps = 0: share guessed if only groups are known; guessed: the same at the eps",
+        "distance: mean distance of a word from its replacement; 1 is the typical",
+        "  distance of two random words",
+    ):
+        click.echo(note)
 
 
 def _print_curve(candidate: "Candidate", bound: float) -> None:
@@ -171,5 +213,33 @@ def _print_curve(candidate: "Candidate", bound: float) -> None:
             draw_bar(result.success, 40) + ("" if result.success <= bound else "  above the bound"),
         ]
         for result in candidate.curve
+        if result.eps in _SHOWN
     ]
-    print_table(["eps", "attack", ""], rows, right=(0, 1))
+    print_table(["eps", "guessed", ""], rows, right=(0, 1))
+
+
+def _print_wrapped(text: str, indent: str = "") -> None:
+    lines = textwrap.wrap(text, _WIDTH, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False)
+    click.echo("\n".join(lines))
+
+
+def _split_options(command: str) -> list[str]:
+    """Return a command in parts that begin with an option, split outside of quotes only."""
+    parts: list[list[str]] = [[]]
+    for word in shlex.split(command):
+        if word.startswith("--") and parts[-1]:
+            parts.append([])
+        parts[-1].append(shlex.quote(word))
+    return list(map(" ".join, parts))
+
+
+def _break_command(command: str) -> str:
+    """Return a command that can be pasted, with its options in lines that fit."""
+    lines = [""]
+    for part in _split_options(command):
+        together = f"{lines[-1]} {part}" if lines[-1] else f"  {part}"
+        if len(together) <= _WIDTH - 2 or not lines[-1].strip():
+            lines[-1] = together
+        else:
+            lines.append(f"    {part}")
+    return " \\\n".join(lines)

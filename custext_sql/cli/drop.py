@@ -3,16 +3,17 @@
 import click
 
 from custext_sql.cli.options import json_option
-from custext_sql.cli.output import print_json
+from custext_sql.cli.output import name_database, print_json
 
 
-@click.group("drop", short_help="Remove an embedding or a mapping.")
+@click.group("drop", short_help="Remove an embedding, a mapping or measurements.")
 def drop_command() -> None:
-    """Remove an embedding or a mapping from the database.
+    """Remove an embedding, a mapping or saved measurements from the database.
 
     \b
-    Example:
+    Examples:
       custext drop mapping glove-cosine-k20
+      custext drop measurements --dataset reviews.csv
     """
 
 
@@ -30,7 +31,7 @@ def drop_embedding_command(db: str | None, name: str, as_json: bool) -> None:
     from custext_sql import drop_embedding
 
     drop_embedding(db, name=name)
-    _confirm("embedding", name, as_json)
+    _confirm(db, "embedding", name, as_json)
 
 
 @drop_command.command("mapping")
@@ -47,11 +48,50 @@ def drop_mapping_command(db: str | None, name: str, as_json: bool) -> None:
     from custext_sql import drop_mapping
 
     drop_mapping(db, name=name)
-    _confirm("mapping", name, as_json)
+    _confirm(db, "mapping", name, as_json)
 
 
-def _confirm(kind: str, name: str, as_json: bool) -> None:
+@drop_command.command("measurements")
+@click.option("--dataset", metavar="NAME", help="Only those on this dataset, by the name that reports show.")
+@click.option("--mapping", metavar="NAME", help="Only those with this mapping.")
+@click.option("--all", "everything", is_flag=True, help="All measurements.")
+@json_option
+@click.pass_obj
+def drop_measurements_command(
+    db: str | None, dataset: str | None, mapping: str | None, everything: bool, as_json: bool
+) -> None:
+    """Remove saved results of attack, evaluate, choose and report.
+
+    Results that are needed later are measured again. With both names, only results that match both are removed.
+
+    \b
+    Examples:
+      custext drop measurements --dataset reviews.csv
+      custext drop measurements --mapping glove-cosine-k20 --json
+    """
+    from custext_sql import drop_measurements
+    from custext_sql.parameters import count_of
+
+    dropped = drop_measurements(db, dataset=dataset, mapping=mapping, everything=everything)
+    if as_json:
+        print_json({"dropped": "measurements", "rows": dropped})
+    else:
+        click.echo(f"dropped {count_of(dropped, 'measurement')}")
+        _hint_at_compacting(db)
+
+
+def _confirm(db: str | None, kind: str, name: str, as_json: bool) -> None:
     if as_json:
         print_json({"dropped": kind, "name": name})
     else:
         click.echo(f"dropped {kind} {name}")
+        _hint_at_compacting(db)
+
+
+def _hint_at_compacting(db: str | None) -> None:
+    from custext_sql.store.database import locate
+    from custext_sql.store.rewritten_files import suggest_compacting
+
+    hint = suggest_compacting(locate(db))
+    if hint is not None:
+        click.echo(name_database(hint, db))

@@ -85,6 +85,8 @@ class Ending:
 
     def _leave(self, number: int) -> None:
         """End the process after the cleanup; a normal interpreter exit might wait for DuckDB."""
+        with suppress(Exception):
+            self._clean_up()  # what other threads are still working on, such as those of a server
         for stream in (sys.stdout, sys.stderr):
             with suppress(Exception):
                 stream.flush()

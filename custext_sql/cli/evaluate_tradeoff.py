@@ -17,7 +17,7 @@ from custext_sql.cli.experiment_options import (
     split_names,
 )
 from custext_sql.cli.options import epsilons_option, json_option
-from custext_sql.cli.output import WIDE, print_json, print_table, progress_bar
+from custext_sql.cli.output import print_json, print_table, progress_bar
 from custext_sql.parameters import count_of
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def tradeoff_command(
     if as_json:
         print_json(evaluation.points)
         return
-    click.echo(describe(evaluation.setup) + f"; attack: {evaluation.attack}\n")
+    click.echo(describe(evaluation.setup) + f"\nattack: {evaluation.attack}\n")
     _print_tradeoff(evaluation.points)
 
 
@@ -111,7 +111,7 @@ def _print_tradeoff(points: "Sequence[TradeOff]") -> None:
             "any" if point.eps is None else f"{point.eps:g}",
             show_figure(point.utility),
             show_figure(point.success),
-            f"{1.0 - point.success.mean:.4f}",
+            f"{1.0 - point.success.mean:.3f}",
         ]
         for point in points
     ]
@@ -124,4 +124,4 @@ def _print_tradeoff(points: "Sequence[TradeOff]") -> None:
         "attack",
         "1 - attack",
     ]
-    print_table(columns, table, right=range(len(columns) - 5, len(columns)), width=WIDE)
+    print_table(columns, table, fixed=len(columns) - 3, right=range(len(columns) - 5, len(columns)))

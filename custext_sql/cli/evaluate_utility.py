@@ -16,7 +16,7 @@ from custext_sql.cli.experiment_options import (
     split_names,
 )
 from custext_sql.cli.options import epsilons_option, json_option
-from custext_sql.cli.output import WIDE, print_json, print_table, progress_bar
+from custext_sql.cli.output import print_json, print_table, progress_bar
 
 if TYPE_CHECKING:
     from custext_sql.experiments.evaluation.utility import UtilityResult
@@ -31,9 +31,11 @@ if TYPE_CHECKING:
 def utility_command(db: str | None, /, mechanisms: str, eps: list[float], as_json: bool, **given: Any) -> None:
     """Sanitize training and test data with each mechanism, train and test a model, and print the paper's Table 1.
 
-    Values are accuracies (Pearson correlations for similarity): the mean over seeds ± the standard deviation. Finished
-    values are saved in the database, so an interrupted run resumes where it stopped. Draws come from seeds, so a run
-    can be repeated; no sanitized text is written anywhere.
+    Values are accuracies (Pearson correlations for similarity): the mean over seeds ± the standard deviation. The
+    column "clear" has the share of words that a mechanism leaves in the clear. If the data is SST-2, by the names of
+    its files, the paper's value is shown below ours where it is known. Finished values are saved in the database, so an
+    interrupted run resumes where it stopped. Draws come from seeds, so a run can be repeated; no sanitized text is
+    written anywhere.
 
     \b
     Examples:
@@ -41,6 +43,8 @@ def utility_command(db: str | None, /, mechanisms: str, eps: list[float], as_jso
       custext evaluate utility --train QNLI/train.tsv --test QNLI/dev.tsv --text question --text sentence
       custext evaluate utility --train STS-B/train.tsv --test STS-B/dev.tsv --text sentence1 --text sentence2 \\
           --label score --task similarity
+      custext evaluate utility --train CoLA/train.tsv --test CoLA/dev.tsv --no-header --text 4 --label 2 --limit 2000
+      custext evaluate utility --data sst2.duckdb --train-table train --test-table dev --text sentence
     """
     from custext_sql import evaluate_utility
 
@@ -54,29 +58,39 @@ def utility_command(db: str | None, /, mechanisms: str, eps: list[float], as_jso
         return
     click.echo(describe(evaluation.setup) + "\n")
     _print_utility(evaluation.results, eps)
+    click.echo("\nclear: share of the words of the test texts that stay in the clear")
+    if any(one.paper is not None for one in evaluation.results):
+        from custext_sql.experiments.evaluation.paper_table import CITATION, list_differences
+
+        differences = "; ".join(list_differences(evaluation.setup))
+        click.echo(click.wrap_text(f"paper: {CITATION}, as far as its values are known. Here: {differences}", 80))
 
 
 def _print_utility(results: "Sequence[UtilityResult]", epsilons: list[float]) -> None:
-    from custext_sql.experiments.evaluation.tradeoff import summarize_values
-
     rows: dict[tuple[str, str | None, str | None], dict[float | None, list[UtilityResult]]] = {}
     for one in results:
         row = rows.setdefault((one.mechanism, one.embedding, one.mapping), {})
         row.setdefault(one.eps, []).append(one)
     several = need_names(rows)
+    table = []
+    for (mechanism, embedding, mapping), found in rows.items():
+        cells = [found[None] if None in found else found.get(epsilon, []) for epsilon in epsilons]
+        names = [mapping or embedding or ""] if several else []
+        share = next(one for cell in cells for one in cell).in_clear
+        table.append([mechanism, *names, f"{share:.0%}" if share == 1.0 else f"{share:.1%}", *map(_show, cells)])
+        papers = [next((f"{one.paper:g}" for one in cell if one.paper is not None), "") for cell in cells]
+        if any(papers):
+            table.append(["  paper", *([""] * (1 + len(names))), *papers])
+    columns = ["mechanism", *(["mapping or embedding"] if several else []), "clear"]
+    fixed = len(columns)
+    columns += [f"eps = {one:g}" for one in epsilons]
+    print_table(columns, table, fixed=fixed, right=range(fixed - 1, len(columns)))
 
-    def show(some: "Sequence[UtilityResult]") -> str:
-        if not some:  # only CusText's mechanisms have an eps of 0
-            return ""
-        return show_figure(summarize_values([one.value for one in some], [one.measurement_id for one in some]))
 
-    table = [
-        [
-            mechanism,
-            *([mapping or embedding or ""] if several else []),
-            *(show(found[None] if None in found else found.get(epsilon, [])) for epsilon in epsilons),
-        ]
-        for (mechanism, embedding, mapping), found in rows.items()
-    ]
-    columns = ["mechanism", *(["mapping or embedding"] if several else []), *(f"eps = {one:g}" for one in epsilons)]
-    print_table(columns, table, right=range(len(columns) - len(epsilons), len(columns)), width=WIDE)
+def _show(some: "Sequence[UtilityResult]") -> str:
+    """Return the mean and spread of some values; nothing if there are none, since only CusText has an eps of 0."""
+    from custext_sql.experiments.evaluation.tradeoff import summarize_values
+
+    if not some:
+        return ""
+    return show_figure(summarize_values([one.value for one in some], [one.measurement_id for one in some]))

@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from custext_sql.cli.options import experiment_policy_option, keyless_calibration_option
-from custext_sql.cli.output import show_share
+from custext_sql.cli.options import keyless_calibration_option
+from custext_sql.cli.policy_options import policy_options
 from custext_sql.parameters import count_of
+from custext_sql.release.inputs.file_formats import tell_format
 
 if TYPE_CHECKING:
     from custext_sql.experiments.evaluation.experiment import EvaluationSetup
@@ -23,12 +24,28 @@ def data_options(command: _Command) -> _Command:
             click.option("--train", metavar="FILE", help="Labeled training texts: GLUE's TSV, CSV, JSON, ..."),
             click.option("--test", metavar="FILE", help="Labeled test texts."),
             click.option(
+                "--data", "data_file", metavar="FILE", help="Instead of files: a DuckDB file with two tables."
+            ),
+            click.option("--train-table", metavar="NAME", help="Table of --data with the training texts."),
+            click.option("--test-table", metavar="NAME", help="Table of --data with the test texts."),
+            click.option(
                 "--corpus", metavar="NAME", help="Instead of files: sentence_polarity (NLTK's corpus), or its zip file."
             ),
             click.option(
                 "--text", multiple=True, metavar="COLUMN", help="Column of the texts; give it twice for pairs."
             ),
             click.option("--label", default="label", show_default=True, metavar="COLUMN", help="Column of the labels."),
+            click.option(
+                "--no-header",
+                is_flag=True,
+                help="All lines of the TSV files are rows, as in GLUE's CoLA; --text and --label are numbers from 1.",
+            ),
+            click.option(
+                "--limit",
+                type=click.IntRange(1),
+                metavar="N",
+                help="Use N training rows and N test rows, spread evenly.  [default: all]",
+            ),
             click.option(
                 "--task",
                 type=click.Choice(["classification", "similarity"]),
@@ -61,7 +78,7 @@ def data_options(command: _Command) -> _Command:
                 is_flag=True,
                 help="Do not divide eps by the largest distance between two words for santext, santext+ and fbdd.",
             ),
-            experiment_policy_option,
+            policy_options("paper"),
             keyless_calibration_option,
         )
     ):
@@ -82,8 +99,26 @@ def mechanisms_option(default: str) -> Callable[[_Command], _Command]:
 
 def evaluation_settings(given: dict[str, Any]) -> dict[str, Any]:
     """Return the values of `data_options` as keyword arguments of the public functions."""
-    rest = {name: value for name, value in given.items() if name != "no_conversion"}
-    return rest | {"convert_eps": not given["no_conversion"]}
+    named = ("no_conversion", "no_header", "data_file", "train_table", "test_table")
+    rest = {name: value for name, value in given.items() if name not in named}
+    settings = {"convert_eps": not given["no_conversion"], "header": not given["no_header"]}
+    return rest | _find_tables(given) | settings
+
+
+def _find_tables(given: dict[str, Any]) -> dict[str, Any]:
+    """Return the training and test tables, if any, as keyword arguments."""
+    from custext_sql.release.inputs.texts import DataTable
+
+    path, train, test = given["data_file"], given["train_table"], given["test_table"]
+    if path is None and train is None and test is None:
+        return {}
+    if path is not None and tell_format(path) is not None:
+        raise click.UsageError("--data is for DuckDB files; give files of texts with --train FILE and --test FILE.")
+    if path is None or train is None or test is None:
+        raise click.UsageError("--data, --train-table and --test-table go together: a DuckDB file and two tables.")
+    if given["train"] is not None or given["test"] is not None or given["corpus"] is not None:
+        raise click.UsageError("Expected --train and --test, or --corpus, or --data with two tables; found several.")
+    return {"train": DataTable(path, train), "test": DataTable(path, test)}
 
 
 def report_skipped(setup: "EvaluationSetup") -> None:
@@ -98,12 +133,10 @@ def split_names(mechanisms: str) -> list[str]:
 
 
 def describe(setup: "EvaluationSetup") -> str:
-    """Return the setup of an evaluation in two lines."""
-    return (
-        f"{setup.metric}, {setup.model}; {count_of(setup.train_rows, 'training row')}, "
-        f"{count_of(setup.test_rows, 'test row')}\n"
-        f"{', '.join(setup.mappings)}; calibration {setup.calibration}, policy {setup.policy}"
-    )
+    """Return the setup of an evaluation in two lines, or more if they would be too long."""
+    rows = f"{count_of(setup.train_rows, 'training row')}, {count_of(setup.test_rows, 'test row')}"
+    used = f"{', '.join(setup.mappings)}; calibration {setup.calibration}, policy {setup.policy}"
+    return "\n".join(click.wrap_text(line, 80) for line in (f"{setup.metric}, {setup.model}; {rows}", used))
 
 
 def need_names(places: Iterable[tuple[str | None, str | None, str | None]]) -> bool:
@@ -116,5 +149,5 @@ def need_names(places: Iterable[tuple[str | None, str | None, str | None]]) -> b
 
 
 def show_figure(figure: "Figure") -> str:
-    """Return the mean and, if there is one, the spread."""
-    return show_share(figure.mean, figure.spread)
+    """Return the mean and, if there is one, the spread, with the digits that matter."""
+    return f"{figure.mean:.3f}" if figure.spread is None else f"{figure.mean:.3f} ± {figure.spread:.3f}"

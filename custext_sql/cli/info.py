@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from custext_sql.cli.options import json_option
-from custext_sql.cli.output import again, print_json, print_table
+from custext_sql.cli.output import again, name_database, print_json, print_table
 
 
 @click.command("info", short_help="Show what the database contains.")
@@ -21,6 +21,7 @@ def info_command(db: str | None, as_json: bool) -> None:
     """
     from custext_sql import list_embeddings, list_mappings
     from custext_sql.store.database import locate
+    from custext_sql.store.rewritten_files import measure_free, suggest_compacting
     from custext_sql.store.stopwords import list_stopwords
 
     path: Path = locate(db)
@@ -33,6 +34,7 @@ def info_command(db: str | None, as_json: bool) -> None:
             {
                 "database": str(path),
                 "bytes": size,
+                "free_bytes": measure_free(path),
                 "embeddings": embeddings,
                 "mappings": mappings,
                 "default_mapping": default,
@@ -40,10 +42,12 @@ def info_command(db: str | None, as_json: bool) -> None:
             }
         )
         return
-    click.echo(f"{path}, {size / 1e6:.1f} MB\n")
+    click.echo(f"{path}, {size / 1e6:.1f} MB")
+    hint = suggest_compacting(path)
+    click.echo("" if hint is None else f"{name_database(hint, db)}\n")
     if embeddings:
         rows = [(e.name, f"{e.size:,}", str(e.dimension), e.source, e.sha256[:12]) for e in embeddings]
-        print_table(("embedding", "words", "dimension", "source", "sha256"), rows, right=(1, 2))
+        print_table(("embedding", "words", "dimension", "source", "sha256"), rows, right=(1, 2), spare=(4,))
     else:
         click.echo(f"no embeddings; load one with: {again(db, 'load FILE --name NAME')}")
     click.echo()
@@ -64,6 +68,7 @@ def info_command(db: str | None, as_json: bool) -> None:
                 for m in mappings
             ],
             right=(1, 2, 3),
+            spare=(6, 5),
         )
         click.echo("* default mapping" if default else f"no default mapping; choose one with: {again(db, 'use NAME')}")
     else:

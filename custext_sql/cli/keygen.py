@@ -11,11 +11,12 @@ from custext_sql.cli.options import (
     json_option,
     mapping_option,
     plus_option,
-    policy_option,
 )
 from custext_sql.cli.output import print_json
+from custext_sql.cli.policy_options import policy_options
 
 if TYPE_CHECKING:
+    from custext_sql.replacing.policy import Policy
     from custext_sql.store.key_files import KeySettings
 
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 @click.argument("path")
 @eps_option
 @plus_option
-@policy_option
+@policy_options()
 @calibration_option
 @mapping_option
 @json_option
@@ -33,7 +34,7 @@ def keygen_command(
     path: str,
     eps: float,
     plus: bool,
-    policy: str | None,
+    policy: "str | Policy | None",
     calibration: str | None,
     mapping: str | None,
     as_json: bool,
@@ -54,7 +55,7 @@ def keygen_command(
     made = make_key(path, db, mapping=mapping, eps=eps, plus=plus, policy=policy, calibration=calibration)
     if as_json:
         known = {"path": str(made.path), "name": made.key.name, "format": made.format, "rules": made.rules}
-        print_json(known | asdict(made.settings))
+        print_json(known | asdict(made.settings) | {"policy": made.settings.policy.to_dict()})
         return
     settings = made.settings
     click.echo(f"{path}: key {made.key.name}, for these settings only:")
@@ -71,7 +72,7 @@ def _describe(settings: "KeySettings") -> list[tuple[str, str]]:
     from custext_sql.replacing.policy import POLICIES
 
     named = [f"{name}: " for name, policy in POLICIES.items() if policy == settings.policy]
-    parts = ", ".join(f"{part} {choice}" for part, choice in asdict(settings.policy).items())
+    parts = settings.policy.describe().replace(" ", ", ").replace("=", " ")
     return [
         ("mapping", f"{settings.mapping}, fingerprint {settings.fingerprint}"),
         ("eps", f"{settings.eps:g}"),

@@ -1,4 +1,4 @@
-"""The command `custext ledger`."""
+"""The command `custext ledger`, and its subcommands."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -6,21 +6,30 @@ from typing import TYPE_CHECKING
 import click
 
 from custext_sql.cli.options import json_option
-from custext_sql.cli.output import again, print_json, print_table
+from custext_sql.cli.output import again, print_json, print_table, show_control
 from custext_sql.parameters import count_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from custext_sql.store.ledger.spending import Total
     from custext_sql.store.ledger.table import Release
 
+_COLUMNS = (
+    *("release", "when (UTC)", "state", "dataset", "columns", "eps", "draws"),
+    *("rows", "replaced", "in the clear", "row eps"),
+)
+_NUMBERS = (5, 7, 8, 9, 10)
+_SPARE = (4, 6, 2, 8)  # columns that a narrow terminal does not show
 
-@click.command("ledger", short_help="Show what was released and how much eps it spent.")
+
+@click.group("ledger", short_help="Show what was released and how much eps it spent.", invoke_without_command=True)
 @click.option("--dataset", metavar="NAME", help="Show only the releases of this dataset.")
 @click.option("--export", metavar="FILE", help="Write all columns of all releases to a .csv or .json file.")
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")
 @json_option
-@click.pass_obj
-def ledger_command(db: str | None, dataset: str | None, export: str | None, force: bool, as_json: bool) -> None:
+@click.pass_context
+def ledger_command(context: click.Context, dataset: str | None, export: str | None, force: bool, as_json: bool) -> None:
     """Show every release and the total eps of each dataset.
 
     The "row eps" of a release is the most that it spent on any one row. The total of a dataset is the sum of these over
@@ -31,9 +40,15 @@ def ledger_command(db: str | None, dataset: str | None, export: str | None, forc
     Examples:
       custext ledger
       custext ledger --dataset /data/reviews.csv --export ledger.csv
+      custext ledger strike 1f3a9c02 --reason "deleted on May 3, never opened"
     """
     from custext_sql import read_ledger
 
+    db = context.obj
+    if context.invoked_subcommand is not None:
+        if dataset or export or force or as_json:
+            raise click.UsageError(f"Put the options after {context.invoked_subcommand}.")
+        return
     found = read_ledger(db, dataset=dataset)
     if export is not None:
         found.write(Path(export), force=force)
@@ -46,10 +61,72 @@ def ledger_command(db: str | None, dataset: str | None, export: str | None, forc
         hint = f"No releases of {dataset}. To see all releases, run: {again(db, 'ledger')}"
         click.echo("No releases yet." if dataset is None else hint)
         return
+    _print_releases(found.releases)
+    click.echo()
     print_table(
-        ["when (UTC)", "state", "dataset", "columns", "eps", "draws", "rows", "replaced", "in the clear", "row eps"],
+        ["dataset", "releases", "pending", "total eps"],
+        [[total.dataset, str(total.releases), str(total.pending), _shown_total(total)] for total in found.totals],
+        right=[1, 2, 3],
+    )
+
+
+@ledger_command.command("strike", short_help="Strike a release through, with a reason.")
+@click.argument("release", metavar="RELEASE")
+@click.option("--reason", required=True, metavar="TEXT", help="Why, in up to 500 characters.")
+@json_option
+@click.pass_obj
+def strike_command(db: str | None, release: str, reason: str, as_json: bool) -> None:
+    """Strike a release through in the ledger, with a reason.
+
+    RELEASE is its ID as `custext ledger` shows it, or the first characters of it. This is only a note for readers. The
+    release counts in all totals and budgets as before, because its texts may be out there. A second strike replaces
+    the reason.
+
+    \b
+    Example:
+      custext ledger strike 1f3a9c02 --reason "deleted on May 3, never opened"
+    """
+    from custext_sql import strike_release
+
+    struck = strike_release(db, release=release, reason=reason)
+    if as_json:
+        print_json(struck.to_dict())
+    else:
+        click.echo(f"struck through {_describe(struck)}; it still counts")
+
+
+@ledger_command.command("unstrike", short_help="Undo strike.")
+@click.argument("release", metavar="RELEASE")
+@json_option
+@click.pass_obj
+def unstrike_command(db: str | None, release: str, as_json: bool) -> None:
+    """Undo strike: remove the line through a release, and the reason.
+
+    \b
+    Example:
+      custext ledger unstrike 1f3a9c02
+    """
+    from custext_sql import unstrike_release
+
+    found = unstrike_release(db, release=release)
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        click.echo(f"no longer struck through: {_describe(found)}")
+
+
+def _describe(release: "Release") -> str:
+    return f"release {_shown_id(release)} of {release.dataset}, {release.started_at:%Y-%m-%d %H:%M} UTC"
+
+
+def _print_releases(releases: "Sequence[Release]") -> None:
+    struck = [place for place, release in enumerate(releases) if release.struck_at is not None]
+    marks = ["~ " if place in struck else "  " if struck else "" for place in range(len(releases))]
+    print_table(
+        _COLUMNS,
         [
             [
+                mark + _shown_id(release),
                 f"{release.started_at:%Y-%m-%d %H:%M}",
                 release.state,
                 release.dataset,
@@ -61,16 +138,21 @@ def ledger_command(db: str | None, dataset: str | None, export: str | None, forc
                 _shown(release.characters_in_clear),
                 _shown_row(release),
             ]
-            for release in found.releases
+            for mark, release in zip(marks, releases, strict=True)
         ],
-        right=[4, 6, 7, 8, 9],
+        right=_NUMBERS,
+        spare=_SPARE,
+        struck=struck,
     )
-    click.echo()
-    print_table(
-        ["dataset", "releases", "pending", "total eps"],
-        [[total.dataset, str(total.releases), str(total.pending), _shown_total(total)] for total in found.totals],
-        right=[1, 2, 3],
-    )
+    for release in (releases[place] for place in struck):
+        said = f"~ {_shown_id(release)} struck through on {release.struck_at:%Y-%m-%d}, but still counts: "
+        click.echo(show_control(said + str(release.struck_reason)))
+
+
+def _shown_id(release: "Release") -> str:
+    from custext_sql.store.ledger.striking import SHOWN
+
+    return release.release_id[:SHOWN]
 
 
 def _shown_total(total: "Total") -> str:

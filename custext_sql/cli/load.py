@@ -13,7 +13,7 @@ _FORMATS = ("glove", "word2vec", "word2vec-binary", "fasttext", "npz", "parquet"
 
 @click.command("load", short_help="Load word vectors into the database.")
 @click.argument("source")
-@click.option("--name", help="Name of the embedding in the database; required except for 'starter'.")
+@click.option("--name", help="Name of the embedding.  [default: that of the file, without .txt, .gz and the like]")
 @click.option("--format", type=click.Choice(_FORMATS), help="Format of the file.  [default: detected]")
 @click.option("--member", metavar="FILE", help="The file to read in a zip archive that contains several.")
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Keep only the first N words.")
@@ -39,7 +39,8 @@ def load_command(
     'starter' for the vectors that ship with custext, and their mappings.
 
     \b
-    Example:
+    Examples:
+      custext --db my.duckdb load glove.840B.300d.txt.gz
       custext --db my.duckdb load glove.6B.zip --member glove.6B.300d.txt --name glove --limit 100000
     """
     from custext_sql.store.database import locate
@@ -47,8 +48,6 @@ def load_command(
     from custext_sql.store.embeddings import load_embeddings
     from custext_sql.vectors.starter import STARTER
 
-    if name is None and source != STARTER:
-        raise click.UsageError("Missing option '--name'; give the embedding a name: --name NAME")
     if source == STARTER and (format or member):
         raise click.UsageError("--format and --member apply to files only, not to the starter vectors")
     path = locate(db)  # may build the default database; that must come before a progress bar
@@ -59,7 +58,7 @@ def load_command(
             report = load_embeddings(
                 path,
                 source,
-                name=name or STARTER,
+                name=name,
                 format=format,
                 member=member,
                 limit=limit,

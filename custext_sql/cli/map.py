@@ -31,7 +31,10 @@ from custext_sql.parameters import count_of
     type=click.Choice(["group", "word"]),
     help="Scale scores per group (as in the paper) or per input word (as in the published code).",
 )
-@click.option("--name", help="Name of the mapping.  [default: EMBEDDING-MEASURE-kK, with -refined for refined groups]")
+@click.option(
+    "--name",
+    help="Name of the mapping.  [default: EMBEDDING-MEASURE-kK, and what else is unusual, such as -refined-apart]",
+)
 @click.option(
     "--limit",
     type=click.IntRange(min=2),

@@ -17,21 +17,6 @@ eps_option = click.option(
     help="Privacy budget per word: 0 to generalize, or 0.001 to 100.",
 )
 plus_option = click.option("--plus", is_flag=True, help="Keep stopwords (CusText+).")
-_POLICY: dict[str, Any] = {
-    "type": click.Choice(["strict", "paper"]),
-    "help": "For words and numbers outside the vocabulary: mask both (strict, the default), or keep the words and "
-    "randomize the digits (paper).",
-}
-policy_option = click.option("--policy", **_POLICY)  # without it, that of the key applies
-keyless_policy_option = click.option("--policy", default="strict", **_POLICY)
-experiment_policy_option = click.option(
-    "--policy",
-    default="paper",
-    show_default=True,
-    type=click.Choice(["paper", "strict"]),
-    help="For words and numbers outside the vocabulary: keep the words and randomize the digits (paper), or mask "
-    "both (strict).",
-)
 _CALIBRATION: dict[str, Any] = {
     "type": click.Choice(["paper", "tight"]),
     "help": "How eps scales the scores: by eps/2 as in the paper (the default), or by the largest factor that keeps "
@@ -94,7 +79,7 @@ def epsilons_option(default: str) -> Callable[[_Command], _Command]:
 def prior_options(command: _Command) -> _Command:
     """Add the options for the word frequencies that an attacker assumes."""
     for option in (
-        click.option("--column", metavar="NAME", help="Column of --public; omit it for lines of text."),
+        click.option("--public-column", metavar="NAME", help="Column of --public; leave it out for lines of text."),
         click.option("--public", metavar="FILE", help="Public texts, whose word frequencies the attacker uses."),
         click.option("--prior", metavar="FILE", help="Word frequencies: one word and one number per line."),
     ):

@@ -1,28 +1,28 @@
 """Output that commands share: JSON for programs; tables, progress bars and receipts for people."""
 
 import json
+import os
 import re
 import shlex
+import shutil
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
 from datetime import date, datetime
 from datetime import time as time_of_day
-from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from custext_sql.cli.table_layout import lay_out
 from custext_sql.parameters import count_of
 
 if TYPE_CHECKING:
     from custext_sql.replacing.receipt import Receipt
 
-WIDE = 1000  # for tables of numbers, which are easier to read without wrapped lines
-_WIDTH = 120
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # control codes of a terminal
 
@@ -46,21 +46,50 @@ def to_json(value: Any) -> str:
 
 
 def print_table(
-    columns: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[int] = (), width: int = _WIDTH
+    columns: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    right: Collection[int] = (),
+    spare: Sequence[int] = (),
+    fixed: int = 1,
+    struck: Collection[int] = (),
 ) -> None:
-    """Print a plain table that fits the terminal.
+    """Print a plain table that fits the terminal; as wide as it is if the output goes elsewhere, unless COLUMNS is set.
 
-    right: the indexes of right-aligned columns. width: the width in characters if the output is not a terminal.
+    right: the indexes of right-aligned columns. If there is not enough room, texts go on in the next line; then columns
+    are left out, and a message says so; then the last columns follow below. spare: the indexes of columns to leave out,
+    in this order. fixed: how many first columns are repeated below. struck: the indexes of rows to strike through.
     """
+    from rich.cells import cell_len
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for index, column in enumerate(columns):
-        table.add_column(column, justify="right" if index in right else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*map(show_control, row))
-    Console(highlight=False, markup=False, emoji=False, width=None if sys.stdout.isatty() else width).print(table)
+    cells = [[show_control(cell) for cell in row] for row in rows]
+    width = find_width()
+    layout = lay_out(columns, cells, width=width, right=right, spare=spare, fixed=fixed, measure=cell_len)
+    for number, widths in enumerate(layout.blocks):
+        table = Table(box=None, pad_edge=False, header_style="bold")
+        for place, room in widths.items():
+            alignment: Literal["left", "right"] = "right" if place in right else "left"
+            table.add_column(columns[place], justify=alignment, overflow="fold", width=room)
+        for place, row in enumerate(cells):
+            table.add_row(*(Text(row[column], "strike" if place in struck else "") for column in widths))
+        if number:
+            click.echo()
+        console = Console(highlight=False, markup=False, emoji=False, width=sum(widths.values()) + 2 * len(widths))
+        console.print(table)
+    if layout.left_out:
+        names = ", ".join(columns[place] for place in layout.left_out)
+        note = f"Not shown at {width} columns: {names} (for all: COLUMNS=160, or --json)."
+        click.echo(click.wrap_text(note, width or 80), err=True)
+
+
+def find_width() -> int | None:
+    """Return the number of characters that a line has room for: COLUMNS, else that of the terminal; None if neither."""
+    if sys.stdout.isatty() or os.environ.get("COLUMNS"):
+        return shutil.get_terminal_size().columns
+    return None
 
 
 def show_control(text: str) -> str:
@@ -152,58 +181,10 @@ def show_share(mean: float, spread: float | None) -> str:
     return f"{mean:.4f}" if spread is None else f"{mean:.4f} ± {spread:.4f}"
 
 
-def describe_receipt(receipt: "Receipt") -> str:
-    """Return a receipt in two or three lines, for people."""
-    generalized = receipt.budgets == (0.0,)
-    parts = [f"{receipt.sampled:,} replaced" + _count_unchanged(receipt.sampled_unchanged, generalized=generalized)]
-    for number, what, several in (
-        (receipt.stopwords, "stopword kept", "stopwords kept"),
-        (receipt.unknown_kept, "unknown word kept", "unknown words kept"),
-        (receipt.unknown_masked, "unknown word masked", "unknown words masked"),
-        (receipt.unknown_random, "unknown word replaced at random", "unknown words replaced at random"),
-        (receipt.numbers, "number", "numbers"),  # what became of numbers depends on the policy
-        (receipt.endings, "ending kept", "endings kept"),
-        (receipt.kept, "word kept as not sensitive", "words kept as not sensitive"),
-        (
-            receipt.alone_masked,
-            "word masked because it would be alone in its group",
-            "words masked because each would be alone in its group",
-        ),
-    ):
-        if number:
-            parts.append(count_of(number, what, several))
-    counted = count_of(receipt.words, "word") + (f": {', '.join(parts)}" if receipt.words else "")
-    clear = f"{count_of(receipt.characters_in_clear, 'character')} in the clear"
-    symbols = f"; {count_of(receipt.symbols, 'symbol')} passed" if receipt.symbols else ""
-    mapping = f"mapping {receipt.mapping} ({receipt.fingerprint[:12]})"
-    if not receipt.sampled:
-        return f"{counted}; {clear}{symbols}\nno eps was spent; {mapping}"
-    most = "at most " if len(receipt.budgets) > 1 else ""
-    if generalized:
-        spent = "eps 0: each replaced word became the representative of its group"
-    else:
-        spent = f"eps {most}{receipt.eps:g} per replaced word, at most {receipt.largest_row_eps:g} per row"
-    union = ""
-    if receipt.union_log_ratio > receipt.worst_log_ratio:
-        most = f"{receipt.union_log_ratio:.4g}" if isfinite(receipt.union_log_ratio) else "no bound"
-        union = f" ({most} between words with different eps or plus)"
-    return (
-        f"{counted}; {clear}{symbols}\n"
-        f"{spent}; certified log-ratio {receipt.worst_log_ratio:.4g}{union}; {mapping}\n"
-        f"each replaced word hides among at least {count_of(receipt.hides_among, 'word')} of its group"
-    )
-
-
-def _count_unchanged(number: int, *, generalized: bool) -> str:
-    """Return how many words were replaced by themselves, in parentheses; empty if none were."""
-    own = "itself" if number == 1 else "themselves"
-    return f" ({number:,} {'by' if generalized else 'drew'} {own})" if number else ""
-
-
 def tell_receipt(receipt: "Receipt", *, with_receipt: bool = True) -> None:
     """Print a receipt and its warnings on standard error. with_receipt: False if it was already printed as JSON."""
     if with_receipt:
-        click.echo(describe_receipt(receipt), err=True)
+        click.echo(receipt.describe(), err=True)
     for warning in receipt.warnings:
         warn(warning)
 

@@ -1,26 +1,26 @@
 """The command `custext report`."""
 
+from typing import TYPE_CHECKING, Any
+
 import click
 
-from custext_sql.cli.options import (
-    eps_option,
-    json_option,
-    keyless_calibration_option,
-    keyless_policy_option,
-    mapping_option,
-    plus_option,
-)
+from custext_sql.cli.input_options import input_options
+from custext_sql.cli.options import eps_option, json_option, keyless_calibration_option, mapping_option, plus_option
 from custext_sql.cli.output import print_json, progress_bar
+from custext_sql.cli.policy_options import policy_options
+
+if TYPE_CHECKING:
+    from custext_sql.release.inputs.texts import Texts
+    from custext_sql.replacing.policy import Policy
 
 
-@click.command("report", short_help="Report privacy and utility at an eps, on one page.")
-@click.option("--html", metavar="FILE", help="Write a self-contained page.")
-@click.option("--data", metavar="FILE", help="Your texts, to count their words and what stays in the clear.")
-@click.option("--column", metavar="NAME", help="Column of --data; leave it out for lines of text.")
+@click.command("report", short_help="Give a verdict on privacy at an eps, with all figures on one page.")
+@input_options(required=False)
+@click.option("--html", metavar="FILE", help="Write a page: the verdict, then all figures.")
 @click.option(
-    "--prior", metavar="FILE", help="Word frequencies to use instead of those in --data: a word and a number per line."
+    "--prior", metavar="FILE", help="Word frequencies to use instead of those in INPUT: a word and a number per line."
 )
-@click.option("--public", metavar="FILE", help="Public texts, for the context attack on --data.")
+@click.option("--public", metavar="FILE", help="Public texts, for the context attack on INPUT.")
 @click.option("--public-column", metavar="NAME", help="Column of --public.  [default: same as --column]")
 @click.option(
     "--word",
@@ -29,9 +29,10 @@ from custext_sql.cli.output import print_json, progress_bar
     metavar="WORD",
     help="Word for the query attack; repeat for several.  [default: a few common words]",
 )
+@click.option("--dataset", metavar="NAME", help="Show only earlier evaluations on this data.  [default: on all data]")
 @eps_option
 @plus_option
-@keyless_policy_option
+@policy_options("strict")
 @keyless_calibration_option
 @mapping_option
 @click.option("--force", is_flag=True, help="Replace an existing page.")
@@ -39,56 +40,41 @@ from custext_sql.cli.output import print_json, progress_bar
 @click.pass_obj
 def report_command(
     db: str | None,
+    /,
     html: str | None,
-    data: str | None,
-    column: str | None,
-    prior: str | None,
-    public: str | None,
-    public_column: str | None,
-    words: tuple[str, ...],
-    eps: float,
-    plus: bool,
-    policy: str,
-    calibration: str,
-    mapping: str | None,
-    force: bool,
+    data: "Texts | None",
+    policy: "str | Policy",
     as_json: bool,
+    **settings: Any,
 ) -> None:
-    """Report how private and how useful texts are at a given eps: attacks, utility, words in the clear, guarantees.
+    """Give a verdict on texts that are sanitized at a given eps, in plain words: red, amber or green.
 
-    Attacks on the tables are measured now, unless they were measured before. Utility and trade-offs come from earlier
-    runs of `custext evaluate`. With --data, the page shows counts from your texts, but not the texts themselves; these
-    counts are not protected. With --public as well, it shows how often words of your texts are guessed in context.
+    The verdict says what an attacker can and cannot do, what stays in the clear, and what would help most. --html
+    writes it as a page that prints on one sheet, followed by all figures: attacks, utility, words in the clear,
+    guarantees.
+
+    INPUT has your texts: a file, a folder or a quoted pattern of files; for a table, give --data and --table instead.
+    Their words are counted. With --public as well, words of your texts are guessed in context; without this attack, no
+    verdict is green. Attacks are measured now, unless they were measured before. Utility and trade-offs come from
+    earlier runs of `custext evaluate` with this mapping.
+
+    The report shows no texts, but it is computed from them and is not protected.
 
     \b
     Examples:
-      custext report --html report.html --eps 1 --data reviews.csv --column body
-      custext report --html report.html --eps 0 --data reviews.csv --column body --public news.txt
+      custext report reviews.csv --column body --eps 1
+      custext report reviews.csv --column body --eps 0 --public news.txt --html report.html
+      custext report --data shop.duckdb --table reviews --column body --html report.html
     """
     from custext_sql import write_report
-    from custext_sql.errors import SettingError
+    from custext_sql.experiments.verdict.lines import write_opening, write_verdict
 
-    if html is None and not as_json:
-        raise SettingError("choose an output: --html FILE for a page, or --json for the same as JSON")
     with progress_bar("measuring") as progress:
-        report = write_report(
-            db,
-            html=html,
-            data=data,
-            column=column,
-            prior=prior,
-            public=public,
-            public_column=public_column,
-            words=words,
-            eps=eps,
-            plus=plus,
-            policy=policy,
-            calibration=calibration,
-            mapping=mapping,
-            force=force,
-            progress=progress,
-        )
+        report = write_report(db, html=html, data=data, policy=policy, progress=progress, **settings)
     if as_json:
         print_json(report)
+    elif html is None:
+        click.echo("\n".join(write_verdict(report.verdict)))
     else:
         click.echo(f"{html}: {report.mapping}, eps = {report.eps:g}")
+        click.echo("\n".join(write_opening(report.verdict)))

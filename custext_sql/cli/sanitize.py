@@ -5,12 +5,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from custext_sql.cli.file_options import encoding_option, format_option
+from custext_sql.cli.file_options import encoding_option, format_option, no_quotes_option
 from custext_sql.cli.options import (
     calibration_option,
     json_option,
     mapping_option,
-    policy_option,
     reuse_key_option,
     second_mapping_option,
 )
@@ -23,10 +22,12 @@ from custext_sql.cli.output import (
     to_json,
     warn,
 )
+from custext_sql.cli.policy_options import policy_options
 from custext_sql.parameters import count_of
 
 if TYPE_CHECKING:
     from custext_sql.release.release_report import ReleaseReport
+    from custext_sql.replacing.policy import Policy
 
 
 @click.command("sanitize", short_help="Sanitize a text, a file, a folder or a table.")
@@ -38,11 +39,12 @@ if TYPE_CHECKING:
     help="Privacy budget per word: 0 to generalize, or 0.001 to 100.  [default: the key's, else 1.0]",
 )
 @click.option("--plus", is_flag=True, default=None, help="Keep stopwords (CusText+).")
-@policy_option
+@policy_options()
 @calibration_option
 @mapping_option
 @format_option
 @encoding_option
+@no_quotes_option
 @click.option("--data", metavar="FILE", help="DuckDB file with the table; OUTPUT is a new table in it, or a file.")
 @click.option("--table", metavar="NAME", help="Table of --data to sanitize.")
 @click.option("--key-file", metavar="PATH", help="Key with its settings; gives a text the same output every time.")
@@ -67,11 +69,12 @@ def sanitize_command(
     columns: tuple[str, ...],
     eps: float | None,
     plus: bool | None,
-    policy: str | None,
+    policy: "str | Policy | None",
     calibration: str | None,
     mapping: str | None,
     format_: str | None,
     encoding: str | None,
+    no_quotes: bool,
     data: str | None,
     table: str | None,
     key_file: str | None,
@@ -97,6 +100,7 @@ def sanitize_command(
       custext sanitize reviews.csv sanitized.csv --column body --column title --eps 1 --plus
       custext sanitize 'reviews/*.parquet' sanitized.parquet --column body --max-row-eps 200
       custext sanitize export.csv sanitized.csv --column body --encoding utf-16
+      custext sanitize SST-2/train.tsv sanitized.tsv --column sentence --no-quotes
       custext sanitize --data shop.duckdb --table reviews reviews_sanitized --column body
       custext sanitize --data shop.duckdb --table reviews sanitized.parquet --column body
       custext sanitize - - < reviews.txt > sanitized.txt
@@ -122,6 +126,8 @@ def sanitize_command(
     if encoding is not None and (data or len(arguments) < wanted):
         what = "DuckDB tables are always UTF-8" if data else "a text on the command line has none"
         raise click.UsageError(f"--encoding is for text files; {what}.")
+    if no_quotes and (data or len(arguments) < wanted):
+        raise click.UsageError("--no-quotes is for CSV and TSV files; leave it out for a table or a text.")
     options: dict[str, Any] = {
         "database": db,
         "columns": columns,
@@ -152,7 +158,13 @@ def sanitize_command(
                 report = sanitize_table(data, table, arguments[0], force=force, progress=progress, **options)
             else:
                 report = sanitize_file(
-                    *arguments, format=format_, encoding=encoding, force=force, progress=progress, **options
+                    *arguments,
+                    format=format_,
+                    encoding=encoding,
+                    quotes=not no_quotes,
+                    force=force,
+                    progress=progress,
+                    **options,
                 )
     _print_report(report, arguments[-1], to_stream=arguments[-1] == STANDARD, as_json=as_json)
 

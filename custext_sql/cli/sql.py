@@ -9,15 +9,16 @@ from custext_sql.cli.options import (
     calibration_option,
     json_option,
     mapping_option,
-    policy_option,
     reuse_key_option,
     second_mapping_option,
 )
 from custext_sql.cli.output import print_json, print_table, progress_bar, tell_receipt, warn
+from custext_sql.cli.policy_options import policy_options
 from custext_sql.parameters import count_of
 
 if TYPE_CHECKING:
     from custext_sql.release.query_releases import Answer
+    from custext_sql.replacing.policy import Policy
     from custext_sql.sql.queries import Shown
 
 _SHOWN = 100  # rows in a table on the terminal
@@ -33,7 +34,7 @@ _SHOWN = 100  # rows in a table on the terminal
 @click.option("--dataset", metavar="NAME", help="Name of the data in the ledger.  [default: <query>]")
 @second_mapping_option
 @reuse_key_option
-@policy_option
+@policy_options()
 @calibration_option
 @mapping_option
 @click.option("--key-file", metavar="PATH", help="Key for custext_sanitize_keyed, with its settings.")
@@ -50,7 +51,7 @@ def sql_command(
     dataset: str | None,
     second_mapping: bool,
     reuse_key: bool,
-    policy: str | None,
+    policy: "str | Policy | None",
     calibration: str | None,
     mapping: str | None,
     key_file: str | None,

@@ -12,9 +12,12 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
-from custext_sql.errors import DatabaseError
+import duckdb
+
+from custext_sql.errors import DatabaseError, SettingError
 from custext_sql.mapping.mapping import Mapping
 from custext_sql.mechanism.weights import check_calibration, check_epsilon
+from custext_sql.parameters import check_type, suggest
 from custext_sql.store.database import Database, reading, writing
 from custext_sql.store.digests import TextDigest
 
@@ -132,6 +135,39 @@ def read_measurements(database: Database = None, *, kind: str | None = None) -> 
         ).fetchall()
     end = 1 + len(_SUBJECT)
     return [Measurement(Subject(*row[1:end]), *row[end:]) for row in rows]
+
+
+def drop_measurements(
+    database: Database = None, *, dataset: str | None = None, mapping: str | None = None, everything: bool = False
+) -> int:
+    """Delete saved results of experiments, and return how many; what is needed again is measured again.
+
+    dataset, mapping: only results on this data, or with this mapping, by the names that reports show; with both, only
+    results that fit both. everything: all results. SettingError if nothing is named, or no result has the name;
+    DatabaseError if the database cannot be written.
+    """
+    named = {column: name for column, name in (("dataset", dataset), ("mapping", mapping)) if name is not None}
+    if everything == bool(named):
+        raise SettingError(
+            "name the measurements to drop: --dataset NAME or --mapping NAME, or else --all (in Python: dataset, "
+            f"mapping or everything=True); found {'names with --all' if everything else 'neither'}"
+        )
+    condition = " AND ".join([f"{column} = ?" for column in named] or ["true"])
+    with writing(database) as connection:
+        for column, name in named.items():
+            _check_known(connection, column, name)
+        dropped = connection.execute(
+            f"DELETE FROM measurements WHERE {condition} RETURNING measurement_id", list(named.values())
+        )
+        return len(dropped.fetchall())
+
+
+def _check_known(connection: duckdb.DuckDBPyConnection, column: str, name: str) -> None:
+    check_type(name, str, f"{column} must be a name")
+    rows = connection.execute(f"SELECT DISTINCT {column} FROM measurements WHERE {column} IS NOT NULL").fetchall()
+    known = [str(row[0]) for row in rows]
+    if name not in known:
+        raise SettingError(f"no saved measurement has this {column}; {suggest(name, known, f'{column}s')}")
 
 
 def find_saved(database: Database, subjects: Sequence[Subject]) -> dict[Subject, Measurement]:

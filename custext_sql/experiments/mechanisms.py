@@ -3,14 +3,14 @@
 import hashlib
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 
 import duckdb
 import numpy as np
 
-from custext_sql.arrays import Flags
+from custext_sql.arrays import Draws, Flags, Floats, Numbers
 from custext_sql.errors import MappingError, PrivacyWarning, SettingError
 from custext_sql.experiments.baselines.fbdd import Fbdd
 from custext_sql.experiments.baselines.random_words import RandomWords
@@ -63,6 +63,17 @@ class MechanismUnderTest:
             raise SettingError(f"the mechanism {self.name} changes nothing, so there is nothing to compare")
         return self._replace(self.replacer, texts, epsilon, seed).compare()
 
+    def find_share_in_clear(self, texts: Sequence[str], seed: int) -> float:
+        """Return the share of words that are kept, and so stay in the clear. Words that draw themselves do not count.
+
+        Nothing is drawn, except which words SANTEXT+ keeps.
+        """
+        if self.replacer is None:
+            return 1.0
+        lottery = _Lottery(self.replacer.mechanism)
+        replaced = self._replace(replace(self.replacer, mechanism=lottery), texts, 1.0, seed)
+        return (int(replaced.kept.sum()) + lottery.kept) / max(len(replaced.words.kinds), 1)
+
     def _replace(self, replacer: Replacer, texts: Sequence[str], epsilon: float, seed: int) -> Replaced:
         column = open_column(list(texts))[0]
         with warnings.catch_warnings():
@@ -74,27 +85,45 @@ class MechanismUnderTest:
         return replacer.replace_words(column.text, column.offsets, randomness, settings)
 
 
-class MappingUnderTest:
-    """A stored mapping with everything that mechanisms on its words need. Vectors are read when first needed.
+class _Lottery:
+    """Stands in for a mechanism: replaces nothing, and counts the words that the mechanism keeps by chance."""
 
-    converted: whether eps is divided by the largest distance between two words for the mechanisms whose protection
-    depends on the distance. The paper does so to compare them with CusText.
+    def __init__(self, mechanism: Mechanism) -> None:
+        self._mechanism = mechanism
+        self.kept = 0
+
+    def sample(self, words: Numbers, epsilon: float | Floats, draws: Draws) -> Numbers:
+        """Return the words themselves."""
+        if isinstance(self._mechanism, SanTextPlus):
+            self.kept += int(self._mechanism.find_kept(words, draws).sum())
+        return words
+
+
+class MappingUnderTest:
+    """A mapping with everything that mechanisms on its words need. Vectors are read when first needed.
+
+    mapping: the name of a stored one, or a mapping in memory; by default the default one. converted: whether eps is
+    divided by the largest distance between two words for the mechanisms whose protection depends on the distance. The
+    paper does so to compare them with CusText.
     """
 
     def __init__(
         self,
         database: Database = None,
         *,
-        mapping: str | None = None,
+        mapping: str | Mapping | None = None,
         policy: str | Policy = "paper",
         calibration: str = "paper",
         converted: bool = True,
     ) -> None:
         with reading(database) as connection:
-            self.mapping = read_mapping(connection, find_mapping(connection, mapping))
+            if isinstance(mapping, Mapping):
+                self.mapping = mapping
+            else:
+                self.mapping = read_mapping(connection, find_mapping(connection, mapping))
             self.stopwords = read_stopwords(connection, SHIPPED_LANGUAGE)
-        self.vocabulary = Vocabulary(self.mapping, self.stopwords)
         self.policy = choose_policy(policy)
+        self.vocabulary = Vocabulary(self.mapping, self.stopwords, self.policy.keep_words)
         self.calibration = calibration
         self.converted = converted
         self._database = database

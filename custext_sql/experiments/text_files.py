@@ -1,86 +1,85 @@
-"""The texts of an experiment: a column or the lines of a file, or a sequence of texts."""
+"""The texts of an experiment: as for a release, except that public TSV files are read in GLUE's format."""
 
 import gzip
 import os
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from custext_sql.errors import SettingError, SourceError
-from custext_sql.release.duckdb_instances import open_instance
-from custext_sql.release.inputs.data_files import open_files
-from custext_sql.release.inputs.file_formats import tell_format
+from custext_sql.release.inputs import texts as release_texts
+from custext_sql.release.inputs.encodings import files_as_utf8, find_encoding
 from custext_sql.release.inputs.input_files import list_files
 from custext_sql.release.inputs.source import Source
-from custext_sql.release.inputs.text_lines import open_text, read_line_blocks
-from custext_sql.sql.query_errors import safe_errors
-from custext_sql.store.files.quoting import quote_name
+from custext_sql.release.inputs.texts import DataFiles, DataTable, Texts, find_format, has_columns, name_texts
 from custext_sql.text.columns import TextColumn, open_column
 from custext_sql.text.utf8 import decode_lines
 
-Texts = str | os.PathLike[str] | Sequence[str | None]  # the path of a file, or texts
-
-
-def name_texts(texts: Texts) -> str:
-    """Return the name of texts in results: the name of the file, or "texts" if there is no file."""
-    return Path(texts).name if isinstance(texts, (str, os.PathLike)) else "texts"
-
-
-def has_columns(texts: Texts) -> bool:
-    """Return whether texts are a file with columns, rather than lines of text or a sequence."""
-    return isinstance(texts, (str, os.PathLike)) and tell_format(os.fspath(texts)) != "text"
+__all__ = [
+    "DataFiles",
+    "DataTable",
+    "Texts",
+    "check_column_use",
+    "has_columns",
+    "list_texts",
+    "name_texts",
+    "read_glue_columns",
+    "stream_texts",
+]
 
 
 def stream_texts(
-    texts: Texts, column: str | None, rows: int | None = None, *, parameter: str = "column"
+    texts: Texts, column: str | None, rows: int | None = None, *, public: bool = False
 ) -> Iterator[TextColumn]:
-    """Yield texts in blocks, including missing ones.
+    """Yield texts in blocks as the function of that name for releases does, so that what would be released is measured.
 
-    column: a column of the file; None for lines of text and for a sequence. rows: how many at most, from the top.
-    parameter: the parameter in which callers name the column. SettingError if a column is named but there are none, or
-    if the file has columns and none is named.
+    public: the texts are public. TSV files are then read in GLUE's format, and errors name the parameter public_column.
     """
-    if isinstance(texts, (str, os.PathLike)):
-        blocks = _stream_file(os.fspath(texts), column, rows, parameter)
-    elif not isinstance(texts, Iterable):
-        raise SettingError(f"expected the path of a file or a sequence of texts; found {type(texts).__name__}")
-    elif column is not None:
-        raise SettingError(f"a sequence of texts has no columns; leave out {parameter}")
-    else:
-        blocks = iter([open_column(list(texts))[0]])
-    seen = 0
-    for block in blocks:
-        some = block if rows is None else block[slice(0, min(len(block), rows - seen))]
-        seen += len(some)
-        yield some
-        if rows is not None and seen >= rows:
-            return
+    if (
+        not public
+        or column is None
+        or not isinstance(texts, (str, os.PathLike, DataFiles))
+        or find_format(texts) != "tsv"
+    ):
+        parameter = "public_column" if public else "column"
+        yield from release_texts.stream_texts(texts, column, rows, parameter=parameter)
+        return
+    given = texts if isinstance(texts, DataFiles) else DataFiles(texts)
+    path = os.fspath(given.path)
+    with files_as_utf8(path, list_files(path), "tsv", find_encoding(given.encoding)) as files:
+        found, _ = read_glue_columns(files, [column])
+    yield open_column([text for (text,) in found[:rows]])[0]
 
 
-def list_texts(
-    texts: Texts, column: str | None, rows: int | None = None, *, parameter: str = "column"
-) -> list[str | None]:
-    """Return the texts that `stream_texts` yields as a list. Lines keep their line ends."""
-    blocks = stream_texts(texts, column, rows, parameter=parameter)
+def list_texts(texts: Texts, column: str | None, rows: int | None = None, *, public: bool = False) -> list[str | None]:
+    """Return the texts that `stream_texts` yields as a list."""
+    blocks = stream_texts(texts, column, rows, public=public)
     return [text for block in blocks for text in block.to_arrow().to_pylist()]
 
 
-def read_glue_columns(path: str, wanted: Sequence[str], *, label: bool = False) -> tuple[list[tuple[str, ...]], int]:
+def check_column_use(texts: Texts | None, column: str | None, *, public: bool = False) -> None:
+    """Raise SettingError if a column is named, but no texts."""
+    if column is not None and texts is None:
+        option = "--public-column (in Python: public_column)" if public else "--column (in Python: column)"
+        raise SettingError(f"{option} names a column of texts, but no texts were given")
+
+
+def read_glue_columns(
+    files: Sequence[Path], wanted: Sequence[str], *, label: bool = False, header: bool = True
+) -> tuple[list[tuple[str, ...]], int]:
     """Return columns of TSV files in GLUE's format, and the number of lines skipped because they lack some of them.
 
     The first line has the names, fields are separated by tabs, and quotes have no meaning. label: the last column holds
-    labels; SourceError if one is empty.
+    labels; SourceError if one is empty. header: False if all lines are rows; columns are then numbers, from 1.
     """
     rows: list[tuple[str, ...]] = []
     left_out = 0
-    for file in list_files(path):
+    for file in files:
         lines = _read_tsv_lines(file)
-        header = lines[0].split("\t")
-        source = Source(file.name, "tsv", "", dict.fromkeys(header, "VARCHAR"))
-        places = [header.index(source.find_column(name, wanted)) for name in wanted]
-        for number, line in enumerate(lines[1:], start=2):
+        places = _find_places(file.name, lines[0].split("\t"), wanted, header=header, label=label)
+        for number, line in enumerate(lines, start=1):
             fields = line.split("\t")
-            if not line:
+            if not line or (header and number == 1):
                 continue
             if len(fields) <= max(places):
                 left_out += 1
@@ -91,40 +90,26 @@ def read_glue_columns(path: str, wanted: Sequence[str], *, label: bool = False) 
     return rows, left_out
 
 
-def _stream_file(path: str, column: str | None, rows: int | None, parameter: str) -> Iterator[TextColumn]:
-    files = list_files(path)
-    found = tell_format(files[0])
-    if (found == "text") != (column is None):
-        option = f"--{parameter.replace('_', '-')}"
-        raise SettingError(
-            f"{path}: plain text has no columns; leave out {option} (in Python: {parameter})"
-            if column is not None
-            else f"{path}: name the column of the texts: {option} NAME (in Python: {parameter}=...)"
-        )
-    return _stream_lines(path, files) if column is None else _stream_column(path, files, found, column, rows)
-
-
-def _stream_lines(path: str, files: Sequence[Path]) -> Iterator[TextColumn]:
-    for file in files:
-        with open_text(file) as lines:
-            yield from read_line_blocks(lines, path)
-
-
-def _stream_column(
-    path: str, files: Sequence[Path], format: str | None, column: str, rows: int | None
-) -> Iterator[TextColumn]:
-    if format == "tsv":
-        yield open_column([text for (text,) in read_glue_columns(path, [column])[0]])[0]
-        return
-    with open_instance() as connection:
-        source = open_files(connection, path, files)
-        name = quote_name(source.find_text_column(column))
-        limit = "" if rows is None else f" LIMIT {rows}"
-        with safe_errors(names=source.list_names([column])):
-            query = f"SELECT CAST({name} AS VARCHAR) FROM {source.reader}{limit}"
-            reader = connection.sql(query).to_arrow_reader(1 << 16)
-            for batch in reader:
-                yield TextColumn.from_arrow(batch.column(0))
+def _find_places(name: str, first: list[str], wanted: Sequence[str], *, header: bool, label: bool) -> list[int]:
+    """Return the places of the wanted columns among the fields of the first line."""
+    if header:
+        source = Source(name, "tsv", "", dict.fromkeys(first, "VARCHAR"))
+        try:
+            return [first.index(source.find_column(column, wanted)) for column in wanted]
+        except SourceError:
+            if label and len(first) == 4 and first[1] in ("0", "1") and first[2] in ("", "*"):
+                raise SourceError(
+                    f"{name}: the first line does not name the columns, as in GLUE's CoLA; number them: --no-header "
+                    '--text 4 --label 2 (in Python: header=False, text="4", label="2")'
+                ) from None
+            raise
+    for column in wanted:
+        if not column.isdecimal() or not 1 <= int(column) <= len(first):
+            raise SourceError(
+                f"{name}: column {column!r} does not exist; without a header, columns are numbers from 1 to "
+                f"{len(first)} (--text, --label; in Python: text, label)"
+            )
+    return [int(column) - 1 for column in wanted]
 
 
 def _read_tsv_lines(file: Path) -> list[str]:

@@ -1,7 +1,8 @@
 """Trials of an experiment: a mechanism on the words of a mapping, at an eps, with a seed."""
 
+import hashlib
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from custext_sql.errors import SettingError
@@ -17,7 +18,8 @@ from custext_sql.experiments.mechanisms import (
     check_mechanism,
 )
 from custext_sql.mechanism.weights import check_epsilon
-from custext_sql.parameters import check_whole
+from custext_sql.parameters import check_at_least
+from custext_sql.replacing.policy import Policy
 from custext_sql.store.key_files import digest_stopwords
 from custext_sql.text.word_boundaries import RULES
 
@@ -68,13 +70,24 @@ class Trial:
         """How the trial treats words, as far as `describe` does not say."""
         if self.mechanism == ORIGINAL:
             return {}
-        policy = self.under_test.policy
-        handling: dict[str, Any] = asdict(policy) | {"rules": RULES}
+        handling: dict[str, Any] = describe_policy(self.under_test.policy) | {"rules": RULES}
         if self.mechanism in DISTANCE_BASED:
             handling["converted"] = self.under_test.converted
         if self.mechanism == CUSTEXT_PLUS:
             handling["stopwords"] = digest_stopwords(self.under_test.stopwords)
         return handling
+
+
+def describe_policy(policy: Policy) -> dict[str, Any]:
+    """Return every part of a policy for the settings of a subject, with a digest of the words that it keeps.
+
+    Parts that policies did not have at first are left out where nothing depends on them, so that older values fit.
+    """
+    described = policy.to_dict()
+    words = described.pop("keep_words")
+    if policy.units == "keep":
+        del described["units"]
+    return described | ({"keep_words": hashlib.sha256("\n".join(words).encode()).hexdigest()} if words else {})
 
 
 def list_trials(
@@ -128,11 +141,3 @@ def list_strings(strings: str | Sequence[str], parameter: str) -> list[str]:
 def list_once(names: str | Sequence[str], parameter: str) -> list[str]:
     """Return the same without duplicates."""
     return list(dict.fromkeys(list_strings(names, parameter)))
-
-
-def check_at_least(number: int, least: int, parameter: str) -> int:
-    """Return the number as an int; SettingError, which names the parameter, if it is not a whole number that large."""
-    what = f"--{parameter.replace('_', '-')} (in Python: {parameter})"
-    if (found := check_whole(number, what)) < least:
-        raise SettingError(f"{what} must be at least {least}; found {found}")
-    return found

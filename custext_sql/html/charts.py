@@ -1,15 +1,16 @@
 """Chart layout: the position of every tick, line, marker and label. templates/chart.html writes them as SVG."""
 
 import math
-import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 
+from custext_sql.html.labels import LINE, TEXT, Box, Label, Placer, measure_text
+
 WIDTH, HEIGHT = 640, 330  # width of a chart, height of its plot, in units of the viewBox; the plot starts at y = 0
-TEXT, LINE, RADIUS = 22.0, 26.0, 7.0  # largest font size, line height, marker radius; a 360 px phone halves them
+RADIUS = 7.0  # of a marker
 _PERCENT = {percent / 100: f"{percent}%" for percent in range(0, 101, 20)}
+_ON_CURVE, _ON_MARK = 15.0, 0.5  # what it costs that a label lies on a unit of a curve, or of a line across the plot
 _AROUND = ((1, 0), (1, 1), (0, 1), (-1, 1), (-1, 0), (-1, -1), (0, -1), (1, -1))  # directions: across, down
 
 
@@ -39,39 +40,6 @@ class Mark:
 
     at: float
     label: str
-
-
-@dataclass(frozen=True)
-class Box:
-    """A rectangle in the viewBox."""
-
-    left: float
-    top: float
-    right: float
-    bottom: float
-
-    def share(self, other: "Box") -> float:
-        """Return the area of the overlap."""
-        width = min(self.right, other.right) - max(self.left, other.left)
-        return max(0.0, width) * max(0.0, min(self.bottom, other.bottom) - max(self.top, other.top))
-
-
-@dataclass(frozen=True)
-class Label:
-    """A text right of, left of or centered at x (across: 1, -1, 0) and below, above or at y (down: 1, -1, 0)."""
-
-    text: str
-    x: float
-    y: float
-    across: int
-    down: int
-
-    @cached_property
-    def box(self) -> Box:
-        """The space that the text takes at the largest font size."""
-        width = measure_text(self.text)
-        left, top = self.x + width * (self.across - 1) / 2, self.y + LINE * (self.down - 1) / 2
-        return Box(left, top, left + width, top + LINE)
 
 
 @dataclass(frozen=True)
@@ -165,11 +133,11 @@ def draw_chart(
     x_axis = _lay_x_axis(x_label, widths, x_limits, max(map(measure_text, y_axis.ticks.values())) + 14, log=x_log)
     spots = [[_locate(point, x_axis, y_axis, y_limits) for point in one.points] for one in series]
     left, right = x_axis.start, x_axis.end
-    lines = [(a.x, a.y, b.x, b.y) for some in spots for a, b in pairwise(some)]
+    lines = [(_ON_CURVE, (a.x, a.y, b.x, b.y)) for some in spots for a, b in pairwise(some)]
     levels = [(mark, y_axis.place(mark.at)) for mark in y_marks]
-    lines += [(left, y, right, y) for _, y in levels]
-    lines += [(x, 0, x, HEIGHT) for x in ([x_axis.place(x_mark.at)] if x_mark else [])]
-    placer = _Placer(Box(left, 0, WIDTH, HEIGHT), [spot.box for some in spots for spot in some], lines)
+    lines += [(_ON_MARK, (left, y, right, y)) for _, y in levels]
+    lines += [(_ON_MARK, (x, 0, x, HEIGHT)) for x in ([x_axis.place(x_mark.at)] if x_mark else [])]
+    placer = Placer(Box(left, 0, WIDTH, HEIGHT), [spot.box for some in spots for spot in some], lines)
     marks = [_raise_flag(x_mark, x_axis)] if x_mark else []
     for mark, y in levels:
         marks.append((f"M{left:.1f} {y:.1f}H{right:.1f}", placer.place(_propose_level(mark.label, y, left, right))))
@@ -177,13 +145,6 @@ def draw_chart(
     curves = [Curve(*drawn) for drawn in zip(range(len(series)), series, spots, notes, strict=True)]
     view = Box(0, -18 - LINE * (2 if x_mark else 1), WIDTH, HEIGHT + 16 + 2 * LINE)
     return Chart(title, curves, Plot(view, x_axis, y_axis, marks))
-
-
-def measure_text(text: str) -> float:
-    """Return the largest width of a text in common sans-serif fonts, including bold ones."""
-    wide = sum(sign in "mwMW%@…\N{MINUS SIGN}" or unicodedata.east_asian_width(sign) in "WF" for sign in text)
-    narrow = sum(sign in "ijlI.,:;|' !" for sign in text)
-    return TEXT * (0.7 * len(text) + 0.3 * wide - 0.3 * narrow)
 
 
 def _reach(point: Point, limits: tuple[float, float]) -> tuple[float, float]:
@@ -239,31 +200,7 @@ def _locate(point: Point, x_axis: Axis, y_axis: Axis, limits: tuple[float, float
     return Spot(point, x, y, bar, box)
 
 
-class _Placer:
-    """Puts each label where it covers the least of other labels, markers and lines."""
-
-    def __init__(self, plot: Box, markers: Sequence[Box], lines: Iterable[tuple[float, float, float, float]]) -> None:
-        self.plot, self.markers, self.taken = plot, markers, list[Box]()
-        self.dots: list[tuple[float, float]] = []  # one per 8 units of each line
-        for x, y, to_x, to_y in lines:
-            count = max(1, round(math.hypot(to_x - x, to_y - y) / 8))
-            self.dots += [(x + (to_x - x) * i / count, y + (to_y - y) * i / count) for i in range(count)]
-
-    def place(self, choices: Iterable[tuple[Label, float]]) -> Label:
-        """Return the label with the lowest cost: its penalty plus the cost of what it covers."""
-        label = min(choices, key=lambda choice: choice[1] + self._weigh(choice[0].box))[0]
-        box = label.box
-        self.taken.append(Box(box.left - 5, box.top, box.right + 5, box.bottom))
-        return label
-
-    def _weigh(self, box: Box) -> float:
-        outside = box.share(box) - box.share(self.plot)
-        labels, markers = (sum(map(box.share, others)) for others in (self.taken, self.markers))
-        dots = sum(box.left < x < box.right and box.top < y < box.bottom for x, y in self.dots)
-        return 10 * outside + labels + 0.6 * markers + 4 * dots
-
-
-def _tie_note(spot: Spot, placer: _Placer) -> tuple[Label, str]:
+def _tie_note(spot: Spot, placer: Placer) -> tuple[Label, str]:
     """Return the label of a point, and a line to it if it is far away."""
     label = placer.place(_propose_note(spot))
     far = math.hypot(label.x - spot.x, label.y - spot.y) > 2 * RADIUS

@@ -14,8 +14,9 @@ LEGEND = {  # the label of each kind, and its name in CSS and JSON
     Kind.NUMBER: ("number", "number"),
     Kind.STOPWORD: ("stopword, kept", "stopword"),
     Kind.ENDING: ("ending, kept", "ending"),
-    Kind.KEPT: ("not sensitive, kept", "kept"),
+    Kind.KEPT: ("kept", "kept"),
     Kind.ALONE: ("alone in its group, masked", "alone"),
+    Kind.UNIT: ("unit, masked", "unit"),
 }
 
 
@@ -30,7 +31,7 @@ def write_comparison(
     The page contains the original texts, so protect it like the data.
     """
     counts = Counter(piece.kind for text in texts for piece in text)
-    lines = map(_count_clear, texts) if remarks is None else remarks
+    lines = map(count_clear, texts) if remarks is None else remarks
     return render_page(
         "comparison.html",
         title=title,
@@ -41,7 +42,8 @@ def write_comparison(
     )
 
 
-def _count_clear(text: Sequence[Piece]) -> str:
+def count_clear(text: Sequence[Piece]) -> str:
+    """Return how many words of a text are in the clear, in words."""
     words = [piece for piece in text if piece.kind is not None]
     clear = sum(piece.in_clear for piece in words)
     return f"{clear:,} of {count_of(len(words), 'word')} in the clear" if words else "no words"

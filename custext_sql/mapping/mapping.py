@@ -99,6 +99,30 @@ class Mapping:
         return self.words[first : first + size], self.scores[start : start + size]
 
 
+def find_flaw(mapping: Mapping) -> str | None:
+    """Return how a mapping differs from the one that its info describes; None if it does not differ."""
+    words, sizes, scores, ranks = mapping.words, mapping.sizes, mapping.scores, mapping.ranks
+    if len(words) != mapping.info.words or not words or sizes.sum() != len(words) or len(ranks) != len(words):
+        return "words were removed or added"
+    if len(sizes) != mapping.info.group_count:
+        return "groups were removed or added"
+    if (sizes < 2).any():
+        return "a word is alone in a group"
+    if len(set(words)) != len(words):
+        return "a word is in two groups"
+    if ranks.min() < 0 or (np.diff(np.sort(ranks)) == 0).any():
+        return "a rank is negative, or two words have the same rank"
+    if len(scores) != (sizes**2).sum():
+        return "a word has more or fewer scores than its group has words"
+    if scores.min() < -UNIT or scores.max() > UNIT:
+        return "a score is not between -1 and 1"
+    if fingerprint(words, sizes, scores) != mapping.info.fingerprint:
+        return "fingerprint mismatch"
+    if digest_ranks(ranks) != mapping.info.ranks_sha256:
+        return "the ranks of words differ"
+    return None
+
+
 def digest_ranks(ranks: Places) -> str:
     """Return the sha256 of the ranks of words, in the order of the mapping. They decide what comes out at eps = 0."""
     return hashlib.sha256(ranks.astype("<i4").tobytes()).hexdigest()

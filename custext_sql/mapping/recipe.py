@@ -45,12 +45,38 @@ class Recipe:
     def name_mapping(self, name: str | None) -> str:
         """Return the name of the mapping: the given one, or EMBEDDING-MEASURE-kK by default.
 
-        Unless the grouping is greedy, the default name ends with it: EMBEDDING-MEASURE-kK-refined.
+        Every other setting that is not the usual one is part of the default name, as in
+        EMBEDDING-MEASURE-kK-refined-apart-first5000, so that mappings with different settings have different names.
         """
-        usual = f"{self.embedding}-{self.measure}-k{self.k}"
-        if self.grouping != "greedy":
-            usual += f"-{self.grouping}"
-        return check_name(name or usual, "a mapping")
+        usual = Recipe(self.embedding)._spell_settings()
+        spelled = [part for part, other in zip(self._spell_settings(), usual, strict=True) if part != other]
+        return check_name(name or "-".join([self.embedding, self.measure, f"k{self.k}", *spelled]), "a mapping")
+
+    def name_as_before(self) -> str:
+        """Return the default name in earlier versions, which says nothing about most settings."""
+        refined = [] if self.grouping == "greedy" else [self.grouping]
+        return "-".join([self.embedding, self.measure, f"k{self.k}", *refined])
+
+    def name_beside(self, other: "Recipe") -> str:
+        """Return the default name if another mapping has the usual one: a user or an earlier version gave it that name.
+
+        It ends with the usual settings that the other mapping does not have, as in EMBEDDING-MEASURE-kK-all.
+        """
+        mine, usual = self._spell_settings(), Recipe(self.embedding)._spell_settings()
+        kept = zip(mine, usual, other._spell_settings(), strict=True)
+        spelled = [part for part, ordinary, theirs in kept if part == ordinary and part != theirs]
+        return check_name("-".join([self.name_mapping(None), *spelled]), "a mapping")
+
+    def _spell_settings(self) -> tuple[str, ...]:
+        """Return the settings after k as parts of names."""
+        apart = "apart" if self.stopword_language == "english" else f"apart-{self.stopword_language}"
+        return (
+            self.grouping,
+            f"by-{self.normalization}",
+            "ordered" if self.seed is None else f"seed{self.seed}",
+            "together" if self.stopword_language is None else apart,
+            "all" if self.word_limit is None else f"first{self.word_limit}",
+        )
 
 
 def _check_grouping(grouping: str) -> None:

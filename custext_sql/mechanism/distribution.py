@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from custext_sql.arrays import Places
 from custext_sql.errors import SettingError
 from custext_sql.mapping.mapping import Mapping
 from custext_sql.mapping.scoring import UNIT
@@ -41,15 +42,21 @@ def inspect_word(mapping: Mapping, word: str, eps: float, *, calibration: str = 
     return find_distribution(Sampler(mapping, calibration), word, eps)
 
 
-def find_distribution(sampler: Sampler, word: str, epsilon: float) -> Distribution:
-    """Return the possible replacements of a word, from the verified weights of a sampler."""
+def find_distribution(
+    sampler: Sampler, word: str, epsilon: float, representatives: Places | None = None
+) -> Distribution:
+    """Return the possible replacements of a word, from the verified weights of a sampler.
+
+    representatives: what each word becomes at eps = 0; by default as if no stopwords were kept.
+    """
     mapping, epsilon = sampler.mapping, check_epsilon(epsilon)
     outputs, scores = mapping.find_row(word)
     number = mapping.find(word)
     if epsilon:
         chances = [weight / 2.0**64 for weight in sampler.row(number, epsilon)]
     else:
-        representative = mapping.words[find_representatives(mapping)[number]]
+        chosen = find_representatives(mapping) if representatives is None else representatives
+        representative = mapping.words[chosen[number]]
         chances = [float(output == representative) for output in outputs]
     group = [
         Replacement(output, int(score) / UNIT, chance)

@@ -29,6 +29,11 @@ class _Verified:
     rows: Numbers
     table: DrawTable
 
+    @property
+    def nbytes(self) -> int:
+        """The memory that they take."""
+        return self.rows.nbytes + self.table.nbytes
+
 
 class Sampler:
     """The exponential mechanism on the groups of a mapping. Threads may share it.
@@ -144,9 +149,9 @@ class Sampler:
 
     def _forget(self, keep: int) -> None:
         """Drop the least recently used tables while the cache is too large, but keep those of the last `keep` eps."""
-        size = sum(verified.table.nbytes for verified in self._tables.values())
+        size = sum(verified.nbytes for verified in self._tables.values())
         while len(self._tables) > keep and (size > _BYTES or len(self._tables) > _EPSILONS):
-            size -= self._tables.popitem(last=False)[1].table.nbytes
+            size -= self._tables.popitem(last=False)[1].nbytes
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state without tables: another process verifies its tables itself."""

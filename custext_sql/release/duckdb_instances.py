@@ -32,6 +32,7 @@ def open_instance(
                 connection = duckdb.connect(config=config)
             else:
                 connection = when_free(data, lambda: connect_file(data, config))
+        connection.execute("SET enable_progress_bar_print = false")  # DuckDB would print one if a query takes seconds
         try:
             yield connection
         finally:

@@ -9,7 +9,13 @@ from pathlib import Path
 from custext_sql.errors import OutputError
 from custext_sql.release.inputs.data_files import open_files
 from custext_sql.release.inputs.encodings import check_encoding_use, files_as_utf8, find_encoding, read_as_utf8
-from custext_sql.release.inputs.file_formats import check_format, check_no_database, explain_unknown_format, tell_format
+from custext_sql.release.inputs.file_formats import (
+    check_format,
+    check_no_database,
+    check_quotes_use,
+    explain_unknown_format,
+    tell_format,
+)
 from custext_sql.release.inputs.input_files import list_files
 from custext_sql.release.line_releases import release_lines, release_stream
 from custext_sql.release.release_plan import ReleasePlan, RowProgress
@@ -41,6 +47,7 @@ def sanitize_file(
     language: str | None = None,
     format: str | None = None,
     encoding: str | None = None,
+    quotes: bool = True,
     key_file: str | os.PathLike[str] | None = None,
     record_column: str | None = None,
     max_row_eps: float | None = None,
@@ -63,7 +70,8 @@ def sanitize_file(
     `Sanitizer.load`: the key's setting if not given, else the default (1.0, False, "strict", "paper"). record_column:
     with a key, the column of IDs; the record of a text is COLUMN:ID. format: csv, tsv, json, parquet or text; by
     default it follows from the name of the input, and a stream is text. encoding: that of text files, by Python's name
-    for it ("utf-16", "latin-1", ...); UTF-8 by default. Outputs are always UTF-8.
+    for it ("utf-16", "latin-1", ...); UTF-8 by default. Outputs are always UTF-8. quotes: False if quotes are
+    ordinary characters in CSV or TSV files, as in GLUE's; output in these formats is then written without quoting.
 
     max_row_eps: the most that a row may spend in this release. budget_total: the most that all releases of the dataset
     together may spend on a row. dataset: the name of the data in the ledger; by default its files, and <stdin> for a
@@ -94,7 +102,7 @@ def sanitize_file(
         second_mapping=second_mapping,
         reuse_key=reuse_key,
     )
-    report = _release_files(plan, input, output, format, known_encoding, force=force, progress=progress)
+    report = _release_files(plan, input, output, format, known_encoding, quotes=quotes, force=force, progress=progress)
     report.warn()
     return report
 
@@ -114,12 +122,15 @@ def _release_files(
     format: str | None,
     encoding: str | None,
     *,
+    quotes: bool,
     force: bool,
     progress: RowProgress | None,
 ) -> ReleaseReport:
     source, sink = find_input_stream(given), find_output_stream(output)
     name = _name_input(given)
     source_format = _choose_format(given, format, is_stream=source is not None)
+    if not quotes:
+        check_quotes_use(name, source_format)
     if source is not None:
         plan = replace(plan, dataset=plan.dataset.or_called(STREAM))
         if encoding is not None:
@@ -143,10 +154,11 @@ def _release_files(
             report = release_lines(readable, target, plan, name=name, force=force, progress=progress)
         else:
             report = release_to_file(
-                lambda connection: open_files(connection, name, readable, format=source_format),
+                lambda connection: open_files(connection, name, readable, format=source_format, quotes=quotes),
                 target,
                 str(target_format),
                 plan,
+                is_stream=sink is not None,
                 force=force,
                 progress=progress,
             )

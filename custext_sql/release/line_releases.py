@@ -16,7 +16,7 @@ from custext_sql.release.inputs.text_lines import open_text, read_line_blocks
 from custext_sql.release.release_plan import ReleasePlan, RowProgress, refuse_over
 from custext_sql.release.release_report import ReleaseReport
 from custext_sql.replacing.tally import Tally
-from custext_sql.sanitizer import Sanitizer
+from custext_sql.sanitizing.sanitizer import Sanitizer
 from custext_sql.store.files.atomic_outputs import atomic_output
 from custext_sql.store.ledger.entry import LedgerEntry, receipt_beside
 from custext_sql.text.columns import TextColumn

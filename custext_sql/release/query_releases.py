@@ -10,7 +10,7 @@ import duckdb
 
 from custext_sql.errors import QueryError
 from custext_sql.replacing.receipt import Receipt
-from custext_sql.sanitizer import Sanitizer
+from custext_sql.sanitizing.sanitizer import Sanitizer
 from custext_sql.sql.functions import watch
 from custext_sql.sql.queries import (
     Done,

@@ -6,13 +6,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn
 
-from custext_sql.errors import BudgetError, SettingError
+from custext_sql.errors import BudgetError, SettingError, SourceError
 from custext_sql.parameters import check_limit, count_of
 from custext_sql.replacing.policy import Policy
 from custext_sql.replacing.receipt import Receipt
 from custext_sql.replacing.tally import Tally
-from custext_sql.sanitizer import Sanitizer
+from custext_sql.sanitizing.sanitizer import Sanitizer
 from custext_sql.store.database import Database
+from custext_sql.store.key_files import KeyFile
 from custext_sql.store.ledger.dataset import Dataset
 from custext_sql.store.ledger.entry import LedgerEntry
 
@@ -80,15 +81,19 @@ class ReleasePlan:
             dataset=_make_dataset(dataset, budget_total, second_mapping, reuse_key),
         )
 
+    def check_record_column(self) -> None:
+        """Raise SettingError unless there is a column of IDs with a key, and none without one."""
+        check_record_column(self.sanitizer.key, self.record_column)
+
     @property
     def limits_rows(self) -> bool:
         """Whether there is a limit on what a row may spend."""
         return self.max_row_eps is not None or self.dataset.budget_total is not None
 
-    def open_entry(self, *, beside: Path | None = None) -> LedgerEntry:
+    def open_entry(self, *, beside: Path | None = None, must_be_made: bool = False) -> LedgerEntry:
         """Return a ledger entry for the release; raise an error early if the ledger does not allow it.
 
-        beside: where the receipt goes if the ledger cannot be written.
+        beside: where the receipt goes if the ledger cannot be written. must_be_made: nothing is released in that case.
         """
         entry = LedgerEntry(
             self.database,
@@ -99,6 +104,7 @@ class ReleasePlan:
             columns=self.columns,
             record_column=self.record_column,
             beside=beside,
+            must_be_made=must_be_made,
         )
         entry.check()
         return entry
@@ -133,6 +139,38 @@ def refuse_over(name: str, limit: float, largest: float, over: int | None = None
         f"{name}: {rows} would spend more than --max-row-eps {limit:g} (in Python: max_row_eps), up to {largest:g}; "
         "nothing was written"
     )
+
+
+def check_chosen(chosen: Sequence[str], name: str, hint: str) -> None:
+    """Raise SettingError unless columns were chosen, each once. name: of the data; hint: which columns it has."""
+    if not chosen:
+        raise SettingError(f"{name}: name the columns to sanitize: --column NAME (in Python: columns=[...]); {hint}")
+    if len(set(chosen)) < len(chosen):
+        raise SettingError("--column (in Python: columns) names a column twice")
+
+
+def check_record_column(key: KeyFile | None, record_column: str | None) -> None:
+    """Raise SettingError unless there is a column of IDs with a key, and none without one."""
+    if key is not None and record_column is None:
+        raise SettingError(
+            "draws from a key need a column of IDs, one per row: --record-column NAME (in Python: record_column=...)"
+        )
+    if key is None and record_column is not None:
+        raise SettingError(
+            "--record-column (in Python: record_column) is for draws from a key; name the key: --key-file PATH (in "
+            "Python: key_file=...)"
+        )
+
+
+def check_ids(name: str, column: str, missing: int, repeated: int) -> None:
+    """Raise SourceError unless every row has an ID of its own. missing: rows without; repeated: IDs of several rows."""
+    if missing:
+        raise SourceError(f"{name}: column {column!r} is NULL in {count_of(missing, 'row')}; every row needs an ID")
+    if repeated:
+        occur = "occurs" if repeated == 1 else "occur"
+        raise SourceError(
+            f"{name}: {count_of(repeated, 'value')} of column {column!r} {occur} more than once; IDs must be unique"
+        )
 
 
 def _check_columns(columns: str | Sequence[str] | None, record_column: str | None) -> tuple[str, ...]:

@@ -7,12 +7,13 @@ from pathlib import Path
 import duckdb
 
 from custext_sql.release.duckdb_instances import open_instance
-from custext_sql.release.inputs.file_formats import is_zipped
+from custext_sql.release.inputs.file_formats import has_object_per_line, is_zipped
 from custext_sql.release.inputs.source import Source
 from custext_sql.release.new_tables import find_new_table
 from custext_sql.release.release_plan import ReleasePlan, RowProgress
 from custext_sql.release.release_report import ReleaseReport
 from custext_sql.release.row_queries import prepare_query
+from custext_sql.release.unquoted_fields import UnquotedFields
 from custext_sql.replacing.tally import Tally
 from custext_sql.sql.copy_options import choose_copy_options
 from custext_sql.sql.queries import fetch
@@ -24,6 +25,8 @@ from custext_sql.store.ledger.entry import receipt_beside
 
 OpenSource = Callable[[duckdb.DuckDBPyConnection], Source]
 
+_ALMOST = 0.99  # the share done when as many rows as expected are sanitized: the number may be an estimate
+
 
 def release_to_file(
     open_source: OpenSource,
@@ -32,19 +35,32 @@ def release_to_file(
     plan: ReleasePlan,
     *,
     data: Path | None = None,
+    is_stream: bool = False,
     force: bool = False,
     progress: RowProgress | None = None,
 ) -> ReleaseReport:
-    """Sanitize columns of files, or of a table in the DuckDB file `data`, into a new file, and return a report."""
+    """Sanitize columns of files, or of a table in the DuckDB file `data`, into a new file, and return a report.
+
+    is_stream: the file stands in for a stream, so that its name says nothing.
+    """
     with atomic_output(target, force=force) as output:
         with open_instance(data, read_only=data is not None, spill=output.spill) as connection:
             source = open_source(connection)
             plan = plan if data is None else _name_dataset(plan, data, source)
             entry = plan.open_entry(beside=receipt_beside(target))
-            query, tally, copied = prepare_query(connection, source, target_format, plan, entry)
-            delimiter = source.delimiter if source.format == target_format else ","
-            options = choose_copy_options(target_format, delimiter=delimiter, zipped=is_zipped(target))
-            rows = _run(connection, f"COPY ({query}) TO {quote_text(str(output.path))} ({options})", tally, progress)
+            delimiter = source.delimiter if source.format == target_format else "\t" if target_format == "tsv" else ","
+            quotes = source.quotes or target_format not in ("csv", "tsv")
+            unquoted = None if quotes else UnquotedFields(source.name, delimiter)
+            query, tally, copied = prepare_query(connection, source, target_format, plan, entry, unquoted=unquoted)
+            options = choose_copy_options(
+                target_format,
+                delimiter=delimiter,
+                quotes=quotes,
+                as_array=source.is_array and (is_stream or not has_object_per_line(target)),
+                zipped=is_zipped(target),
+            )
+            copy = f"COPY ({query}) TO {quote_text(str(output.path))} ({options})"
+            rows = _run(connection, copy, tally, source.rows, progress)
         receipt = plan.publish(entry, output.publish, tally, source.name)
     return ReleaseReport(rows, receipt, str(target), copied, entry.note)
 
@@ -69,7 +85,7 @@ def release_to_table(
         query, tally, copied = prepare_query(connection, source, "table", plan, entry)
         connection.execute("BEGIN")
         create = "CREATE OR REPLACE TABLE" if force else "CREATE TABLE"
-        rows = _run(connection, f"{create} {new.quoted} AS {query}", tally, progress)
+        rows = _run(connection, f"{create} {new.quoted} AS {query}", tally, source.rows, progress)
         with safe_errors():
             receipt = plan.publish(entry, lambda: connection.execute("COMMIT"), tally, source.name)
     return ReleaseReport(rows, receipt, f"{data}, table {new}", copied, entry.note)
@@ -81,8 +97,20 @@ def _name_dataset(plan: ReleasePlan, data: Path, source: Source) -> ReleasePlan:
     return replace(plan, dataset=plan.dataset.or_table(data, *source.table))
 
 
-def _run(connection: duckdb.DuckDBPyConnection, statement: str, tally: Tally, progress: RowProgress | None) -> int:
-    told = None if progress is None else lambda share: progress(share, tally.rows, tally.words)
+def _run(
+    connection: duckdb.DuckDBPyConnection, statement: str, tally: Tally, total: int | None, progress: RowProgress | None
+) -> int:
+    """Run the statement of a release, and return its number of rows.
+
+    total: about how many rows there will be. DuckDB's own share stands still within a row group or a block of a file.
+    """
+
+    def tell(share: float) -> None:
+        assert progress is not None
+        rows = tally.rows  # read once, since it grows
+        progress(min(rows / total, _ALMOST) if total else share, rows, tally.words)
+
+    told = None if progress is None else tell
     with safe_errors():
         [(rows,)] = fetch(connection, statement, progress=told)
     return int(rows)

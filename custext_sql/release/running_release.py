@@ -8,7 +8,7 @@ from custext_sql.replacing.counts import Counts
 from custext_sql.replacing.guarantee import Guarantee
 from custext_sql.replacing.receipt import Receipt
 from custext_sql.replacing.tally import Tally
-from custext_sql.sanitizer import Sanitizer
+from custext_sql.sanitizing.sanitizer import Sanitizer
 from custext_sql.store.ledger.dataset import Dataset
 from custext_sql.store.ledger.entry import LedgerEntry
 from custext_sql.store.ledger.running_entry import RunningEntry, check_running

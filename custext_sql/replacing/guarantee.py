@@ -33,7 +33,7 @@ class Guarantee:
 
 
 class Guarantees:
-    """A cache of the guarantees of one mapping under one calibration."""
+    """A cache of the guarantees of one mapping under one calibration. Threads may share it."""
 
     def __init__(self, mapping: Mapping, vocabulary: Vocabulary, sampler: Sampler) -> None:
         self._mapping, self._vocabulary, self._sampler = mapping, vocabulary, sampler
@@ -49,15 +49,17 @@ class Guarantees:
         group.
         """
         case = tuple(sorted(check_epsilon(epsilon) for epsilon in budgets)), frozenset(plus), listed
-        if case not in self._found:
-            if len(self._found) >= _REMEMBERED:
+        found = self._found.get(case)
+        if found is None:
+            found = self._verify(*case)
+            if len(self._found) >= _REMEMBERED:  # other threads may be looking: they hold what they found
                 self._found.clear()
-            self._found[case] = self._verify(*case)
-        return self._found[case]
+            self._found[case] = found
+        return found
 
     def _verify(self, budgets: tuple[float, ...], plus: frozenset[bool], listed: frozenset[str] | None) -> Guarantee:
         vocabulary, sampler = self._vocabulary, self._sampler
-        drawn = None if False in plus else vocabulary.drawn_plus
+        drawn = vocabulary.drawn(plus=False not in plus)
         tables = [epsilon for epsilon in budgets if epsilon]
         worst = max((sampler.worst_log_ratio([epsilon], drawn) for epsilon in tables), default=0.0)
         if len(tables) < len(budgets):
@@ -81,4 +83,6 @@ class Guarantees:
         if len(plus) == 1:
             return 0.0
         kept, all_drawn = (self._vocabulary.representatives(keep) for keep in (True, False))
-        return math.inf if (kept != all_drawn)[self._vocabulary.drawn_plus].any() else 0.0
+        drawn = self._vocabulary.drawn(plus=True)
+        differ = kept != all_drawn
+        return math.inf if (differ if drawn is None else differ[drawn]).any() else 0.0

@@ -12,8 +12,9 @@ class Kind(IntEnum):
 
     SAMPLED: in the mapping; replaced by a draw from its group. STOPWORD: kept because of `plus`. NUMBER: only digits,
     and not in the mapping. UNKNOWN: any other word that is not in the mapping. ENDING: an English ending after an
-    apostrophe; kept. KEPT: not selected as sensitive; kept. ALONE: the only word of its group that would be replaced,
-    so it would hide among none; masked.
+    apostrophe; kept. KEPT: not selected as sensitive, or listed as a word to keep; kept. ALONE: the only word of its
+    group that would be replaced, so it would hide among none; masked. UNIT: an e-mail address, a number, a date or the
+    like, which the policy masks as a whole.
     """
 
     SAMPLED = 0
@@ -23,6 +24,7 @@ class Kind(IntEnum):
     ENDING = 4
     KEPT = 5
     ALONE = 6
+    UNIT = 7
 
     def find_in(self, kinds: "Kinds") -> "Flags":
         """Return which words are of this kind."""

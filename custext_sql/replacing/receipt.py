@@ -15,7 +15,7 @@ class Receipt:
 
     Protection is per word: a row with n replaced words has spent n * eps. Only replaced words spend eps. Every word is
     counted once: words = sampled + stopwords + numbers + unknown_kept + unknown_masked + unknown_random + endings +
-    kept + alone_masked.
+    kept + alone_masked + units_masked.
 
     rows: rows with a text that is not NULL; outside of tables, each text is a row. (`ReleaseReport.rows` counts all
         rows.)
@@ -25,10 +25,11 @@ class Receipt:
     numbers: numbers outside the vocabulary; the policy decides whether they are masked, changed or kept.
     unknown_kept, unknown_masked, unknown_random: words outside the vocabulary, by what the policy did with them.
     endings: English endings after an apostrophe, such as 's, which are kept.
-    kept: words kept because they were not selected as sensitive.
+    kept: words kept because they were not selected as sensitive, or because the policy lists them.
     alone_masked: words masked because no other word of their group would be replaced, so nothing would hide them.
+    units_masked: e-mail addresses, numbers, dates and the like that were masked; each counts as one word.
     sampled_unchanged: words replaced by themselves. It reveals something about the originals, so it must not be stored
-        (see `to_dict`).
+        (see `to_dict`). None if it is unknown, because other processes made the release.
     characters_in_clear: characters of words that were kept, and so are in the clear.
     eps: the largest of `budgets`.
     budgets: every eps per word that was in use, in ascending order.
@@ -53,7 +54,7 @@ class Receipt:
     endings: int
     kept: int
     alone_masked: int
-    sampled_unchanged: int
+    sampled_unchanged: int | None
     characters_in_clear: int
     eps: float
     budgets: tuple[float, ...]
@@ -64,6 +65,7 @@ class Receipt:
     worst_log_ratio: float
     union_log_ratio: float
     hides_among: int
+    units_masked: int = 0
     symbols: int = 0
     unknown_distinct: int = 0
 
@@ -84,6 +86,48 @@ class Receipt:
             )
         return tuple(found)
 
+    def describe(self) -> str:
+        """Return the receipt in two or three lines, for people."""
+        generalized = self.budgets == (0.0,)
+        parts = [f"{self.sampled:,} replaced" + _count_unchanged(self.sampled_unchanged, generalized=generalized)]
+        for number, what, several in (
+            (self.stopwords, "stopword kept", "stopwords kept"),
+            (self.unknown_kept, "unknown word kept", "unknown words kept"),
+            (self.unknown_masked, "unknown word masked", "unknown words masked"),
+            (self.unknown_random, "unknown word replaced at random", "unknown words replaced at random"),
+            (self.numbers, "number", "numbers"),  # what became of numbers depends on the policy
+            (self.endings, "ending kept", "endings kept"),
+            (self.kept, "other word kept", "other words kept"),
+            (self.units_masked, "unit masked", "units masked"),
+            (
+                self.alone_masked,
+                "word masked because it would be alone in its group",
+                "words masked because each would be alone in its group",
+            ),
+        ):
+            if number:
+                parts.append(count_of(number, what, several))
+        counted = count_of(self.words, "word") + (f": {', '.join(parts)}" if self.words else "")
+        clear = f"{count_of(self.characters_in_clear, 'character')} in the clear"
+        symbols = f"; {count_of(self.symbols, 'symbol')} passed" if self.symbols else ""
+        mapping = f"mapping {self.mapping} ({self.fingerprint[:12]})"
+        if not self.sampled:
+            return f"{counted}; {clear}{symbols}\nno eps was spent; {mapping}"
+        most = "at most " if len(self.budgets) > 1 else ""
+        if generalized:
+            spent = "eps 0: each replaced word became the representative of its group"
+        else:
+            spent = f"eps {most}{self.eps:g} per replaced word, at most {self.largest_row_eps:g} per row"
+        union = ""
+        if self.union_log_ratio > self.worst_log_ratio:
+            most = f"{self.union_log_ratio:.4g}" if math.isfinite(self.union_log_ratio) else "no bound"
+            union = f" ({most} between words with different eps or plus)"
+        return (
+            f"{counted}; {clear}{symbols}\n"
+            f"{spent}; certified log-ratio {self.worst_log_ratio:.4g}{union}; {mapping}\n"
+            f"each replaced word hides among at least {count_of(self.hides_among, 'word')} of its group"
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Return everything except `sampled_unchanged`, which must not be stored, ready for JSON.
 
@@ -91,3 +135,9 @@ class Receipt:
         """
         found = {name: value for name, value in asdict(self).items() if name != "sampled_unchanged"}
         return found | {"union_log_ratio": self.union_log_ratio if math.isfinite(self.union_log_ratio) else None}
+
+
+def _count_unchanged(number: int | None, *, generalized: bool) -> str:
+    """Return how many words were replaced by themselves, in parentheses; empty if none were, or if it is unknown."""
+    own = "itself" if number == 1 else "themselves"
+    return f" ({number:,} {'by' if generalized else 'drew'} {own})" if number else ""

@@ -11,7 +11,7 @@ from custext_sql.arrays import Bytes, Draws, Flags, Floats, Hashes, Numbers, Pla
 from custext_sql.mechanism.randomness import DIGIT, UNKNOWN_WORD, Randomness, count_earlier
 from custext_sql.replacing.counts import Counts
 from custext_sql.replacing.kinds import Kind
-from custext_sql.replacing.policy import NUMBER_MASK, UNKNOWN_MASK, Policy
+from custext_sql.replacing.policy import NUMBER_MASK, UNIT_MASKS, UNKNOWN_MASK, Policy
 from custext_sql.replacing.rewriting import Rewriting
 from custext_sql.replacing.row_settings import RowSettings
 from custext_sql.replacing.vocabulary import Vocabulary
@@ -139,10 +139,24 @@ class Replacer:
             return encoded, offsets
         return drop_invisible(encoded, offsets, offsets if texts is None else texts)
 
+    def find_words(self, text: EncodedText, offsets: Places, *, plus: bool | Flags, units: bool = True) -> FoundWords:
+        """Return the words of a block. units: whether to find units, if the policy masks them."""
+        units = units and self.policy.units == "mask"
+        return find_words(text, offsets, self.vocabulary, plus=plus, rules=self.rules, units=units)
+
+    def find_number(self, word: str) -> int | None:
+        """Return the number of a word of the mapping, in any spelling that is found in texts; None if it is not one."""
+        content = np.frombuffer(word.encode(errors="replace"), dtype=np.uint8)
+        text, offsets = self.open_text(content, np.array([0, len(content)]))
+        found = self.find_words(text, offsets, plus=False, units=False)
+        is_whole = len(found.numbers) == 1 and found.ends[0] - found.starts[0] == len(text.content)
+        number = int(found.numbers[0]) if is_whole else -1
+        return number if 0 <= number < self.vocabulary.size else None
+
     def replace_words(self, text: Bytes, offsets: Places, randomness: Randomness, settings: RowSettings) -> Replaced:
         """Return the new texts of a block. Between words, only the characters that the policy drops are missing."""
         encoded, offsets = self.open_text(text, offsets)
-        found = find_words(encoded, offsets, self.vocabulary, plus=settings.plus, rules=self.rules)
+        found = self.find_words(encoded, offsets, plus=settings.plus)
         return self.replace_found(encoded, offsets, found, randomness, settings.epsilon)
 
     def replace_found(
@@ -170,6 +184,8 @@ class Replacer:
         spell.write(sampled, drawn)
         if len(alone):  # under every policy: any draw from its group would reveal it
             rewriting.replace(alone, rewriting.add(*join_texts([UNKNOWN_MASK])))
+        if found.unit_types is not None:
+            rewriting.replace(found.at(Kind.UNIT), rewriting.add(*join_texts(UNIT_MASKS)) + found.unit_types)
         if self.policy.unknown == "mask":
             rewriting.replace(unknown, rewriting.add(*join_texts([UNKNOWN_MASK])))
         elif self.policy.unknown == "random":
@@ -184,6 +200,7 @@ class Replacer:
         unchanged = sampled[drawn == words]
         if chosen is not None:
             stays = ~chosen.take(found.rows)
+            stays[found.at(Kind.UNIT)] = ~found.find_touched_units(chosen)
             rewriting.keep(stays.nonzero()[0])
             unchanged = unchanged[~stays[unchanged]]
             found = replace(found, kinds=np.where(stays, np.uint8(Kind.KEPT), found.kinds))
@@ -206,7 +223,7 @@ class Replacer:
     def count_sampled(self, text: Bytes, offsets: Places, *, plus: bool | Flags) -> Numbers:
         """Return how many words of each row would be replaced by a draw."""
         encoded, offsets = self.open_text(text, offsets)
-        found = find_words(encoded, offsets, self.vocabulary, plus=plus, rules=self.rules)
+        found = self.find_words(encoded, offsets, plus=plus)
         return np.bincount(found.rows.take(found.at(Kind.SAMPLED)), minlength=len(offsets) - 1)
 
 

@@ -52,8 +52,13 @@ class Rewriting:
     def write(self, offsets: Places) -> tuple[Bytes, Places, Places]:
         """Return the new texts, where each begins and ends, and where their pieces do. offsets: of the old texts."""
         new_text, new_cuts = (self._copy if len(self._chosen) <= _FEW else self._take)()
-        pieces = self._cuts.searchsorted(offsets, "right") - 1  # texts begin and end between words
-        return new_text, new_cuts.take(pieces) + (offsets - self._cuts.take(pieces)), new_cuts
+        pieces = self._cuts.searchsorted(offsets, "right") - 1
+        beyond = offsets - self._cuts.take(pieces)
+        new_offsets = new_cuts.take(pieces) + beyond
+        within = ((pieces & 1 == 1) & (beyond > 0)).nonzero()[0]  # of a unit that goes over several tokens
+        within = within[self._chosen[pieces[within]] != pieces[within]]
+        new_offsets[within] = new_cuts[pieces[within] + 1]  # the first of them gets the mask
+        return new_text, new_offsets, new_cuts
 
     def _take(self) -> tuple[Bytes, Places]:
         """Return the chosen strings end to end, and where each begins and ends."""

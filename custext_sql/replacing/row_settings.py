@@ -9,6 +9,7 @@ import numpy as np
 from custext_sql.arrays import Flags, Floats, Places
 from custext_sql.errors import SettingError
 from custext_sql.mechanism.weights import check_epsilon
+from custext_sql.replacing.arrow_settings import read_epsilons, read_flags
 
 Epsilon = float | Sequence[float] | Floats
 Plus = bool | Sequence[bool] | Flags
@@ -31,7 +32,7 @@ class RowSettings:
 
 def check_settings(epsilon: Epsilon, plus: Plus, rows: int) -> RowSettings:
     """Return the settings of `rows` rows. Raise SettingError if a value is invalid or their number is wrong."""
-    return RowSettings(_check_epsilons(epsilon, rows), _check_plus(plus, rows))
+    return RowSettings(_check_epsilons(read_epsilons(epsilon), rows), _check_plus(read_flags(plus), rows))
 
 
 def check_count(what: str, found: int, rows: int, *, dimensions: int = 1) -> None:

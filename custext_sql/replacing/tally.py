@@ -1,5 +1,6 @@
 """Adds up the counts of blocks of texts into a receipt."""
 
+import json
 import math
 import threading
 from decimal import Decimal
@@ -44,8 +45,13 @@ class _Distinct:
                 self._merge()
 
     def __len__(self) -> int:
+        return len(self.numbers)
+
+    @property
+    def numbers(self) -> Hashes:
+        """The distinct hashes so far, in ascending order."""
         self._merge()
-        return len(self._known)
+        return self._known
 
     def _merge(self) -> None:
         if self._new:
@@ -59,7 +65,8 @@ class Tally:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._kinds = np.zeros(len(Kind), dtype=np.int64)
-        self._rows = self._unchanged = self._clear = self._symbols = 0
+        self._rows = self._clear = self._symbols = 0
+        self._unchanged: int | None = 0  # None: unknown
         self._unknown = _Distinct()
         self._largest = self._spent = 0.0
         self._largest_sampled = 0
@@ -70,7 +77,7 @@ class Tally:
         with self._lock:
             self._kinds += counts.by_kind.sum(axis=0)
             self._rows += len(counts.spent) - (0 if missing is None else int(missing.sum()))
-            self._unchanged += int(counts.unchanged.sum())
+            self._unchanged = None if self._unchanged is None else self._unchanged + int(counts.unchanged.sum())
             self._clear += int(counts.characters_in_clear.sum())
             self._symbols += int(counts.symbols.sum())
             self._unknown.add(counts.unknown_hashes)
@@ -82,6 +89,37 @@ class Tally:
         """Add a keyed sum over some records and texts."""
         with self._lock:
             self._keyed_sum = ((self._keyed_sum or 0) + keyed_sum) % _SUMS
+
+    def pack(self) -> bytes:
+        """Return the counts that may be stored, to be added to the tally of another process."""
+        counts = {
+            "kinds": self._kinds.tolist(),
+            "rows": self._rows,
+            "clear": self._clear,
+            "symbols": self._symbols,
+            "unknown": self._unknown.numbers.astype("<u8").tobytes().hex(),
+            "largest": self._largest,
+            "spent": self._spent,
+            "largest_sampled": self._largest_sampled,
+            "keyed_sum": self._keyed_sum,
+        }
+        return json.dumps(counts).encode()
+
+    def add_packed(self, packed: bytes) -> None:
+        """Add the counts that another tally packed."""
+        counts = json.loads(packed)
+        with self._lock:
+            self._kinds += np.array(counts["kinds"], dtype=np.int64)
+            self._rows += counts["rows"]
+            self._unchanged = None
+            self._clear += counts["clear"]
+            self._symbols += counts["symbols"]
+            self._unknown.add(np.frombuffer(bytes.fromhex(counts["unknown"]), dtype="<u8").astype(np.uint64))
+            self._largest = max(self._largest, counts["largest"])
+            self._spent += counts["spent"]
+            self._largest_sampled = max(self._largest_sampled, counts["largest_sampled"])
+        if counts["keyed_sum"] is not None:
+            self.add_sum(counts["keyed_sum"])
 
     @property
     def keyed_sum(self) -> str | None:
@@ -116,6 +154,7 @@ class Tally:
             endings=kinds[Kind.ENDING],
             kept=kinds[Kind.KEPT],
             alone_masked=kinds[Kind.ALONE],
+            units_masked=kinds[Kind.UNIT],
             sampled_unchanged=self._unchanged,
             characters_in_clear=self._clear,
             eps=guarantee.budgets[-1],

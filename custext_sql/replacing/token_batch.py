@@ -1,19 +1,21 @@
-"""Finds words within the tokens of documents that were tokenized elsewhere, such as by spaCy."""
+"""Replaces words within the tokens of documents that were tokenized elsewhere, such as by spaCy."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from custext_sql.arrays import Bytes, Flags, Kinds, Places
-from custext_sql.mechanism.randomness import DIGIT, UNKNOWN_WORD, count_earlier
+from custext_sql.mechanism.randomness import DIGIT, UNKNOWN_WORD, Randomness, count_earlier
 from custext_sql.replacing.counts import Counts, join_counts
 from custext_sql.replacing.kinds import Kind
-from custext_sql.replacing.replacer import Replaced
+from custext_sql.replacing.replacer import Replaced, Replacer
+from custext_sql.replacing.row_settings import RowSettings
 from custext_sql.replacing.vocabulary import Vocabulary
-from custext_sql.replacing.words import FoundWords, find_words
-from custext_sql.text.encoded_text import EncodedText, find_rows
-from custext_sql.text.word_boundaries import OTHER_APOSTROPHE, RULES
+from custext_sql.replacing.words import FoundWords, join_units
+from custext_sql.text.columns import slice_texts
+from custext_sql.text.encoded_text import EncodedText, find_rows, spread_out
+from custext_sql.text.word_boundaries import OTHER_APOSTROPHE
 
 _APOSTROPHES = (b"'", chr(OTHER_APOSTROPHE).encode())
 
@@ -50,12 +52,17 @@ class TokenBatch:
 class SanitizedTokens:
     """New documents end to end. offsets: of each token, including the space after it. kinds: of each token.
 
-    The kind of a token with several words is the first of unknown, alone, number, sampled, stopword and ending that
-    occurs. The kind of a token without words is kept.
+    The kind of a token with several words is the first of unit, unknown, alone, number, sampled, stopword and ending
+    that occurs. The kind of a token without words is kept.
+
+    The mask of a unit is in the first token of the unit. The others, and the spaces between them, are empty, apart from
+    what follows the unit in the last one. begins: where each token begins, which for these others is the start of the
+    mask.
     """
 
     text: Bytes
     offsets: Places
+    begins: Places
     kinds: Kinds
     counts: Counts
 
@@ -66,43 +73,88 @@ class SanitizedTokens:
         kinds = np.full(len(words.offsets) - 1, Kind.KEPT, dtype=np.uint8)
         for kind in (Kind.ENDING, Kind.STOPWORD, Kind.SAMPLED, Kind.NUMBER, Kind.ALONE, Kind.UNKNOWN):
             kinds[words.rows[words.at(kind)]] = kind
-        return cls(replaced.text, replaced.offsets, kinds, replaced.count())
+        begins = replaced.offsets[:-1].copy()
+        first, last = words.find_unit_rows()
+        masks = replaced.cuts[2 * words.at(Kind.UNIT) + 1]
+        begins[spread_out(first + 1, last - first)] = np.repeat(masks, last - first)
+        kinds[spread_out(first, last - first + 1)] = Kind.UNIT
+        return cls(replaced.text, replaced.offsets, begins, kinds, replaced.count())
+
+    @property
+    def joined(self) -> Flags:
+        """Which tokens begin within a unit that began in an earlier token."""
+        joined: Flags = self.begins < self.offsets[:-1]
+        return joined
 
     @classmethod
     def join(cls, parts: Sequence["SanitizedTokens"]) -> "SanitizedTokens":
         """Return the documents of all parts, one after the other."""
         sizes = np.cumsum([0, *(len(part.text) for part in parts)])
         offsets = [part.offsets[1:] + size for part, size in zip(parts, sizes, strict=False)]
+        begins = [part.begins + size for part, size in zip(parts, sizes, strict=False)]
         return cls(
             np.concatenate([np.zeros(0, dtype=np.uint8), *(part.text for part in parts)]),
             np.concatenate([np.zeros(1, dtype=np.int64), *offsets]),
+            np.concatenate([np.zeros(0, dtype=np.int64), *begins]),
             np.concatenate([np.zeros(0, dtype=np.uint8), *(part.kinds for part in parts)]),
             join_counts([part.counts for part in parts]),
         )
 
 
+def replace_tokens(
+    replacer: Replacer,
+    batch: TokenBatch,
+    settings: RowSettings,
+    draw_for: Callable[[slice], Randomness],
+    *,
+    keyed: bool,
+    sensitive: Flags | None = None,
+    listed: frozenset[str] | None = None,
+) -> SanitizedTokens:
+    """Return new documents, each token of which is replaced on its own, except for units.
+
+    settings: one per token, or one for all. draw_for: returns the source of draws for some consecutive documents, which
+    is a key if `keyed`. sensitive: which tokens to replace; others stay unchanged, apart from the units that they share
+    with sensitive tokens. listed: the words that make a token sensitive, if a list does; a word is masked if it is the
+    only listed one of its group.
+    """
+    alone = None if listed is None else replacer.vocabulary.find_alone(bool(settings.plus), listed)
+    done = []
+    for documents in slice_texts(batch.document_offsets):
+        block = batch[documents]
+        tokens = slice(int(batch.documents[documents.start]), int(batch.documents[documents.stop]))
+        text, offsets = replacer.open_text(block.text, block.offsets, block.document_offsets)
+        block = TokenBatch(text.content, offsets, block.documents)
+        words = find_words_in_tokens(block, text, replacer, plus=bool(settings.plus), keyed=keyed)
+        if alone is not None:
+            words.kinds[Kind.SAMPLED.find_in(words.kinds) & alone.take(words.numbers)] = Kind.ALONE
+        epsilon, chosen = settings.at(tokens).epsilon, None if sensitive is None else sensitive[tokens]
+        replaced = replacer.replace_found(text, block.document_offsets, words, draw_for(documents), epsilon, chosen)
+        done.append(SanitizedTokens.of(replaced))
+    return SanitizedTokens.join(done)
+
+
 def find_words_in_tokens(
-    batch: TokenBatch, text: EncodedText, vocabulary: Vocabulary, *, plus: bool, rules: int = RULES
+    batch: TokenBatch, text: EncodedText, replacer: Replacer, *, plus: bool, keyed: bool
 ) -> FoundWords:
     """Return the words within the tokens of a batch, each token considered alone. The rows of the result are tokens.
 
-    An English ending that is a token of its own directly after a word is still an ending: Alice 's.
+    Units are those of the documents, however they are cut into tokens. An English ending that is a token of its own
+    directly after a word is still an ending: Alice 's.
+
+    keyed: a word that is also found in the document as a single text draws as it would there. Other words draw after
+    these.
     """
-    words = find_words(text, batch.offsets, vocabulary, plus=plus, rules=rules)
-    endings = _find_endings(batch, text, words, vocabulary)
-    words.kinds[endings] = Kind.ENDING
-    return words
+    words = replacer.find_words(text, batch.offsets, plus=plus, units=False)
+    if not keyed and replacer.policy.units == "keep":
+        return _mark_endings(batch, text, words, replacer.vocabulary)
+    whole = replacer.find_words(text, batch.document_offsets, plus=plus)
+    words = _mark_endings(batch, text, join_units(words, whole.units), replacer.vocabulary)
+    return replace(words, earlier=_count_earlier(batch, text, words, whole)) if keyed else words
 
 
-def find_words_as_texts(
-    batch: TokenBatch, text: EncodedText, vocabulary: Vocabulary, *, plus: bool, rules: int = RULES
-) -> FoundWords:
-    """Return the same words for keyed draws.
-
-    A word that is also found in the document as a single text draws as it would there. Other words draw after these.
-    """
-    words = find_words_in_tokens(batch, text, vocabulary, plus=plus, rules=rules)
-    whole = find_words(text, batch.document_offsets, vocabulary, plus=plus, rules=rules)
+def _count_earlier(batch: TokenBatch, text: EncodedText, words: FoundWords, whole: FoundWords) -> Places:
+    """Return how many draws of the same number come before each word. whole: the words of the documents as texts."""
     place = whole.starts.searchsorted(words.starts)
     shared = place < len(whole.starts)
     place[~shared] = 0
@@ -118,7 +170,7 @@ def find_words_as_texts(
         np.concatenate([all_draws, draws[late]]),
     )
     place[late] = len(whole.starts) + np.arange(len(late))
-    return replace(words, earlier=earlier[place])
+    return earlier[place]
 
 
 def _find_symbols(text: EncodedText, words: FoundWords) -> tuple[Places, Places]:
@@ -129,6 +181,12 @@ def _find_symbols(text: EncodedText, words: FoundWords) -> tuple[Places, Places]
     symbols[unknown], draws[unknown] = UNKNOWN_WORD, 1
     symbols[numbers], draws[numbers] = DIGIT, text.count_characters(words.starts[numbers], words.ends[numbers])
     return symbols, draws
+
+
+def _mark_endings(batch: TokenBatch, text: EncodedText, words: FoundWords, vocabulary: Vocabulary) -> FoundWords:
+    """Return the words, where each that forms a token that is an ending of the token before, such as 's, is one."""
+    words.kinds[_find_endings(batch, text, words, vocabulary)] = Kind.ENDING
+    return words
 
 
 def _find_endings(batch: TokenBatch, text: EncodedText, words: FoundWords, vocabulary: Vocabulary) -> Places:

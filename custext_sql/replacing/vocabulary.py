@@ -28,15 +28,25 @@ class Spelling:
 class Vocabulary:
     """The words of a mapping and of a stopword list, by number.
 
-    The words of the mapping come first, in its order, then the stopwords and endings that it does not have.
+    The words of the mapping come first, in its order, then those of the stopwords, kept words and endings that it does
+    not have. keep_words: words that are always kept.
 
-    If stopwords are kept, a replaced word hides only among the words of its group that are not stopwords. If there is
-    only one such word, nothing would hide it: its kind is Kind.ALONE, and it is masked.
+    A replaced word hides only among the words of its group that are replaced too: not among words that are always kept,
+    nor among stopwords if these are kept. If there is only one such word, nothing would hide it: its kind is
+    Kind.ALONE, and it is masked. masks_listed: whether this also goes for words that are alone because only listed
+    words are replaced.
     """
 
-    def __init__(self, mapping: Mapping, stopwords: Iterable[str]) -> None:
+    def __init__(
+        self,
+        mapping: Mapping,
+        stopwords: Iterable[str],
+        keep_words: Collection[str] = frozenset(),
+        *,
+        masks_listed: bool = True,
+    ) -> None:
         kept = frozenset(stopwords)
-        listed = kept | _ENDINGS
+        listed = kept | _ENDINGS | frozenset(keep_words)
         numbers = {word: number for number, word in enumerate(mapping.words) if word in listed}
         words = [*mapping.words, *sorted(listed.difference(numbers))]
         self.size = len(mapping.words)
@@ -44,24 +54,34 @@ class Vocabulary:
         self._listed = words
         self._aliases = find_aliases(words)
         # by number; the last two are for DIGITS and NOT_LISTED, which are not words
-        is_stopword, self.is_ending = np.zeros(len(words), dtype=bool), np.zeros(len(words) + 2, dtype=bool)
+        is_stopword, always = np.zeros(len(words), dtype=bool), np.zeros(len(words), dtype=bool)
+        self.is_ending = np.zeros(len(words) + 2, dtype=bool)
         is_stopword[[numbers[word] for word in kept]] = True
+        always[[numbers[word] for word in keep_words]] = True
         self.is_ending[[numbers[word] for word in _ENDINGS]] = True
-        usual = np.where(np.arange(len(words)) < self.size, Kind.SAMPLED, Kind.UNKNOWN)
-        self._kinds = np.append(usual, [Kind.NUMBER, Kind.UNKNOWN]).astype(np.uint8)
         self._words = mapping.words
         self._mapping = mapping
+        self._masks_listed = masks_listed
+        self._alone: dict[tuple[bool, frozenset[str]], Flags] = {}
         self._representatives: dict[bool, Places] = {}
         self._spellings: dict[int, Spelling] = {}
-        self.drawn_plus: Flags = ~is_stopword[: self.size]  # words of the mapping that are drawn if stopwords are kept
-        group_of = np.repeat(np.arange(len(mapping.sizes)), mapping.sizes)
-        together = np.bincount(group_of[self.drawn_plus], minlength=len(mapping.sizes))
-        is_alone = np.append(self.drawn_plus & (together[group_of] == 1), np.zeros(len(words) - self.size, dtype=bool))
-        plus = np.where(is_stopword, Kind.STOPWORD, np.where(is_alone, Kind.ALONE, usual))
-        self._kinds_plus = np.append(plus, [Kind.NUMBER, Kind.UNKNOWN]).astype(np.uint8)
-        hiding = together[together > 1]
-        self._hides_among = (int(mapping.sizes.min()), int(hiding.min()) if len(hiding) else 0)
-        self._group_of = group_of
+        self._group_of = np.repeat(np.arange(len(mapping.sizes)), mapping.sizes)
+        usual = np.where(always, Kind.KEPT, np.where(np.arange(len(words)) < self.size, Kind.SAMPLED, Kind.UNKNOWN))
+        plus = np.where(is_stopword & ~always, Kind.STOPWORD, usual)
+        self._drawn: list[Flags] = []  # without and with `plus`, like the next two
+        self._kinds: list[Kinds] = []
+        self._hides_among: list[int] = []
+        for kinds in (usual, plus):
+            drawn = Kind.SAMPLED.find_in(kinds[: self.size])
+            together = np.bincount(self._group_of[drawn], minlength=len(mapping.sizes))
+            kinds[: self.size][drawn & (together[self._group_of] == 1)] = Kind.ALONE
+            self._drawn.append(drawn)
+            self._kinds.append(np.append(kinds, [Kind.NUMBER, Kind.UNKNOWN]).astype(np.uint8))
+            self._hides_among.append(int(together[together > 1].min()) if together.max() > 1 else 0)
+
+    def drawn(self, plus: bool) -> Flags | None:
+        """Return which words of the mapping are not kept, or None if all are. plus: whether stopwords are kept."""
+        return None if self._drawn[plus].all() else self._drawn[plus]
 
     def lexicon(self, rules: int) -> Lexicon:
         """Return the lexicon for some rules. Rules 1 have no NFKC forms."""
@@ -76,19 +96,37 @@ class Vocabulary:
         return Lexicon(self._listed)
 
     def find_kinds(self, words: WordNumbers, plus: bool | Flags) -> Kinds:
-        """Return the kind of each word. STOPWORD and ALONE occur only if plus is true, for all words or for each."""
+        """Return the kind of each word. STOPWORD occurs only if plus is true, for all words or for each."""
         if isinstance(plus, np.ndarray):
-            return np.where(plus, self._kinds_plus.take(words), self._kinds.take(words))
-        return (self._kinds_plus if plus else self._kinds).take(words)
+            return np.where(plus, self._kinds[True].take(words), self._kinds[False].take(words))
+        return self._kinds[plus].take(words)
 
     def hides_among(self, plus: bool) -> int:
         """Return how many words, including itself, a replaced word hides among at least; 0 if none is replaced."""
         return self._hides_among[plus]
 
-    def hides_among_listed(self, plus: bool, listed: Collection[str]) -> int:
-        """Return the same if only listed words are replaced: 1 if one of them is the only one of its group."""
-        drawn = np.array([word in listed for word in self._words]) & (self.drawn_plus | (not plus))
-        return int(np.unique(self._group_of[drawn], return_counts=True)[1].min(initial=self.size)) if drawn.any() else 0
+    def hides_among_listed(self, plus: bool, listed: frozenset[str]) -> int:
+        """Return the same if only listed words are replaced. Those that are masked hide among each other."""
+        together = self._count_listed(plus, listed)[1]
+        sizes = together[together > 1 if self._masks_listed else together > 0]
+        masked = int(self.find_alone(plus, listed).sum())
+        return min([*sizes.tolist(), *([masked] if masked else [])], default=0)
+
+    def find_alone(self, plus: bool, listed: frozenset[str]) -> Flags:
+        """Return which words, by number, are masked because no other listed word of their group would be replaced."""
+        alone = self._alone.get((plus, listed))
+        if alone is None:
+            drawn, together = self._count_listed(plus, listed)
+            alone = np.zeros(len(self.is_ending), dtype=bool)
+            if self._masks_listed:
+                alone[: self.size] = drawn & (together[self._group_of] == 1)
+            self._alone = {(plus, listed): alone}
+        return alone
+
+    def _count_listed(self, plus: bool, listed: frozenset[str]) -> tuple[Flags, Places]:
+        """Return which words of the mapping are listed and not kept, and how many of them each group has."""
+        drawn = np.array([word in listed for word in self._words]) & self._drawn[plus]
+        return drawn, np.bincount(self._group_of[drawn], minlength=len(self._mapping.sizes))
 
     def generalize(self, words: Places, plus: bool | Flags) -> Places:
         """Return the representative of the group of each word, which replaces it at eps = 0."""
@@ -99,16 +137,18 @@ class Vocabulary:
     def representatives(self, plus: bool) -> Places:
         """Return the representative of the group of each word of the mapping: its most frequent word that is drawn."""
         if plus not in self._representatives:
-            self._representatives[plus] = find_representatives(self._mapping, self.drawn_plus if plus else None)
+            self._representatives[plus] = find_representatives(self._mapping, self.drawn(plus))
         return self._representatives[plus]
 
     def spelling(self, case: int) -> Spelling:
         """Return the words of the mapping in that case: LOWER, TITLE or UPPER."""
         if case not in self._spellings:
-            changes: dict[int, Callable[[str], str]] = {LOWER: str, TITLE: _capitalize, UPPER: str.upper}
-            self._spellings[case] = Spelling(*join_texts(list(map(changes[case], self._words))))
+            self._spellings[case] = Spelling(*join_texts(list(map(SPELLINGS[case], self._words))))
         return self._spellings[case]
 
 
 def _capitalize(word: str) -> str:
     return word[:1].upper() + word[1:]
+
+
+SPELLINGS: dict[int, Callable[[str], str]] = {LOWER: str, TITLE: _capitalize, UPPER: str.upper}  # of a folded word

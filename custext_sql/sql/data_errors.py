@@ -46,7 +46,8 @@ def explain_data(message: str, words: QueryWords) -> str | None:
 
 def _explain_csv(message: str, words: QueryWords) -> str | None:
     if sniffed := _SNIFFING.match(message):
-        return f"{_show_file(sniffed[1], words)}: cannot tell how this CSV file is written; use read_csv with options"
+        how = "use read_csv with options" if words.strings is not None else _advise_ordinary_quotes(words)
+        return f"{_show_file(sniffed[1], words)}: cannot tell how this CSV file is written; {how}"
     if message.startswith(_LONGER_THAN_BUFFER):
         return f"a line of the CSV file is {_TOO_LONG}" if words.strings is None else _advise_longer_lines("a line")
     if not (line := _CSV.match(message)):
@@ -70,7 +71,14 @@ def _explain_line(message: str, words: QueryWords) -> str:
         if words.strings is None:
             return explain_encoding(None)
         return "not UTF-8; name its encoding in the query: read_csv('FILE', encoding = 'latin-1'), or 'utf-16'"
-    return "a quoted value has no closing quote" if _UNTERMINATED in message else "malformed CSV"
+    if _UNTERMINATED not in message:
+        return "malformed CSV"
+    return f"a quoted value has no closing quote; {_advise_ordinary_quotes(words)}"
+
+
+def _advise_ordinary_quotes(words: QueryWords) -> str:
+    how = "add --no-quotes (in Python: quotes=False)" if words.strings is None else "use read_csv('FILE', quote = '')"
+    return f"if quotes are ordinary characters in this file, {how}"
 
 
 def _advise_longer_lines(what: str) -> str:

@@ -18,7 +18,7 @@ from duckdb.func import FunctionNullHandling, PythonUDFType
 from custext_sql.errors import DatabaseError, KeyFileError, SettingError
 from custext_sql.replacing.policy import Policy
 from custext_sql.replacing.receipt import Receipt
-from custext_sql.sanitizer import Sanitizer
+from custext_sql.sanitizing.sanitizer import Sanitizer
 from custext_sql.sql.query_errors import remembering
 from custext_sql.sql.usage import Usage
 from custext_sql.store.database import Database, attach, locate
@@ -27,7 +27,6 @@ from custext_sql.store.files.private_folders import process_folder
 from custext_sql.store.ledger.dataset import Dataset
 from custext_sql.store.ledger.entry import LedgerEntry
 from custext_sql.store.ledger.running_entry import RunningEntry, check_running
-from custext_sql.text.columns import TextColumn
 
 NAMES = ("custext_sanitize", "custext_sanitize_keyed", "custext_epsilon")
 _FINDER = "custext_registration"  # a function that returns the number of its instance
@@ -51,7 +50,7 @@ class _Holder:
 
     def sanitize(self, text: pa.ChunkedArray, eps: pa.ChunkedArray, plus: pa.ChunkedArray) -> pa.Array:
         served = self.served  # read once, because `register` may replace it at any time
-        return _sanitize(served.fresh, served.usage, text, _values(eps, "eps"), _values(plus, "plus"), None)
+        return _sanitize(served.fresh, served.usage, text, eps, plus, None)
 
     def sanitize_keyed(self, text: pa.ChunkedArray, record: pa.ChunkedArray) -> pa.Array:
         served = self.served
@@ -60,16 +59,12 @@ class _Holder:
             raise KeyFileError(
                 "custext_sanitize_keyed needs a key: --key-file PATH (in Python: register(connection, key_file=PATH))"
             )
-        if record.null_count:
-            raise SettingError("record must not be NULL: it identifies the text")
         settings = keyed.key.settings if keyed.key else None
         assert settings is not None
         return _sanitize(keyed, served.usage, text, settings.eps, settings.plus, record)
 
     def spend(self, text: pa.ChunkedArray, eps: pa.ChunkedArray, plus: pa.ChunkedArray) -> pa.Array:
-        column = TextColumn.from_arrow(text)
-        spent = self.served.fresh.spend(column, _values(eps, "eps"), _values(plus, "plus"))
-        return pa.array(spent, mask=column.missing)
+        return self.served.fresh.spend_arrow(text, eps, plus)
 
     def create_functions(self, connection: duckdb.DuckDBPyConnection) -> None:
         self.functions = {  # kept: DuckDB does not keep a function alive once the connection is closed
@@ -94,13 +89,12 @@ class _Holder:
 def _sanitize(
     sanitizer: Sanitizer, usage: Usage | None, text: pa.ChunkedArray, eps: Any, plus: Any, records: Any
 ) -> pa.Array:
-    column = TextColumn.from_arrow(text)
-    if usage is None or not len(column):
-        return sanitizer.sanitize_column(column, eps, plus, records=records).to_arrow()
+    if usage is None or not len(text):
+        return sanitizer.sanitize_arrow(text, eps, plus, records=records)
     with usage.guard():
-        result = sanitizer.sanitize_column(column, eps, plus, records=records, tally=usage.tally)
+        result = sanitizer.sanitize_arrow(text, eps, plus, records=records, tally=usage.tally)
         usage.note(sanitizer, eps, plus)
-    return result.to_arrow()
+    return result
 
 
 # Nothing shows when an instance is gone, so its few small functions stay, even if this module is loaded again.
@@ -245,9 +239,3 @@ def _find_holder(connection: duckdb.DuckDBPyConnection) -> _Holder | None:
     except duckdb.CatalogException:
         return None
     return _holders[number]
-
-
-def _values(array: pa.ChunkedArray, name: str) -> Any:
-    if array.null_count:
-        raise SettingError(f"{name} must not be NULL: the text of its row would be lost")
-    return array.to_numpy()

@@ -15,7 +15,7 @@ from typing import Any
 import duckdb
 
 from custext_sql.errors import ForeignFileError, QueryError
-from custext_sql.sanitizer import Sanitizer
+from custext_sql.sanitizing.sanitizer import Sanitizer
 from custext_sql.sql.copy_options import choose_copy_options
 from custext_sql.sql.functions import register_sanitizer
 from custext_sql.sql.query_errors import safe_errors

@@ -8,7 +8,7 @@ import numpy as np
 
 from custext_sql.replacing.receipt import Receipt
 from custext_sql.replacing.tally import Tally
-from custext_sql.sanitizer import Sanitizer
+from custext_sql.sanitizing.sanitizer import Sanitizer
 from custext_sql.store.ledger.entry import LedgerEntry
 
 

@@ -109,14 +109,15 @@ def _verify(
     mapping: Mapping, vocabulary: Vocabulary, epsilon: float, *, plus: bool, calibration: str
 ) -> tuple[Floats, int]:
     """Return the log-ratios of the groups that have words to be drawn, and how many groups were shrunk."""
-    has_drawn = np.add.reduceat(vocabulary.drawn_plus, mapping.word_starts) > 0 if plus else mapping.sizes > 0
+    drawn = vocabulary.drawn(plus)
+    has_drawn = mapping.sizes > 0 if drawn is None else np.add.reduceat(drawn, mapping.word_starts) > 0
     if epsilon == 0.0:
         vocabulary.representatives(plus)  # verified when they are found
         return np.zeros(int(has_drawn.sum())), 0
     table = certify(mapping.sizes, mapping.scores, epsilon, calibration)
-    if not plus:
+    if drawn is None:
         return table.log_ratios, table.shrunk
-    verdict = verify_union(mapping.sizes, [table.weights], epsilon, vocabulary.drawn_plus)
+    verdict = verify_union(mapping.sizes, [table.weights], epsilon, drawn)
     if not verdict.holds.all():
         raise CertificateError(int(np.argmin(verdict.holds)), epsilon)
     return np.minimum(verdict.log_ratios, table.log_ratios)[has_drawn], table.shrunk

@@ -9,8 +9,9 @@ import platformdirs
 
 from custext_sql.errors import DatabaseError
 from custext_sql.parameters import check_path
-from custext_sql.store.connections import reading_file, upgrade_file, writing_file
+from custext_sql.store.connections import reading_file, writing_file
 from custext_sql.store.files.duckdb_files import attach_file
+from custext_sql.store.rewritten_files import Compaction, compact_file, upgrade_file
 from custext_sql.store.schema.distribution_macro import write_distribution_macro
 from custext_sql.store.schema.scores_view import write_scores_view
 
@@ -71,6 +72,17 @@ def writing(
 def upgrade_database(database: Database = None) -> tuple[str, str]:
     """Upgrade a database to this version's revision, and return the revisions before and after."""
     return upgrade_file(locate(database))
+
+
+def compact_database(database: Database = None) -> Compaction:
+    """Rewrite a database file to its smallest size, and return its size before and after.
+
+    DuckDB reuses the space of what was dropped or replaced, but gives none of it back. The new file is written beside
+    the old one and compared with it, row by row, before it takes its place; so the disk needs room for both. Whatever
+    happens, one of the two is there whole. What was dropped is no longer in the file afterwards. DatabaseError if the
+    database is missing, in use, or cannot be written; nothing was changed then.
+    """
+    return compact_file(locate(database))
 
 
 def attach(connection: duckdb.DuckDBPyConnection, database: Database = None, *, copied: bool = False) -> None:

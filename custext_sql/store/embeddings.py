@@ -10,6 +10,7 @@ from custext_sql.store.database import Database, locate, reading, writing
 from custext_sql.store.embedding_loader import LoadReport, ShareDone, load_vectors
 from custext_sql.store.rows.embeddings import Embedding, delete_embedding, find_embedding, read_embeddings
 from custext_sql.vectors.intake import read_vocabulary
+from custext_sql.vectors.names import name_source
 from custext_sql.vectors.opening import open_vectors
 from custext_sql.vectors.source import VectorSource
 from custext_sql.vectors.words_with_array import open_word_vectors
@@ -21,7 +22,7 @@ def load_embeddings(
     database: Database,
     source: Source,
     *,
-    name: str,
+    name: str | None = None,
     format: str | None = None,
     member: str | None = None,
     limit: int | None = None,
@@ -36,15 +37,16 @@ def load_embeddings(
     source: a vector file (GloVe, word2vec, fastText, .npz, Parquet; plain, .gz or in a .zip), `spacy:PIPELINE`,
     "starter", or words with an array of numbers that has one row per word: `(words, vectors)`. Words are converted to
     lower case; if several rows give the same word, the first is kept.
-    name: letters, digits and . + - _, up to 100 characters. format: recognized unless given. member: the file to read
-    from a zip archive. limit: the largest number of words to keep, at least 1. vocabulary: the words to keep, or a file
+    name: letters, digits and . + - _, up to 100 characters; by default that of the file without its suffixes, such as
+    "glove.6B.300d" for glove.6B.300d.txt.gz. format: recognized unless given. member: the file to read from a zip
+    archive. limit: the largest number of words to keep, at least 1. vocabulary: the words to keep, or a file
     with one word per line, optionally followed by numbers. replace: overwrite an embedding of that name. progress:
     called with the share of the source that was read, 0 to 1.
 
     SourceError if the source cannot be read (it names the line or row), or no word was kept; SettingError if a setting
     is invalid, or the name is taken; DatabaseError if the database cannot be written.
     """
-    check_name(name, "an embedding")
+    name = check_name(_name(source, member) if name is None else name, "an embedding")
     if limit is not None and check_whole(limit, "limit") < 1:
         raise SettingError(f"limit must be at least 1; found {limit}")
     wanted = None if vocabulary is None else read_vocabulary(vocabulary)
@@ -52,6 +54,12 @@ def load_embeddings(
         return load_vectors(
             locate(database), opened, name=name, limit=limit, vocabulary=wanted, replace=replace, progress=progress
         )
+
+
+def _name(source: Source, member: str | None) -> str:
+    if isinstance(source, str | os.PathLike):
+        return name_source(os.fspath(source), member)
+    raise SettingError("words with an array have no name; give the embedding one: name=...")
 
 
 def _open(source: Source, format: str | None, member: str | None) -> VectorSource:

@@ -11,7 +11,7 @@ import secrets
 import shlex
 import stat
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from custext_sql.errors import KeyFileError, SettingError
 from custext_sql.mechanism.keyed_randomness import SecretKey
 from custext_sql.mechanism.weights import check_calibration, check_epsilon
 from custext_sql.parameters import check_path
-from custext_sql.replacing.policy import POLICIES, Policy, choose_policy
+from custext_sql.replacing.policy import DEFAULT_POLICY, POLICIES, Policy, choose_policy
 
 _BYTES = 32
 _MAKE, _ANOTHER = "make one with: custext keygen PATH", "make another one with: custext keygen PATH"
@@ -31,8 +31,9 @@ class KeySettings:
     """The settings that a key was made for; other settings need another key.
 
     mapping, fingerprint: the name of the mapping, and the SHA-256 of its words, groups and scores.
-    eps: the privacy budget per word. plus: whether stopwords are kept. policy: what happens to unknown words, numbers,
-    case and invisible characters. calibration: how eps sets the temperature. language: of the stopwords.
+    eps: the privacy budget per word. plus: whether stopwords are kept. policy: what happens to units, unknown words,
+    numbers, listed words, case and invisible characters. calibration: how eps sets the temperature. language: of the
+    stopwords.
     stopwords: a digest of the list of stopwords, since another list would change what is drawn.
     """
 
@@ -55,13 +56,15 @@ class KeyFormat:
     rules: int  # the version of the rules for what a word is
     column_escapes: Mapping[str, str]  # how names of columns are written in records
     checks_number: bool = True  # whether the checksum covers the number of the format
+    masks_listed: bool = True  # whether a word is masked that is the only listed one of its group
     unsaid_settings: Mapping[str, Any] = field(default_factory=dict)  # values of fields that the format does not have
-    unsaid_policy: Mapping[str, str] = field(default_factory=dict)
+    unsaid_policy: Mapping[str, Any] = field(default_factory=dict)
 
     def describe(self, settings: KeySettings) -> dict[str, Any]:
         """Return the settings as they are stored in files of this format."""
         described = {name: getattr(settings, name) for name in self.settings}
-        return described | {"policy": {part: getattr(settings.policy, part) for part in self.policy}}
+        parts = settings.policy.to_dict()
+        return described | {"policy": {part: parts[part] for part in self.policy}}
 
     def agree(self, one: Policy, other: Policy) -> bool:
         """Return whether two policies are equal in all fields of this format."""
@@ -77,11 +80,20 @@ KEY_FORMATS = {
         rules=1,
         column_escapes={},
         checks_number=False,
-        unsaid_policy={"invisible": "keep"},
+        masks_listed=False,
+        unsaid_policy={"invisible": "keep", "units": "keep", "keep_words": ()},
     ),
     2: KeyFormat(
         settings=_SETTINGS_1,
         policy=(*_POLICY_1, "invisible"),
+        rules=2,
+        column_escapes={"%": "%25", ":": "%3A"},
+        masks_listed=False,
+        unsaid_policy={"units": "keep", "keep_words": ()},
+    ),
+    3: KeyFormat(
+        settings=_SETTINGS_1,
+        policy=(*_POLICY_1, "invisible", "units", "keep_words"),
         rules=2,
         column_escapes={"%": "%25", ":": "%3A"},
     ),
@@ -113,6 +125,11 @@ class KeyFile:
         """The version of the rules for what a word is that this key uses."""
         return KEY_FORMATS[self.format].rules
 
+    @property
+    def masks_listed(self) -> bool:
+        """Whether this key masks a word that is the only listed one of its group, if a list says what is replaced."""
+        return KEY_FORMATS[self.format].masks_listed
+
     def name_records(self, column: str, ids: Iterable[object]) -> list[str]:
         """Return the records of the texts of a column, given the IDs of their rows: COLUMN:ID.
 
@@ -138,10 +155,16 @@ class KeyFile:
 
     @property
     def newest_policy(self) -> Policy:
-        """The policy for draws without the key: a policy that has a name is what that name means today."""
+        """The policy for draws without the key: a policy that has a name is what that name means today.
+
+        Any other policy is strict in the parts that the format does not have.
+        """
         format = KEY_FORMATS[self.format]
         alike = [policy for policy in POLICIES.values() if format.agree(policy, self.settings.policy)]
-        return alike[0] if alike and format.unsaid_policy else self.settings.policy
+        if alike and format.unsaid_policy:
+            return alike[0]
+        strict = POLICIES[DEFAULT_POLICY]
+        return replace(self.settings.policy, **{part: getattr(strict, part) for part in format.unsaid_policy})
 
     def check_setting(self, name: str, value: object) -> None:
         """Raise KeyFileError if a setting differs from the one that the key was made for."""
@@ -244,7 +267,7 @@ def _read(path: Path) -> Any:
     try:
         with path.open("rb") as file:
             mode = os.fstat(file.fileno()).st_mode
-            content = json.loads(file.read(1 << 20))
+            content = json.loads(file.read(1 << 24))
             if not isinstance(content, dict) or "custext_key" not in content:
                 raise ValueError
             if os.name == "posix" and mode & (stat.S_IRWXG | stat.S_IRWXO):
@@ -269,5 +292,5 @@ def _check(secret: bytes, settings: KeySettings, number: int) -> str:
 
 def _shown(value: object) -> str:
     if isinstance(value, Policy):
-        return ", ".join(f"{part} {choice}" for part, choice in asdict(value).items())
+        return value.describe().replace(" ", ", ").replace("=", " ")
     return f"{value:g}" if isinstance(value, float) else str(value)

@@ -2,26 +2,21 @@
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
-from dataclasses import replace as replaced
-from datetime import UTC, datetime
+from dataclasses import dataclass
 from pathlib import Path
 
 import duckdb
-import numpy as np
 
 from custext_sql.errors import MappingError, SettingError
 from custext_sql.mapping.grouping import GroupingProgress, Partition
-from custext_sql.mapping.making import check_directions, group_words, split_classes
-from custext_sql.mapping.mapping import Mapping, MappingInfo, digest_ranks, fingerprint
+from custext_sql.mapping.making import group_words
+from custext_sql.mapping.mapping import Mapping, MappingInfo
 from custext_sql.mapping.recipe import Recipe
-from custext_sql.mapping.scoring import score_groups
-from custext_sql.mapping.similarity import MEASURES, Similarity
+from custext_sql.mapping.similarity import Similarity
 from custext_sql.store.connections import reading_file, writing_file
-from custext_sql.store.rows.embeddings import Embedding, find_embedding, read_entries, read_vectors
+from custext_sql.store.mapping_maker import make_mapping, read_words
+from custext_sql.store.rows.embeddings import Embedding, find_embedding, read_vectors
 from custext_sql.store.rows.mappings import delete_mapping, find_mapping, read_infos, read_mapping, save_mapping
-from custext_sql.store.rows.stopwords import read_stopwords
-from custext_sql.text.word_boundaries import are_words
 
 
 @dataclass(frozen=True)
@@ -60,39 +55,31 @@ def build_in_file(
     with the same parameters that finds the same groups sooner.
     """
     started = time.perf_counter()
-    name, similarity = recipe.name_mapping(name), similarity or MEASURES[recipe.measure]
+    given = recipe.name_mapping(name) if name or replace else None
     with reading_file(path) as connection:
-        source = find_embedding(connection, recipe.embedding)
-        entries = read_entries(connection, source)[: recipe.word_limit]
-        positions = np.flatnonzero(are_words(entries))
-        words = [entries[position] for position in positions]
-        language = recipe.stopword_language
-        classes, merged = split_classes(words, read_stopwords(connection, language) if language else frozenset())
-        if merged is not None:
-            recipe = replaced(recipe, stopword_language=None)
+        words = read_words(connection, recipe)
+        recipe, infos = words.settle(recipe), read_infos(connection)
+        name = given or name_new(recipe, infos)
         if not replace:
-            _refuse_other(name, recipe, source, read_infos(connection))
-        vectors = read_vectors(connection, source, positions)
-    check_directions(source.name, vectors, words, similarity)
-    partition = group(vectors, similarity, recipe, classes, progress, ranks=positions + 1)
-    ordered = tuple(words[index] for index in partition.members)
-    matrices = score_groups(vectors, partition, similarity, recipe.normalization)
-    scores = np.concatenate([matrix.reshape(-1) for matrix in matrices])
-    info = MappingInfo(
-        name=name,
-        embedding_sha256=source.sha256,
-        words=len(words),
-        group_count=len(partition.sizes),
-        left_out=len(entries) - len(words),
-        fingerprint=fingerprint(ordered, partition.sizes, scores),
-        ranks_sha256=digest_ranks(positions[partition.members]),
-        created_at=datetime.now(UTC).replace(tzinfo=None, microsecond=0),
-        **asdict(recipe),
-    )
-    mapping = Mapping(info, ordered, partition.sizes, scores, positions[partition.members])
-    already_there = _store(path, mapping, source, replace)
-    sizes = partition.sizes
-    return MappingReport(info, already_there, merged, int(sizes.min()), int(sizes.max()), time.perf_counter() - started)
+            _refuse_other(name, recipe, words.source, infos)
+        vectors = read_vectors(connection, words.source, words.positions)
+    mapping = make_mapping(words, vectors, recipe, name, similarity, progress=progress, group=group)
+    already_there = _store(path, mapping, words.source, replace)
+    sizes, seconds = mapping.sizes, time.perf_counter() - started
+    return MappingReport(mapping.info, already_there, words.merged, int(sizes.min()), int(sizes.max()), seconds)
+
+
+def name_new(recipe: Recipe, infos: Sequence[MappingInfo]) -> str:
+    """Return the default name of a mapping in a database that has these mappings.
+
+    It is the usual one, unless a mapping with other settings has that name, or a mapping with the same settings has
+    the usual name of earlier versions.
+    """
+    recipes = {info.name: info.recipe for info in infos}
+    usual, earlier = recipe.name_mapping(None), recipe.name_as_before()
+    if recipes.get(earlier) == recipe and usual not in recipes:
+        return earlier
+    return usual if recipes.get(usual, recipe) == recipe else recipe.name_beside(recipes[usual])
 
 
 def _store(path: Path, mapping: Mapping, source: Embedding, replace: bool) -> bool:

@@ -45,12 +45,13 @@ def build_mapping(
     k: words per group, from 2 to the number of words. grouping: "greedy" (Algorithm 1 of the paper) or "refined" (its
     groups, improved by swapping words between groups). measure: "euclidean", "cosine", or a function that takes two
     arrays of vectors and returns the matrix of all pairs; it needs larger_is_closer. normalization: of scores, "group"
-    (as in the paper) or "word" (as in its published code). name: by default EMBEDDING-MEASURE-kK, with -refined after
-    it for refined groups. order: take pivots in the order of the embedding ("file") or in "random" order by a seed, 0
-    to 2**63 - 1; never order them by the frequencies of a private text. separate_stopwords: group the stopwords of
-    `language` separately from other words, so that CusText+ never replaces a content word by a stopword. limit: use
-    only the first entries of the embedding, at least 2. replace: overwrite a mapping of that name that has other
-    settings. progress: called with the number of words grouped so far and the number of all words.
+    (as in the paper) or "word" (as in its published code). name: by default EMBEDDING-MEASURE-kK, followed by every
+    other setting that is not the usual one, as in glove-cosine-k20-refined-by-word-seed7-apart-first5000. order: take
+    pivots in the order of the embedding ("file") or in "random" order by a seed, 0 to 2**63 - 1; never order them by
+    the frequencies of a private text. separate_stopwords: group the stopwords of `language` separately from other
+    words, so that CusText+ never replaces a content word by a stopword. limit: use only the first entries of the
+    embedding, at least 2. replace: overwrite a mapping of that name that has other settings. progress: called with the
+    number of words grouped so far and the number of all words.
 
     SettingError if a setting is invalid, or the name is taken by a mapping with other settings; CusTextError if the
     embedding does not exist; MappingError if its words cannot be grouped; DatabaseError if the database cannot be

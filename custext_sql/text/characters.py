@@ -12,6 +12,7 @@ from custext_sql.arrays import Codes
 LOWER, TITLE, UPPER = 0, 1, 2  # the case of a word; for a letter, TITLE means lowercase and UPPER a capital
 
 _UNKNOWN = -2
+_MINUS, _APOSTROPHE = "\u2212", "\u2019"
 _SIGMA = "\u03a3"  # its lowercase form depends on what follows
 
 WORD, MARK, SYMBOL, OTHER, INVISIBLE, CHANGING = (1 << bit for bit in range(6))  # the bits of `traits`
@@ -72,10 +73,30 @@ def _lower_case(character: str) -> int:
     return ord(lower) if same_width and character != _SIGMA else -1
 
 
+def _as_ascii(character: str) -> int:
+    """Return the ASCII form that a character has in units; 255 for a letter of another alphabet.
+
+    Other letters are 2: scripts without cases often surround an address without a space. Anything else is 1.
+    """
+    category, equivalent = unicodedata.category(character), unicodedata.normalize("NFKC", character)
+    if category == "Nd":
+        return ord("0") + unicodedata.decimal(character)
+    if category == "Pd" or character == _MINUS:
+        return ord("-")
+    if character == _APOSTROPHE:
+        return ord("'")
+    if len(equivalent) == 1 and " " <= equivalent <= "~" and (category[0] in "LN" or not equivalent.isalnum()):
+        return ord(equivalent)
+    if category in ("Lu", "Ll", "Lt", "Mn"):
+        return 255
+    return 2 if category[0] in "LMN" else ord(" ") if category == "Zs" else 1
+
+
 # WORD: letters, digits, marks and underscores. MARK: marks. SYMBOL: Unicode category S. OTHER: controls, format
 # characters, private use, unassigned. INVISIBLE: characters that a policy may drop. CHANGING: characters that NFKC may
 # change.
 traits = CharacterTable(_find_traits)
 decimal_digits = CharacterTable(lambda character: unicodedata.category(character) == "Nd")  # of any script
 letter_cases = CharacterTable(_letter_case)
+unit_characters = CharacterTable(_as_ascii)
 lower_cases = CharacterTable(_lower_case)  # -1 if its length in UTF-8 differs or it depends on context

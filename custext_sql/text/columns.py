@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from custext_sql.errors import SettingError, tell_arrow_type
 from custext_sql.text.encoded_text import join_texts
 
 _BLOCK = 1 << 20  # bytes per block: enough that NumPy works for long stretches without the interpreter lock
-_EMPTY = pa.nulls(0, pa.large_string())
+_LARGEST_NARROW = (1 << 31) - 1  # bytes of text that Arrow's string and string_view can hold, because of 32-bit offsets
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,11 +43,11 @@ class TextColumn:
 
         Raise SettingError if the array does not contain text or is not valid.
         """
-        if isinstance(array, pa.ChunkedArray):
-            array = array.chunk(0) if array.num_chunks == 1 else pa.concat_arrays(array.chunks or [_EMPTY])
-        if not (pa.types.is_string(array.type) or pa.types.is_large_string(array.type)):
-            array = _to_large_string(array)
         _check_arrow(array)  # also needed for data from DuckDB, which does not validate Arrow tables
+        if isinstance(array, pa.ChunkedArray):
+            array = _join_chunks(array)
+        elif not pa.types.is_string(array.type):
+            array = _to_large_string(array)
         missing = None
         if array.null_count:
             missing = array.is_null().to_numpy(zero_copy_only=False)
@@ -66,14 +67,32 @@ class TextColumn:
         return pa.LargeStringArray.from_buffers(len(self), offsets, text, validity)
 
 
+def _check_arrow(texts: pa.Array | pa.ChunkedArray) -> None:
+    content = texts.type.value_type if pa.types.is_dictionary(texts.type) else texts.type
+    if not (_is_text(content) or pa.types.is_null(content)):
+        raise SettingError(f"texts must be strings or missing; found a column of {tell_arrow_type(texts.type)}")
+    try:
+        texts.validate(full=True)
+    except pa.ArrowException:
+        raise SettingError("texts must be valid Arrow data in UTF-8; found an invalid column") from None
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
+def _join_chunks(array: pa.ChunkedArray) -> pa.Array:
+    """Return the chunks as one array; several have 64-bit offsets first, as they may exceed 2 GB together."""
+    if array.num_chunks == 1 and pa.types.is_string(array.type):
+        return array.chunk(0)
+    chunks = [_to_large_string(chunk) for chunk in array.chunks] or [pa.nulls(0, pa.large_string())]
+    return chunks[0] if len(chunks) == 1 else pa.concat_arrays(chunks)
+
+
 def _to_large_string(array: pa.Array) -> pa.Array:
-    if pa.types.is_null(array.type) or pa.types.is_string_view(array.type):
-        return array.cast(pa.large_string())
-    if pa.types.is_dictionary(array.type) and (
-        pa.types.is_string(array.type.value_type) or pa.types.is_large_string(array.type.value_type)
-    ):
-        return array.cast(array.type.value_type)
-    raise SettingError(f"texts must be strings or missing; found a column of {tell_arrow_type(array.type)}")
+    if pa.types.is_dictionary(array.type):
+        return array.dictionary.cast(pa.large_string()).take(array.indices)
+    return array if pa.types.is_large_string(array.type) else array.cast(pa.large_string())
 
 
 def join_blocks(blocks: Sequence[tuple[Bytes, Places]], missing: Flags | None) -> TextColumn:
@@ -126,13 +145,6 @@ def open_column(texts: Any) -> tuple[TextColumn, Callable[[TextColumn], Any]]:
     return _from_python(texts), lambda column: column.to_arrow().to_pylist()
 
 
-def _check_arrow(texts: pa.Array | pa.ChunkedArray) -> None:
-    try:
-        texts.validate(full=True)
-    except pa.ArrowInvalid:
-        raise SettingError("texts must be valid Arrow data in UTF-8; found an invalid column") from None
-
-
 def _from_python(texts: Any) -> TextColumn:
     """Return a column in which None and the missing values of pandas are missing texts."""
     try:
@@ -158,19 +170,22 @@ def _is_unicode(text: str) -> bool:
 
 
 def _like_arrow(texts: pa.Array | pa.ChunkedArray, column: TextColumn) -> pa.Array | pa.ChunkedArray:
-    wanted = texts.type
-    if pa.types.is_dictionary(wanted):
-        wanted = wanted.value_type
-    elif pa.types.is_null(wanted):
+    wanted = texts.type.value_type if pa.types.is_dictionary(texts.type) else texts.type
+    if pa.types.is_null(wanted):
         return texts
-    result = column.to_arrow()
     if not isinstance(texts, pa.ChunkedArray):
-        return result.cast(wanted)
-    lengths = [len(chunk) for chunk in texts.chunks]
-    starts = np.cumsum([0, *lengths]).tolist()
-    return pa.chunked_array(
-        [result.slice(start, length).cast(wanted) for start, length in zip(starts, lengths, strict=False)], wanted
-    )
+        return _to_type(column, wanted)
+    bounds = np.cumsum([0, *map(len, texts.chunks)]).tolist()
+    return pa.chunked_array([_to_type(column[slice(*rows)], wanted) for rows in pairwise(bounds)], wanted)
+
+
+def _to_type(column: TextColumn, wanted: pa.DataType) -> pa.Array:
+    if not pa.types.is_large_string(wanted) and len(column.text) > _LARGEST_NARROW:
+        raise SettingError(
+            f"the sanitized texts exceed 2 GB, the most that an Arrow array of {tell_arrow_type(wanted)} can hold; "
+            "pass it as large_string or in chunks"
+        )
+    return column.to_arrow().cast(wanted)
 
 
 def _like_numpy(texts: npt.NDArray[Any], column: TextColumn) -> npt.NDArray[Any]:

@@ -10,12 +10,15 @@ NAMES = (
     "opening",
     "sanitizing",
     "files",
+    "spark",
     "spacy_pipeline",
     "evaluation",
     "key_attack",
     "context",
     "unknown_words",
+    "units",
     "better_text",
+    "playground",
 )
 
 

@@ -16,14 +16,14 @@ def files(tmp_path: Path) -> list[str]:
     """Return options that name public texts and texts to attack. One text is in both."""
     (tmp_path / "public.txt").write_text("\n".join(PUBLIC))
     (tmp_path / "data.jsonl").write_text("".join(json.dumps({"body": text}) + "\n" for text in TEXTS))
-    return ["--public", str(tmp_path / "public.txt"), "--data", str(tmp_path / "data.jsonl"), "--column", "body"]
+    return ["--public", str(tmp_path / "public.txt"), str(tmp_path / "data.jsonl"), "--column", "body"]
 
 
 def test_context_prints_a_table_with_the_floor(few_db: Path, files: list[str]) -> None:
     result = run("--db", few_db, "attack", "context", *files)
     assert result.exit_code == 0
     lines = result.output.splitlines()
-    assert lines[0] == "starter-euclidean-k20, K = 20, calibration paper"
+    assert lines[0] == "starter-euclidean-k20, K = 20, calibration paper, policy paper"
     assert lines[1].startswith("attacked: data.jsonl, 3 texts, ") and lines[1].endswith(" replaced words")
     assert lines[2] == "learned from: public.txt, 8 texts; left out because they are in both: 4"
     assert [line.split()[0] for line in lines[4:9]] == ["eps", "0", "1", "2", "3"]
@@ -43,21 +43,25 @@ def test_context_gives_json(few_db: Path, files: list[str]) -> None:
 
 @pytest.mark.slow
 def test_choose_bounds_the_context_attack(few_db: Path, files: list[str]) -> None:
-    result = run("--db", few_db, "choose", *files, "--attack", "context", "--max-attack", "0.95")
+    usual = ["--db", str(few_db), "choose", *files, "--attack", "context", "--k", "20"]
+    result = run(*usual, "--max-attack", "0.95")
     assert result.exit_code == 0
-    assert "public texts: public.txt (left out because they are in both: 4 texts)" in result.output
-    assert "bound: the best guess from the whole text is right with probability at most 0.95" in result.output
-    assert f"custext --db {few_db} sanitize" in result.output
-    none = run("--db", few_db, "choose", *files, "--attack", "context", "--max-attack", "0.001")
+    flat = " ".join(result.output.replace("\\", "").split())
+    assert "attack: the best guess from the whole text, by someone who learned from public.txt" in flat
+    assert "(without 4 texts of yours)" in flat
+    assert "bound: at most 0.95 of the replaced words are guessed" in flat
+    assert f"custext --db {few_db} sanitize" in flat and f"--public {files[1]} --html report.html" in flat
+    none = run(*usual, "--max-attack", "0.001")
     assert none.exit_code == 1
-    assert "groups and context alone identify a word with probability" in none.output
+    assert "groups and context alone give away" in " ".join(none.output.split())
 
 
 def test_choose_states_what_eps_0_guarantees(few_db: Path, files: list[str]) -> None:
-    result = run("--db", few_db, "choose", *files[2:], "--max-attack", "0.9")
+    result = run("--db", few_db, "choose", *files[2:], "--k", "20", "--max-attack", "0.9")
     assert result.exit_code == 0
-    assert "--eps 0 --mapping starter-euclidean-k20" in result.output
-    assert "eps = 0 guarantees that the output depends on the groups of replaced words only" in result.output
+    flat = " ".join(result.output.replace("\\", "").split())
+    assert "--eps 0 --mapping starter-euclidean-k20" in flat
+    assert "at eps = 0, the output depends on replaced words only through their groups" in flat
 
 
 @pytest.mark.parametrize(
@@ -67,13 +71,13 @@ def test_choose_states_what_eps_0_guarantees(few_db: Path, files: list[str]) -> 
         (["attack", "context", "--public", "SAME", "DATA"], "all are also among the attacked texts"),
         (["attack", "context", "--public", "PUBLIC", "DATA", "--public-column", "x"], "leave out --public-column"),
         (["attack", "context", "DATA"], "--public"),
-        (["choose", "DATA", "--attack", "context", "--max-attack", "0.5"], "use --data FILE and --public FILE"),
-        (["report", "--json", "--public", "PUBLIC"], "use --data FILE (in Python: data=...)"),
+        (["choose", "DATA", "--attack", "context", "--max-attack", "0.5"], "choose INPUT --public FILE"),
+        (["report", "--json", "--public", "PUBLIC"], "report INPUT ... (in Python: data=...)"),
     ],
 )
 def test_wrong_options_are_errors(few_db: Path, files: list[str], arguments: list[str], message: str) -> None:
     data = files[2:]
-    named = {"PUBLIC": [files[1]], "DATA": data, "SAME": [data[1]]}
+    named = {"PUBLIC": [files[1]], "DATA": data, "SAME": [data[0]]}
     written = [part for one in arguments for part in named.get(one, [one])]
     result = run("--db", few_db, *written)
     assert result.exit_code in (1, 2)

@@ -41,6 +41,10 @@ def test_load_map_inspect(db_path: Path, glove_file: Path) -> None:
     assert loaded.exit_code == 0
     assert loaded.output.startswith("small: 16 words of 5 dimensions from small.txt (glove), in ")
     assert f"Next: custext --db {db_path} map --embedding small --k 16" in loaded.output
+    copied = glove_file.with_name("my vectors.5d.txt")
+    copied.write_bytes(glove_file.read_bytes())
+    assert run("--db", db_path, "load", copied).output.startswith("my-vectors.5d: 16 words of 5 dimensions from ")
+    assert "'my-vectors.5d' already exists" in run("--db", db_path, "load", copied).output
     mapped = run("--db", db_path, "map", "--embedding", "small", "--k", "4")
     assert mapped.exit_code == 0
     assert mapped.output.startswith("small-euclidean-k4: 16 words in 4 groups of 4, in ")
@@ -86,9 +90,10 @@ def test_info_shows_what_there_is(mapped_db: Path) -> None:
 
 def test_use_and_drop(mapped_db: Path) -> None:
     run("--db", mapped_db, "map", "--embedding", "small", "--k", "2", "--measure", "cosine", "--normalization", "word")
-    assert run("--db", mapped_db, "use", "small-cosine-k2").output == "small-cosine-k2 is now the default mapping\n"
-    assert "in small-cosine-k2" in run("--db", mapped_db, "inspect", "bob").output
-    assert run("--db", mapped_db, "drop", "mapping", "small-cosine-k2").exit_code == 0
+    name = "small-cosine-k2-by-word"
+    assert run("--db", mapped_db, "use", name).output == f"{name} is now the default mapping\n"
+    assert f"in {name}" in run("--db", mapped_db, "inspect", "bob").output
+    assert run("--db", mapped_db, "drop", "mapping", name).exit_code == 0
     assert run("--db", mapped_db, "drop", "embedding", "small").exit_code == 0
     assert "no embeddings; load one with" in run("--db", mapped_db, "info").output
     failed = run("--db", mapped_db, "inspect", "bob")
@@ -113,11 +118,10 @@ def test_every_command_that_prints_takes_json(mapped_db: Path) -> None:
             assert "--json" in [option for parameter in command_object.params for option in parameter.opts], name
 
 
-@pytest.mark.slow
-def test_load_starter_brings_its_mapping(db_path: Path) -> None:
+def test_load_starter_brings_its_mapping(db_path: Path, few_shipped: None) -> None:
     assert run("--db", db_path, "load", "starter").exit_code == 0
     assert json.loads(run("--db", db_path, "info", "--json").output)["default_mapping"] == "starter"
-    again = run("--db", db_path, "map", "--embedding", "starter", "--k", "20", "--limit", "33860").output
+    again = run("--db", db_path, "map", "--embedding", "starter", "--k", "20", "--limit", "500").output
     assert "(already built)" in again
     assert run("--db", db_path, "load", "starter").output == "starter: already loaded, with its mappings\n"
     assert run("--db", db_path, "load", "starter", "--json").output == "null\n"
@@ -150,7 +154,8 @@ def test_upgrade_of_a_current_database_says_so(mapped_db: Path) -> None:
     [
         (["lod", "x"], 2, "No such command 'lod'. Did you mean 'load'?"),
         (["load", "x", "--nmae", "y"], 2, "Did you mean"),
-        (["load", "x.txt"], 2, "Missing option '--name'; give the embedding a name: --name NAME"),
+        (["load", "x.txt"], 1, "x.txt does not exist; expected a vector file"),
+        (["load", "..txt"], 1, "no name that an embedding could have; use --name NAME (in Python: name=...)"),
         (["load", "missing.txt", "--name", "x"], 1, "missing.txt does not exist"),
         (["map", "--embedding", "smal"], 1, "did you mean 'small'?"),
         (["map", "--embedding", "small", "--k", "99"], 1, "must not exceed the number of words, 16; found 99"),

@@ -64,9 +64,9 @@ def test_lines_need_no_column(db: Path, folder: Path) -> None:
     assert [row["before"] for row in found] == ["alice"]
     assert "plain text has no columns" in run("diff", "in.txt", "--column", "x").output
     (folder / "in.csv").write_text("id,body\n1,x\n")
-    assert "name the column to show: --column NAME" in run("diff", "in.csv").output
+    assert "name the column of the texts: --column NAME" in run("diff", "in.csv").output
     wrong = run("diff", "in.csv", "--column", "bdy").output
-    assert "standard input cannot be compared" in run("diff", "-").output
+    assert "standard input can only be sanitized" in run("diff", "-").output
     assert "column 'bdy' does not exist; the file has 2 columns, named in its first line" in wrong
 
 

@@ -1,4 +1,4 @@
-"""The commands attack, evaluate and choose, as a person types them. (For report, see test_report.py.)"""
+"""The commands attack and evaluate, as a person types them. (For others, see test_report.py and test_choose.py.)"""
 
 import json
 from pathlib import Path
@@ -93,10 +93,10 @@ def test_the_same_prior_under_another_name_is_shown_under_that_name(few_db: Path
 
 
 def test_masks_are_guessed_by_ngrams(few_db: Path, texts: str) -> None:
-    masks = ["attack", "mask", "--model", "ngram", "--public", texts, "--data", texts, "--rows", "10"]
+    masks = ["attack", "mask", "--model", "ngram", "--public", texts, texts, "--rows", "10"]
     result = run("--db", few_db, *masks, "--eps", "1,50")
     assert result.exit_code == 0
-    assert "custext, 10 texts, masked words guessed by ngram" in result.output
+    assert "custext, policy paper\n10 texts, masked words guessed by ngram" in result.output
     found = json.loads(run("--db", few_db, *masks, "--eps", "1,50", "--json").output)
     assert found[0]["r_mask"] < found[1]["r_mask"]
     assert found[0]["privacy"] == 1.0 - found[0]["r_mask"]
@@ -105,7 +105,7 @@ def test_masks_are_guessed_by_ngrams(few_db: Path, texts: str) -> None:
 @pytest.mark.slow
 def test_masks_are_guessed_by_a_real_model(few_db: Path, texts: str, tiny_bert: Path) -> None:
     """The BERT is trained here; the same code loads any other model."""
-    masks = ["attack", "mask", "--model", str(tiny_bert), "--data", texts, "--rows", "3", "--eps", "2", "--json"]
+    masks = ["attack", "mask", "--model", str(tiny_bert), texts, "--rows", "3", "--eps", "2", "--json"]
     [found] = json.loads(run("--db", few_db, *masks).output)
     assert 0.0 <= found["r_mask"] <= 1.0
     assert found["model"] == str(tiny_bert)
@@ -114,7 +114,7 @@ def test_masks_are_guessed_by_a_real_model(few_db: Path, texts: str, tiny_bert: 
 def test_no_model_is_a_clear_message(few_db: Path, texts: str) -> None:
     pytest.importorskip("torch", reason="needs the extra models")
     pytest.importorskip("transformers", reason="needs the extra models")
-    result = run("--db", few_db, "attack", "mask", "--model", "./no-such-model", "--data", texts)
+    result = run("--db", few_db, "attack", "mask", "--model", "./no-such-model", texts)
     assert result.exit_code == 1
     assert "cannot load the model" in result.output and "--model ngram --public FILE" in result.output
 
@@ -127,9 +127,9 @@ def test_utility_prints_table_1(few_db: Path, glue: list[str]) -> None:
     lines = result.output.splitlines()
     assert lines[0] == "accuracy, tfidf; 120 training rows, 60 test rows"
     assert lines[1] == "starter-euclidean-k20; calibration paper, policy paper"
-    assert lines[3].split() == ["mechanism", "eps", "=", "1", "eps", "=", "3"]
-    assert [line.split()[0] for line in lines[4:]] == mechanisms[1].split(",")
-    assert all(line.count("±") == 2 for line in lines[5:])
+    assert lines[3].split() == ["mechanism", "clear", "eps", "=", "1", "eps", "=", "3"]
+    assert [line.split()[0] for line in lines[4:11]] == mechanisms[1].split(",")
+    assert all(line.count("±") == 2 for line in lines[5:11])
     found = json.loads(run("--db", few_db, "evaluate", "utility", *glue, "--eps", "1", "--seeds", "2", "--json").output)
     assert {"mechanism", "eps", "k", "seed", "metric", "value"} <= set(found[0])
     assert {(one["mechanism"], one["eps"], one["k"], one["seed"]) for one in found} >= {
@@ -143,7 +143,7 @@ def test_utility_prints_table_1(few_db: Path, glue: list[str]) -> None:
 def test_only_custext_has_an_eps_of_zero(few_db: Path, glue: list[str]) -> None:
     utility = ["--db", str(few_db), "evaluate", "utility", *glue, "--seeds", "2", "--mechanisms"]
     lines = run(*utility, "custext+,custext,santext,random", "--eps", "0,1").output.splitlines()
-    assert [line.count("±") for line in lines[4:]] == [2, 2, 1, 2]
+    assert [line.count("±") for line in lines[4:8]] == [2, 2, 1, 2]
     refused = run(*utility, "santext", "--eps", "0")
     assert refused.exit_code == 1
     assert "eps = 0 is for custext and custext+ only; give santext another eps, such as 1" in refused.output
@@ -191,25 +191,6 @@ def test_tradeoff_prints_points_and_draws_them(few_db: Path, glue: list[str], tm
     assert {one["attack"] for one in json.loads(bayes.output)} == {"bayes"}
 
 
-def test_choose_suggests_and_states_its_prior(few_db: Path, texts: str) -> None:
-    result = run("--db", few_db, "choose", "--data", texts, "--max-attack", "0.3")
-    assert result.exit_code == 0
-    assert "prior: texts.txt (400 words)" in result.output
-    assert f"custext --db {few_db} sanitize {texts} OUTPUT --eps" in result.output
-    assert "Attack on starter-euclidean-k20 by eps:" in result.output
-    found = json.loads(run("--db", few_db, "choose", "--data", texts, "--max-attack", "0.3", "--json").output)
-    assert found["chosen"]["success"] <= 0.3 and found["prior"] == "texts.txt"
-
-
-def test_choose_exits_with_1_below_the_floor(few_db: Path, texts: str) -> None:
-    result = run("--db", few_db, "choose", "--data", texts, "--max-attack", "0.04")
-    assert result.exit_code == 1
-    assert "No eps meets the bound: at K = 20, the group alone identifies a word with probability" in result.output
-    assert f"custext --db {few_db} map --embedding starter --k 40" in result.output
-    found = run("--db", few_db, "choose", "--data", texts, "--max-attack", "0.04", "--json")
-    assert found.exit_code == 1 and json.loads(found.output)["chosen"] is None
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -219,14 +200,14 @@ def test_choose_exits_with_1_below_the_floor(few_db: Path, texts: str) -> None:
         (["attack", "bayes", "--prior", "nothing.csv"], "nothing.csv"),
         (["attack", "bayes", "--prior", "a.csv", "--public", "b.csv"], "not both"),
         (
-            ["attack", "mask", "--model", "ngram", "--data", "TEXTS"],
+            ["attack", "mask", "--model", "ngram", "TEXTS"],
             "learns from public texts; use --public FILE (in Python: public=...)",
         ),
         (
-            ["attack", "mask", "--model", "ngram", "--data", "TEXTS", "--column", "x"],
+            ["attack", "mask", "--model", "ngram", "TEXTS", "--column", "x"],
             "leave out --column (in Python: column)",
         ),
-        (["evaluate", "utility"], "--train FILE and --test FILE, or --corpus"),
+        (["evaluate", "utility"], "--train FILE and --test FILE, --data FILE with --train-table"),
         (["evaluate", "utility", "--train", "TEXTS"], "name the data"),
         (
             ["evaluate", "utility", "--train", "TEXTS", "--test", "TEXTS"],
@@ -246,10 +227,10 @@ def test_choose_exits_with_1_below_the_floor(few_db: Path, texts: str) -> None:
         ),
         (["evaluate", "tradeoff", "GLUE", "--mechanisms", "fbdd", "--attack", "bayes"], "--attack mask"),
         (
-            ["choose", "--data", "TEXTS", "--max-attack", "2"],
+            ["choose", "TEXTS", "--max-attack", "2"],
             "--max-attack (in Python: max_attack) must be above 0 and below 1; found 2",
         ),
-        (["choose", "--data", "nothing.csv", "--column", "x", "--max-attack", "0.5"], "nothing.csv does not exist"),
+        (["choose", "nothing.csv", "--column", "x", "--max-attack", "0.5"], "nothing.csv does not exist"),
     ],
 )
 def test_bad_input_is_an_error(few_db: Path, texts: str, glue: list[str], arguments: list[str], message: str) -> None:

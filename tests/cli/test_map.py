@@ -20,6 +20,37 @@ def test_refined_groups_have_a_name_of_their_own(few_db: Path) -> None:
     assert greedy["fingerprint"] != refined["fingerprint"]
 
 
+def test_mappings_that_differ_in_an_option_do_not_collide(loaded_db: Path) -> None:
+    usual = ["--embedding", "small", "--k", "3"]
+    options: list[list[str]] = [
+        [],
+        ["--grouping", "refined"],
+        ["--normalization", "word"],
+        ["--limit", "9"],
+        ["--order", "random", "--seed", "4"],
+    ]
+    for more in (*options, []):
+        mapped = run("--db", loaded_db, "map", *usual, *more)
+        assert mapped.exit_code == 0
+    assert "small-euclidean-k3: " in mapped.output and "(already built)" in mapped.output
+    names = [one["name"] for one in json.loads(run("--db", loaded_db, "info", "--json").output)["mappings"]]
+    assert len(set(names)) == len(options)
+
+
+def test_a_usual_name_that_another_mapping_has_is_left_alone(loaded_db: Path) -> None:
+    limited = ["--embedding", "small", "--k", "3", "--limit", "9", "--name", "small-euclidean-k3"]
+    before = json.loads(run("--db", loaded_db, "map", *limited, "--json").output)["info"]
+    for _ in range(2):
+        mapped = json.loads(run("--db", loaded_db, "map", "--embedding", "small", "--k", "3", "--json").output)
+        assert (mapped["info"]["name"], mapped["info"]["words"]) == ("small-euclidean-k3-all", 16)
+    assert mapped["already_there"]
+    same = json.loads(run("--db", loaded_db, "map", *limited[:6], "--json").output)  # as earlier versions named it
+    assert (same["info"]["name"], same["already_there"]) == ("small-euclidean-k3", True)
+    assert json.loads(run("--db", loaded_db, "info", "--json").output)["mappings"][0] == before
+    replaced = run("--db", loaded_db, "map", "--embedding", "small", "--k", "3", "--replace", "--json")
+    assert json.loads(replaced.output)["info"]["name"] == "small-euclidean-k3"
+
+
 @pytest.mark.parametrize("options", [["--measure", "cosine"], ["--order", "random", "--seed", "4"]])
 def test_refined_groups_go_with_the_other_options(few_db: Path, options: list[str]) -> None:
     arguments = ["--embedding", "starter", "--k", "30", "--grouping", "refined", "--separate-stopwords", *options]

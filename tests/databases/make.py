@@ -27,6 +27,7 @@ COMMITS = {
     "0004": "d4f3820",
     "0005": "c7a89b8",
     "0006": "285308b",
+    "0007": "bc6e922",
 }
 
 WORDS = """
@@ -68,6 +69,10 @@ evaluate utility --train texts.csv --test texts.csv --text body --seeds 1 --eps 
     "0005": """
 sql "SELECT custext_sanitize(body, 0.1, true) AS body FROM 'texts.csv', range(3)" --output query.csv
 sanitize texts.csv tenths.csv --column body --eps 0.1 --dataset letters
+""",
+    "0007": """
+map --embedding small --k 5 --name refined --grouping refined
+sanitize texts.csv groups.csv --column body --eps 0 --mapping plain --dataset groups
 """,
 }
 
@@ -125,6 +130,8 @@ def make(revision: str) -> None:
         (version.folder / "texts.csv").write_bytes((HERE / "texts.csv").read_bytes())
         for introduced, commands in COMMANDS.items():
             for command in commands.strip().splitlines() if introduced <= revision else []:
+                if revision >= "0008":  # from then on, --data is for DuckDB files only
+                    command = command.replace("--data texts.csv", "texts.csv")
                 version.run(*shlex.split(command))
         if revision >= "0003":
             version.leave_pending("interrupted", signal.SIGINT)

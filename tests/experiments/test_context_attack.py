@@ -163,7 +163,7 @@ def test_guesses_are_counted_as_they_are_made(mapped_db: Path, plus: bool) -> No
         outputs = [model.alphabet.mapping.index[one.after] for one in pieces if one.kind == Kind.SAMPLED]
         visible = read.symbols.copy()
         visible[read.places[replaced]] = outputs
-        right = guess_hidden(model, likelihoods, visible)[read.places] == read.symbols[read.places]
+        right = guess_hidden(model, likelihoods, visible)[0][read.places] == read.symbols[read.places]
         rows = read.words.rows
         complete = [right[replaced[rows[replaced] == row]].all() for row in sorted(set(rows[replaced]))]
         assert (counts.replaced, counts.guessed) == (len(replaced), int(right[replaced].sum()))

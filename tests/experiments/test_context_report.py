@@ -74,8 +74,8 @@ def test_attackers_who_learned_from_other_texts_stay_apart(
 
 @pytest.mark.parametrize("plus", [False, True])
 def test_a_report_at_eps_0(few_db: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, plus: bool) -> None:
-    monkeypatch.setattr("custext_sql.experiments.report.report.SAMPLE", 6)
-    monkeypatch.setattr("custext_sql.experiments.report.report.SIMULATIONS", 500)
+    monkeypatch.setattr("custext_sql.experiments.report.report.SAMPLE", 2)
+    monkeypatch.setattr("custext_sql.experiments.report.report.SIMULATIONS", 100)
     page = tmp_path / "page.html"
     texts = ["the doctor said the car was fine", "she was happy"]
     report = write_report(few_db, html=page, eps=0.0, data=texts, public=PUBLIC, plus=plus)
@@ -90,5 +90,5 @@ def test_a_report_at_eps_0(few_db: Path, tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_a_report_needs_texts_to_attack(few_db: Path) -> None:
-    with pytest.raises(CusTextError, match="the context attack needs your texts too; use --data FILE"):
+    with pytest.raises(CusTextError, match="the context attack needs your texts too: custext report INPUT"):
         write_report(few_db, public=PUBLIC)

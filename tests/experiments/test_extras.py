@@ -44,7 +44,7 @@ def test_everything_but_evaluations_and_models_works_without_extras(mapped_db: P
     texts.write_text("alice met bob and carol\ndave and erin saw frank\n" * 5)
     labeled.write_text("text,label\na good film,1\na bad film,0\n")
     data = ["--train", str(labeled), "--test", str(labeled), "--text", "text"]
-    mask = ["attack", "mask", "--data", str(texts), "--rows", "2", "--eps", "1", "--model"]
+    mask = ["attack", "mask", str(texts), "--rows", "2", "--eps", "1", "--model"]
     works = [
         ["sanitize", str(texts), str(tmp_path / "out.txt")],
         ["sql", "SELECT custext_sanitize('alice', 1.0, false) AS text"],
@@ -52,8 +52,8 @@ def test_everything_but_evaluations_and_models_works_without_extras(mapped_db: P
         ["attack", "bayes", "--eps", "1"],
         ["attack", "query", "alice", "--eps", "8", "--trials", "100"],
         [*mask, "ngram", "--public", str(texts)],
-        ["choose", "--data", str(texts), "--max-attack", "0.99"],
-        ["report", "--html", str(tmp_path / "report.html"), "--data", str(texts), "--word", "alice"],
+        ["choose", str(texts), "--max-attack", "0.99"],
+        ["report", "--html", str(tmp_path / "report.html"), str(texts), "--word", "alice"],
     ]
     fails = [
         (["evaluate", "utility", *data], f"Error: this needs scikit-learn; {ADVICE}'.[evaluation]'"),

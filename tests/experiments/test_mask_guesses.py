@@ -11,8 +11,8 @@ from custext_sql.experiments.attacks.mask_guesses import GuessCounts, count_gues
 from custext_sql.parameters import count_of
 from custext_sql.replacing.kinds import Kind
 from custext_sql.replacing.replacer import Piece
-from custext_sql.sanitizer import Sanitizer
-from custext_sql.settings import Settings
+from custext_sql.sanitizing.sanitizer import Sanitizer
+from custext_sql.sanitizing.settings import Settings
 from tests.small_mapping import small_mapping
 
 SPACE = Piece(" ", " ")

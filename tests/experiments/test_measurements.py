@@ -1,15 +1,20 @@
 """Measurements that are saved and reused."""
 
+import json
 import logging
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from custext_sql.cli import main
+from custext_sql.errors import SettingError
 from custext_sql.experiments.measurements import (
     Measurement,
     Subject,
+    drop_measurements,
     find_saved,
     measure_or_reuse,
     read_measurements,
@@ -94,3 +99,57 @@ def test_a_database_that_is_in_use_costs_no_result(mapped_db: Path, caplog: pyte
     assert found.value == 0.75
     assert "These results were not saved" in caplog.text and "in use by another process" in caplog.text
     assert read_measurements(mapped_db) == []
+
+
+def save_named(database: Path) -> None:
+    """Save measurements of two datasets and two mappings, and one of neither."""
+    names = [("a.csv", "m"), ("a.csv", "n"), ("b.csv", "m"), (None, None)]
+    save_measurements(
+        database,
+        [
+            Measurement(replace(SUBJECT, dataset=dataset, mapping=mapping, eps=float(eps)), 0.5)
+            for eps, (dataset, mapping) in enumerate(names, start=1)
+        ],
+    )
+
+
+def left(database: Path) -> list[float]:
+    return sorted(one.subject.eps or 0.0 for one in read_measurements(database))
+
+
+def test_measurements_are_dropped_by_their_names(mapped_db: Path) -> None:
+    save_named(mapped_db)
+    assert drop_measurements(mapped_db, dataset="a.csv", mapping="n") == 1
+    assert left(mapped_db) == [1.0, 3.0, 4.0]
+    assert drop_measurements(mapped_db, dataset="a.csv") == 1
+    assert left(mapped_db) == [3.0, 4.0]
+    save_named(mapped_db)
+    assert drop_measurements(mapped_db, mapping="m") == 2
+    assert left(mapped_db) == [2.0, 4.0]
+    assert drop_measurements(mapped_db, everything=True) == 2
+    assert left(mapped_db) == []
+    assert drop_measurements(mapped_db, everything=True) == 0
+
+
+def test_measurements_are_not_dropped_by_mistake(mapped_db: Path) -> None:
+    save_named(mapped_db)
+    for names, message in (
+        ({"dataset": "a.cvs"}, "no saved measurement has this dataset; did you mean 'a.csv'?"),
+        ({"mapping": "xyz"}, "no saved measurement has this mapping; mappings: m, n"),
+        ({}, r"--dataset NAME or --mapping NAME, or else --all .*; found neither"),
+        ({"dataset": "a.csv", "everything": True}, "found names with --all"),
+        ({"dataset": 1}, "dataset must be a name"),
+    ):
+        with pytest.raises(SettingError, match=message):
+            drop_measurements(mapped_db, **names)
+    assert len(left(mapped_db)) == 4
+
+
+def test_the_command_says_how_many_measurements_it_dropped(mapped_db: Path) -> None:
+    save_named(mapped_db)
+    command = ["--db", str(mapped_db), "drop", "measurements"]
+    assert CliRunner().invoke(main, [*command, "--dataset", "b.csv"]).output == "dropped 1 measurement\n"
+    done = CliRunner().invoke(main, [*command, "--all", "--json"])
+    assert json.loads(done.output) == {"dropped": "measurements", "rows": 3}
+    done = CliRunner().invoke(main, command)
+    assert (done.exit_code, done.output.startswith("Error: name the measurements to drop: --dataset NAME")) == (1, True)

@@ -67,7 +67,7 @@ def test_the_bayes_attack(few_db: Path, texts: Path) -> None:
 
 
 def test_the_mask_attack(few_db: Path, texts: Path) -> None:
-    options: list[str | Path] = ["--model", "ngram", "--data", texts, "--public", texts, "--rows", "4", "--eps", "3"]
+    options: list[str | Path] = ["--model", "ngram", texts, "--public", texts, "--rows", "4", "--eps", "3"]
     expected = printed(few_db, "attack", "mask", *options, "--plus")
     attack = custext_sql.attack_mask(few_db, model="ngram", data=texts, public=texts, rows=4, eps=3.0, plus=True)
     assert as_printed(attack.results) == expected
@@ -79,7 +79,7 @@ def test_the_mask_attack(few_db: Path, texts: Path) -> None:
 def test_the_context_attack(few_db: Path, texts: Path, tmp_path: Path) -> None:
     public = tmp_path / "public.txt"
     public.write_text("the music was fine and the camera was late\n" * 12)
-    expected = printed(few_db, "attack", "context", "--public", public, "--data", texts, "--eps", "0,3", "--plus")
+    expected = printed(few_db, "attack", "context", "--public", public, texts, "--eps", "0,3", "--plus")
     attack = custext_sql.attack_context(few_db, public=public, data=texts, eps=(0, 3), plus=True)
     assert as_printed(attack) == expected
     assert (attack.data, attack.public, attack.public_texts) == ("texts.txt", "public.txt", 12)
@@ -116,8 +116,9 @@ def test_the_tradeoff(few_db: Path, labeled: dict[str, Any], tmp_path: Path) -> 
 
 @pytest.mark.slow
 def test_choosing(few_db: Path, texts: Path) -> None:
-    expected = printed(few_db, "choose", "--data", texts, "--max-attack", "0.95")
+    expected = printed(few_db, "choose", texts, "--max-attack", "0.95")
     choice = custext_sql.choose(few_db, data=texts, max_attack=0.95)
+    assert expected.pop("commands")[-1].startswith("custext --db ")
     assert as_printed(choice) == expected
     listed = custext_sql.choose(few_db, data=SENTENCES * 3, max_attack=0.95)
     assert listed.chosen is not None and choice.chosen is not None and listed.chosen.eps == choice.chosen.eps
@@ -129,7 +130,7 @@ def test_choosing(few_db: Path, texts: Path) -> None:
 def test_the_report(few_db: Path, texts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("custext_sql.experiments.report.report.SAMPLE", 2)
     monkeypatch.setattr("custext_sql.experiments.report.report.SIMULATIONS", 200)
-    expected = printed(few_db, "report", "--data", texts, "--word", "car", "--eps", "2")
+    expected = printed(few_db, "report", texts, "--word", "car", "--eps", "2")
     page = tmp_path / "report.html"
     report = custext_sql.write_report(few_db, html=page, data=texts, words="car", eps=2)
     found = as_printed(report)
@@ -149,7 +150,7 @@ def test_the_report(few_db: Path, texts: Path, tmp_path: Path, monkeypatch: pyte
             lambda db: custext_sql.attack_bayes(db, calibration="loose"),
             "must be one of paper, tight, both; found 'loose'",
         ),
-        (lambda db: custext_sql.attack_bayes(db, public=SENTENCES, column="body"), "leave out column"),
+        (lambda db: custext_sql.attack_bayes(db, public=SENTENCES, public_column="body"), "leave out public_column"),
         (
             lambda db: custext_sql.attack_mask(db, model="ngram", data=SENTENCES),
             "use --public FILE .in Python: public=",
@@ -167,7 +168,7 @@ def test_the_report(few_db: Path, texts: Path, tmp_path: Path, monkeypatch: pyte
         (lambda db: custext_sql.attack_query(db, "car", seed=-1), "seed. must be at least 0; found -1"),
         (
             lambda db: custext_sql.attack_mask(db, model="ngram", data=NO_TEXTS),
-            "path of a file or a sequence of texts; found int",
+            "path of a file, a DataTable or a sequence of texts; found int",
         ),
         (
             lambda db: custext_sql.choose(db, max_attack=0.5, data=SENTENCES, mappings=NO_TEXTS),

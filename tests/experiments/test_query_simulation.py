@@ -73,6 +73,20 @@ def test_the_most_likely_input_matches_all_outcomes() -> None:
         assert success[max(0, int(0.9 * found) - 2)] < CONFIDENCE
 
 
+@pytest.mark.parametrize("first", [0.53, 0.62, 0.8])  # about 750, 45 and 5 draws
+def test_the_standard_error_is_that_of_repeated_simulations(first: float) -> None:
+    """Two inputs that mirror each other, so that the likeliest is the one whose output is more frequent."""
+    matrix = np.array([[first, 1.0 - first], [1.0 - first, first]])
+    found = [
+        count_for_likeliest(matrix, 0, simulations=400, generator=np.random.default_rng(seed)) for seed in range(60)
+    ]
+    counts = [one.draws or 0 for one in found]
+    errors = [one.standard_error or 0.0 for one in found]
+    assert np.std(counts) == pytest.approx(np.mean(errors), rel=0.5, abs=0.5)
+    exact = next(draws for draws in range(1, 2000, 2) if binom.sf(draws // 2, draws, first) >= CONFIDENCE)
+    assert np.mean(counts) == pytest.approx(exact, abs=float(0.6 * np.mean(errors) + 0.5))
+
+
 def test_equal_words_are_never_identified() -> None:
     equal = np.array([0.5, 0.5])
     assert count_for_mode(equal, 0, simulations=100, generator=np.random.default_rng(0)).draws is None

@@ -5,17 +5,16 @@ import math
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 
 from custext_sql import Sanitizer, load_mapping
-from custext_sql.experiments.evaluation.tradeoff import Figure, TradeOff
 from custext_sql.experiments.measurements import Measurement, read_measurements
 from custext_sql.experiments.mechanisms import MappingUnderTest
-from custext_sql.experiments.report.drawings import draw_tradeoff
-from custext_sql.experiments.report.results import TradeOffCurves, find_tradeoffs
+from custext_sql.experiments.verdict.lines import SECTIONS
 from tests.cli.test_commands import run
 from tests.experiments.test_linear_models import make_sentences
 
@@ -105,7 +104,7 @@ def folder(few_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
 def name_texts(folder: Path) -> list[str]:
     """Return options for a report at eps = 4 on the texts in a folder."""
     texts, public = str(folder / "texts.jsonl"), str(folder / "public.txt")
-    return ["--eps", "4", "--column", "body", "--data", texts, "--public", public]
+    return ["--eps", "4", "--column", "body", texts, "--public", public]
 
 
 @contextmanager
@@ -256,45 +255,29 @@ def test_json_says_the_same(page: Page, rows: dict[str, Measurement], prepared: 
     assert {one for ids, _ in page.numbers for one in ids} <= set(re.findall(r"\b[0-9a-f]{16}\b", result.output))
 
 
+def test_the_letter_has_the_sentences_and_colors_of_the_json(prepared: Path, folder: Path) -> None:
+    with simulating_less():
+        verdict = json.loads(run("--db", prepared, "report", "--json", *name_texts(folder)).output)["verdict"]
+    letter, figures = (folder / "out.html").read_text().split("</article>")
+    shown = [
+        (name, unescape(text)) for name, text in re.findall(r'data-section="(\w+)"[^>]*>(.*?)</', letter, re.DOTALL)
+    ]
+    assert shown == [(name, one["text"]) for name, some in verdict.items() if name != "color" for one in some]
+    colored = [one["color"] for name in SECTIONS for one in verdict[name] if one["color"]]
+    assert re.findall(r'class="mark (red|amber|green)">', letter) == colored
+    assert re.findall(r"</svg>(red|amber|green)</span>", letter) == colored, "in words too"
+    assert f"<span>Verdict: {verdict['color']}</span>" in letter and "<h2>" not in figures.split("<h1>")[0]
+
+
 def test_without_experiments_the_page_says_what_to_run(few_db: Path, tmp_path: Path) -> None:
     with simulating_less():
         assert run("--db", few_db, "report", "--html", tmp_path / "out.html").exit_code == 0
     text = (tmp_path / "out.html").read_text()
-    assert "custext evaluate utility" in text and "custext report --html PAGE --data FILE" in text
+    assert "custext evaluate utility" in text and "custext report INPUT --column NAME --html PAGE" in text
     again = run("--db", few_db, "report", "--html", tmp_path / "out.html")
     assert again.exit_code == 1 and "already exists; to overwrite it, use --force" in again.output
     assert (tmp_path / "out.html").read_text() == text
-    neither = run("--db", few_db, "report")
-    assert neither.exit_code == 1 and "--html FILE" in neither.output
-
-
-def test_attacks_on_other_texts_of_the_same_name_stay_apart(few_db: Path, tmp_path: Path) -> None:
-    """GLUE's files, for example, are all called dev.tsv. So do guessers that learned from different texts."""
-    (tmp_path / "public.txt").write_text("the great film number 1\n" * 3)
-    shown = {}
-    for name, seed in (("one", 1), ("other", 2)):
-        folder = tmp_path / name
-        folder.mkdir()
-        for part, count in (("train", 60), ("dev", 30)):
-            rows, labels = make_sentences(count, seed)
-            lines = (f"{text}\t{label}\n" for (text,), label in zip(rows, labels, strict=True))
-            (folder / f"{part}.tsv").write_text("sentence\tlabel\n" + "".join(lines))
-        data = ["--train", str(folder / "train.tsv"), "--test", str(folder / "dev.tsv"), "--text", "sentence"]
-        common = ["evaluate", "tradeoff", *data, "--eps", "2", "--seeds", "1", "--mechanisms", "custext", "--json"]
-        for more in (["--attack", "bayes"], [], ["--public", str(tmp_path / "public.txt")]):
-            [point] = json.loads(run("--db", few_db, *common, *more).output)
-            shown[name, tuple(more)] = point["success"]["mean"]
-    found = list(find_tradeoffs(read_measurements(few_db)))
-    assert len(found) == 6
-    assert sorted(one.points[0].success.mean for one in found) == sorted(shown.values())
-    assert all(len(one.points) == 1 and one.points[0].success.spread is None for one in found)
-    assert {one.dataset for one in found} == {"one/train.tsv; one/dev.tsv", "other/train.tsv; other/dev.tsv"}
-    assert len({one.attack for one in found}) == 4  # bayes, and guessers that learned from three files
-
-
-@pytest.mark.parametrize("metric, caps", [("accuracy", 1), ("pearson", 2)])
-def test_an_error_bar_goes_below_0_only_for_a_correlation(metric: str, caps: int) -> None:
-    utility, success = Figure(0.02, 0.05, ("u",)), Figure(0.1, None, ("s",))
-    point = TradeOff("custext", "glove", None, 20, 1.0, metric, utility, "mask", success)
-    chart = draw_tradeoff(TradeOffCurves("train; test", "model", metric, "mask", (point,)))
-    assert chart.curves[0].spots[0].bar.count("h12") == caps
+    with simulating_less():
+        shown = run("--db", few_db, "report")
+    assert shown.exit_code == 0 and shown.output.startswith("Verdict: amber. ")
+    assert max(map(len, shown.output.splitlines())) <= 80

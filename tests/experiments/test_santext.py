@@ -82,13 +82,13 @@ def test_words_do_not_affect_each_other() -> None:
 
 
 @pytest.mark.slow
-def test_all_34_thousand_words_fit_into_a_gigabyte(starter_db: Path) -> None:
-    """A matrix with a row per word of the vocabulary would take 4.6 GB."""
+def test_a_text_of_ten_thousand_words_fits_into_a_gigabyte(starter_db: Path) -> None:
+    """A matrix with a row per word of the text, and a column per word of the vocabulary, would take 1.4 GB."""
     script = """
 import pathlib, sys
 from custext_sql.experiments.mechanisms import MappingUnderTest
 under_test = MappingUnderTest(sys.argv[1], mapping="starter-euclidean-k20")
-under_test.open("santext").sanitize([" ".join(under_test.mapping.words)], 1.0, 0)
+under_test.open("santext").sanitize([" ".join(under_test.mapping.words[:10_000])], 1.0, 0)
 status = pathlib.Path("/proc/self/status").read_text()  # of this program alone, not of the one that started it
 print(len(under_test.mapping.words), status.split("VmHWM:")[1].split()[0])
 """

@@ -18,9 +18,11 @@ from custext_sql.experiments.attacks.bayes_attack import BayesResult
 from custext_sql.experiments.attacks.context_attack import ContextAttack, ContextResult
 from custext_sql.experiments.attacks.query_attack import QueryResult
 from custext_sql.experiments.evaluation.tradeoff import Figure, TradeOff
-from custext_sql.experiments.report.contents import CertificateRow, LetThrough, Number, Quantile, Report
+from custext_sql.experiments.report.contents import CertificateRow, LetThrough, Number, OneOutput, Quantile, Report
 from custext_sql.experiments.report.page import render_report, render_tradeoff
 from custext_sql.experiments.report.results import TradeOffCurves, UtilityRow, UtilityTable
+from custext_sql.experiments.verdict.figures import Fates, Figures
+from custext_sql.experiments.verdict.judging import judge
 from custext_sql.html.comparison import write_comparison
 from custext_sql.html.escaped_pages import render_page
 from custext_sql.replacing.kinds import Kind
@@ -33,12 +35,18 @@ SHOWN = EVIL[:-3] + 3 * "\N{REPLACEMENT CHARACTER}"
 PLAIN_TAGS = {
     *("html", "head", "meta", "title", "style", "body", "h1", "h2", "h3", "p", "div", "span", "b", "i", "ul", "li"),
     *("table", "tr", "th", "td", "small", "code", "sup", "footer", "figure", "figcaption", "article", "mark"),
-    *("svg", "path", "text", "g", "polyline"),
+    *("svg", "path", "text", "g", "polyline", "header", "section"),
 }
 FIGURE = Figure(0.5, 0.01, ("u",))
-COUNTS = ("rows", "words", "sampled", "stopwords", "numbers", "unknown_kept", "unknown_masked", "unknown_random")
+COUNTS = (
+    *("rows", "words", "sampled", "stopwords", "numbers", "unknown_kept", "unknown_masked", "unknown_random"),
+    *("endings", "kept", "alone_masked", "units_masked", "symbols", "characters_in_clear"),
+    *("median_replaced", "largest_replaced"),
+)
 POINT = TradeOff("custext", "e", "m", 20, 1.0, "accuracy", FIGURE, "mask", Figure(0.1, None, ("s",)))
+FIGURES = Figures("mapping", 20, 1.0, True, "paper", "strict", prior="films", guess=0.2, fates=Fates(9, 99, 90))
 REPORT = Report(
+    verdict=judge(FIGURES),
     created_at=datetime(2026, 1, 1),
     mapping="mapping",
     fingerprint="fingerprint",
@@ -60,8 +68,9 @@ REPORT = Report(
         for calibration in ("paper", "tight")
         for eps in (0.1, 1.0, 20.0)
     ),
+    one_output=OneOutput(Number(0.1, "certain"), Number(0.2, "unchanged"), Number(0.1, "joined")),
     context=ContextAttack(
-        *("mapping", 20, "paper", True, "data", 9, 99, "public", 5, 1),
+        *("mapping", 20, "paper", True, "strict", "data", 9, 99, "public", 5, 1),
         (ContextResult("mapping", 20, 1.0, "paper", True, 0.5, 0.01, 0.3, 0.0, 0.4, ("all", "one", "texts", "floor")),),
     ),
     queries=(QueryResult("car", 1.0, 9, 1.0, None, None, "mapping", "paper", ("mode", "ml")),),
@@ -73,7 +82,8 @@ REPORT = Report(
         "data",
         "strict",
         True,
-        {name: Number(3, name) for name in (*COUNTS, "endings", "alone_masked", "symbols", "characters_in_clear")},
+        "mask",
+        {name: Number(3, name) for name in COUNTS},
     ),
 )
 
@@ -93,7 +103,7 @@ class Tags(HTMLParser):
 
 
 def spoil(value: Any) -> Any:
-    """Return a value with an evil name in place of every string, except calibrations, which serve as keys."""
+    """Return a value with an evil name in place of every string, except calibrations and colors, which are keys."""
     if isinstance(value, str):
         return EVIL + value
     if isinstance(value, tuple):
@@ -101,7 +111,7 @@ def spoil(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: spoil(one) for key, one in value.items()}
     if is_dataclass(value) and not isinstance(value, type):
-        names = [field.name for field in fields(value) if field.name != "calibration"]
+        names = [field.name for field in fields(value) if field.name not in ("calibration", "color")]
         return replace(value, **{name: spoil(getattr(value, name)) for name in names})
     return value
 
@@ -117,7 +127,7 @@ def write_pages() -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("template, places", [("report.html", 109), ("tradeoff.html", 44), ("comparison.html", 8)])
+@pytest.mark.parametrize("template, places", [("report.html", 139), ("tradeoff.html", 44), ("comparison.html", 8)])
 def test_evil_names_are_text_everywhere(template: str, places: int) -> None:
     page = write_pages()[template]
     found = Tags(page)

@@ -13,6 +13,7 @@ import json
 import lzma
 import os
 import re
+import shutil
 import subprocess
 import sys
 from itertools import pairwise
@@ -21,7 +22,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 HERE = Path(__file__).parent
-COMMITS = {1: "c7a89b8", 2: "7fc8bc9"}  # the code that makes keys of each format
+COMMITS = {1: "c7a89b8", 2: "7fc8bc9", 3: "b1f1581"}  # the code that makes keys of each format
 
 SETTINGS: dict[str, dict[str, Any]] = {
     "paper": {"policy": "paper"},
@@ -31,10 +32,16 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "random": {"policy": {"unknown": "random", "numbers": "shape", "case": "match"}, "eps": 3.0},
     "random-plus": {"policy": {"unknown": "random", "numbers": "shape", "case": "match"}, "plus": True},
 }
-ADDED = {  # settings that a format introduced
+ADDED: dict[int, dict[str, dict[str, Any]]] = {  # settings that a format introduced
     2: {
         "strict-keep": {"policy": {"invisible": "keep"}, "plus": True},
         "paper-drop": {"policy": {"unknown": "keep", "numbers": "shape", "invisible": "drop"}, "plus": True},
+    },
+    3: {
+        "strict-units": {"policy": {"units": "keep"}, "plus": True},
+        "paper-units": {"policy": {"unknown": "keep", "numbers": "shape", "invisible": "keep", "units": "mask"}},
+        "kept-words": {"policy": {"keep_words": ["Doctor", "nurse", "tea", "speaker"]}, "eps": 2.0},
+        "kept-words-plus": {"policy": {"keep_words": ["DOCTOR", "the", "42"]}, "plus": True},
     },
 }
 
@@ -74,6 +81,14 @@ TEXTS = [
     "",
     None,
     "the the nurse the",
+]
+UNIT_TEXTS = [  # for keys of format 3 and later
+    "good good a@b.org good http://boston.com/a?b=1. good 1980-01-02 good",
+    "doctor 10:30am, +46 (0)8 928 571 38 doctor; 054-28-6917 doctor (555) 123-4567x12",
+    "GB29 NWBK 6016 1331 9268 19 tea 4111 1111 1111 1111 tea 10.0.0.1:80 tea 2001:db8::ff00:42:8329",
+    "j\u00f6s\u00e9@m\u00fcnchen.de \uff11\uff19\uff18\uff10-\uff10\uff11-\uff10\uff12 555\u2011123\u20114567",
+    "o'dog@x.y 1/2/1990-3/4/1991 12/05 1990-91 v1.2.3 3.50 9/10 1,000,000 1 2 3 4 5 6 7 8 1-2-3-4",
+    "Speaker: the doctor's tea. 42 NURSE a@b c@d.e's",
 ]
 COLUMNS = ("body", "a:b", "a", "50%")
 
@@ -150,7 +165,10 @@ def sanitize_everywhere(database: Path, key: Path, folder: Path) -> dict[str, An
         doc._.custext_record = record
         docs.append(component(doc)._.custext)
 
-    return {
+    added = {}
+    if getattr(sanitizer.key, "format", 1) >= 3:
+        added["units"] = sanitizer.sanitize_batch(UNIT_TEXTS, records=list(map(str, range(len(UNIT_TEXTS)))))
+    return added | {
         "batch": batch,
         "sql": queried,
         "file": target.read_bytes().decode().split("\n"),  # so that each row has its own line in the JSON file
@@ -198,8 +216,9 @@ def make(number: int, folder: Path) -> None:
         key.unlink(missing_ok=True)
         policy = settings["policy"]
         policy = policy if isinstance(policy, str) else Policy(**policy)
-        make_key(key, database, **{"mapping": "plain"} | settings | {"policy": policy})
-        key.with_suffix(".json").write_text(dump(sanitize_everywhere(database, key, folder)))
+        own = Path(shutil.copy(database, folder / "own.duckdb"))  # releases are entered in it
+        make_key(key, own, **{"mapping": "plain"} | settings | {"policy": policy})
+        key.with_suffix(".json").write_text(dump(sanitize_everywhere(own, key, folder)))
     if number == 1:
         stored.write_bytes(packed)
 

@@ -84,8 +84,9 @@ def test_the_eps_least_recently_used_is_verified_again(
     assert draw(1.0, 2.0, 1.0, 3.0) == [[1.0], [2.0], [3.0]]
     assert draw(1.0, 3.0) == []
     assert draw(2.0, 3.0) == [[2.0]]
-    monkeypatch.setattr(module, "_BYTES", 5 * (5 * 8 + 16))  # one group of five
-    assert draw(4.0, 3.0, 3.0) == [[4.0], [3.0]]
+    table = 5 * (5 * 8 + 16)  # of a group of five
+    monkeypatch.setattr(module, "_BYTES", 2 * table)  # two fit only without the rows of their words
+    assert draw(4.0, 3.0, 3.0, 4.0) == [[4.0], [3.0], [4.0]]
     verified.clear()
     for _ in range(2):  # tables in use at the same time stay, whatever their size
         sampler.sample(np.zeros(2, dtype=np.int64), np.array([5.0, 6.0]), np.zeros(2, dtype=np.uint64))

@@ -6,15 +6,20 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import duckdb
+import pyarrow as pa
 import pytest
 import spacy
 
-from custext_sql import Sanitizer, connect, register
+from custext_sql import PartedRelease, Sanitizer, connect, register, sanitize_part, strike_release
+from custext_sql.playground.serving import open_server
 from custext_sql.store.ledger.running_entry import settle_all
 from custext_sql.store.ledger.spending import add_up
 from custext_sql.store.ledger.table import COMPLETE, list_releases
+from tests.playground.requesting import ask, upload
+from tests.playground.requesting import connect as connect_page
 from tests.release.test_data_files import db, folder, run
 
 __all__ = ["db", "folder"]  # fixtures
@@ -168,9 +173,25 @@ def routes(db: Path, folder: Path) -> list[Route]:
             doc._.custext_record = f"body:{record}"
             nlp(doc)
 
+    def release_parts(**settings: Any) -> None:
+        parted = PartedRelease("rows", ["body"], dataset=NAME, database=db, **settings)
+        for record, text in TEXTS.items():
+            ids = pa.array([record]) if "key_file" in settings else None
+            parted.add(sanitize_part(parted.sanitizer, {"body": pa.array([text])}, ids)[1])
+        parted.publish(lambda: None)
+
+    def use_page(eps: float) -> None:
+        with open_server(db, port=0) as (address, _), connect_page(address) as client:
+            file = upload(client, "same.csv", (folder / "same.csv").read_bytes())
+            route, settings = f"files/{file['id']}/release", {"eps": eps}
+            ask(client, route, columns=["body"], dataset=NAME, settings=settings)
+
+    python("the page", TEXTS, use_page)
     python("Python", TEXTS, lambda eps: Sanitizer.load(db).release(list(TEXTS.values()), eps, dataset=NAME))
     python("Python by a key", TEXTS, lambda eps: release_keyed(TEXTS), keyed=True)
     python("Python by a key, edited", EDITED, lambda eps: release_keyed(EDITED), keyed=True)
+    python("parts", TEXTS, lambda eps: release_parts(eps=eps))
+    python("parts by a key", TEXTS, lambda eps: release_parts(key_file="k", record_column="id"), keyed=True)
     python("connect", TEXTS, use_connection)
     python("register", TEXTS, use_register)
     python("spaCy", TEXTS, use_spacy)
@@ -191,4 +212,6 @@ def test_the_total_is_that_of_a_plain_count(db: Path, routes: list[Route]) -> No
         [total] = add_up(releases)
         assert total.total_eps is not None
         assert Fraction(total.total_eps) == add_naively(routes[:number]), route.name
+        if number % 4 == 0:
+            strike_release(db, release=releases[-1].release_id, reason="deleted; it counts all the same")
     assert len({route.draws for route in routes if route.keyed}) == 5 < sum(route.keyed for route in routes)

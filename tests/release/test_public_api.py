@@ -6,6 +6,7 @@ import json
 import sys
 import warnings
 from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 
 from custext_sql import (
     CusTextError,
+    Policy,
     PrivacyWarning,
     ReleaseReport,
     ReleaseWarning,
@@ -180,8 +182,9 @@ def test_everything_that_is_given_is_planned(
 def test_the_command_offers_what_the_functions_take() -> None:
     offered = {str(parameter.name) for parameter in sanitize_command.params}
     taken = {name for function in (sanitize_file, sanitize_table) for name in inspect.signature(function).parameters}
-    assert taken - offered == {"input", "output", "format", "language", "progress", "database"}
-    assert offered - taken == {"arguments", "format_", "as_json"}
+    assert taken - offered == {"input", "output", "format", "language", "progress", "database", "quotes"}
+    parts = {field.name for field in fields(Policy)} - {"invisible"}
+    assert offered - taken == {"arguments", "format_", "as_json", "no_quotes"} | parts
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ import duckdb
 import pytest
 
 from custext_sql import register
-from custext_sql.sanitizer import Sanitizer
+from custext_sql.sanitizing.sanitizer import Sanitizer
 from custext_sql.sql.queries import open_data
 from custext_sql.sql.single_draws import draws_each_row_once
 from custext_sql.store.ledger.spending import add_up

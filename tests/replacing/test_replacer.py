@@ -169,7 +169,7 @@ def test_stopwords_stay_in_the_rows_that_say_so(vocabulary: Vocabulary, rows: li
 def test_only_words_change_and_as_the_policy_says(
     mapping: Mapping, vocabulary: Vocabulary, rows: list[str], plus: bool, unknown: str, numbers: str, invisible: str
 ) -> None:
-    policy = Policy(unknown, numbers, invisible=invisible)
+    policy = Policy(unknown, numbers, invisible=invisible, units="keep")
     for row, after in zip(rows, replaced(rows, mapping, vocabulary, policy, plus), strict=True):
         before = without_invisible(row) if invisible == "drop" else row
         pattern = ""
@@ -223,7 +223,7 @@ def test_separators_survive_in_a_long_random_text(mapping: Mapping, vocabulary: 
     chooser = random.Random(5)
     alphabet = [chr(code) for code in range(0x250)] + ["中", "😀", "\u0301", "’", "ب", " ", "alice", "the"]
     rows = ["".join(chooser.choices(alphabet, k=2000)) for _ in range(50)]
-    outputs = replaced(rows, mapping, vocabulary, Policy(unknown="mask", numbers="mask"), False)
+    outputs = replaced(rows, mapping, vocabulary, Policy(units="keep"), False)
     for row, after in zip(rows, outputs, strict=True):
         before = without_invisible(row)
         hidden = after.replace("<unk>", "w").replace("<num>", "w")

@@ -14,7 +14,9 @@ from spacy.language import Language
 from spacy.tokens import Doc, DocBin, Token
 
 from custext_sql import CusTextError, Receipt, Sanitizer, connect, make_key
+from custext_sql.store.database import default_path
 from spacy_plugin.rendering import render
+from tests.conftest import copy_database
 from tests.statistics import fits
 
 KINDS = {"sampled", "stopword", "unknown", "number", "ending", "kept", "alone"}
@@ -38,7 +40,9 @@ def kinds_of(doc: Doc) -> list[str]:
 
 
 @pytest.mark.slow
-def test_it_works_without_an_import_or_a_config(own_home: Path) -> None:
+def test_it_works_without_an_import_or_a_config(starter_db: Path) -> None:
+    default_path().parent.mkdir(parents=True)
+    copy_database(starter_db, default_path())
     script = """
         import spacy
         nlp = spacy.blank("en")
@@ -56,7 +60,7 @@ def test_pipelines_without_it_do_not_import_it() -> None:
     script = """
         import sys, spacy
         spacy.blank("en")
-        heavy = {"duckdb", "pyarrow", "sqlalchemy", "custext_sql.sanitizer", "spacy_plugin.component"}
+        heavy = {"duckdb", "pyarrow", "sqlalchemy", "custext_sql.sanitizing.sanitizer", "spacy_plugin.component"}
         assert "spacy_plugin.factory" in sys.modules and not heavy & set(sys.modules), heavy & set(sys.modules)
     """
     subprocess.run([sys.executable, "-W", "error", "-c", textwrap.dedent(script)], check=True)

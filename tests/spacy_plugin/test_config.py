@@ -1,6 +1,7 @@
 """The config of the component: what it accepts, and where its errors point."""
 
 import json
+import pickle
 import re
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ import pytest
 import spacy
 from spacy.tokens import Doc
 
-from custext_sql import CusTextError, build_mapping, make_key
+from custext_sql import CusTextError, Policy, build_mapping, make_key
 from spacy_plugin.component import CusText
 from tests.spacy_plugin.test_component import make_pipeline
 
@@ -143,3 +144,46 @@ def test_errors_about_the_key_name_key_file(mapped_db: Path, tmp_path: Path) -> 
             config = {"key_file": str(tmp_path / "none"), "sensitive": sensitive, "mask_unknown": mask_unknown}
             with pytest.raises(CusTextError, match="^key_file: "):
                 spacy.blank("en").add_pipe("custext", config={"database": str(mapped_db), **config})
+
+
+@pytest.mark.parametrize(
+    ("policy", "message"),
+    [
+        ({"unit": "keep"}, "^policy has no part 'unit'; did you mean 'units'"),
+        ({"units": "hide"}, "^policy: units must be one of mask, keep; found 'hide'"),
+        ({"units": None}, "^policy: units must be one of"),
+        ({"keep_words": "alice"}, "^policy: keep_words must be a list"),
+        ({"keep_words": ["alice", 3]}, "^policy: keep_words must be a list"),
+        ({"keep_words": ["alice", "New York"]}, "^policy: keep_words: .*entry 2 is not"),
+        (["strict"], "^policy must be a name, or a table of its parts; found list"),
+    ],
+)
+def test_an_invalid_part_of_a_policy_is_named(mapped_template: Path, policy: Any, message: str) -> None:
+    with pytest.raises(CusTextError, match=message) as caught:
+        make_pipeline(mapped_template, policy=policy)
+    assert "alice" not in str(caught.value)
+
+
+def test_every_part_of_a_policy_is_saved_with_the_pipeline(mapped_template: Path, tmp_path: Path) -> None:
+    policy: dict[str, Any] = {
+        "unknown": "random",
+        "numbers": "shape",
+        "case": "match",
+        "invisible": "keep",
+        "units": "keep",
+    }
+    policy["keep_words"] = ["Alice", "zoë"]
+    nlp = make_pipeline(mapped_template, policy=policy)
+    nlp.to_disk(tmp_path / "pipeline")
+    json.dumps(nlp.config["components"]["custext"])
+    for other in (
+        nlp,
+        spacy.load(tmp_path / "pipeline"),
+        type(nlp).from_config(nlp.config),
+        spacy.blank("en").from_config(spacy.util.load_config_from_str(nlp.config.to_str())),
+    ):
+        found: Any = other.get_pipe("custext")
+        assert found.sanitizer.policy == Policy(**policy)
+        assert [token._.custext_kind for token in other("ALICE Zoë bob")] == ["kept", "kept", "sampled"]
+    reworked: Any = pickle.loads(pickle.dumps(nlp.get_pipe("custext")))
+    assert reworked.sanitizer.policy == Policy(**policy)

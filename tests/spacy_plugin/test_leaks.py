@@ -20,13 +20,14 @@ TITLES = ["mr", "sir", "lord", "dame"]  # spaCy keeps "Mr." as one token and spl
 MASKED = ["Zzyzxa.", "Qwrtz.", "1234567.", "7654321.", "Zzyzxa-Qwrtz"]
 
 
-@pytest.fixture
-def titles_db(db_path: Path, tmp_path: Path) -> Path:
-    """Return a database with one group of four words."""
+@pytest.fixture(scope="module")
+def titles_db(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a database with one group of four words, for tests that only read it."""
+    folder = tmp_path_factory.mktemp("titles")
     vectors = np.random.default_rng(7).normal(size=(len(TITLES), 5)).astype(np.float32)
-    load_embeddings(db_path, write_glove(tmp_path / "titles.txt", TITLES, vectors), name="titles")
-    build_mapping(db_path, embedding="titles", k=4)
-    return db_path
+    load_embeddings(folder / "titles.duckdb", write_glove(folder / "titles.txt", TITLES, vectors), name="titles")
+    build_mapping(folder / "titles.duckdb", embedding="titles", k=4)
+    return folder / "titles.duckdb"
 
 
 def make_pipeline(database: Path, *before: str, **config: Any) -> Language:
@@ -65,7 +66,7 @@ def test_a_new_doc_of_one_word_is_a_function_of_its_text(
     nlp = make_pipeline(titles_db, *before, **config)
     for pattern in ("{}", "{}.", '"{}."', "({}.) "):
         inputs = [pattern.format(form) for word in TITLES for form in (word, word.capitalize(), word.upper())]
-        assert check_text_determines_doc(nlp, inputs, 12) == len(TITLES)
+        assert check_text_determines_doc(nlp, inputs, 8) == len(TITLES)
     shared = check_text_determines_doc(nlp, MASKED, 2)
     assert shared == (2 if config.get("policy") == "strict" else 0)
 
@@ -86,7 +87,7 @@ def test_a_new_doc_is_a_function_of_its_text_for_words_that_the_tokenizer_knows(
         group = sorted(sanitizer.distribution(word, 1.0))
         inputs = [f"{form}." for member in group for form in (member, member.capitalize())]
         assert len({len(nlp.tokenizer(text)) for text in inputs}) > 1  # the groups do contain such words
-        assert check_text_determines_doc(nlp, inputs, 10) > 5
+        assert check_text_determines_doc(nlp, inputs, 5) > 5
 
 
 def test_carried_tokens_reveal_what_the_default_does_not(titles_db: Path) -> None:
@@ -112,7 +113,7 @@ def test_user_data_is_the_same_on_every_new_doc(starter_db: Path) -> None:
 
 
 def test_masks_are_tokenized_like_words_and_numbers(starter_db: Path) -> None:
-    nlp = make_pipeline(starter_db, "sentencizer", policy="strict")
+    nlp = make_pipeline(starter_db, "sentencizer", policy={"units": "keep"})
     doc = nlp("Zzyzxa-Qwrtz (Zzyzxa's), $1234567.7654321 1234567% Qwrtz@zzyzxa.com. can't xunkx Zzyzxa")
     tokens = [token.text for token in doc]
     assert tokens[:8] == ["<unk>", "-", "<unk>", "(", "<unk>", "'s", ")", ","]

@@ -102,7 +102,7 @@ def test_copies_of_a_pipeline_work_however_they_are_made(mapped_db: Path, tmp_pa
         assert other.config["components"]["custext"] == nlp.config["components"]["custext"], way
         assert words_of(other("alice carol zzz."))[1:] == ["carol", "zzz", "."], way
         receipt = other.get_pipe("custext").receipt
-        assert (receipt.rows, receipt.sampled, receipt.kept, receipt.budgets) == (1, 1, 2, (0.5,)), way
+        assert (receipt.rows, receipt.alone_masked, receipt.kept, receipt.budgets) == (1, 1, 2, (0.5,)), way
 
 
 def test_the_component_itself_can_be_pickled(mapped_db: Path) -> None:

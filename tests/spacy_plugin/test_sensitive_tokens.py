@@ -13,7 +13,8 @@ from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.util import registry
 
-from custext_sql import CusTextError, Sanitizer
+from custext_sql import CusTextError, Sanitizer, load_mapping, make_key, read_key_file
+from spacy_plugin.documents import DocBatch, sum_docs
 from tests.spacy_plugin.test_component import kinds_of, words_of
 
 PATTERNS = [
@@ -34,7 +35,7 @@ def make_pipeline(database: Path, sensitive: dict[str, Any], **config: Any) -> L
 
 
 def sampled(doc: Doc) -> list[str]:
-    return [token.text for token in doc if token._.custext_kind in ("sampled", "unknown")]
+    return [token.text for token in doc if token._.custext_kind in ("sampled", "unknown", "alone")]
 
 
 @pytest.mark.slow
@@ -226,10 +227,36 @@ def test_choices_can_be_pickled(starter_db: Path) -> None:
         assert pickle.loads(pickle.dumps(choice)) == choice
 
 
-def test_the_receipt_says_how_many_words_a_listed_word_hides_among(mapped_db: Path) -> None:
-    """If all other words stay, the only listed word of a group does not hide at all."""
-    for options, expected in (({"words": ["alice"]}, 1), ({"words": ["alice"], "others": 2.0}, 4)):
+def test_a_word_that_is_the_only_listed_one_of_its_group_is_masked(mapped_db: Path) -> None:
+    """If all other words stay, it would not hide at all; masked, it hides among the other words that are masked."""
+    mapping = load_mapping(mapped_db)
+    group = sorted(mapping.find_row("alice")[0], key="alice".__ne__)
+    other = next(word for word in mapping.words if word not in group)
+    cases: list[tuple[dict[str, Any], int, str]] = [
+        ({"words": ["alice"]}, 1, "alone"),
+        ({"words": ["alice", other]}, 2, "alone"),
+        ({"words": group[:2]}, 2, "sampled"),
+        ({"words": [*group[:3], other]}, 1, "sampled"),
+        ({"words": ["alice"], "others": 2.0}, 4, "sampled"),
+    ]
+    for options, expected, kind in cases:
         nlp = spacy.blank("en")
         chosen = {"@misc": "custext.words.v1", **options}
         nlp.add_pipe("custext", config={"database": str(mapped_db), "sensitive": chosen})
-        assert nlp("alice bob")._.custext_receipt.hides_among == expected
+        doc = nlp(f"alice {other}")
+        assert doc._.custext_receipt.hides_among == expected
+        assert (doc[0]._.custext_kind, doc[0]._.custext == "<unk>") == (kind, kind == "alone")
+        assert doc._.custext_receipt.alone_masked == [token._.custext_kind for token in doc].count("alone")
+
+
+def test_the_sum_of_keyed_docs_depends_on_each_doc_alone(mapped_db: Path, tmp_path: Path) -> None:
+    """Otherwise, a release whose Docs come in other batches would count as another one."""
+    make_key(tmp_path / "key", mapped_db)
+    key, nlp = read_key_file(tmp_path / "key"), spacy.blank("en")
+    docs, chosen = [nlp("alice bob"), nlp("carol")], np.array([True, False, True])
+    whole = sum_docs(key, ["0", "1"], DocBatch(docs), chosen, None)
+    first = sum_docs(key, ["0"], DocBatch(docs[:1]), chosen[:2], None)
+    assert whole == (first + sum_docs(key, ["1"], DocBatch(docs[1:]), None, None)) % 2**256
+    for other in (~chosen, None):
+        assert sum_docs(key, ["0", "1"], DocBatch(docs), other, None) != whole
+    assert sum_docs(key, ["0", "1"], DocBatch(docs), chosen, np.arange(3) == 0) != whole

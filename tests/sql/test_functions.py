@@ -48,13 +48,13 @@ def test_texts_are_sanitized(connection: duckdb.DuckDBPyConnection) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("calibration", ["paper", "tight"])
 def test_draws_follow_the_integer_table_and_the_test_would_notice_a_percent(mapped_db: Path, calibration: str) -> None:
-    """A million draws per word through SQL pass; the same test rejects a table with 1% moved between two outputs."""
+    """A quarter of a million draws per word pass; the same test rejects a table with 1% moved between two outputs."""
     sanitizer = Sanitizer.load(mapped_db, calibration=calibration)
     with connect(mapped_db, calibration=calibration) as connection:
         for word in sanitizer.mapping.words:
             found = dict(
                 connection.execute(
-                    f"SELECT custext_sanitize('{word}', 2, false) AS drawn, count(*) FROM range(1000000) GROUP BY drawn"
+                    f"SELECT custext_sanitize('{word}', 2, false) AS drawn, count(*) FROM range(250000) GROUP BY drawn"
                 ).fetchall()
             )
             chances = sanitizer.distribution(word, 2.0)

@@ -1,10 +1,12 @@
 """Outputs appear whole or not at all."""
 
+import shutil
 from pathlib import Path
 
 import pytest
 
 from custext_sql.errors import OutputError
+from custext_sql.store.files import private_folders
 from custext_sql.store.files.atomic_outputs import atomic_output
 
 
@@ -30,3 +32,20 @@ def test_what_was_not_published_goes(tmp_path: Path) -> None:
         (output.spill / "temporary").write_text("some")
         raise KeyboardInterrupt
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_is_being_deleted_can_still_be_removed_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A second signal ends the process in the middle of the cleanup that the first one began."""
+    left: list[bool] = []
+
+    def be_cut_off(folder: Path, ignore_errors: bool) -> None:
+        monkeypatch.undo()
+        private_folders.remove_private_folders()
+        left.append(folder.exists())
+
+    with private_folders.private_folder(tmp_path, "out.csv") as folder:
+        (folder / "text").write_text("clear")
+        monkeypatch.setattr(shutil, "rmtree", be_cut_off)
+    assert left == [False]

@@ -10,7 +10,7 @@ import pytest
 
 from custext_sql import Sanitizer, build_mapping, connect, load_mapping, register
 from custext_sql.errors import DatabaseError
-from custext_sql.store.files.duckdb_files import is_open_here
+from custext_sql.store.files.descriptors import is_open_here
 from custext_sql.store.ledger.table import list_releases
 from tests.processes import can_write
 

@@ -19,9 +19,9 @@ from tests.vector_samples import stored_vectors, write_glove
 
 pytestmark = pytest.mark.slow
 
-KILLS = 50
-WORDS = 10_000
-ROWS = 200_000
+KILLS = 30
+WORDS = 5000
+ROWS = 60_000
 
 
 @pytest.fixture(scope="module")
@@ -156,6 +156,11 @@ except CusTextError as error:
     print(error)
 assert load_mapping(own).info == info and [one.name for one in list_embeddings(own)] == ["small"]
 
+before = own.read_bytes()
+done = run("--db", own, "compact")
+assert done.exit_code == 1 and "the disk is full; nothing was changed" in done.output, done.output
+assert own.read_bytes() == before and sorted(path.name for path in disk.iterdir()) == ["custext.duckdb"]
+
 (disk / "filler").write_bytes(b"")
 with (disk / "filler").open("wb", buffering=0) as filler:
     try:
@@ -176,7 +181,7 @@ assert load_mapping(own).info == info
 
 
 def test_a_full_disk_leaves_everything_as_it_was(mapped_db: Path, big_file: Path, tmp_path: Path) -> None:
-    """The disk is a real one, in memory; the database fits, with two megabytes to spare."""
+    """The disk is a real one, in memory; the database fits, with half a megabyte to spare."""
     source, disk = tmp_path / "in.parquet", tmp_path / "disk"
     disk.mkdir()
     with duckdb.connect() as connection:
@@ -184,7 +189,7 @@ def test_a_full_disk_leaves_everything_as_it_was(mapped_db: Path, big_file: Path
             "COPY (SELECT i AS id, 'alice bob carol dave ' || md5(i::VARCHAR) AS body FROM range(300000) r(i)) "
             f"TO '{source}' (FORMAT parquet)"
         )
-    size = mapped_db.stat().st_size // 1024 + 2048
+    size = mapped_db.stat().st_size // 1024 + 512
     command = f"mount -t tmpfs -o size={size}k tmpfs '{disk}' && exec \"$@\""
     script = [sys.executable, "-c", textwrap.dedent(FULL), str(disk), str(big_file), str(source), str(mapped_db)]
     as_root = [] if os.geteuid() == 0 else ["--map-root-user"]

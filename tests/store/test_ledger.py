@@ -41,7 +41,8 @@ def test_every_release_leaves_its_receipt(db: Path, folder: Path) -> None:
     assert (release.state, release.dataset) == ("complete", str((folder / "in.csv").resolve()))
     assert release.completed_at is not None and release.started_at <= release.completed_at
     assert (release.text_columns, release.eps, release.plus, release.draws) == ("body", 0.5, True, "fresh")
-    assert (release.policy, release.calibration) == ("unknown=keep numbers=shape case=lower invisible=keep", "paper")
+    assert release.policy == "unknown=keep numbers=shape case=lower invisible=keep units=keep"
+    assert release.calibration == "paper"
     assert (release.row_count, release.word_count, release.sampled, release.stopwords) == (2, 8, 3, 1)
     assert (release.numbers, release.unknown_kept, release.endings) == (1, 2, 1)
     assert release.characters_in_clear == len(f"met{SECRET}thes")

@@ -73,7 +73,7 @@ def test_a_limit_uses_only_the_first_entries(db_path: Path, tmp_path: Path) -> N
     load_embeddings(db_path, write_glove(tmp_path / "v.txt", names[:6], vectors[:6]), name="six")
     assert build_mapping(db_path, embedding="six", k=2).info.fingerprint == report.info.fingerprint
     with pytest.raises(CusTextError, match="already exists with different settings"):
-        build_mapping(db_path, embedding="v", k=2)
+        build_mapping(db_path, embedding="v", k=2, name=report.info.name)
 
 
 def test_ranks_are_the_places_in_the_vector_file(db_path: Path, tmp_path: Path) -> None:
@@ -91,7 +91,8 @@ def test_what_was_asked_for_is_recorded(loaded_db: Path) -> None:
     )
     [info], default = list_mappings(loaded_db)
     assert info == report.info
-    assert (info.name, info.embedding, info.k, info.measure) == ("small-cosine-k4", "small", 4, "cosine")
+    assert (info.name, info.embedding, info.k) == ("small-cosine-k4-by-word-seed5", "small", 4)
+    assert info.measure == "cosine"
     assert (info.normalization, info.pivot_order, info.seed, info.stopword_language) == ("word", "random", 5, None)
     assert (info.grouping, info.word_limit) == ("greedy", None)
     assert (info.words, info.group_count, report.smallest_group, report.largest_group) == (16, 4, 4, 4)

@@ -2,6 +2,7 @@
 
 import ast
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import create_engine
 
 from custext_sql.errors import DatabaseError
-from custext_sql.store import connections
+from custext_sql.store import connections, rewritten_files
 from custext_sql.store.database import reading, upgrade_database, writing
 from custext_sql.store.schema import migrate, tables
 from custext_sql.store.schema.distribution_macro import write_distribution_macro
@@ -84,7 +85,7 @@ def next_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     shutil.copytree(str(files("custext_sql.migrations")), scripts)
     script = scripts / "versions" / "9999_later.py"
     script.write_text(NEXT.format(head=REVISIONS[-1], last="pass"))
-    for module in (connections, migrate):
+    for module in (connections, rewritten_files, migrate):
         monkeypatch.setattr(module, "REVISIONS", (*REVISIONS, "9999"))
     monkeypatch.setattr(migrate, "files", lambda package: scripts)
     return script
@@ -183,3 +184,9 @@ def test_a_new_database_has_the_macro_that_this_version_writes(fresh_db: Path, t
         connection.execute(write_distribution_macro())
     assert len(macro(direct)) == 1
     assert macro(fresh_db) == macro(direct)
+
+
+def test_threads_make_databases_at_the_same_time(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(6) as pool:
+        made = [pool.submit(migrate.upgrade, tmp_path / f"{number}.duckdb") for number in range(12)]
+    assert [one.exception() for one in made] == [None] * 12

@@ -70,9 +70,9 @@ def test_a_guess_of_a_private_text_cannot_be_confirmed_from_the_database(few_db:
     data = tmp_path / "texts.txt"
     data.write_text(f"{SECRET}\n")
     for arguments in (
-        ["attack", "mask", "--model", "ngram", "--public", data, "--data", data, "--eps", "1"],
+        ["attack", "mask", "--model", "ngram", "--public", data, data, "--eps", "1"],
         ["attack", "bayes", "--eps", "1", "--public", data],
-        ["choose", "--data", data, "--max-attack", "0.99"],
+        ["choose", data, "--max-attack", "0.99"],
     ):
         result = run("--db", few_db, *arguments)
         assert result.exit_code == (1 if "choose" in arguments else 0), result.output  # no eps stays within the bound

@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import pyarrow as pa
 import pytest
 
-from custext_sql import Policy, Sanitizer, make_key, register
+from custext_sql import Kind, PartedRelease, Policy, Sanitizer, TextAttacker, make_key, register, sanitize_part
 from custext_sql.errors import KeyFileError
+from custext_sql.replacing.policy import POLICIES
 from custext_sql.store.key_files import KEY_FORMATS, NEWEST_FORMAT, KeyFile, KeySettings, read_key_file
 from tests.cli.test_commands import run
 from tests.keys.make import ADDED, SETTINGS, TEXTS, sanitize_everywhere
@@ -115,15 +117,15 @@ def test_an_old_key_keeps_to_itself_among_new_ones(name: str, database: Path, tm
 def test_a_policy_without_a_part_is_read_as_it_was_then(database: Path, tmp_path: Path) -> None:
     """The name of a policy covers only the fields of the format; a Policy covers all fields."""
     strict, paper = take("1-strict", tmp_path), take("1-paper", tmp_path)
-    assert read_key_file(strict).settings.policy == Policy(invisible="keep")
-    assert read_key_file(paper).settings.policy == Policy(unknown="keep", numbers="shape", invisible="keep")
-    kept = Policy(invisible="keep")
+    assert read_key_file(strict).settings.policy == Policy(invisible="keep", units="keep")
+    assert read_key_file(paper).settings.policy == POLICIES["paper"]
+    kept = Policy(invisible="keep", units="keep")
     for policy in (None, "strict", kept):
         sanitizer = Sanitizer.load(database, key_file=strict, policy=policy)
         assert sanitizer.policy == kept
         assert sanitizer.sanitize("dog\u00ad", record="r").endswith("\u00ad")
     for key, refused in ((strict, Policy()), (strict, "paper"), (paper, "strict")):
-        with pytest.raises(KeyFileError, match=r"key is for policy = .*invisible keep, not"):
+        with pytest.raises(KeyFileError, match=r"key is for policy = .*invisible keep, units keep, not"):
             Sanitizer.load(database, key_file=key, policy=refused)
 
 
@@ -136,7 +138,8 @@ def test_a_key_does_not_change_its_format(database: Path, tmp_path: Path) -> Non
     change(old, lambda content: content["policy"].update(invisible="keep"))
     with pytest.raises(KeyFileError, match="was changed after it was made"):
         read_key_file(old)
-    change(new, lambda content: (content.update(custext_key=1), content["policy"].pop("invisible")))
+    added = ("invisible", "units", "keep_words")
+    change(new, lambda content: (content.update(custext_key=1), [content["policy"].pop(name) for name in added]))
     with pytest.raises(KeyFileError, match="was changed after it was made"):
         read_key_file(new)
 
@@ -162,7 +165,47 @@ def test_draws_without_the_key_are_as_new_whatever_its_format(database: Path, tm
         register(connection, database, key_file=path)
         query = "SELECT custext_sanitize(?, 1.0, true), custext_sanitize_keyed(?, 'a')"
         [(fresh, keyed)] = connection.execute(query, ["do\u00adctor \u2764\ufe0f", "\u2764\ufe0f"]).fetchall()
-    is_strict = old.settings.policy.unknown == "mask"
-    assert ("\u00ad" in fresh) == (not is_strict)
+    is_paper = old.settings.policy.unknown == "keep"
+    assert ("\u00ad" in fresh) == is_paper
     assert fresh.endswith("\u2764\ufe0f")
     assert keyed != "\u2764\ufe0f" or old.settings.policy.unknown == "keep"
+
+
+@pytest.mark.parametrize("name", [name for name in STORED if name.startswith(("1-", "2-"))])
+def test_draws_without_an_old_key_mask_units_unless_its_policy_is_the_papers(
+    database: Path, tmp_path: Path, name: str
+) -> None:
+    sanitizer = Sanitizer.load(database, key_file=take(name, tmp_path))
+    assert "<email>" not in sanitizer.sanitize("a@b.org", record="1")
+    is_paper = sanitizer.policy.unknown == "keep" and sanitizer.policy.invisible == "keep"
+    assert ("<email>" in sanitizer.with_fresh_draws().sanitize("a@b.org")) == (not is_paper)
+
+
+@pytest.mark.parametrize("name", [name for name in STORED if name.startswith(("1-", "2-"))])
+def test_draws_without_an_old_key_mask_a_word_that_is_listed_alone(database: Path, tmp_path: Path, name: str) -> None:
+    """Also if the key was in use before."""
+    sanitizer, listed = Sanitizer.load(database, key_file=take(name, tmp_path)), frozenset({"doctor"})
+    assert not sanitizer.replacer.vocabulary.find_alone(False, listed).any()
+    assert sanitizer.with_fresh_draws().replacer.vocabulary.find_alone(False, listed).any()
+
+
+@pytest.mark.parametrize("name", STORED)
+def test_an_attacker_reads_words_by_the_rules_of_the_key(database: Path, tmp_path: Path, name: str) -> None:
+    sanitizer = Sanitizer.load(database, key_file=take(name, tmp_path))
+    text = "My doctor, my do\u00adctor, my \uff44octor in Boston: a@b.org 1984"
+    traced = sanitizer.trace(text, record="1")
+    guesses = TextAttacker(sanitizer).guess(text, traced.list_outputs())
+    assert list(guesses.places) == (traced.kinds == Kind.SAMPLED).nonzero()[0].tolist()
+
+
+@pytest.mark.parametrize("name", STORED)
+def test_a_key_works_with_a_sanitizer_file_and_in_parts(database: Path, tmp_path: Path, name: str) -> None:
+    key = take(name, tmp_path)
+    release = PartedRelease("texts", "body", dataset="texts", key_file=key, record_column="id", database=database)
+    sha256 = release.sanitizer.save(tmp_path / "file")
+    worker = Sanitizer.open(tmp_path / "file", sha256=sha256).with_key(read_key_file(key))
+    texts = pa.array(["My doctor in Boston, 1984!", None])
+    made, counts = sanitize_part(worker, {"body": texts}, pa.array([1, 2]))
+    assert made["body"].to_pylist() == release.sanitizer.sanitize_batch(texts.to_pylist(), records=["body:1", "body:2"])
+    release.add(counts)
+    assert release.publish(lambda: None).rows == 1

@@ -9,7 +9,7 @@ import pytest
 
 from custext_sql import Sanitizer
 from custext_sql.replacing.policy import POLICIES
-from custext_sql.settings import Settings
+from custext_sql.sanitizing.settings import Settings
 from tests.small_mapping import small_mapping
 from tests.text.test_symbols import HEART, STOPWORDS, WORDS, keyed
 

@@ -10,7 +10,7 @@ import re
 import pytest
 
 from custext_sql import Policy, Sanitizer
-from custext_sql.settings import Settings
+from custext_sql.sanitizing.settings import Settings
 from custext_sql.text.word_boundaries import fold_word, normalize_words
 from tests.small_mapping import small_mapping
 from tests.text.test_symbols import character_class, without_invisible
@@ -46,9 +46,7 @@ def test_a_million_strings(seed: int) -> None:
     letters = character_class(lambda one: is_word_character(one) and not is_mark(one))
     part = re.compile(f"[{letters}][{letters}{character_class(is_mark)}]*")
     allowed = {*WORDS, *ENDINGS, "unk", "num"}
-    sanitizer = Sanitizer(
-        small_mapping(WORDS, k=4), frozenset(), Settings(policy=Policy(unknown="mask", numbers="mask"))
-    )
+    sanitizer = Sanitizer(small_mapping(WORDS, k=4), frozenset(), Settings(policy=Policy(units="keep")))
     characters = [chr(code) for code in range(0x3000)] + [chr(generator.randrange(0x110000)) for _ in range(6000)]
     pool = [character for character in characters if character not in "<>" and not 0xD800 <= ord(character) < 0xE000]
     mixed = SPECIAL * 40 + pool

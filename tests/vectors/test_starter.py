@@ -18,7 +18,9 @@ from custext_sql.starter.make_groups import make_groups
 from custext_sql.store.database import default_path
 from custext_sql.store.default_database import build_default, load_starter
 from custext_sql.vectors.packed import STEP, pack, unpack
+from custext_sql.vectors.source import Batch
 from custext_sql.vectors.starter import FILES, FIRST_WORDS, GROUPS, WORDS, open_starter
+from tests.conftest import FEW_SHIPPED
 from tests.vector_samples import Matrix
 
 FINGERPRINT = "e8b82676e4c2bb84215115e93ce52451c71c75fa361105f29c147b861c617e3a"  # of starter-euclidean-k20
@@ -101,8 +103,9 @@ def test_the_shipped_groups_are_those_of_the_recipe() -> None:
     assert make_groups() == shipped(GROUPS), "run: python -m custext_sql.starter.make_groups"
 
 
-@pytest.mark.slow
+@pytest.mark.usefixtures("few_shipped")
 def test_the_starter_mapping_is_that_of_the_recipe_with_another_list_of_stopwords(db_path: Path) -> None:
+    """The shipped groups do not fit other classes of words; tests/mapping/test_packed_groups.py checks that."""
     duckdb.connect(db_path).close()
     load_embeddings(db_path, "starter", name="starter")
     with duckdb.connect(db_path) as connection:
@@ -113,10 +116,13 @@ def test_the_starter_mapping_is_that_of_the_recipe_with_another_list_of_stopword
     assert not {"her", "him", "they"} & set(words)  # stopwords, which are grouped apart
 
 
-@pytest.mark.slow
-def test_a_database_of_an_earlier_version_is_not_changed(db_path: Path) -> None:
-    words, vectors = read_starter()
-    load_embeddings(db_path, (words[:FIRST_WORDS], vectors[:FIRST_WORDS]), name="starter")
+@pytest.mark.usefixtures("few_shipped")
+def test_a_database_of_an_earlier_version_is_not_changed(db_path: Path, common_words: Batch, tmp_path: Path) -> None:
+    load_starter(tmp_path / "new.duckdb")
+    new = [info.fingerprint for info in list_mappings(tmp_path / "new.duckdb")[0]]
+    load_embeddings(
+        db_path, (common_words.words[: FEW_SHIPPED // 2], common_words.vectors[: FEW_SHIPPED // 2]), name="starter"
+    )
     build_mapping(db_path, embedding="starter", separate_stopwords=True, name="starter")
     build_mapping(db_path, embedding="starter")
     before = list_mappings(db_path)
@@ -130,15 +136,15 @@ def test_a_database_of_an_earlier_version_is_not_changed(db_path: Path) -> None:
     load_starter(db_path, name="starter-100k")
     infos, default = list_mappings(db_path)
     assert default == "starter"
-    assert [info.fingerprint for info in infos[2:]] == [STARTER_FINGERPRINT, FINGERPRINT]
+    assert [info.fingerprint for info in infos[2:]] == new
     load_starter(db_path, replace=True)
-    assert {info.fingerprint for info in list_mappings(db_path)[0]} == {STARTER_FINGERPRINT, FINGERPRINT}
+    assert {info.fingerprint for info in list_mappings(db_path)[0]} == set(new)
 
 
-@pytest.mark.slow
+@pytest.mark.usefixtures("few_shipped")
 def test_a_database_that_has_a_default_keeps_it(db_path: Path) -> None:
     load_embeddings(db_path, "starter", name="starter")
-    build_mapping(db_path, embedding="starter", limit=FIRST_WORDS)
+    build_mapping(db_path, embedding="starter", limit=FEW_SHIPPED // 2, name="starter-euclidean-k20")
     load_starter(db_path)
     infos, default = list_mappings(db_path)
     assert default == "starter-euclidean-k20" and len(infos) == 2
@@ -162,7 +168,7 @@ def test_the_default_database_is_built_on_first_use_with_a_line_that_says_so(
     assert caplog.messages == []
 
 
-@pytest.mark.slow
+@pytest.mark.usefixtures("few_shipped")
 def test_the_starter_loads_into_an_empty_database_and_again_after_its_vectors_were_dropped(db_path: Path) -> None:
     duckdb.connect(db_path).close()
     assert load_starter(db_path) is not None
@@ -171,7 +177,7 @@ def test_the_starter_loads_into_an_empty_database_and_again_after_its_vectors_we
     assert load_starter(db_path) is None
 
 
-@pytest.mark.slow
+@pytest.mark.usefixtures("few_shipped")
 def test_a_default_database_that_fails_to_build_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object, **__: object) -> None:
         raise KeyboardInterrupt

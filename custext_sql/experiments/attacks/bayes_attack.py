@@ -72,7 +72,7 @@ def attack_bayes(
     eps: float | Sequence[float] = (0.5, 1.0, 2.0, 3.0, 5.0, 8.0),
     prior: str | os.PathLike[str] | None = None,
     public: Texts | None = None,
-    column: str | None = None,
+    public_column: str | None = None,
     plus: bool = False,
     calibration: str = "both",
     mapping: str | None = None,
@@ -86,8 +86,8 @@ def attack_bayes(
     database: a path; by default the file that CUSTEXT_DB names, else the user's default database.
     eps: one budget per word or several, 0, or 0.001 to 100.
     prior: the path of a file of word frequencies, with a word and a number per line.
-    public: texts in which words are counted instead: the path of a file, or a sequence of texts.
-    column: the column of that file; None for lines of text and for a sequence.
+    public: texts in which words are counted instead: the path of a file, a DataTable, or a sequence of texts.
+    public_column: the column of these texts; None for lines of text and for a sequence.
     plus: whether stopwords are kept. The priors then cover all other words.
     calibration: "paper", "tight" or "both".
     mapping: its name; by default the database's default mapping.
@@ -103,7 +103,7 @@ def attack_bayes(
         raise SettingError(f"calibration must be one of {', '.join(CALIBRATIONS)}, {_BOTH}; found {calibration!r}")
     calibrations = CALIBRATIONS if calibration == _BOTH else (calibration,)
     under_test = MappingUnderTest(database, mapping=mapping)
-    given = find_prior(under_test, prior, public, column)
+    given = find_prior(under_test, prior, public, public_column, public=True)
     priors = [uniform_prior(len(under_test.mapping.words)), *([] if given is None else [given])]
     if plus:
         priors = [one.without(under_test.is_stopword) for one in priors]

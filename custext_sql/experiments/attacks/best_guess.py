@@ -21,6 +21,47 @@ def measure_success(sizes: Sizes, weights: Weights, prior: Floats) -> float:
     return success
 
 
+def measure_certain(sizes: Sizes, weights: Weights, prior: Floats, certainty: float) -> float:
+    """Return the probability that the attacker of `measure_success` is at least that certain of the best guess."""
+    starts = np.cumsum(sizes) - sizes
+    found = 0.0
+    for groups, matrices in matrices_by_size(sizes, weights):
+        size = matrices.shape[1]
+        together = prior[starts[groups][:, None] + np.arange(size)][:, :, None] * (matrices / 2.0**64)
+        outputs = together.sum(axis=1)
+        found += float(outputs[together.max(axis=1) >= certainty * outputs].sum())
+    return found
+
+
+def measure_unchanged(sizes: Sizes, weights: Weights, prior: Floats) -> float:
+    """Return the probability that a word is replaced by itself."""
+    starts = np.cumsum(sizes) - sizes
+    found = 0.0
+    for groups, matrices in matrices_by_size(sizes, weights):
+        size = matrices.shape[1]
+        chances = prior[starts[groups][:, None] + np.arange(size)]
+        found += float((chances * np.diagonal(matrices, axis1=1, axis2=2) / 2.0**64).sum())
+    return found
+
+
+def measure_certain_floor(sizes: Sizes, prior: Floats, certainty: float) -> float:
+    """Return the probability that an attacker who sees only groups is at least that certain of the best guess."""
+    starts = np.cumsum(sizes) - sizes
+    groups = np.add.reduceat(prior, starts)
+    return float(groups[np.maximum.reduceat(prior, starts) >= certainty * groups].sum())
+
+
+def join_neighbors(sizes: Sizes) -> Sizes:
+    """Return the sizes of groups if every two neighbors were one group: a guess at a mapping with twice the K.
+
+    On movie reviews and on synthetic messages, the floor was within 2 percentage points of that of a mapping that was
+    made with twice the K: from K = 40 for the default mapping, and from K = 20 for the paper's.
+    """
+    paired = np.append(sizes, np.zeros(len(sizes) % 2, dtype=sizes.dtype)).reshape(-1, 2)
+    joined: Sizes = paired.sum(axis=1)
+    return joined
+
+
 def measure_floor(sizes: Sizes, prior: Floats) -> float:
     """Return the same for an attacker who sees only the group of the word. It is public, so no eps goes lower."""
     starts = np.cumsum(sizes) - sizes

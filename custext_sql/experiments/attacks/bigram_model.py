@@ -106,6 +106,7 @@ class BigramModel:
         self.smoothing = _fit(known, rest, zipf)
         counts = _Counts(alphabet.size, lefts, rights)
         self.chances = _mix(self.smoothing.zipf_alone, zipf, counts.frequency)
+        self._chances = np.append(self.chances, 0.0)  # filled up, as rows of symbols are
         self.columns = np.arange(alphabet.size) - alphabet.firsts[alphabet.classes]
         self._spare = np.append(counts.find_spare(self.smoothing.discounts), 0.0)
         self._novel = np.append(_mix(self.smoothing.zipf_after, zipf, counts.variety), 0.0)
@@ -132,6 +133,10 @@ class BigramModel:
     def list_symbols(self, classes: Numbers) -> Numbers:
         """Return the symbols of each class, one row per class, padded with a number that is not a symbol."""
         return self.alphabet.list_symbols(classes, self.width)
+
+    def find_chances(self, classes: Numbers) -> Floats:
+        """Return how frequent the symbols of each class are, one row per class, filled up with zeros."""
+        return self._chances[self.list_symbols(classes)]
 
     def _find_codes(self, lefts: Numbers, rights: Numbers) -> Numbers:
         """Return a number for each pair of classes."""

@@ -7,8 +7,9 @@ from custext_sql.experiments.attacks.context_attacker import ContextAttacker, Co
 from custext_sql.experiments.measurements import Measurement, ShareDone
 from custext_sql.experiments.mechanisms import CUSTEXT, CUSTEXT_PLUS, MappingUnderTest
 from custext_sql.experiments.text_files import Texts, has_columns, list_texts, name_texts
-from custext_sql.experiments.trials import Trial, check_at_least, list_epsilons
-from custext_sql.replacing.policy import Policy
+from custext_sql.experiments.trials import Trial, list_epsilons
+from custext_sql.parameters import check_at_least
+from custext_sql.replacing.policy import Policy, name_policy
 from custext_sql.store.database import Database
 from custext_sql.text.columns import open_column
 
@@ -45,7 +46,7 @@ class ContextAttack:
     """The success of the context attack on some texts.
 
     mapping, k: the name of the mapping and its group size K. calibration: "paper" or "tight". plus: whether stopwords
-        are kept.
+        are kept. policy: "paper" or "strict"; for any other Policy, how it differs from "strict".
     data, texts, words: the name of the attacked texts, their number, and the number of replaced words in them.
     public, public_texts: the name of the public texts, and the number of those that were learned from.
     left_out: the number of public texts that were left out because they also occur in the attacked texts.
@@ -56,6 +57,7 @@ class ContextAttack:
     k: int
     calibration: str
     plus: bool
+    policy: str
     data: str
     texts: int
     words: int
@@ -88,8 +90,8 @@ def attack_context(
     is the word with the largest exact posterior probability, given the whole text.
 
     database: a path; by default the file that CUSTEXT_DB names, else the user's default database.
-    public: the texts from which the attacker learns: the path of a file, or a sequence of texts. Those that are also in
-        `data`, apart from case and spaces, are left out.
+    public: the texts from which the attacker learns: the path of a file, a DataTable, or a sequence of texts. Those
+        that are also in `data`, apart from case and spaces, are left out.
     data: the texts to sanitize and attack, like public.
     column: the column of `data`; None for lines of text and for a sequence.
     public_column: the column of `public`; by default that in `column`.
@@ -121,6 +123,7 @@ def attack_context(
         k=info.k,
         calibration=calibration,
         plus=plus,
+        policy=name_policy(under_test.policy),
         data=name_texts(data),
         texts=len(texts),
         words=_count_replaced(under_test, texts, plus),

@@ -106,10 +106,23 @@ class ContextAttacker:
 
 def read_public(public: Texts, column: str | None, texts: Sequence[str]) -> PublicTexts:
     """Return public texts without those that are also among the attacked texts. SettingError if none is left."""
-    name = name_texts(public)
-    given = [text for text in list_texts(public, column, parameter="public_column") if text and text.strip()]
-    attacked = set(map(_normalize, texts))
-    left = [text for text in given if _normalize(text) not in attacked]
+    name, given = name_texts(public), list_public(public, column)
+    left = leave_out(name, given, texts)
+    return PublicTexts(name, open_column(left)[0], len(given) - len(left), digest_texts(left))
+
+
+def list_public(public: Texts, column: str | None) -> list[str]:
+    """Return the public texts that are not empty."""
+    return [text for text in list_texts(public, column, public=True) if text and text.strip()]
+
+
+def leave_out(name: str, given: Sequence[str], texts: Sequence[str]) -> list[str]:
+    """Return public texts of that name without those that are also among the attacked texts.
+
+    SettingError if none is left.
+    """
+    attacked = set(map(normalize_text, texts))
+    left = [text for text in given if normalize_text(text) not in attacked]
     if not left:
         found = count_of(len(given), "text")
         problem = f"of {found}, all are also among the attacked texts" if given else "all of them are empty"
@@ -117,9 +130,9 @@ def read_public(public: Texts, column: str | None, texts: Sequence[str]) -> Publ
             f"{name}: the context attack learns from public texts, but {problem}; use others: --public FILE "
             "(in Python: public=...)"
         )
-    return PublicTexts(name, open_column(left)[0], len(given) - len(left), digest_texts(left))
+    return left
 
 
-def _normalize(text: str) -> str:
+def normalize_text(text: str) -> str:
     """Return a text without the differences that do not make it another text."""
     return " ".join(text.casefold().split())

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from custext_sql.arrays import Numbers
+from custext_sql.arrays import Floats, Numbers
 from custext_sql.experiments.attacks.bigram_model import BigramModel
 from custext_sql.experiments.attacks.group_lattice import find_posteriors
 from custext_sql.experiments.attacks.output_likelihoods import OutputLikelihoods
@@ -101,8 +101,8 @@ def count_context_guesses(
         else:
             drawn = np.asarray(draws.random_raw(len(words)), dtype=np.uint64)
             visible[places] = replacer.mechanism.sample(words, epsilon, drawn)
-        right = guess_hidden(model, likelihoods, visible)[places] == words
-        singly = guess_singly(model, likelihoods, visible[places]) == words
+        right = guess_hidden(model, likelihoods, visible)[0][places] == words
+        singly = guess_singly(model, likelihoods, visible[places])[0] == words
         texts = read.words.rows[replaced]
         complete = np.bincount(texts, minlength=len(block)) == np.bincount(texts, right, len(block))
         some = np.bincount(texts, minlength=len(block)) > 0
@@ -119,27 +119,29 @@ def count_context_guesses(
     return counts
 
 
-def guess_hidden(model: BigramModel, likelihoods: OutputLikelihoods, visible: Numbers) -> Numbers:
-    """Return the most probable hidden symbol at each place, given the whole text around it."""
-    guesses = visible.copy()
+def guess_hidden(model: BigramModel, likelihoods: OutputLikelihoods, visible: Numbers) -> tuple[Numbers, Floats]:
+    """Return the most probable hidden symbol at each place, given the whole text around it, and its probability."""
+    guesses, certainties = visible.copy(), np.ones(len(visible))
     firsts = model.alphabet.firsts[model.alphabet.classes[visible]]
     for places, posteriors in find_posteriors(model, visible, likelihoods.certain[visible], likelihoods.find):
         guesses[places] = firsts[places] + posteriors.argmax(axis=1)
-    return guesses
+        certainties[places] = posteriors.max(axis=1)
+    return guesses, certainties
 
 
-def guess_singly(model: BigramModel, likelihoods: OutputLikelihoods, visible: Numbers) -> Numbers:
-    """Return the most probable hidden symbol for each visible one, by the frequencies of symbols alone."""
+def guess_singly(model: BigramModel, likelihoods: OutputLikelihoods, visible: Numbers) -> tuple[Numbers, Floats]:
+    """Return the most probable hidden symbol for each visible one, from that one alone, and its probability."""
     asked, places = np.unique(visible, return_inverse=True)
     classes = model.alphabet.classes[asked]
-    chances = np.append(model.chances, 0.0)[model.list_symbols(classes)]
-    guesses: Numbers = model.alphabet.firsts[classes] + (chances * likelihoods.find(asked)).argmax(axis=1)
-    return guesses[places]
+    together = likelihoods.find(asked) * model.find_chances(classes)
+    guesses: Numbers = model.alphabet.firsts[classes] + together.argmax(axis=1)
+    certainties: Floats = together.max(axis=1) / together.sum(axis=1)
+    return guesses[places], certainties[places]
 
 
 def count_in_clear(found: FoundWords, policy: Policy) -> int:
     """Return how many words stay in the clear under a policy."""
     counts = np.bincount(found.kinds, minlength=len(Kind))
-    kept = int(counts[Kind.STOPWORD] + counts[Kind.ENDING])
+    kept = int(counts[Kind.STOPWORD] + counts[Kind.ENDING] + counts[Kind.KEPT])
     kept += int(counts[Kind.UNKNOWN]) if policy.unknown == "keep" else 0
     return kept + (int(counts[Kind.NUMBER]) if policy.numbers == "keep" else 0)

@@ -16,8 +16,7 @@ from custext_sql.experiments.pretrained_models import (
     load_pretrained,
     pad_rows,
 )
-from custext_sql.experiments.trials import check_at_least
-from custext_sql.parameters import count_of
+from custext_sql.parameters import check_at_least, count_of
 from custext_sql.replacing.replacer import Piece
 from custext_sql.text.word_boundaries import fold_word
 

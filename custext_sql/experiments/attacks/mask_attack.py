@@ -19,8 +19,9 @@ from custext_sql.experiments.measurements import (
 from custext_sql.experiments.mechanisms import CUSTEXT, CUSTEXT_PLUS, MappingUnderTest
 from custext_sql.experiments.pretrained_models import digest_model
 from custext_sql.experiments.text_files import Texts, has_columns, list_texts, name_texts
-from custext_sql.experiments.trials import Trial, check_at_least, list_epsilons
-from custext_sql.replacing.policy import Policy
+from custext_sql.experiments.trials import Trial, list_epsilons
+from custext_sql.parameters import check_at_least
+from custext_sql.replacing.policy import Policy, name_policy
 from custext_sql.replacing.vocabulary import Vocabulary
 from custext_sql.store.database import Database
 
@@ -57,12 +58,14 @@ class MaskAttack:
     """The success of the mask attack on some texts.
 
     mapping: its name. mechanism: "custext", or "custext+" if stopwords are kept.
+    policy: "paper" or "strict"; for any other Policy, how it differs from "strict".
     model: the name or folder of the model that guesses, or "ngram". rows: the number of texts attacked.
     results: one per eps.
     """
 
     mapping: str
     mechanism: str
+    policy: str
     model: str
     rows: int
     results: tuple[MaskResult, ...]
@@ -107,7 +110,7 @@ def attack_mask(
     database: a path; by default the file that CUSTEXT_DB names, else the user's default database.
     model: a masked language model of Hugging Face, by its name or folder (needs the extra `models`), or "ngram",
         which learns from `public`.
-    data: the texts to attack: the path of a file, or a sequence of texts.
+    data: the texts to attack: the path of a file, a DataTable, or a sequence of texts.
     column: the column of that file; None for lines of text and for a sequence.
     public: the texts from which "ngram" learns, like data. public_column: its column; by default that in `column`.
     rows: the number of texts to attack, from the top, at least 1; None: all.
@@ -134,14 +137,14 @@ def attack_mask(
     learned = None
     if public is not None:
         named = public_column or (column if has_columns(public) else None)
-        learned = list_texts(public, named, parameter="public_column")
+        learned = list_texts(public, named, public=True)
     guesser = choose_guesser(os.fspath(model), public=learned, batch_size=batch_size)
     mechanism = CUSTEXT_PLUS if plus else CUSTEXT
     trials = [Trial(under_test, mechanism, epsilon, seed) for epsilon in epsilons]
     measured = measure_masks(database, trials, texts, guesser, dataset=name_texts(data), progress=progress)
     name = under_test.mapping.info.name
     results = tuple(_as_mask_result(*pair, guesser.name, len(texts)) for pair in measured)
-    return MaskAttack(name, mechanism, guesser.name, len(texts), results)
+    return MaskAttack(name, mechanism, name_policy(under_test.policy), guesser.name, len(texts), results)
 
 
 def choose_guesser(model: str, *, public: Sequence[str | None] | None, batch_size: int = 32) -> ChosenGuesser:

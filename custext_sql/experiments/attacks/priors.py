@@ -10,7 +10,7 @@ import numpy as np
 from custext_sql.arrays import Flags, Floats
 from custext_sql.errors import SettingError, SourceError
 from custext_sql.experiments.mechanisms import MappingUnderTest
-from custext_sql.experiments.text_files import Texts, name_texts, stream_texts
+from custext_sql.experiments.text_files import Texts, check_column_use, name_texts, stream_texts
 from custext_sql.mapping.mapping import Mapping
 from custext_sql.replacing.kinds import Kind
 from custext_sql.replacing.vocabulary import Vocabulary
@@ -53,20 +53,27 @@ class Prior:
 
 
 def find_prior(
-    under_test: MappingUnderTest, frequencies: str | os.PathLike[str] | None, texts: Texts | None, column: str | None
+    under_test: MappingUnderTest,
+    frequencies: str | os.PathLike[str] | None,
+    texts: Texts | None,
+    column: str | None,
+    *,
+    public: bool = False,
 ) -> Prior | None:
     """Return the prior from a file of frequencies, or as counted in texts; None if neither is given.
 
-    column: the column of a file of texts. SettingError if both are given, or a column without texts.
+    column: the column of the texts. public: whether the texts are public. SettingError if both are given, or a column
+    without texts.
     """
-    if column is not None and texts is None:
-        raise SettingError("--column (in Python: column) names a column of a file of texts, but no such file was given")
+    check_column_use(texts, column, public=public)
     if frequencies is not None and texts is not None:
         raise SettingError("use either --prior or --public (in Python: prior or public), not both")
     if frequencies is not None:
         return read_frequencies(frequencies, under_test.mapping)
     if texts is not None:
-        return count_words(stream_texts(texts, column), under_test.vocabulary, name_texts(texts))
+        streamed = stream_texts(texts, column, public=public)
+        masks = under_test.policy.units == "mask"
+        return count_words(streamed, under_test.vocabulary, name_texts(texts), units=masks)
     return None
 
 
@@ -75,11 +82,11 @@ def uniform_prior(size: int) -> Prior:
     return Prior(_UNIFORM, np.full(size, 1.0 / size), size)
 
 
-def count_words(texts: Iterable[TextColumn], vocabulary: Vocabulary, name: str) -> Prior:
-    """Return how frequent the words of a vocabulary are in some texts."""
+def count_words(texts: Iterable[TextColumn], vocabulary: Vocabulary, name: str, *, units: bool = False) -> Prior:
+    """Return how frequent the words of a vocabulary are in some texts. units: whether units are masked as a whole."""
     counts, words = np.zeros(vocabulary.size), 0
     for column in texts:
-        found = find_words(EncodedText(column.text), column.offsets, vocabulary, plus=False)
+        found = find_words(EncodedText(column.text), column.offsets, vocabulary, plus=False, units=units)
         counts += np.bincount(found.numbers[found.at(Kind.SAMPLED)], minlength=vocabulary.size)
         words += len(found.numbers)
     return _make_prior(name, counts, words)

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from custext_sql.arrays import Floats
+from custext_sql.arrays import Floats, Places
 from custext_sql.errors import SettingError
-from custext_sql.experiments.attacks.query_simulation import count_for_likeliest, count_for_mode
+from custext_sql.experiments.attacks.query_simulation import DrawCount, count_for_likeliest, count_for_mode
 from custext_sql.experiments.measurements import (
     Measurement,
     ShareDone,
@@ -17,10 +17,12 @@ from custext_sql.experiments.measurements import (
     measure_or_reuse,
     write_settings,
 )
-from custext_sql.experiments.trials import check_at_least, list_epsilons, list_strings
+from custext_sql.experiments.trials import list_epsilons, list_strings
 from custext_sql.mapping.mapping import Mapping
+from custext_sql.mechanism.certified_table import certify
 from custext_sql.mechanism.generalization import find_representatives
-from custext_sql.mechanism.sampler import Sampler
+from custext_sql.mechanism.weights import check_epsilon
+from custext_sql.parameters import check_at_least
 from custext_sql.store.database import Database
 from custext_sql.store.mappings import load_mapping
 
@@ -28,6 +30,8 @@ SIMULATIONS = 20_000  # per number, for a named word
 SAMPLE_SIMULATIONS = 1_000  # per number, for a word of a sample: enough for quantiles
 SAMPLE = 100  # words, if none is named
 _FEWEST_SIMULATIONS = 100
+_METRICS = ("n_mode", "n_ml")
+_METHOD = 2  # of query_simulation.py; raise it when that gives other numbers
 
 
 @dataclass(frozen=True)
@@ -139,26 +143,21 @@ def measure_queries(
     progress: ShareDone | None = None,
 ) -> list[QueryResult]:
     """Return a result for each word and eps. The same seed gives the same results. simulations: per number."""
-    settings = write_settings(trials=simulations)
-    sampler = Sampler(mapping, calibration)
+    settings = write_settings(trials=simulations, method=_METHOD)
+    representatives = find_representatives(mapping) if 0.0 in epsilons else None
     subjects = [
         replace(
             describe_mapping(mapping, "query", metric, epsilon, calibration), word=word, seed=seed, settings=settings
         )
         for word in [mapping.words[mapping.find(word)] for word in words]
         for epsilon in epsilons
-        for metric in ("n_mode", "n_ml")
+        for metric in _METRICS
     ]
 
     def measure(subject: Subject, tell: ShareDone) -> tuple[float | None, float | None]:
         assert subject.word is not None and subject.eps is not None
-        number = mapping.index[subject.word]
-        matrix, place = _read_group(sampler, number, subject.eps)
-        generator = np.random.default_rng([seed, number])
-        if subject.metric == "n_mode":
-            found = count_for_mode(matrix[place], place, simulations=simulations, generator=generator)
-        else:
-            found = count_for_likeliest(matrix, place, simulations=simulations, generator=generator)
+        group = _read_group(mapping, mapping.index[subject.word], subject.eps, calibration, representatives)
+        found = group.count_draws(subject.metric, simulations, seed)
         return found.draws, found.standard_error
 
     measured = iter(measure_or_reuse(database, subjects, measure, progress=progress))
@@ -172,16 +171,56 @@ def find_quantile(counts: Sequence[int | None], share: float) -> int | None:
     return known[place] if place < len(known) else None
 
 
-def _read_group(sampler: Sampler, word: int, epsilon: float) -> tuple[Floats, int]:
-    """Return the probabilities within the group of a word, one row per input, and the word's place in the group."""
-    mapping = sampler.mapping
+def count_draws(
+    mapping: Mapping,
+    word: str,
+    epsilon: float,
+    *,
+    calibration: str = "paper",
+    simulations: int = SAMPLE_SIMULATIONS,
+    representatives: Places | None = None,
+) -> tuple[int | None, int | None]:
+    """Return n_mode and n_ml of a word, as in `QueryResult`. Nothing is saved, so the word may come from a text.
+
+    simulations: per number. representatives: what each word becomes at eps = 0; by default as if none were kept.
+    """
+    epsilon = check_epsilon(epsilon)
+    if epsilon == 0.0 and representatives is None:
+        representatives = find_representatives(mapping)
+    group = _read_group(mapping, mapping.find(word), epsilon, calibration, representatives)
+    mode, likeliest = (group.count_draws(metric, simulations, seed=0).draws for metric in _METRICS)
+    return mode, likeliest
+
+
+@dataclass(frozen=True, eq=False)
+class _Group:
+    """The group of a word: the probabilities of the outputs, one row per input, and the word's place in the group."""
+
+    number: int  # of the word
+    matrix: Floats
+    place: int
+
+    def count_draws(self, metric: str, simulations: int, seed: int) -> DrawCount:
+        """Return how many draws an attacker needs. metric: which attacker, by the names in `QueryResult`."""
+        generator = np.random.default_rng([seed, self.number])
+        if metric == "n_mode":
+            return count_for_mode(self.matrix[self.place], self.place, simulations=simulations, generator=generator)
+        return count_for_likeliest(self.matrix, self.place, simulations=simulations, generator=generator)
+
+
+def _read_group(
+    mapping: Mapping, word: int, epsilon: float, calibration: str, representatives: Places | None = None
+) -> _Group:
+    """Return the group of a word. representatives: those of all words, which replace them at eps = 0."""
     group = int(np.searchsorted(mapping.word_starts, word, side="right")) - 1
     first, size = int(mapping.word_starts[group]), int(mapping.sizes[group])
     if epsilon == 0.0:
-        return np.tile(np.eye(size)[find_representatives(mapping)[word] - first], (size, 1)), word - first
-    weights = [sampler.row(number, epsilon) for number in range(first, first + size)]
-    matrix = np.array(weights, dtype=np.float64) / 2.0**64
-    return matrix / matrix.sum(axis=1, keepdims=True), word - first
+        assert representatives is not None
+        return _Group(word, np.tile(np.eye(size)[representatives[word] - first], (size, 1)), word - first)
+    start = int(mapping.score_starts[group])
+    table = certify(mapping.sizes[group : group + 1], mapping.scores[start : start + size**2], epsilon, calibration)
+    matrix = table.weights.reshape(size, size) / 2.0**64
+    return _Group(word, matrix / matrix.sum(axis=1, keepdims=True), word - first)
 
 
 def _as_query_result(mode: Measurement, likeliest: Measurement) -> QueryResult:

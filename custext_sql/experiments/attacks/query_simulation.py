@@ -1,8 +1,8 @@
 """Simulations of the query attack: how many draws from a row of probabilities identify the input."""
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -11,13 +11,16 @@ from custext_sql.arrays import Floats
 CONFIDENCE = 0.95
 MOST_DRAWS = 1 << 40  # no larger number is tried
 
-_SURELY = 1.645**2  # square of the 95% quantile of the normal distribution
-_FEW = 64  # up to here every number is tried, since success does not grow steadily
+_FEW = 64  # up to here every number is tried, since success need not grow with each draw
+_TIE = 1e-9  # sums of logarithms that differ by less are equal, apart from rounding
+_NORMAL = 2000  # draws of the normal approximation
+_BLOCK = 250_000  # draws at a time in memory
 
 _DEVIATION = math.sqrt(CONFIDENCE * (1.0 - CONFIDENCE))  # standard deviation of the success of one simulation
-_SLOPE_SIMULATIONS = 4000  # the fewest with which to estimate the slope
+_SURELY = 3.0  # standard deviations within which the number surely is
 _LEAST_SLOPE = 0.0848  # density of the normal distribution at 1.645, times 1.645 / 2
-_SETTLING = 30  # times as many simulations, where the usual number does not decide
+_NEAR = 0.25  # change of log(draws) up to which success is nearly linear
+_ROUNDS = 30
 
 
 @dataclass(frozen=True)
@@ -36,18 +39,10 @@ def count_for_mode(row: Floats, word: int, *, simulations: int, generator: np.ra
 
     row: the probabilities of the outputs for that word. word: its place in the group.
     """
-    others = np.delete(row, word)
-    if row[word] <= others.max(initial=0.0):
+    if row[word] <= np.delete(row, word).max(initial=0.0):
         return DrawCount(None, None)
-
-    def win(draws: int, count: int) -> int:
-        counts = generator.multinomial(draws, row, size=count)
-        own = counts[:, word].copy()
-        counts[:, word] = -1
-        return int((own > counts.max(axis=1)).sum())
-
-    gap = float(row[word] - others.max())
-    return _Search(win, simulations).find_least(_SURELY * float(row[word] + others.max()) / gap**2)
+    leads = np.eye(len(row))[:, [word]] - np.eye(len(row))
+    return _Race(row, np.delete(leads, word, axis=1), simulations, generator).find_least()
 
 
 def count_for_likeliest(matrix: Floats, word: int, *, simulations: int, generator: np.random.Generator) -> DrawCount:
@@ -57,62 +52,90 @@ def count_for_likeliest(matrix: Floats, word: int, *, simulations: int, generato
     """
     if (np.delete(matrix, word, axis=0) == matrix[word]).all(axis=1).any():
         return DrawCount(None, None)
-    logarithms = np.log(matrix)
+    logarithms = np.log(matrix).T
+    leads = logarithms[:, [word]] - logarithms
+    return _Race(matrix[word], np.delete(leads, word, axis=1), simulations, generator).find_least()
 
-    def win(draws: int, count: int) -> int:
-        likelihoods = generator.multinomial(draws, matrix[word], size=count) @ logarithms.T
-        own = likelihoods[:, word].copy()
-        likelihoods[:, word] = -np.inf
-        return int((own > likelihoods.max(axis=1)).sum())
 
-    divergences = np.delete(((logarithms[word] - logarithms) * matrix[word]).sum(axis=1), word)
-    return _Search(win, simulations).find_least(2.0 * _SURELY / max(float(divergences.min()), 2.0**-50))
+@cache
+def _draw_normal(size: int) -> Floats:
+    """Return numbers that are as good for one word as for another, since they only say where to begin."""
+    return np.random.default_rng(0).standard_normal((_NORMAL, size))
 
 
 @dataclass(frozen=True)
-class _Search:
-    """A search for the smallest number of draws.
+class _Race:
+    """A word against the other words of its group: it wins if it is ahead of all of them after some draws.
 
-    win: takes a number of draws and of simulations, and returns how many of the simulations succeed.
+    row: the probabilities of the outputs. leads: by how much each output (rows) moves the word ahead of each other word
+    (columns).
     """
 
-    win: Callable[[int, int], int]
+    row: Floats
+    leads: Floats
     simulations: int
+    generator: np.random.Generator
 
-    def find_least(self, guess: float) -> DrawCount:
-        """Return the smallest number: doubling from below a guess, then bisection; small numbers one by one."""
-        high = max(1, int(min(guess, MOST_DRAWS)) // 4)
-        while high > 1 and self._share(high) >= CONFIDENCE:
-            high //= 4
-        while self._share(high) < CONFIDENCE:
-            high *= 2
-            if high > MOST_DRAWS:
-                return DrawCount(None, None)
-        if high <= _FEW:
-            least = next((draws for draws in range(max(1, high // 4), high) if self._is_enough(draws)), high)
-            return DrawCount(least, self._estimate_error(least, _SETTLING * self.simulations))
-        low = high // 4  # not half: the previous step may have failed by chance
-        precision = 0.5 / math.sqrt(self.simulations)  # finer than the simulations can resolve
-        while high - low > max(1, math.floor(precision * high)):
-            middle = (low + high) // 2
-            low, high = (low, middle) if self._share(middle) >= CONFIDENCE else (middle, high)
-        return DrawCount(high, self._estimate_error(high, self.simulations))
+    def find_least(self) -> DrawCount:
+        """Return the smallest number of draws with which the word wins with probability 0.95."""
+        if not self.leads.size:
+            return DrawCount(1, 0.0)
+        expected = self._approximate()
+        draws = float(np.quantile(expected, CONFIDENCE))
+        if draws > _FEW:
+            near = math.exp(_NEAR)
+            rise = float(((expected <= draws * near).mean() - (expected <= draws / near).mean()) / (2.0 * _NEAR))
+            slope = max(rise, _LEAST_SLOPE)  # of success over log(draws); with a single rival it is the least
+            found = self._find_many(draws, slope)
+            if found is None or found > _FEW:
+                error = None if found is None else _DEVIATION / math.sqrt(self.simulations) / slope * found
+                return DrawCount(None if found is None else round(found), error)
+        return self._find_few(max(8, 2 * math.ceil(min(draws, _FEW))))
+
+    def _approximate(self) -> Floats:
+        """Return samples of the number of draws from which on the word is ahead, by the central limit theorem."""
+        roots, noise = np.sqrt(self.row), _draw_normal(len(self.row))
+        counts = noise * roots - (noise @ roots)[:, None] * self.row  # with the covariance of one multinomial draw
+        speeds = np.maximum(self.row @ self.leads, 2.0**-50)
+        found: Floats = np.maximum((-(counts @ self.leads) / speeds).max(axis=1), 0.0) ** 2
+        return found
+
+    def _find_many(self, draws: float, slope: float) -> float | None:
+        """Return the number, from one near it: simulations say how far off it is, until that is little."""
+        for number in range(_ROUNDS):
+            if draws > MOST_DRAWS:
+                return None
+            tried = round(draws) | 1  # with two outputs, an even number can end in a tie
+            step = (CONFIDENCE - self._share(tried)) / slope
+            draws = tried * math.exp(max(-1.0, min(step, 1.0)))
+            if draws <= _FEW or (number and abs(step) <= _NEAR):
+                break
+        return draws
 
     def _share(self, draws: int) -> float:
-        return self.win(draws, self.simulations) / self.simulations
+        """Return how often the word wins after that many draws."""
+        counts = self.generator.multinomial(draws, self.row, size=self.simulations)
+        return float((counts.astype(np.float64) @ self.leads > _TIE).all(axis=1).mean())
 
-    def _is_enough(self, draws: int) -> bool:
-        """Return whether that many draws are enough, with more simulations if the usual number does not decide."""
-        share = self._share(draws)
-        if abs(share - CONFIDENCE) > 5.0 * _DEVIATION / math.sqrt(self.simulations):
-            return share >= CONFIDENCE
-        wins = sum(self.win(draws, self.simulations) for _ in range(_SETTLING))
-        return wins / (_SETTLING * self.simulations) >= CONFIDENCE
+    def _find_few(self, most: int) -> DrawCount:
+        """Return the number by following each simulation draw by draw. most: where to stop at first."""
+        simulations = self.simulations * max(1, _FEW // most)
+        wins, wide = self._follow(most, simulations), _SURELY * _DEVIATION / math.sqrt(simulations)
+        firsts = [np.flatnonzero(wins >= CONFIDENCE + error) for error in (-wide, 0.0, wide)]
+        if not len(firsts[1]):
+            return self._find_few(2 * most)
+        low, least, high = (int(found[0]) + 1 if len(found) else most for found in firsts)
+        return DrawCount(least, (high - low) / (2.0 * _SURELY))
 
-    def _estimate_error(self, draws: int, simulations: int) -> float:
-        """Return the standard error of a number of draws: that of its success, divided by the slope of success."""
-        step, count = max(1, round(0.25 * draws)), max(4 * self.simulations, _SLOPE_SIMULATIONS)
-        below, above = max(1, draws - step), draws + step
-        slope = (self.win(above, count) - self.win(below, count)) / count / (above - below)
-        least = _LEAST_SLOPE / draws  # with a single rival; with several, it is steeper
-        return _DEVIATION / math.sqrt(simulations) / max(slope, least)
+    def _follow(self, most: int, simulations: int) -> Floats:
+        """Return how often the word is ahead after 1, 2, ..., most draws."""
+        wins, block = np.zeros(most), max(1, _BLOCK // most)
+        limits = np.cumsum(self.row)[:-1]
+        for start in range(0, simulations, block):
+            count = min(block, simulations - start)
+            outputs = np.searchsorted(limits, self.generator.random((most, count)), side="right")
+            ahead = np.ones((most, count), dtype=bool)
+            for rival in self.leads.T:
+                ahead &= np.cumsum(rival[outputs], axis=0) > _TIE
+            wins += ahead.sum(axis=1)
+        return wins / simulations

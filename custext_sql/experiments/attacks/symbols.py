@@ -8,9 +8,10 @@ from custext_sql.arrays import Bytes, Flags, Numbers, Places
 from custext_sql.mapping.mapping import Mapping
 from custext_sql.replacing.kinds import Kind
 from custext_sql.replacing.replacer import Replacer
-from custext_sql.replacing.words import FoundWords, find_words
+from custext_sql.replacing.words import FoundWords
 from custext_sql.text.columns import TextColumn
 from custext_sql.text.encoded_text import find_rows
+from custext_sql.text.unit_patterns import UNIT_TYPES
 
 _PUNCTUATION = (b"-/&", b'"()[]{}', b",;:", b".!?")  # classes of characters between words; the last ones prevail
 
@@ -32,7 +33,8 @@ class Alphabet:
 
     The first symbols are the words of the mapping, in its order. Then come kept stopwords outside the mapping, and
     endings such as 's. All other words that are not drawn have one symbol, all numbers one, and the ends of texts one;
-    there is one per class of punctuation. A class is a group of the mapping, or any other symbol alone.
+    there is one per class of punctuation, and one per type of units that the policy masks. A class is a group of the
+    mapping, or any other symbol alone.
 
     plus: whether stopwords are kept. drawn: which symbols are words that are replaced by a draw.
     representatives: what each symbol becomes at eps = 0, if it is a word that is replaced.
@@ -47,7 +49,8 @@ class Alphabet:
         self._first_ending = len(vocabulary.is_ending) - 2
         self._unknown = self._first_ending + len(self._endings)
         self._number, self.end, self._first_mark = self._unknown + 1, self._unknown + 2, self._unknown + 3
-        self.size = self._first_mark + len(_PUNCTUATION)
+        self._first_unit = self._first_mark + len(_PUNCTUATION)
+        self.size = self._first_unit + (len(UNIT_TYPES) if replacer.policy.units == "mask" else 0)
         others = self.size - vocabulary.size
         groups = len(mapping.sizes)
         self.sizes = np.append(mapping.sizes, np.ones(others, dtype=np.int64))
@@ -69,11 +72,13 @@ class Alphabet:
     def read(self, column: TextColumn) -> SymbolText:
         """Return some texts as symbols."""
         text, offsets = self._replacer.open_text(column.text, column.offsets)
-        found = find_words(text, offsets, self._replacer.vocabulary, plus=self.plus, rules=self._replacer.rules)
+        found = self._replacer.find_words(text, offsets, plus=self.plus)
         words = found.numbers.astype(np.int64)
         words[found.at(Kind.NUMBER)] = self._number
         for kind in (Kind.UNKNOWN, Kind.ALONE):
             words[found.at(kind)] = self._unknown
+        if found.unit_types is not None:
+            words[found.at(Kind.UNIT)] = self._first_unit + found.unit_types
         endings = found.at(Kind.ENDING)
         words[endings] = self._first_ending + self._endings.searchsorted(words[endings])
         places, marks = _find_marks(text.content, found)

@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from custext_sql.arrays import Draws, Floats, Numbers, Points
+from custext_sql.arrays import Draws, Flags, Floats, Numbers, Points
 from custext_sql.experiments.baselines.word_space import WordSpace, find_most_frequent, uniforms
 
 _PROBABILITIES = 1 << 25  # probabilities at a time: 128 MB, whatever the size of the vocabulary
@@ -84,13 +84,18 @@ class SanTextPlus:
         """Return the replacement of each word."""
         assert isinstance(epsilon, float)
         chances, is_frequent = uniforms(draws), self._is_frequent[words]
-        goes = ~is_frequent | (chances < self._replaced)
+        goes = ~self.find_kept(words, draws)
         rest = np.where(
             is_frequent, chances / self._replaced, chances
         )  # uniform again, given that the word is replaced
         result = words.copy()
         result[goes] = self._santext.choose(words[goes], epsilon, rest[goes])
         return result
+
+    def find_kept(self, words: Numbers, draws: Draws) -> Flags:
+        """Return which words stay: frequent ones that are not chosen to be replaced."""
+        kept: Flags = self._is_frequent[words] & (uniforms(draws) >= self._replaced)
+        return kept
 
 
 def _sum_segments(weights: Points) -> Floats:

@@ -1,10 +1,10 @@
-"""Labeled texts: from GLUE's files, other files that DuckDB reads, or NLTK's sentence polarity corpus."""
+"""Labeled texts: from GLUE's files, other files or tables that DuckDB reads, or NLTK's sentence polarity corpus."""
 
 import os
 import zipfile
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -12,10 +12,8 @@ from custext_sql.errors import SettingError, SourceError
 from custext_sql.experiments.measurements import digest_texts
 from custext_sql.experiments.text_files import read_glue_columns
 from custext_sql.parameters import count_of
-from custext_sql.release.duckdb_instances import open_instance
-from custext_sql.release.inputs.data_files import open_files
-from custext_sql.release.inputs.file_formats import tell_format
 from custext_sql.release.inputs.input_files import list_files
+from custext_sql.release.inputs.texts import DataTable, find_format, name_texts, open_texts
 from custext_sql.sql.queries import fetch
 from custext_sql.sql.query_errors import safe_errors
 from custext_sql.store.files.quoting import quote_name
@@ -61,28 +59,47 @@ class LabeledTexts:
             field for texts, label in zip(self.texts, self.labels, strict=True) for field in (*texts, label)
         )
 
+    def take(self, rows: int) -> "LabeledTexts":
+        """Return that many rows, spread evenly, since rows may be sorted by label; all rows if there are no more."""
+        count = len(self.texts)
+        if count <= rows:
+            return self
+        places = [place * count // rows for place in range(rows)]
+        return replace(
+            self,
+            name=f"{self.name} ({rows:,} of {count_of(count, 'row')})",
+            texts=[self.texts[place] for place in places],
+            labels=[self.labels[place] for place in places],
+        )
 
-def read_labeled(path: str | os.PathLike[str], text_columns: Sequence[str], label_column: str) -> LabeledTexts:
-    """Return the labeled texts of a file with a column of labels and one or two columns of texts.
+
+def read_labeled(
+    data: str | os.PathLike[str] | DataTable, text_columns: Sequence[str], label_column: str, *, header: bool = True
+) -> LabeledTexts:
+    """Return the labeled texts of a file or table with a column of labels and one or two columns of texts.
 
     TSV files are read in GLUE's format: the first line has the names, fields are separated by tabs, and quotes have no
-    meaning. SettingError if a column does not exist; SourceError if the file cannot be read or a value is missing.
+    meaning. header: False if all lines of a TSV file are rows, as in GLUE's CoLA; columns are then numbers, from 1.
+    SettingError if a column does not exist; SourceError if the file cannot be read or a value is missing.
     """
-    path = os.fspath(path)
     if not 1 <= len(text_columns) <= 2:
         raise SettingError(
             f"expected one or two columns of texts: --text NAME (in Python: text=...); found {len(text_columns)}"
         )
     wanted = [*text_columns, label_column]
-    if tell_format(list_files(path)[0]) == "tsv":
-        rows, left_out = read_glue_columns(path, wanted, label=True)
+    if not isinstance(data, DataTable) and find_format(data) == "tsv":
+        rows, left_out = read_glue_columns(list_files(os.fspath(data)), wanted, label=True, header=header)
+    elif not header:
+        raise SettingError(
+            f"{name_texts(data)}: only TSV files can be without a header, as GLUE's CoLA; leave out --no-header (in "
+            "Python: header)"
+        )
     else:
-        rows, left_out = _read_by_duckdb(path, wanted), 0
+        rows, left_out = _read_by_duckdb(data, wanted), 0
+    name = name_texts(data) if isinstance(data, DataTable) else "/".join(Path(data).parts[-2:])
     if not rows:
-        raise SourceError(f"{path}: found no rows")
-    return LabeledTexts(
-        "/".join(Path(path).parts[-2:]), [row[:-1] for row in rows], [row[-1] for row in rows], left_out
-    )
+        raise SourceError(f"{name}: found no rows")
+    return LabeledTexts(name, [row[:-1] for row in rows], [row[-1] for row in rows], left_out)
 
 
 def read_sentence_polarity(source: str | os.PathLike[str] = POLARITY) -> tuple[LabeledTexts, LabeledTexts]:
@@ -132,16 +149,16 @@ def _find_corpus(source: str) -> Path:
     raise SourceError(f"{source} does not exist; expected {POLARITY} or the path of {POLARITY}.zip")
 
 
-def _read_by_duckdb(path: str, wanted: Sequence[str]) -> list[tuple[str, ...]]:
-    with open_instance() as connection:
-        source = open_files(connection, path, list_files(path))
+def _read_by_duckdb(data: str | os.PathLike[str] | DataTable, wanted: Sequence[str]) -> list[tuple[str, ...]]:
+    with open_texts(data) as opened:
+        source = opened.source
         if source.format == "text":
-            raise SourceError(f"{path}: plain text has no labels; expected a file with columns")
+            raise SourceError(f"{source.name}: plain text has no labels; expected a file with columns")
         columns = ", ".join(f"CAST({quote_name(source.find_column(name, wanted))} AS VARCHAR)" for name in wanted)
         with safe_errors(names=source.list_names(wanted)):
-            rows = fetch(connection, f"SELECT {columns} FROM {source.reader}")
+            rows = fetch(opened.connection, f"SELECT {columns} FROM {source.reader}")
     for number, row in enumerate(rows):
         if None in row:
             missing = wanted[row.index(None)]
-            raise SourceError(f"{path}, row {number + 1}: expected a value in column {missing!r}, found none")
+            raise SourceError(f"{source.name}, row {number + 1}: expected a value in column {missing!r}, found none")
     return rows

@@ -17,11 +17,12 @@ from custext_sql.experiments.measurements import digest_texts
 from custext_sql.experiments.mechanisms import MappingUnderTest
 from custext_sql.experiments.pretrained_models import digest_model
 from custext_sql.experiments.trials import Trial, list_epsilons, list_once, list_strings, list_trials
-from custext_sql.parameters import find_closest
-from custext_sql.replacing.policy import POLICIES, Policy
+from custext_sql.parameters import check_at_least, find_closest
+from custext_sql.release.inputs.texts import DataTable
+from custext_sql.replacing.policy import Policy, name_policy
 from custext_sql.store.database import Database
 
-LabeledData = str | os.PathLike[str] | LabeledTexts  # the path of a file, or labeled texts
+LabeledData = str | os.PathLike[str] | DataTable | LabeledTexts  # the path of a file, a table, or labeled texts
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,8 @@ class EvaluationSetup:
     model: "tfidf", "embedding", or the name or folder of the fine-tuned model.
     train_rows, test_rows: the numbers of rows. mappings: their names.
     calibration: how eps sets the temperature, "paper" or "tight".
-    policy: "paper" or "strict"; "custom" for any other Policy.
+    policy: "paper" or "strict"; for any other Policy, how it differs from "strict".
+    k: the group size K of each mapping. embeddings: the names of their embeddings.
     left_out: for each file with skipped lines, their number. Lines are skipped if they lack some columns.
     """
 
@@ -83,6 +85,8 @@ class EvaluationSetup:
     calibration: str
     policy: str
     left_out: dict[str, int]
+    k: tuple[int, ...] = ()
+    embeddings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -113,6 +117,8 @@ def plan_experiment(
     corpus: str | os.PathLike[str] | None,
     text: str | Sequence[str],
     label: str,
+    header: bool,
+    limit: int | None,
     task: str,
     mechanisms: str | Sequence[str],
     eps: float | Sequence[float],
@@ -131,7 +137,11 @@ def plan_experiment(
         MappingUnderTest(database, mapping=name, policy=policy, calibration=calibration, converted=convert_eps)
         for name in names
     ]
-    parts = _read_data(train, test, corpus, list_strings(text, "text"), label)
+    if limit is not None:
+        check_at_least(limit, 1, "limit")
+    parts = _read_data(train, test, corpus, list_strings(text, "text"), label, header=header)
+    if limit is not None:
+        parts = parts[0].take(limit), parts[1].take(limit)
     given = {name: value for name, value in options.items() if value is not None}
     experiment = Experiment(*parts, task=task, model=os.fspath(model), options=given)
     trials = list_trials(under_test, list_once(mechanisms, "mechanisms"), list_epsilons(eps), seeds)
@@ -143,8 +153,10 @@ def plan_experiment(
         test_rows=len(experiment.test.texts),
         mappings=tuple(one.mapping.info.name for one in under_test),
         calibration=calibration,
-        policy=next((name for name, one in POLICIES.items() if one == under_test[0].policy), "custom"),
+        policy=name_policy(under_test[0].policy),
         left_out={part.name: part.left_out for part in parts if part.left_out},
+        k=tuple(one.mapping.info.k for one in under_test),
+        embeddings=tuple(one.mapping.info.embedding for one in under_test),
     )
     return ExperimentPlan(experiment, trials, setup)
 
@@ -155,20 +167,22 @@ def _read_data(
     corpus: str | os.PathLike[str] | None,
     text: Sequence[str],
     label: str,
+    *,
+    header: bool,
 ) -> tuple[LabeledTexts, LabeledTexts]:
     if corpus is not None and train is None and test is None:
         return read_sentence_polarity(corpus)
     if corpus is not None or train is None or test is None:
         raise SettingError(
-            "name the data: --train FILE and --test FILE, or --corpus sentence_polarity "
-            "(in Python: train=... and test=..., or corpus=...)"
+            "name the data: --train FILE and --test FILE, --data FILE with --train-table and --test-table, or --corpus "
+            "sentence_polarity (in Python: train=... and test=..., or corpus=...)"
         )
-    return _read_part(train, text, label), _read_part(test, text, label)
+    return _read_part(train, text, label, header=header), _read_part(test, text, label, header=header)
 
 
-def _read_part(data: LabeledData, text: Sequence[str], label: str) -> LabeledTexts:
+def _read_part(data: LabeledData, text: Sequence[str], label: str, *, header: bool) -> LabeledTexts:
     if isinstance(data, LabeledTexts):
         return data
     if not text:
         raise SettingError("name the column of the texts, or two for pairs: --text NAME (in Python: text=...)")
-    return read_labeled(data, text, label)
+    return read_labeled(data, text, label, header=header)

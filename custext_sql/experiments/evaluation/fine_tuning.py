@@ -17,8 +17,7 @@ from custext_sql.experiments.pretrained_models import (
     load_pretrained,
     pad_rows,
 )
-from custext_sql.experiments.trials import check_at_least
-from custext_sql.parameters import check_limit, check_whole, count_of
+from custext_sql.parameters import check_at_least, check_limit, check_whole, count_of
 
 Task = Literal["classification", "similarity"]
 Texts = Sequence[tuple[str, ...]]

@@ -10,7 +10,6 @@ from custext_sql.errors import SourceError
 from custext_sql.experiments.evaluation.tasks import Labels, TrainTestSplit
 from custext_sql.experiments.extras import import_library
 from custext_sql.experiments.trials import Rows
-from custext_sql.replacing.kinds import Kind
 from custext_sql.replacing.vocabulary import Vocabulary
 from custext_sql.replacing.words import find_words
 from custext_sql.text.columns import open_column
@@ -41,7 +40,7 @@ def predict_by_vectors(split: TrainTestSplit, seed: int, vocabulary: Vocabulary,
     def average(texts: Sequence[str]) -> Floats:
         column = open_column(list(texts))[0]
         found = find_words(EncodedText(column.text), column.offsets, vocabulary, plus=False)
-        places = found.at(Kind.SAMPLED)
+        places = ((found.numbers >= 0) & (found.numbers < len(points))).nonzero()[0]  # those that have a vector
         rows, words = found.rows[places], found.numbers[places]
         counts = sparse.csr_matrix((np.ones(len(rows)), (rows, words)), shape=(len(column), len(points)))
         means: Floats = (counts @ points.astype(np.float64)) / np.maximum(np.asarray(counts.sum(axis=1)), 1.0)

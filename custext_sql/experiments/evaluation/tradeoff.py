@@ -21,10 +21,8 @@ from custext_sql.experiments.text_files import Texts, list_texts
 from custext_sql.experiments.trials import Trial
 from custext_sql.replacing.kinds import Kind
 from custext_sql.replacing.policy import Policy
-from custext_sql.replacing.words import find_words
 from custext_sql.store.database import Database
 from custext_sql.text.columns import TextColumn, open_column
-from custext_sql.text.encoded_text import EncodedText
 
 ATTACKS = ("bayes", "context", "mask")
 
@@ -88,6 +86,8 @@ def evaluate_tradeoff(
     corpus: str | os.PathLike[str] | None = None,
     text: str | Sequence[str] = (),
     label: str = "label",
+    header: bool = True,
+    limit: int | None = None,
     task: str = "classification",
     mechanisms: str | Sequence[str] = ("custext", "custext+"),
     eps: float | Sequence[float] = (0.0, 1.0, 2.0, 3.0, 5.0, 8.0),
@@ -112,8 +112,8 @@ def evaluate_tradeoff(
     attack: "mask" (mask token inference), "bayes" (the best single guess from the tables), or "context" (the best guess
         from the whole text, as in `attack_context`). The last two work only for the mechanisms custext and custext+.
     attack_model: for "mask", the name or folder of a masked language model of Hugging Face, or "ngram".
-    public: the texts from which "context" and "ngram" learn: the path of a file, or a sequence of texts; by default the
-        training texts. public_column: the column of that file; None for lines of text and for a sequence.
+    public: the texts from which "context" and "ngram" learn: the path of a file, a DataTable, or a sequence of texts;
+        by default the training texts. public_column: their column; None for lines of text and for a sequence.
 
     All other arguments are those of `evaluate_utility`, but the mechanism "original" cannot be attacked. Results are
     saved and reused in the same way.
@@ -132,6 +132,8 @@ def evaluate_tradeoff(
         corpus=corpus,
         text=text,
         label=label,
+        header=header,
+        limit=limit,
         task=task,
         mechanisms=mechanisms,
         eps=eps,
@@ -150,7 +152,7 @@ def evaluate_tradeoff(
     if attack != "bayes":
         clear: list[str | None] = [text for row in planned.experiment.train.texts for text in row]
         if attack == "mask":
-            learned = clear if public is None else list_texts(public, public_column, parameter="public_column")
+            learned = clear if public is None else list_texts(public, public_column, public=True)
             guesser = choose_guesser(os.fspath(attack_model), public=learned)
         else:
             texts = [text for row in planned.experiment.test.texts for text in row]
@@ -277,9 +279,10 @@ def _guess_once(
 
 def _share_out(column: TextColumn, trial: Trial) -> tuple[Floats, float]:
     """Return the share of each replaced word among all words of some texts, and the share of words in the clear."""
-    vocabulary, policy = trial.under_test.vocabulary, trial.under_test.policy
-    plus = trial.mechanism == CUSTEXT_PLUS
-    found = find_words(EncodedText(column.text), column.offsets, vocabulary, plus=plus)
-    drawn = np.bincount(found.numbers[found.at(Kind.SAMPLED)], minlength=vocabulary.size)
+    replacer = trial.under_test.open(trial.mechanism).replacer
+    assert replacer is not None
+    text, offsets = replacer.open_text(column.text, column.offsets)
+    found = replacer.find_words(text, offsets, plus=trial.mechanism == CUSTEXT_PLUS)
+    drawn = np.bincount(found.numbers[found.at(Kind.SAMPLED)], minlength=replacer.vocabulary.size)
     words = max(len(found.kinds), 1)
-    return drawn / words, count_in_clear(found, policy) / words
+    return drawn / words, count_in_clear(found, replacer.policy) / words

@@ -7,7 +7,9 @@ from typing import Literal, cast
 
 from custext_sql.experiments.evaluation.experiment import EvaluationSetup, Experiment, LabeledData, plan_experiment
 from custext_sql.experiments.evaluation.linear_models import EMBEDDING, TFIDF, predict_by_tfidf, predict_by_vectors
+from custext_sql.experiments.evaluation.paper_table import find_paper_value
 from custext_sql.experiments.evaluation.tasks import TASKS, TrainTestSplit, number_labels, score_predictions
+from custext_sql.experiments.evaluation.words_in_clear import measure_in_clear
 from custext_sql.experiments.measurements import Measurement, ShareDone, Subject, measure_or_reuse, write_settings
 from custext_sql.experiments.trials import Trial
 from custext_sql.replacing.policy import Policy
@@ -24,7 +26,9 @@ class UtilityResult:
     embedding: the name of the embedding; None for "original".
     metric: "accuracy" or "pearson" (Pearson's correlation).
     value: the accuracy, 0 to 1, or the correlation, -1 to 1, on the test rows.
-    measurement_id: the row of the table `measurements` that holds the value.
+    paper: the value in the paper's Table 1 for this data, mechanism and eps, if it is known; else None.
+    in_clear: the share of the words of the test texts that stay in the clear, 0 to 1.
+    measurement_id, in_clear_id: the rows of the table `measurements` that hold the value and the share in the clear.
     """
 
     mechanism: str
@@ -33,9 +37,12 @@ class UtilityResult:
     seed: int
     metric: str
     value: float
+    paper: float | None
+    in_clear: float
     embedding: str | None
     mapping: str | None
     measurement_id: str
+    in_clear_id: str
 
 
 @dataclass(frozen=True)
@@ -57,6 +64,8 @@ def evaluate_utility(
     corpus: str | os.PathLike[str] | None = None,
     text: str | Sequence[str] = (),
     label: str = "label",
+    header: bool = True,
+    limit: int | None = None,
     task: str = "classification",
     mechanisms: str | Sequence[str] = ("original", "custext+", "custext", "santext+", "santext", "fbdd", "random"),
     eps: float | Sequence[float] = (0.0, 1.0, 2.0, 3.0),
@@ -75,9 +84,12 @@ def evaluate_utility(
     """Sanitize training and test data with each mechanism, then train and test a model (the paper's Table 1).
 
     database: a path; by default the file that CUSTEXT_DB names, else the user's default database.
-    train, test: the path of a file, or LabeledTexts.
+    train, test: the path of a file, a DataTable, or LabeledTexts.
     corpus: instead of train and test, "sentence_polarity" (NLTK's corpus) or the path of its zip file.
     text: the column of the texts in files; two columns for pairs. label: the column of the labels.
+    header: False if the TSV files have no first line of names, as GLUE's CoLA; text and label are then the numbers of
+        columns, from 1: text="4", label="2".
+    limit: the most training rows, and the most test rows, to use, spread evenly over the data; None: all.
     task: "classification", or "similarity" of two texts.
     mechanisms: one or more of "custext", "custext+", "santext", "santext+", "fbdd", "random" and "original".
     eps: one budget per word or several: 0, or 0.001 to 100.
@@ -106,6 +118,8 @@ def evaluate_utility(
         corpus=corpus,
         text=text,
         label=label,
+        header=header,
+        limit=limit,
         task=task,
         mechanisms=mechanisms,
         eps=eps,
@@ -121,7 +135,9 @@ def evaluate_utility(
         learning_rate=learning_rate,
     )
     measured = measure_utility(database, planned.experiment, planned.trials, progress=progress)
-    return UtilityEvaluation(planned.setup, tuple(map(_as_utility_result, measured)))
+    in_clear = measure_in_clear(database, planned.experiment, planned.trials)
+    results = [_as_utility_result(planned.setup, *found) for found in zip(measured, in_clear, strict=True)]
+    return UtilityEvaluation(planned.setup, tuple(results))
 
 
 def measure_utility(
@@ -180,9 +196,10 @@ def _train_and_score(experiment: Experiment, split: TrainTestSplit, trial: Trial
     return score_predictions(split, predictions)
 
 
-def _as_utility_result(measurement: Measurement) -> UtilityResult:
+def _as_utility_result(setup: EvaluationSetup, measurement: Measurement, in_clear: Measurement) -> UtilityResult:
     subject = measurement.subject
-    assert subject.mechanism is not None and subject.seed is not None and measurement.value is not None
+    assert subject.mechanism is not None and subject.seed is not None
+    assert measurement.value is not None and in_clear.value is not None
     return UtilityResult(
         mechanism=subject.mechanism,
         eps=subject.eps,
@@ -190,7 +207,10 @@ def _as_utility_result(measurement: Measurement) -> UtilityResult:
         seed=subject.seed,
         metric=subject.metric,
         value=measurement.value,
+        paper=find_paper_value(setup, subject.mechanism, subject.eps),
+        in_clear=in_clear.value,
         embedding=subject.embedding,
         mapping=subject.mapping,
         measurement_id=measurement.measurement_id,
+        in_clear_id=in_clear.measurement_id,
     )

@@ -7,20 +7,26 @@ from typing import NamedTuple
 from custext_sql.experiments.report.contents import LetThrough, Number, Report
 from custext_sql.experiments.report.drawings import draw_success, draw_tradeoff
 from custext_sql.experiments.report.results import TradeOffCurves
+from custext_sql.experiments.verdict.lines import SECTIONS
 from custext_sql.html.escaped_pages import render_page
 from custext_sql.mechanism.weights import CALIBRATIONS
 from custext_sql.parameters import count_of
 
 _FATES = {  # what becomes of words: the label of each count, and whether these words are in the clear
     "sampled": ("replaced", False),
+    "units_masked": ("e-mail addresses, dates and the like, masked", False),
     "numbers": ("numbers, masked or with changed digits", False),
     "unknown_masked": ("not in the vocabulary, masked", False),
     "unknown_random": ("not in the vocabulary, replaced at random", False),
     "alone_masked": ("alone in their group without stopwords, masked", False),
     "stopwords": ("stopwords, kept", True),
+    "kept": ("public words, kept", True),
     "endings": ("endings such as 's, kept", True),
     "unknown_kept": ("not in the vocabulary, kept", True),
 }
+
+
+_LONG = 2600  # characters of a verdict that need smaller type to fit on a printed page
 
 
 class Fate(NamedTuple):
@@ -38,7 +44,7 @@ def render_report(report: Report) -> str:
     note = (
         f"Mapping {report.mapping}: {report.words:,} words in {report.groups:,} groups of about {report.k} words. "
         f"Calibration {report.calibration}{', stopwords kept' if report.plus else ''}. "
-        f"Created {report.created_at:%Y-%m-%d %H:%M} UTC."
+        f"Created {_write_date(report)}, {report.created_at:%H:%M}\N{NO-BREAK SPACE}UTC."
     )
     at_eps = {(one.prior, one.calibration): one for one in report.bayes if one.eps == report.eps}
     middle = next(one for one in report.quantiles if one.share == 0.5 and one.eps == report.eps)
@@ -46,7 +52,12 @@ def render_report(report: Report) -> str:
     fates = [] if report.let_through is None else _find_fates(report.let_through)
     return render_page(
         "report.html",
-        title=f"Privacy and utility at eps = {report.eps:g}",
+        title=f"Verdict: {report.verdict.color} ({_describe_settings(report)})",
+        subject="texts that were not named" if report.let_through is None else report.let_through.dataset,
+        about=f"{_describe_settings(report)}. {_write_date(report)}.",
+        sections=SECTIONS,
+        is_long=sum(len(sentence.text) for name in SECTIONS for sentence in getattr(report.verdict, name)) > _LONG,
+        figures_title=f"All figures: privacy and utility at eps = {report.eps:g}",
         note=note,
         report=report,
         calibrations=CALIBRATIONS,
@@ -63,6 +74,24 @@ def render_report(report: Report) -> str:
         fates=[fate for fate in fates if fate.share],
         in_clear=[fate for fate in fates if fate.in_clear],
     )
+
+
+def _describe_settings(report: Report) -> str:
+    """Return what a verdict is about, on one line."""
+    parts = [
+        "no texts" if report.let_through is None else report.let_through.dataset,
+        f"eps = {report.eps:g} per word",
+        f"mapping {report.mapping}, K = {report.k}",
+        "stopwords kept" if report.plus else "stopwords replaced",
+        f"policy {report.policy}",
+        f"calibration {report.calibration}",
+    ]
+    return "; ".join(parts)
+
+
+def _write_date(report: Report) -> str:
+    """Return the day of a report, on one line."""
+    return f"{report.created_at.day} {report.created_at:%B %Y}".replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def render_tradeoff(curves: TradeOffCurves) -> str:
@@ -93,5 +122,6 @@ def _find_query_rows(report: Report, epsilons: Sequence[float]) -> Iterator[tupl
 def _find_fates(found: LetThrough) -> list[Fate]:
     """Return what became of all words of some texts, in the order of _FATES."""
     words = max(found.counts["words"].value or 0.0, 1.0)
+    labels = _FATES | ({"numbers": ("numbers, kept", True)} if found.numbers == "keep" else {})
     numbers = {name: found.counts[name] for name in _FATES}
-    return [Fate(name, *_FATES[name], number, (number.value or 0.0) / words) for name, number in numbers.items()]
+    return [Fate(name, *labels[name], number, (number.value or 0.0) / words) for name, number in numbers.items()]

@@ -3,11 +3,15 @@
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from custext_sql.errors import SettingError
 from custext_sql.experiments.evaluation.tradeoff import Figure, TradeOff, summarize
 from custext_sql.experiments.measurements import Measurement
 from custext_sql.experiments.mechanisms import MECHANISMS
+from custext_sql.mapping.mapping import MappingInfo
+from custext_sql.parameters import suggest
 from custext_sql.text.word_boundaries import RULES
 
 _USUAL = {"unknown": "keep", "numbers": "shape", "case": "lower", "invisible": "keep", "converted": True}
@@ -53,6 +57,46 @@ class TradeOffCurves:
     metric: str
     attack: str
     points: tuple[TradeOff, ...]
+
+
+def select_results(
+    measurements: Sequence[Measurement], mapping: MappingInfo, dataset: str | None = None
+) -> list[Measurement]:
+    """Return what was measured with a mapping, and with baselines on the same vectors and data.
+
+    dataset: only evaluations on this data, by the name that they show, or by the name of one of its files or of their
+    folder. SettingError if nothing was evaluated on it.
+    """
+    evaluated = {str(one.subject.dataset) for one in measurements if one.subject.kind == "utility"}
+    wanted = {name for name in evaluated if dataset is None or dataset in _list_names(name)}
+    if dataset is not None and not wanted:
+        known = suggest(dataset, evaluated, "evaluated so far") if evaluated else "run custext evaluate first"
+        raise SettingError(f"nothing was evaluated on {dataset!r}, named by --dataset (in Python: dataset); {known}")
+    found = [
+        one
+        for one in measurements
+        if (one.subject.kind != "utility" or one.subject.dataset in wanted)
+        and (
+            _uses(one, mapping) or (one.subject.mapping is None and one.subject.embedding in (None, mapping.embedding))
+        )
+    ]
+    alone = {
+        one.measurement_id
+        for group in _group_utility(found).values()
+        if not any(_uses(one, mapping) for one in group)
+        for one in group
+    }
+    return [one for one in found if one.measurement_id not in alone]
+
+
+def _uses(measurement: Measurement, mapping: MappingInfo) -> bool:
+    return measurement.subject.mapping is not None and measurement.subject.fingerprint == mapping.fingerprint
+
+
+def _list_names(dataset: str) -> set[str]:
+    """Return the names of data: as shown, those of its parts, and of their files and folders."""
+    parts = [Path(part) for part in dataset.split("; ")]
+    return {dataset, *map(str, parts), *(part.name for part in parts), *(part.parent.name for part in parts)} - {""}
 
 
 def find_utility(measurements: Iterable[Measurement]) -> Iterator[UtilityTable]:

@@ -16,22 +16,27 @@ from custext_sql.store.files.quoting import quote_text
 
 _LONGEST_LINE = 16 << 20  # bytes of a row; DuckDB's own limit is 2 MB, and that for a JSON object is this
 _BUFFER = 32 << 20  # DuckDB's own size, which it would otherwise raise to 16 lines
+_SAMPLE = 1 << 20  # bytes in which lines are counted
 
 
 def open_csv(
-    connection: duckdb.DuckDBPyConnection, name: str, files: Sequence[Path], format: str, listed: str
+    connection: duckdb.DuckDBPyConnection, name: str, files: Sequence[Path], format: str, listed: str, *, quotes: bool
 ) -> Source:
-    """Return CSV or TSV files, which must have the same first line, as a source. listed: the files as a list in SQL."""
+    """Return CSV or TSV files, which must have the same first line, as a source.
+
+    listed: the files as a list in SQL. quotes: False if they are ordinary characters, so that no field can be quoted.
+    """
     delimiters = ("\t",) if format == "tsv" else (",", ";", "\t", "|")
-    delimiter, header = _read_header(files[0], delimiters)
+    delimiter, header = _read_header(files[0], delimiters, quotes=quotes)
     if not all(header):
         raise SourceError(f"{name}: the first line must name every column; one has no name")
     check_column_names(name, header)
     for file in files[1:]:
-        if _read_header(file, delimiters) != (delimiter, header):
+        if _read_header(file, delimiters, quotes=quotes) != (delimiter, header):
             raise SourceError(f"{name}: the first line of {file.name} does not match that of {files[0].name}")
+    quote = quote_text('"' if quotes else "")
     options = (
-        f"header = true, delim = {quote_text(delimiter)}, quote = '\"', escape = '\"', comment = '', skip = 0, "
+        f"header = true, delim = {quote_text(delimiter)}, quote = {quote}, escape = {quote}, comment = '', skip = 0, "
         "allow_quoted_nulls = false, null_padding = false, hive_partitioning = false, "
         f"max_line_size = {_LONGEST_LINE}, buffer_size = {_BUFFER}"
     )
@@ -44,17 +49,18 @@ def open_csv(
     except duckdb.Error:
         connection.execute(f"SELECT count(*) FROM {exact}").fetchall()  # this error names the line
         raise
-    return Source(name, format, typed, columns, exact, delimiter)
+    return Source(name, format, typed, columns, exact, delimiter, quotes=quotes, rows=_estimate_rows(files))
 
 
-def _read_header(file: Path, delimiters: Sequence[str]) -> tuple[str, list[str]]:
+def _read_header(file: Path, delimiters: Sequence[str], *, quotes: bool) -> tuple[str, list[str]]:
     """Return the delimiter that gives the most fields in the first line, and the fields."""
     opener: Any = gzip.open if is_zipped(file) else open
     found = {}
     try:
         for delimiter in delimiters:
             with opener(file, "rt", encoding="utf-8-sig", errors="replace", newline="") as lines:
-                found[delimiter] = [field.strip() for field in next(csv.reader(lines, delimiter=delimiter), [])]
+                fields = csv.reader(lines, delimiter=delimiter, quoting=csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE)
+                found[delimiter] = [field.strip() for field in next(fields, [])]
                 has_more = bool(lines.read(1))
     except (OSError, EOFError, zlib.error, csv.Error):
         raise SourceError(f"{file}: the first line cannot be read") from None
@@ -63,3 +69,14 @@ def _read_header(file: Path, delimiters: Sequence[str]) -> tuple[str, list[str]]
         empty = "the first line" if has_more else "the file"
         raise SourceError(f"{file}: {empty} is empty; expected a first line that names the columns")
     return best, found[best]
+
+
+def _estimate_rows(files: Sequence[Path]) -> int | None:
+    """Return about how many lines some files have, by the start of the first one; None if it cannot be told."""
+    try:
+        with files[0].open("rb") as raw:
+            sample = (gzip.GzipFile(fileobj=raw) if is_zipped(files[0]) else raw).read(_SAMPLE)
+            read = raw.tell()  # of a gzipped file, packed bytes
+    except (OSError, EOFError, zlib.error):
+        return None
+    return round(sum(file.stat().st_size for file in files) * sample.count(b"\n") / max(read, 1))

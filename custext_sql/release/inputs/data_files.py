@@ -16,16 +16,21 @@ from custext_sql.sql.query_errors import safe_errors
 from custext_sql.store.files.quoting import quote_text
 
 _PATTERN = re.compile(r"[*?\[]")  # characters that DuckDB takes for a pattern
-_OPENERS = {"csv": open_csv, "tsv": open_csv, "json": open_json, "parquet": open_parquet}
+_OPENERS = {"json": open_json, "parquet": open_parquet}
 
 
 def open_files(
-    connection: duckdb.DuckDBPyConnection, name: str, files: Sequence[Path], *, format: str | None = None
+    connection: duckdb.DuckDBPyConnection,
+    name: str,
+    files: Sequence[Path],
+    *,
+    format: str | None = None,
+    quotes: bool = True,
 ) -> Source:
     """Return one or more files of one format and with the same columns as a source of rows.
 
-    name: what errors call the files. format: the one that their names stand for if not given. A SourceError names a
-    file that does not start like UTF-8.
+    name: what errors call the files. format: the one that their names stand for if not given. quotes: whether
+    fields of CSV and TSV files can be quoted. A SourceError names a file that does not start like UTF-8.
     """
     found = format or tell_format(files[0])
     if found is None:
@@ -36,4 +41,6 @@ def open_files(
         check_encodings(name, files)
     listed = "[" + ", ".join(quote_text(_PATTERN.sub(r"[\g<0>]", str(file))) for file in files) + "]"
     with safe_errors():
+        if found in ("csv", "tsv"):
+            return open_csv(connection, name, files, found, listed, quotes=quotes)
         return _OPENERS[found](connection, name, files, found, listed)

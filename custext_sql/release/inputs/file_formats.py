@@ -17,6 +17,7 @@ DATA_FORMATS = {
 FORMAT_NAMES = tuple(dict.fromkeys(DATA_FORMATS.values()))
 EXPECTED_NAMES = "a name that ends in .csv, .tsv, .json, .jsonl, .parquet or .txt (all but .parquet also with .gz)"
 _DATABASES = (".duckdb", ".ddb", ".db")
+_SHOWN_NAMES = {"json": "JSON", "parquet": "Parquet", "text": "lines of text"}
 _EXPORTS = {
     **dict.fromkeys((".xlsx", ".xls", ".ods", ".numbers"), "spreadsheets are not supported; save the sheet as CSV"),
     **dict.fromkeys((".docx", ".doc", ".odt", ".rtf", ".pdf"), "documents are not supported; save the text as .txt"),
@@ -37,6 +38,11 @@ def is_zipped(path: Path) -> bool:
     return path.suffix.lower() == ".gz"
 
 
+def has_object_per_line(path: Path) -> bool:
+    """Return whether a JSON file has one object per line, by its name: all endings but .json say so."""
+    return not path.name.lower().removesuffix(".gz").endswith(".json")
+
+
 def check_format(format: str) -> str:
     """Return a format if its name is known; SettingError otherwise."""
     if not isinstance(format, str) or format not in FORMAT_NAMES:
@@ -46,11 +52,23 @@ def check_format(format: str) -> str:
     return format
 
 
-def check_no_database(name: str) -> None:
-    """Raise a SourceError for the name of a DuckDB file: opening it as a text file could drop DuckDB's locks on it."""
+def check_quotes_use(name: str, format: str) -> None:
+    """Raise a SettingError if files of a format have no quotes around fields. name: what errors call the files."""
+    if format not in ("csv", "tsv"):
+        raise SettingError(
+            f"{name}: --no-quotes (in Python: quotes=False) is for CSV and TSV files; leave it out for "
+            f"{_SHOWN_NAMES.get(format, format)}"
+        )
+
+
+def check_no_database(name: str, in_python: str = "sanitize_table") -> None:
+    """Raise a SourceError for the name of a DuckDB file: opening it as a text file could drop DuckDB's locks on it.
+
+    in_python: the function or class that takes a table instead.
+    """
     if Path(name).suffix.lower() in _DATABASES:
         raise SourceError(
-            f"{name}: a DuckDB file is read by its tables: --data {name} --table NAME (in Python: sanitize_table)"
+            f"{name}: a DuckDB file is read by its tables: --data {name} --table NAME (in Python: {in_python})"
         )
 
 

@@ -16,21 +16,24 @@ def open_parquet(
     """Return Parquet files, which must have the same columns, as a source. listed: the files as a list in SQL."""
     reader = f"read_parquet({listed}, hive_partitioning = false)"
     columns = describe_columns(connection, reader)
-    first = None
+    first, rows = None, 0
     for file in files:
-        names = _read_names(file)
+        names, count = _read_footer(file)
+        rows += count
         check_column_names(name, names)
         if first is None:
             first = set(names)
         elif set(names) != first:
             raise SourceError(f"{name}: the columns of {file.name} do not match those of {files[0].name}")
-    return Source(name, format, reader, columns)
+    return Source(name, format, reader, columns, rows=rows)
 
 
-def _read_names(file: Path) -> list[str]:
+def _read_footer(file: Path) -> tuple[list[str], int]:
+    """Return the names of the columns and the number of rows."""
     import pyarrow.parquet as pq
 
     try:
-        return list(pq.read_schema(file).names)
+        footer = pq.read_metadata(file)
+        return list(footer.schema.to_arrow_schema().names), footer.num_rows
     except (OSError, UnicodeDecodeError, pa.ArrowException):
         raise SourceError(f"{file}: expected a complete Parquet file") from None

@@ -18,7 +18,9 @@ class Source:
     """Where texts come from.
 
     `reader` is SQL to select from. `exact_reader` leaves the values of copied columns as they are written in the file,
-    for output in the same format.
+    for output in the same format. `quotes`: False for CSV and TSV files in which quotes are ordinary characters; output
+    in these formats is then written without quoting. `is_array`: JSON files that are arrays of objects. `rows`: about
+    how many there are, to show progress; None if unknown.
     """
 
     name: str
@@ -28,6 +30,9 @@ class Source:
     exact_reader: str | None = None
     delimiter: str = ","
     table: tuple[str, str] | None = None  # schema and name, as the catalog has them
+    quotes: bool = True
+    is_array: bool = False
+    rows: int | None = None
 
     def find_column(self, name: str, typed: Collection[str] = ()) -> str:
         """Return the column of that name, ignoring case. typed: all names that the user gave for columns."""

@@ -18,16 +18,17 @@ def open_table(connection: duckdb.DuckDBPyConnection, name: str, table: str) -> 
         raise SettingError(f"table must be a name; found {type(table).__name__}")
     with safe_errors():
         known = connection.execute(
-            "SELECT database_name, schema_name, table_name AS name FROM duckdb_tables() UNION ALL "
-            "SELECT database_name, schema_name, view_name FROM duckdb_views() WHERE NOT internal "
+            "SELECT database_name, schema_name, table_name AS name, estimated_size FROM duckdb_tables() UNION ALL "
+            "SELECT database_name, schema_name, view_name, NULL FROM duckdb_views() WHERE NOT internal "
             "ORDER BY schema_name <> 'main', name"
         ).fetchall()
         found: dict[str, tuple[str, ...]] = {}
-        for parts in known:
+        sizes = {tuple(parts): size for *parts, size in known}
+        for parts in sizes:
             for given in (parts[2:], parts[1:], parts):  # the name alone, with its schema, with its database
                 found.setdefault(".".join(given).lower(), parts)
         if table.lower() not in found:
-            names = list(dict.fromkeys(parts[-1] for parts in known))
+            names = list(dict.fromkeys(parts[-1] for parts in sizes))
             nearest = find_closest(table, names)
             tables = f"tables: {', '.join(names)}" if names else "the file has no tables"
             raise SourceError(
@@ -36,4 +37,5 @@ def open_table(connection: duckdb.DuckDBPyConnection, name: str, table: str) -> 
         _, schema, exact = found[table.lower()]
         reader = ".".join(map(quote_name, found[table.lower()]))
         columns = describe_columns(connection, reader)
-        return Source(f"{name}, table {table}", "table", reader, columns, table=(schema, exact))
+        size = sizes[found[table.lower()]]
+        return Source(f"{name}, table {table}", "table", reader, columns, table=(schema, exact), rows=size)

@@ -14,6 +14,8 @@ from custext_sql.text.columns import TextColumn
 from custext_sql.text.utf8 import decode_utf8
 
 _CHUNK = 1 << 20  # bytes read at a time, about
+_LONGEST_LINE = 16 << 20  # bytes, as in CSV files
+_NEW_LINE = ord("\n")
 
 
 def open_text(file: Path) -> BinaryIO:
@@ -27,17 +29,23 @@ def read_line_blocks(source: BinaryIO, name: str, *, has_option: bool = False) -
     name: what errors call the source. has_option: whether the caller can be given an encoding.
     """
     number = 1
-    while lines := _read_some(source, name):
-        content = b"".join(lines)
+    while content := _read_some(source, name):
         decode_utf8(content, name, first_line=number, has_option=has_option)
-        offsets = np.zeros(len(lines) + 1, dtype=np.int64)
-        np.cumsum([len(line) for line in lines], out=offsets[1:])
-        yield TextColumn(np.frombuffer(content, dtype=np.uint8), offsets)
-        number += len(lines)
+        text = np.frombuffer(content, dtype=np.uint8)
+        ends = (text == _NEW_LINE).nonzero()[0] + 1
+        rest = [] if len(ends) and ends[-1] == len(text) else [len(text)]
+        yield TextColumn(text, np.concatenate([[0], ends, rest]).astype(np.int64))
+        number += len(ends)
 
 
-def _read_some(source: BinaryIO, name: str) -> list[bytes]:
+def _read_some(source: BinaryIO, name: str) -> bytes:
+    """Return the next lines, all of them complete. SourceError if one is too long for memory."""
     try:
-        return source.readlines(_CHUNK)
+        content = source.read(_CHUNK)
+        if content and not content.endswith(b"\n"):
+            content += source.readline(_LONGEST_LINE + 1)
     except (EOFError, zlib.error, gzip.BadGzipFile):
         raise SourceError(f"{name}: expected a complete gzip file") from None
+    if len(content) - content.rfind(b"\n", 0, -1) > _LONGEST_LINE + 2:
+        raise SourceError(f"{name}: a line is longer than the 16 MB that can be read; split it into several lines")
+    return content

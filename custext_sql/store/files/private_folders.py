@@ -45,10 +45,12 @@ def private_folder(parent: Path, label: str) -> Iterator[Path]:
         yield folder
     finally:
         if folder in _live:
-            with _changed:
-                _live.discard(folder)
-                _changed.notify_all()
-            shutil.rmtree(folder, ignore_errors=True)
+            try:
+                shutil.rmtree(folder, ignore_errors=True)
+            finally:  # only now: if the process must end at once, `remove_private_folders` deletes what is left
+                with _changed:
+                    _live.discard(folder)
+                    _changed.notify_all()
 
 
 @lru_cache(maxsize=1)

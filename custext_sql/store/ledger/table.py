@@ -40,7 +40,7 @@ class Terms:
     def of(cls, info: MappingInfo, policy: Policy, calibration: str, draws: str, key: SecretKey | None) -> "Terms":
         """Return the terms of draws with a mapping, by a policy, and from a key if there is one."""
         key_id = None if key is None else key.name
-        return cls(info.name, info.fingerprint, describe_policy(policy), calibration, draws, key_id)
+        return cls(info.name, info.fingerprint, policy.describe(), calibration, draws, key_id)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,10 +59,11 @@ class Release:
         record_column: the column whose values identify rows to a key. keyed_sum: equal for keyed releases of the same
         texts under the same records.
     row_count, word_count: numbers of rows and words. sampled, stopwords, numbers, unknown_kept, unknown_masked,
-        unknown_random, endings, kept, alone_masked, symbols, characters_in_clear, mean_row_eps, worst_log_ratio,
-        hides_among: see `Receipt`.
+        unknown_random, endings, kept, alone_masked, units_masked, symbols, characters_in_clear, mean_row_eps,
+        worst_log_ratio, hides_among: see `Receipt`.
     largest_row_eps: the largest eps spent on one row, exact. at_least: whether it may be more, because a row may have
         been drawn more than once.
+    struck_at, struck_reason: when and why the release was struck through. It counts like any other.
     """
 
     release_id: str
@@ -101,6 +102,9 @@ class Release:
     mean_row_eps: float | None = None
     worst_log_ratio: float | None = None
     hides_among: int | None = None
+    units_masked: int | None = None
+    struck_at: datetime | None = None
+    struck_reason: str | None = None
 
     def with_counts(self, receipt: Receipt) -> "Release":
         """Return the release with the counts of a receipt."""
@@ -126,21 +130,16 @@ def to_decimal(eps: float) -> Decimal:
     return Decimal(repr(eps))
 
 
-def describe_policy(policy: Policy) -> str:
-    """Return a policy as the ledger stores it."""
-    return " ".join(f"{part}={choice}" for part, choice in asdict(policy).items())
-
-
 def new_release(terms: Terms, **settings: Any) -> Release:
     """Return a pending release that starts now. settings: the other fields."""
     release_id = uuid.uuid4().hex
-    known: dict[str, Any] = {"release_id": release_id, "run_id": release_id, "state": PENDING, "started_at": _now()}
+    known: dict[str, Any] = {"release_id": release_id, "run_id": release_id, "state": PENDING, "started_at": now()}
     return Release(**(known | asdict(terms) | settings))
 
 
 def finish(release: Release) -> Release:
     """Return the release as complete, from now on."""
-    return replace(release, state=COMPLETE, completed_at=_now())
+    return replace(release, state=COMPLETE, completed_at=now())
 
 
 def list_releases(database: Database = None, *, dataset: str | None = None) -> list[Release]:
@@ -179,7 +178,8 @@ def enter(
 
 def update(database: Database, release: Release) -> None:
     """Write the current state of a release."""
-    fixed = ("release_id", "parts")  # DuckDB updates a list by delete and insert, which fails on the primary key
+    # DuckDB updates a list by delete and insert, which fails on the primary key. Others may strike a running release.
+    fixed = ("release_id", "parts", "struck_at", "struck_reason")
     names = [field.name for field in fields(release) if field.name not in fixed]
     changes = ", ".join(f"{name} = ?" for name in names)
     with writing(database, patience=_PATIENCE) as connection:
@@ -198,5 +198,6 @@ def to_json(release: Release) -> str:
     return json.dumps(release.to_dict(), ensure_ascii=False, indent=2)
 
 
-def _now() -> datetime:
+def now() -> datetime:
+    """Return the current time in UTC, without a time zone."""
     return datetime.now(UTC).replace(tzinfo=None)

@@ -8,8 +8,8 @@ import pyarrow as pa
 
 from custext_sql.arrays import Places, Sizes, Units
 from custext_sql.errors import MappingError
-from custext_sql.mapping.mapping import Mapping, MappingInfo, digest_ranks, fingerprint
-from custext_sql.mapping.scoring import UNIT
+from custext_sql.mapping.mapping import Mapping, MappingInfo, find_flaw
+from custext_sql.mapping.recipe import Recipe
 from custext_sql.mapping.similarity import MEASURES
 from custext_sql.parameters import check_type, suggest
 from custext_sql.store.rows.arrow_columns import read_integers, read_lists, read_text
@@ -27,11 +27,11 @@ def read_mapping(connection: duckdb.DuckDBPyConnection, info: MappingInfo) -> Ma
         scores = _read_scores(connection, info, sizes)
     except TypeError:  # a column has NULLs or another type
         raise _changed(info, "a column has NULLs, or another type") from None
-    if fingerprint(words, sizes, scores) != info.fingerprint:
-        raise _changed(info, "fingerprint mismatch")
-    if digest_ranks(ranks) != info.ranks_sha256:
-        raise _changed(info, "the ranks of words differ")
-    return Mapping(info, words, sizes, scores, ranks)
+    mapping = Mapping(info, words, sizes, scores, ranks)
+    flaw = find_flaw(mapping)
+    if flaw is not None:
+        raise _changed(info, flaw)
+    return mapping
 
 
 def save_mapping(connection: duckdb.DuckDBPyConnection, mapping: Mapping) -> None:
@@ -138,16 +138,9 @@ def _read_groups(connection: duckdb.DuckDBPyConnection, info: MappingInfo) -> tu
     if group_of.min() != 0 or group_of.max() != info.group_count - 1:
         raise _changed(info, "groups were removed or added")
     sizes = np.bincount(group_of)
-    if (sizes < 2).any():
-        raise _changed(info, "a word is alone in a group")
-    if len(set(words)) != len(words):
-        raise _changed(info, "a word is in two groups")
     if (read_integers(table.column("position")) != _positions(sizes)).any():
         raise _changed(info, "positions within a group are not 0, 1, 2, ...")
-    ranks = read_integers(table.column("rank"))
-    if ranks.min() < 0 or (np.diff(np.sort(ranks)) == 0).any():
-        raise _changed(info, "a rank is negative, or two words have the same rank")
-    return words, sizes.astype(np.int64), ranks.astype(np.int64)
+    return words, sizes.astype(np.int64), read_integers(table.column("rank")).astype(np.int64)
 
 
 def _positions(sizes: Sizes) -> Places:
@@ -168,8 +161,6 @@ def _read_scores(connection: duckdb.DuckDBPyConnection, info: MappingInfo, sizes
         raise _changed(info, "a word has more or fewer scores than its group has words")
     if scores is None:
         raise _changed(info, "a score is NULL")
-    if scores.min() < -UNIT or scores.max() > UNIT:
-        raise _changed(info, "a score is not between -1 and 1")
     return scores
 
 
@@ -184,24 +175,24 @@ def _rebuilding(info: MappingInfo) -> str:
     """Return how to build the same mapping again."""
     if info.measure not in MEASURES:
         return "rebuild it in Python with its similarity function and replace=True"
-    return f"rebuild it with: custext map {write_options(info, info.k)} --name {info.name} --replace"
+    return f"rebuild it with: custext map {write_options(info.recipe, info.k)} --name {info.name} --replace"
 
 
-def write_options(info: MappingInfo, k: int) -> str:
-    """Return the options of `custext map` for a mapping like this one, with groups of k words."""
-    options = f"--embedding {info.embedding} --k {k}"
-    if info.measure != "euclidean":
-        options += f" --measure {info.measure}"
-    if info.normalization != "group":
-        options += f" --normalization {info.normalization}"
-    if info.grouping != "greedy":
-        options += f" --grouping {info.grouping}"
-    if info.seed is not None:
-        options += f" --order {info.pivot_order} --seed {info.seed}"
-    if info.stopword_language is not None:
+def write_options(recipe: Recipe, k: int) -> str:
+    """Return the options of `custext map` for a mapping of this recipe, but with groups of k words."""
+    options = f"--embedding {recipe.embedding} --k {k}"
+    if recipe.measure != "euclidean":
+        options += f" --measure {recipe.measure}"
+    if recipe.normalization != "group":
+        options += f" --normalization {recipe.normalization}"
+    if recipe.grouping != "greedy":
+        options += f" --grouping {recipe.grouping}"
+    if recipe.seed is not None:
+        options += f" --order {recipe.pivot_order} --seed {recipe.seed}"
+    if recipe.stopword_language is not None:
         options += " --separate-stopwords"
-        if info.stopword_language != SHIPPED_LANGUAGE:
-            options += f" --language {info.stopword_language}"
-    if info.word_limit is not None:
-        options += f" --limit {info.word_limit}"
+        if recipe.stopword_language != SHIPPED_LANGUAGE:
+            options += f" --language {recipe.stopword_language}"
+    if recipe.word_limit is not None:
+        options += f" --limit {recipe.word_limit}"
     return options

@@ -1,5 +1,6 @@
 """Creates and upgrades the tables with Alembic. Imported only when needed, since Alembic loads slowly."""
 
+import threading
 from importlib.resources import files
 from pathlib import Path
 
@@ -10,6 +11,8 @@ from sqlalchemy.exc import DBAPIError
 
 from custext_sql.store.schema.revisions import REVISIONS
 
+_one_at_a_time = threading.Lock()  # Alembic keeps what it works on in globals
+
 
 def upgrade(path: Path) -> None:
     """Upgrade a database file to this version's revision, in one transaction; an empty file gets all tables."""
@@ -17,7 +20,7 @@ def upgrade(path: Path) -> None:
     config.set_main_option("script_location", str(files("custext_sql.migrations")).replace("%", "%%"))
     engine = create_engine(URL.create("duckdb", database=str(path)), poolclass=NullPool)
     try:
-        with engine.begin() as connection:
+        with _one_at_a_time, engine.begin() as connection:
             config.attributes["connection"] = connection
             command.upgrade(config, REVISIONS[-1])
     except DBAPIError as error:

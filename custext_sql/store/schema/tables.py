@@ -156,7 +156,7 @@ releases = Table(
     Column("unknown_masked", BigInteger),
     Column("unknown_random", BigInteger),
     Column("endings", BigInteger),
-    Column("kept", BigInteger, comment="words that were not chosen as sensitive"),
+    Column("kept", BigInteger, comment="words that were not chosen as sensitive, or are listed to be kept"),
     Column(
         "alone_masked", BigInteger, comment="words masked because they would be the only replaced words of their group"
     ),
@@ -167,6 +167,17 @@ releases = Table(
     Column("mean_row_eps", Double),
     Column("worst_log_ratio", Double, comment="largest verified log-ratio of two replaced words of a group"),
     Column("hides_among", Integer, comment="smallest number of words that a replaced word hides among"),
+    Column(
+        "units_masked",
+        BigInteger,
+        comment="e-mail addresses, numbers, dates and other units, each masked as a whole",
+    ),
+    Column(
+        "struck_at",
+        TIMESTAMP,
+        comment="UTC; when the release was struck through, which does not change what it spent",
+    ),
+    Column("struck_reason", String, comment="why it was struck through"),
 )
 
 measurements = Table(

@@ -1,0 +1,84 @@
+"""The commands that carry out a choice."""
+
+import os
+import shlex
+from collections.abc import Callable
+from itertools import count
+from pathlib import Path
+
+from custext_sql.experiments.choosing.choice import Choice
+from custext_sql.experiments.text_files import DataFiles, DataTable, Texts
+from custext_sql.release.inputs.file_formats import tell_format
+from custext_sql.release.inputs.texts import find_format, open_texts
+from custext_sql.store.files.quoting import quote_name
+from custext_sql.store.rows.mappings import write_options
+
+_ENDINGS = {"csv": ".csv", "tsv": ".tsv", "json": ".jsonl", "parquet": ".parquet", "text": ".txt"}
+
+
+def list_commands(
+    choice: Choice, data: Texts | None, column: str | None, *, named: str, more: str, known: str
+) -> list[str]:
+    """Return the commands after `custext` that carry out a choice: map, unless the mapping is stored, sanitize, report.
+
+    data, column: the texts. named: the arguments that name them. more: the options of the policy. known: the options
+    that say what the attacker knows, which only the report takes.
+    """
+    chosen = choice.chosen
+    if chosen is None:
+        return []
+    settings = [f"--eps {chosen.eps:g}", f"--mapping {chosen.mapping}"]
+    settings += ["--plus"] * choice.plus + ["--calibration tight"] * (choice.calibration == "tight")
+    output = "OUTPUT" if data is None else name_output(data)
+    page = _find_free(lambda number: f"report{number}.html", lambda name: Path(name).exists())
+    where = "" if column is None else f"--column {shlex.quote(column)}"
+    commands = [] if chosen.stored else [f"map {write_options(chosen.recipe, chosen.k)}"]
+    for parts in (
+        ["sanitize", named, output, where, *settings, more],
+        ["report", named, where, *settings, more, known, f"--html {page}"],
+    ):
+        commands.append(" ".join(part for part in parts if part))
+    return commands
+
+
+def name_output(data: Texts) -> str:
+    """Return a name for the sanitized texts that is not taken: a table of the same file, or a file."""
+    if isinstance(data, DataTable):
+        return _name_table(data)
+    path = data.path if isinstance(data, DataFiles) else data
+    if not isinstance(path, (str, os.PathLike)):
+        return "OUTPUT"
+    given, ending = Path(path), _ENDINGS[find_format(data if isinstance(data, DataFiles) else path)]
+    if given.is_file():
+        stem = given.name
+        for _ in range(2 if tell_format(given) and given.suffix.lower() == ".gz" else 1):
+            stem = Path(stem).stem
+        ending = Path(given.name.removesuffix(".gz")).suffix if tell_format(given) else ending
+        base = given.with_name(f"{stem}.sanitized")
+    elif given.is_dir():
+        base = given.with_name(f"{given.name}-sanitized") if given.name else Path("..", "sanitized")
+    else:
+        base = Path("sanitized")
+    name = _find_free(lambda number: f"{base}{number}{ending}", lambda name: Path(name).exists())
+    return shlex.quote(f"./{name}" if name.startswith("-") else name)
+
+
+def _name_table(data: DataTable) -> str:
+    with open_texts(data) as opened:
+        assert opened.source.table is not None
+        schema, table = opened.source.table
+        rows = opened.connection.execute(
+            "SELECT table_name FROM duckdb_tables() WHERE schema_name = $1 UNION ALL "
+            "SELECT view_name FROM duckdb_views() WHERE schema_name = $1",
+            [schema],
+        ).fetchall()
+    taken = {name.lower() for (name,) in rows}
+    name = _find_free(lambda number: f"{table}_sanitized{number.replace('-', '_')}", lambda name: name.lower() in taken)
+    parts = [name] if schema == "main" else [schema, name]
+    return shlex.quote(".".join(quote_name(part) if set(part) & {".", '"'} else part for part in parts))
+
+
+def _find_free(write: Callable[[str], str], is_taken: Callable[[str], bool]) -> str:
+    """Return the first name that is not taken. write: returns the name with a number, which is empty at first."""
+    names = (write("" if number == 1 else f"-{number}") for number in count(1))
+    return next(name for name in names if not is_taken(name))

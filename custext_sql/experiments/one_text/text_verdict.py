@@ -1,0 +1,60 @@
+"""The verdict on one sanitized text."""
+
+from dataclasses import asdict, replace
+
+from custext_sql.errors import SettingError
+from custext_sql.experiments.one_text.text_attacker import TextAttacker
+from custext_sql.experiments.report.verdict_figures import count_fates
+from custext_sql.experiments.verdict.figures import Alternative, Figures, Verdict
+from custext_sql.experiments.verdict.judging import judge
+from custext_sql.parameters import check_type
+from custext_sql.replacing.policy import name_policy
+from custext_sql.replacing.receipt import Receipt
+
+_ELSEWHERE = "texts in general (by Zipf's law)"  # from the ranks of words in the vector file
+_YOURS = "your text"
+
+
+def judge_text(attacker: TextAttacker, text: str, receipt: Receipt) -> Verdict:
+    """Return the verdict on a text: what its receipt counts, and what the attacker guesses. Nothing is saved.
+
+    text: the original. receipt: that of the text, from the attacked sanitizer; it says which eps. The best single guess
+    is averaged over all possible draws, and the guesses with context over simulated ones. SettingError if the receipt
+    is of several texts, or of another mapping.
+    """
+    check_type(attacker, TextAttacker, "attacker must be a TextAttacker")
+    check_type(receipt, Receipt, "receipt must be a Receipt")
+    sanitizer, eps, plus = attacker.sanitizer, receipt.eps, attacker.plus
+    info, policy = sanitizer.mapping.info, sanitizer.policy
+    if (receipt.rows, receipt.budgets, receipt.fingerprint) != (1, (eps,), info.fingerprint):
+        raise SettingError("receipt must be that of the one text, made by the attacked sanitizer at one eps")
+    now, floor = attacker.expect(text, eps), attacker.expect(text, 0.0)
+    by_context, context_floor = attacker.expect_context(text, eps), attacker.expect_context(text, 0.0)
+    figures = Figures(
+        mapping=info.name,
+        k=info.k,
+        eps=eps,
+        plus=plus,
+        calibration=sanitizer.calibration,
+        policy=name_policy(policy),
+        hides_among=receipt.hides_among or None,
+        prior=attacker.public or _ELSEWHERE,
+        guess=None if now is None else now.right,
+        guess_floor=None if floor is None else floor.right,
+        certain=None if now is None else now.certain,
+        context=None if by_context is None else by_context.right,
+        context_floor=None if context_floor is None else context_floor.right,
+        texts_guessed=None if by_context is None else by_context.all_right,
+        fates=count_fates(
+            {name: value for name, value in asdict(receipt).items() if isinstance(value, int)},
+            policy.numbers,
+            unchanged=None if now is None else now.unchanged,
+            median_replaced=receipt.sampled,
+            largest_replaced=receipt.sampled,
+        ),
+        dataset=_YOURS,
+    )
+    if floor is not None and eps > 0.0:
+        at_0 = Alternative(info.name, info.k, 0.0, plus, figures.guess_floor, figures.context_floor)
+        figures = replace(figures, alternatives=(at_0,))
+    return judge(figures)

@@ -1,0 +1,197 @@
+"""Which words of some texts are not in the vocabulary, for the owner of the texts: `find_leaks`."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from custext_sql.errors import OutputError, SettingError
+from custext_sql.parameters import check_at_least
+from custext_sql.release.inputs.file_formats import tell_format
+from custext_sql.release.inputs.texts import Texts, name_texts, stream_texts
+from custext_sql.release.preview.advice import LeakFacts, advise
+from custext_sql.release.preview.word_counts import (
+    ALONE,
+    LEAKED_KINDS,
+    NUMBER,
+    OTHER_SCRIPT,
+    SYMBOL,
+    UNKNOWN,
+    WordCounts,
+    counting_words,
+)
+from custext_sql.replacing.kinds import Kind
+from custext_sql.replacing.policy import NUMBER_MASK, UNIT_MASKS, UNKNOWN_MASK, Policy, name_policy
+from custext_sql.sanitizing.sanitizer import Sanitizer
+from custext_sql.store.database import Database
+from custext_sql.store.files.atomic_outputs import atomic_output, check_place
+from custext_sql.text.scripts import find_usual_scripts
+from custext_sql.text.unit_patterns import UNIT_TYPES
+
+IN_CLEAR = "in the clear"
+_UNKNOWN_FATES = {"mask": UNKNOWN_MASK, "random": "a random word", "keep": IN_CLEAR}
+_NUMBER_FATES = {"mask": NUMBER_MASK, "shape": "random digits", "keep": IN_CLEAR}
+
+
+@dataclass(frozen=True)
+class LeakedWord:
+    """A word that is not in the vocabulary, in lower case.
+
+    count: how often it occurs. share: of all words; None for a symbol, which is not a word.
+    """
+
+    word: str
+    count: int
+    share: float | None
+
+
+@dataclass(frozen=True)
+class LeakedKind:
+    """Words of one kind that are not in the vocabulary.
+
+    kind: "unknown", "other script" (an unknown word without a letter of the mapping's scripts), "number", the type of
+        a unit ("email", "date", ...), "alone" (in the vocabulary, but masked, since no other word of its group would be
+        replaced), or "symbol" (a character that is neither part of a word nor a space nor punctuation).
+    becomes: what the policy makes of them: "in the clear", a mask such as "<unk>", "a random word" or "random digits".
+    in_clear: whether they pass in the clear.
+    count, distinct: how many there are, and how many different ones. share: of all words; None for symbols.
+    words: the most frequent ones.
+    """
+
+    kind: str
+    becomes: str
+    in_clear: bool
+    count: int
+    distinct: int
+    share: float | None
+    words: tuple[LeakedWord, ...]
+
+    @property
+    def is_unit(self) -> bool:
+        """Whether these are units of one type, such as e-mail addresses."""
+        return self.kind in UNIT_TYPES
+
+
+@dataclass(frozen=True)
+class Leaks:
+    """What a release of some texts would let through or mask, because it is not in the vocabulary.
+
+    data, mapping, policy: their names. plus: whether stopwords are kept. rows: the number of texts.
+    words: the number of all words. replaced, stopwords, endings, kept: those of them that are replaced, and those that
+        are kept in the clear as stopwords, as English endings ('s, 't), or because they are listed.
+    in_clear: the number of words that would pass in the clear, including kept ones.
+    kinds: the words that are not in the vocabulary, by kind; only kinds that occur.
+    advice: what to do about it, as sentences.
+    """
+
+    data: str
+    mapping: str
+    policy: str
+    plus: bool
+    rows: int
+    words: int
+    replaced: int
+    stopwords: int
+    endings: int
+    kept: int
+    in_clear: int
+    kinds: tuple[LeakedKind, ...]
+    advice: tuple[str, ...]
+
+
+def find_leaks(
+    data: Texts,
+    *,
+    column: str | None = None,
+    top: int | None = 10,
+    output: str | os.PathLike[str] | None = None,
+    force: bool = False,
+    database: Database = None,
+    mapping: str | None = None,
+    plus: bool | None = None,
+    policy: str | Policy | None = None,
+    language: str | None = None,
+    key_file: str | os.PathLike[str] | None = None,
+) -> Leaks:
+    """Return which words of some texts a release would let through or mask, because they are not in the vocabulary.
+
+    data: a path, a DataTable, or a sequence of texts. column: their column; None for lines of text and for a sequence.
+    top: how many words of each kind are returned, the most frequent ones; None: all. output: a CSV file for all words,
+    which only its owner can read. force: replace an existing file. The other settings are those of `Sanitizer.load`.
+
+    The result and the file contain words of the texts, so they are for the owner of the texts only. Nothing is entered
+    in the ledger or saved in the database. Memory is bounded, unless `top` is None.
+
+    SettingError if a setting is invalid; SourceError if the texts cannot be read; OutputError if the file cannot be
+    written; MappingError if the mapping does not exist.
+    """
+    if top is not None:
+        check_at_least(top, 0, "top")
+    target = None if output is None else _check_output(output, force=force)
+    sanitizer = Sanitizer.load(
+        database, mapping=mapping, plus=plus, policy=policy, language=language, key_file=key_file
+    )
+    rows = 0
+    with counting_words(find_usual_scripts(sanitizer.mapping.words)) as counts:
+        for block in stream_texts(data, column):
+            rows += len(block)
+            for text, found in sanitizer.find_words(block):
+                counts.add(text, found)
+        fates = _find_fates(sanitizer.policy)
+        kinds = tuple(kind for name in LEAKED_KINDS if (kind := _sum_up(counts, name, fates[name], top)).count)
+        if target is not None:
+            _write(counts, target, fates, force=force)
+    found_kinds = {Kind(number): int(count) for number, count in enumerate(counts.by_kind)}
+    kept = (found_kinds[Kind.STOPWORD], found_kinds[Kind.ENDING], found_kinds[Kind.KEPT])
+    passing = sum(kind.count for kind in kinds if kind.in_clear and kind.kind != SYMBOL)
+    facts = LeakFacts(
+        counts.words, counts.words - sum(kept), {kind.kind: kind.count for kind in kinds}, sanitizer.policy
+    )
+    return Leaks(
+        data=name_texts(data),
+        mapping=sanitizer.mapping.info.name,
+        policy=name_policy(sanitizer.policy),
+        plus=sanitizer.settings.plus,
+        rows=rows,
+        words=counts.words,
+        replaced=found_kinds[Kind.SAMPLED],
+        stopwords=kept[0],
+        endings=kept[1],
+        kept=kept[2],
+        in_clear=sum(kept) + passing,
+        kinds=kinds,
+        advice=advise(facts),
+    )
+
+
+def _check_output(output: str | os.PathLike[str], *, force: bool) -> Path:
+    if not isinstance(output, str | os.PathLike):
+        raise SettingError(f"output must be a path; found {type(output).__name__}")
+    target = Path(output)
+    if tell_format(target) != "csv" or target.suffix.lower() != ".csv":
+        raise OutputError(f"cannot write words to {target}; its name must end in .csv")
+    check_place(target, force=force)
+    return target
+
+
+def _find_fates(policy: Policy) -> dict[str, str]:
+    """Return what becomes of the words of each kind."""
+    unknown = _UNKNOWN_FATES[policy.unknown]
+    fates = {UNKNOWN: unknown, OTHER_SCRIPT: unknown, NUMBER: _NUMBER_FATES[policy.numbers]}
+    units = dict(zip(UNIT_TYPES, UNIT_MASKS, strict=True))
+    return units | fates | {ALONE: UNKNOWN_MASK, SYMBOL: IN_CLEAR}
+
+
+def _sum_up(counts: WordCounts, kind: str, fate: str, top: int | None) -> LeakedKind:
+    def share(count: int) -> float | None:
+        return None if kind == SYMBOL else count / max(1, counts.words)
+
+    count, distinct = counts.count(kind)
+    words = tuple(LeakedWord(word, n, share(n)) for word, n in counts.list_most_frequent(kind, top)) if count else ()
+    return LeakedKind(kind, fate, fate == IN_CLEAR, count, distinct, share(count), words)
+
+
+def _write(counts: WordCounts, target: Path, fates: dict[str, str], *, force: bool) -> None:
+    with atomic_output(target, force=force) as output:
+        counts.write(output.path, fates)
+        output.path.chmod(0o600)
+        output.publish()

@@ -1,0 +1,61 @@
+"""Sanitizes all columns of a row together, so that what a row spends is known."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import add
+
+import numpy as np
+import pyarrow as pa
+
+from custext_sql.arrays import Flags, Floats
+from custext_sql.replacing.counts import Counts, join_counts
+from custext_sql.replacing.tally import Tally
+from custext_sql.sanitizing.sanitizer import Sanitizer
+from custext_sql.text.columns import TextColumn
+
+
+@dataclass(frozen=True)
+class RowSanitizer:
+    """Sanitizes columns of rows. columns: their names, which are part of the records of texts."""
+
+    sanitizer: Sanitizer
+    columns: Sequence[str]
+
+    def sanitize(self, texts: Sequence[pa.Array], ids: pa.Array | None, tally: Tally) -> list[pa.Array]:
+        """Return the new texts, one array per column. ids: with a key, one per row. tally: counts the rows."""
+        key = self.sanitizer.key
+        identifiers = None if ids is None else ids.to_pylist()
+        counts: list[Counts] = []
+        missing = np.ones(len(texts[0]), dtype=bool)
+        done = []
+        for name, column in zip(self.columns, map(TextColumn.from_arrow, texts), strict=True):
+            records = None if identifiers is None or key is None else key.name_records(name, identifiers)
+            collected = _Collected(tally)
+            new = self.sanitizer.sanitize_column(column, records=records, tally=collected)
+            counts.append(collected.join())
+            missing &= False if column.missing is None else column.missing
+            done.append(new.to_arrow())
+        tally.add(reduce(add, counts), missing=missing)
+        return done
+
+    def spend(self, texts: Sequence[pa.Array]) -> Floats:
+        """Return the eps that each row would spend."""
+        spent = np.zeros(len(texts[0]))
+        for column in texts:
+            spent += self.sanitizer.spend(TextColumn.from_arrow(column))
+        return spent
+
+
+class _Collected:
+    """Stands in for a tally: collects what each row spent, and passes the keyed sum on to the tally."""
+
+    def __init__(self, tally: Tally) -> None:
+        self._parts: list[Counts] = []
+        self.add_sum = tally.add_sum
+
+    def add(self, counts: Counts, *, missing: Flags | None = None) -> None:
+        self._parts.append(counts)
+
+    def join(self) -> Counts:
+        return join_counts(self._parts)

@@ -1,0 +1,1 @@
+"""Sanitizes columns and texts: what every interface calls."""

@@ -1,0 +1,177 @@
+"""Releases of Spark frames: `sanitize`."""
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as sf
+from pyspark.sql.types import ByteType, DataType, IntegerType, LongType, ShortType, StringType
+
+from custext_sql import (
+    Dataset,
+    OutputError,
+    PartedRelease,
+    Policy,
+    Receipt,
+    ReleaseReport,
+    SettingError,
+    SourceError,
+    sanitize_part,
+    suggest,
+)
+from custext_sql.spark.arrow_functions import make_arrow_function
+from custext_sql.spark.errors import own_errors
+from custext_sql.spark.folders import draft_folder
+from custext_sql.spark.jobs import own_jobs
+from custext_sql.spark.shipping import Shipped, open_shipped, ship
+
+_COUNTED, _ROWS = "counted", "rows"  # folders: the rows with their counts, and the rows to publish
+_COMMIT = {"mapreduce.fileoutputcommitter.algorithm.version": "1"}  # version 2 can keep files of failed tasks
+_INTEGERS = (ByteType, ShortType, IntegerType, LongType)
+
+
+def sanitize(
+    frame: DataFrame,
+    columns: str | Sequence[str],
+    eps: float | None = None,
+    plus: bool | None = None,
+    *,
+    output: str | os.PathLike[str],
+    dataset: str | Dataset,
+    mapping: str | None = None,
+    policy: str | Policy | None = None,
+    calibration: str | None = None,
+    language: str | None = None,
+    key_file: str | os.PathLike[str] | None = None,
+    record_column: str | None = None,
+    max_row_eps: float | None = None,
+    budget_total: float | None = None,
+    second_mapping: bool = False,
+    reuse_key: bool = False,
+    force: bool = False,
+    database: str | os.PathLike[str] | None = None,
+) -> Receipt:
+    """Sanitize columns of a frame into a folder of Parquet files, enter the release in the ledger, return the receipt.
+
+    columns: the columns to sanitize; all others are copied unchanged. output: a folder that this process and all
+    executors share; it appears only when it is complete. dataset: the name of the data in the ledger, which is in the
+    database of this process. key_file: as in `register`. record_column: with a key, the column of IDs, strings or whole
+    numbers. The other parameters, errors and warnings are those of `sanitize_file`.
+
+    The rows are written with their counts into a hidden folder beside the output. Only what Spark committed there is
+    counted and published, however often a task ran. max_row_eps and budget_total are checked just before publishing.
+
+    The frame must belong to a classic session, because a Spark Connect client cannot rename a folder of the cluster.
+    """
+    if not isinstance(frame, DataFrame):
+        raise SettingError(f"expected a Spark frame; found {type(frame).__name__}")
+    target = os.fspath(output) if isinstance(output, str | os.PathLike) else None
+    if not target or not isinstance(target, str):
+        raise SettingError(f"output must be the path of a folder; found {type(output).__name__}")
+    spark = frame.sparkSession
+    if not hasattr(spark, "sparkContext") or not hasattr(spark, "_jvm"):
+        raise SettingError("sanitize needs a classic Spark session; found a Spark Connect session")
+    if frame.isStreaming:
+        raise SettingError("sanitize needs a batch frame; found a streaming one")
+    chosen = [_find_column(frame, name, StringType) for name in _as_list(columns)]
+    record = None if record_column is None else _find_column(frame, record_column, (StringType, *_INTEGERS))
+    release = PartedRelease(
+        "the frame",
+        chosen,
+        eps=eps,
+        plus=plus,
+        dataset=dataset,
+        mapping=mapping,
+        policy=policy,
+        calibration=calibration,
+        language=language,
+        key_file=key_file,
+        record_column=record,
+        max_row_eps=max_row_eps,
+        budget_total=budget_total,
+        second_mapping=second_mapping,
+        reuse_key=reuse_key,
+        database=database,
+    )
+    shipped = ship(spark, release.sanitizer)
+    with own_errors(), draft_folder(spark, target, force=force) as draft, own_jobs(spark):
+        if draft.is_replaced(frame.inputFiles()):
+            raise OutputError(f"{output} is read by the frame; give the output another name")
+        counts = _find_new_name(frame, "custext_counts")
+        _sanitize_rows(frame, chosen, record, shipped, counts).write.options(**_COMMIT).parquet(draft.path(_COUNTED))
+        committed = spark.read.parquet(draft.path(_COUNTED))
+        if record is not None:
+            release.check_ids(0, _count_repeated(committed, record))
+        for row in committed.select(counts).where(sf.col(counts).isNotNull()).toLocalIterator():
+            release.add(bytes(row[0]))
+        committed.drop(counts).write.options(**_COMMIT).parquet(draft.path(_ROWS))
+        receipt = release.publish(lambda: draft.publish(_ROWS))
+    ReleaseReport(receipt.rows, receipt).warn()
+    return receipt
+
+
+def _sanitize_rows(
+    frame: DataFrame, chosen: Sequence[str], record: str | None, shipped: Shipped, counts: str
+) -> DataFrame:
+    """Return the sanitized frame with another column: the counts of each batch, on the first row of the batch."""
+    fields = [f"c{number} string" for number in range(len(chosen))]
+    make = make_arrow_function(_make_rows(shipped, list(chosen)), f"{', '.join(fields)}, counts binary")
+    texts = [sf.col(_quote(name)) for name in chosen]
+    ids = [] if record is None else [sf.col(_quote(record)).cast("string")]
+    made = _find_new_name(frame, "custext_made")
+    new = {name: sf.col(f"{made}.c{number}").alias(name) for number, name in enumerate(chosen)}
+    rows = [new.get(name, sf.col(_quote(name))) for name in frame.columns]
+    whole = frame.withColumn(made, make.asNondeterministic()(*texts, *ids))  # or else Spark may call it twice per row
+    return whole.select(*rows, sf.col(f"{made}.counts").alias(counts))
+
+
+def _make_rows(shipped: Shipped, names: list[str]) -> Callable[..., pa.Array]:
+    def custext_rows(*columns: pa.Array) -> pa.Array:
+        texts, ids = dict(zip(names, columns, strict=False)), columns[len(names) :]
+        done, counts = sanitize_part(open_shipped(shipped), texts, *ids)
+        made = [text.cast(pa.string()) for text in done.values()]
+        made.append(pa.array([counts, *[None] * (len(columns[0]) - 1)], pa.binary()))
+        return pa.StructArray.from_arrays(made, names=[*(f"c{number}" for number in range(len(names))), "counts"])
+
+    return custext_rows
+
+
+def _count_repeated(frame: DataFrame, record: str) -> int:
+    """Return how many IDs occur more than once."""
+    return frame.groupBy(sf.col(_quote(record)).cast("string")).count().where("count > 1").count()
+
+
+def _find_column(frame: DataFrame, name: str, kinds: type[DataType] | tuple[type[DataType], ...]) -> str:
+    """Return the name of a column as the frame spells it; SourceError if it is missing or has the wrong type."""
+    if not isinstance(name, str):
+        raise SettingError(f"columns must be names of columns; found {type(name).__name__}")
+    found = [column for column in frame.columns if column.lower() == name.lower()]
+    if name in found and frame.sparkSession.conf.get("spark.sql.caseSensitive") == "true":
+        found = [name] * found.count(name)
+    if len(found) > 1:
+        raise SourceError(f"the frame has {len(found)} columns named {name!r}; rename them")
+    if not found:
+        raise SourceError(f"the frame has no column {name!r}; {suggest(name, frame.columns, 'columns')}")
+    kind = frame.schema[found[0]].dataType
+    if not isinstance(kind, kinds):
+        expected = "strings" if kinds is StringType else "strings or whole numbers"
+        raise SourceError(f"the frame: column {name!r} has type {kind.typeName()}; expected {expected}")
+    return found[0]
+
+
+def _find_new_name(frame: DataFrame, name: str) -> str:
+    """Return the name, with underscores appended until no column of the frame has it."""
+    while name in (column.lower() for column in frame.columns):
+        name += "_"
+    return name
+
+
+def _as_list(columns: str | Sequence[str]) -> list[str]:
+    if not isinstance(columns, Iterable):
+        raise SettingError(f"columns must be a name or a list of names; found {type(columns).__name__}")
+    return [columns] if isinstance(columns, str) else list(columns)
+
+
+def _quote(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"

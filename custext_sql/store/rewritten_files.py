@@ -1,0 +1,162 @@
+"""Replaces database files by rewritten ones, all or nothing: upgraded to this version's revision, or compact."""
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+
+from custext_sql.errors import DatabaseError, OutputError
+from custext_sql.store.connections import (
+    NO_BAR,
+    STORAGE,
+    connect,
+    is_current,
+    is_interrupt,
+    known_revision,
+    migrate,
+    name_command,
+    reading_file,
+    tell_reason,
+)
+from custext_sql.store.files.atomic_outputs import AtomicOutput, atomic_output
+from custext_sql.store.files.database_differences import find_difference
+from custext_sql.store.files.duckdb_files import hold_still
+from custext_sql.store.files.quoting import quote_path, quote_text
+from custext_sql.store.schema.revisions import REVISIONS
+
+_MEMORY = "512MB"  # otherwise DuckDB keeps a large database in memory
+_MUCH, _MUCH_SHARE = 16_000_000, 0.2  # bytes, and share of a file, that are worth a hint if they are free
+
+
+@dataclass(frozen=True)
+class Compaction:
+    """What `compact_database` did. bytes_before, bytes_after: the size of the database file."""
+
+    database: str
+    bytes_before: int
+    bytes_after: int
+
+
+def compact_file(path: Path) -> Compaction:
+    """Rewrite a database file to its smallest size, all or nothing, and return its size before and after.
+
+    DatabaseError if it cannot be rewritten, or if the new file does not contain the same; nothing was changed then.
+    """
+    path = _find_file(path, "compact")
+    connection = connect(path, read_only=True)
+    try:
+        if not is_current(connection, path):
+            raise _refuse_empty(path)
+    finally:
+        connection.close()
+    with _rewriting(path, "compact") as (connection, output):
+        before = path.stat().st_size
+        _copy_database(connection, "old", output.path)
+        connection.execute(f"ATTACH {quote_path(output.path)} AS copied (TYPE duckdb, READ_ONLY)")
+        different = find_difference(connection, "old", "copied")
+        connection.execute("DETACH copied")
+        if different is not None:
+            raise DatabaseError(
+                f"cannot compact {path}: DuckDB's copy of it differs in {different}; nothing was changed"
+            )
+        after = output.path.stat().st_size
+    return Compaction(str(path), before, after)
+
+
+def suggest_compacting(path: Path) -> str | None:
+    """Return how much of a database file is free, with the command that gives it back; None if it is not much."""
+    free = measure_free(path)
+    if free < max(_MUCH, _MUCH_SHARE * path.stat().st_size):
+        return None
+    return f"{free / 1e6:.1f} MB of the file is unused; to return it to the disk, run: custext compact"
+
+
+def measure_free(path: Path) -> int:
+    """Return about how many bytes of a database file contain nothing."""
+    with reading_file(path) as connection:
+        [(used,)] = connection.execute(
+            "SELECT used_blocks * block_size FROM pragma_database_size() WHERE database_name = current_database()"
+        ).fetchall()
+    return max(0, path.stat().st_size - int(used))
+
+
+def upgrade_file(path: Path) -> tuple[str, str]:
+    """Upgrade a database to this version's revision, all or nothing, and return the revisions before and after.
+
+    The file is rewritten as a whole: DuckDB leaves deleted data readable in the blocks that a migration frees.
+    """
+    path = _find_file(path, "upgrade")
+    newest = REVISIONS[-1]
+    connection = connect(path, read_only=False)
+    try:
+        before = known_revision(connection, path)
+    finally:
+        connection.close()
+    if before is None:
+        raise _refuse_empty(path)
+    if before != newest:
+        with _rewriting(path, "upgrade") as (connection, output):
+            upgraded = output.path.with_name("upgraded.duckdb")
+            _copy_database(connection, "old", upgraded)
+            migrate(upgraded)
+            connection.execute(f"ATTACH {quote_path(upgraded)} AS upgraded (TYPE duckdb, READ_ONLY)")
+            _copy_database(connection, "upgraded", output.path)
+            connection.execute("DETACH upgraded")
+    return before, newest
+
+
+def _find_file(path: Path, verb: str) -> Path:
+    """Return the file of a database itself; DatabaseError if it is missing, or cannot be replaced."""
+    path = path.resolve()  # a symbolic link would otherwise be replaced by a file
+    if not path.exists():
+        raise DatabaseError(f"database {path} does not exist")
+    if path.stat().st_nlink > 1:
+        raise DatabaseError(
+            f"cannot {verb} {path}: it has several names (hard links), and only one would be replaced; remove the "
+            "others"
+        )
+    return path
+
+
+def _refuse_empty(path: Path) -> DatabaseError:
+    return DatabaseError(f"{path} is empty; fill it with: {name_command(path)} load FILE --name NAME")
+
+
+@contextmanager
+def _rewriting(path: Path, verb: str) -> Iterator[tuple[duckdb.DuckDBPyConnection, AtomicOutput]]:
+    """Yield a connection that has a database attached as `old`, and an output that replaces it at the end.
+
+    No other process and no other thread can open the database meanwhile, so nobody writes to a file that is replaced.
+    """
+    try:
+        with (
+            atomic_output(path, force=True) as output,
+            duckdb.connect() as connection,
+            hold_still(connection, path, "old"),
+        ):
+            connection.execute(NO_BAR)
+            connection.execute(f"SET memory_limit = '{_MEMORY}'")
+            connection.execute(f"SET temp_directory = {quote_text(str(output.spill))}")
+            yield connection, output
+            if output.path.with_name(f"{output.path.name}.wal").exists():
+                raise DatabaseError(f"cannot {verb} {path}: DuckDB did not write all of it; nothing was changed")
+            shutil.copymode(path, output.path)
+            with suppress(OSError):  # only root can change the owner
+                shutil.chown(output.path, path.stat().st_uid, path.stat().st_gid)
+            output.publish()
+    except (OSError, OutputError, duckdb.Error, RuntimeError) as error:
+        if is_interrupt(error):
+            raise KeyboardInterrupt from None
+        if isinstance(error, RuntimeError):
+            raise
+        raise DatabaseError(f"cannot {verb} {path}: {tell_reason(error)}; nothing was changed") from None
+
+
+def _copy_database(connection: duckdb.DuckDBPyConnection, name: str, target: Path) -> None:
+    """Copy everything in an attached database to a new file."""
+    connection.execute(f"ATTACH {quote_path(target)} AS copied (TYPE duckdb, STORAGE_VERSION '{STORAGE}')")
+    connection.execute(f"COPY FROM DATABASE {name} TO copied")
+    connection.execute("DETACH copied")

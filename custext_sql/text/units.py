@@ -1,0 +1,230 @@
+"""Finds units in a column of texts: e-mail addresses, numbers, dates and the like, each of which is masked as a whole.
+
+Most words are nowhere near a unit. The few that may be part of one are picked with array operations, and only these
+windows of the text are matched against the patterns.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from custext_sql.arrays import Bytes, Flags, Places
+from custext_sql.text.characters import INVISIBLE, traits, unit_characters
+from custext_sql.text.encoded_text import EncodedText, spread_out
+from custext_sql.text.unit_patterns import (
+    ADDRESSES,
+    IBANS,
+    LONG_IPS,
+    LONGEST_IBAN,
+    MARKED_PHONES,
+    NUMBERS,
+    SHORTEST_IBAN,
+    Pattern,
+)
+
+_AROUND, _BETWEEN = 6, 18  # bytes that may matter around a number, and most bytes between two of its groups
+_COMPACT = 7  # bytes of the shortest number that can be a unit without separators
+_IP_COLONS, _IP_GROUP, _LONGEST_IP = 7, 5, 45  # colons of an IP address in full, bytes of a group with one, and of all
+_IN_CHAIN = np.isin(np.arange(256), np.frombuffer(b"-./:", dtype=np.uint8))
+_IN_JOIN = np.isin(np.arange(256), np.frombuffer(b"0123456789 -./()+", dtype=np.uint8))
+_IS_SIGN = np.isin(np.arange(256), np.frombuffer(b"+(", dtype=np.uint8))
+_IS_SEPARATOR = np.isin(np.arange(256), np.frombuffer(b" .-/:()+#", dtype=np.uint8)) | (np.arange(256) >= 0x80)
+
+
+@dataclass(frozen=True)
+class Units:
+    """Where units begin and end, in ascending order, and their types, as numbers in `UNIT_TYPES`."""
+
+    starts: Places
+    ends: Places
+    types: Places
+
+
+@dataclass(frozen=True)
+class _Windows:
+    """Parts of texts that may contain units."""
+
+    starts: Places
+    ends: Places
+
+
+def find_units(text: EncodedText, offsets: Places, starts: Places, ends: Places) -> Units | None:
+    """Return the units of some texts; None if there are none. offsets: of the texts. starts, ends: of their words."""
+    found = [
+        units
+        for pattern, windows in _find_windows(text, offsets, starts, ends)
+        if (units := _match(text, windows, pattern)) is not None
+    ]
+    return _join(found) if found else None
+
+
+def _find_windows(
+    text: EncodedText, offsets: Places, starts: Places, ends: Places
+) -> Iterator[tuple[Pattern, _Windows]]:
+    """Yield parts of the texts, cut off at the ends of texts, with the pattern that may match there."""
+    anchors, colons = _find_anchors(text)
+    if len(anchors):
+        spaces = np.concatenate([[-1], (text.content <= ord(" ")).nonzero()[0], [len(text.content)]])
+        place = spaces.searchsorted(anchors)
+        yield ADDRESSES, _cut(spaces[place - 1] + 1, spaces[place], anchors, offsets)
+    if len(colons) > 1:
+        double = colons[:-1][colons[1:] - colons[:-1] == 1]
+        if len(double):
+            yield LONG_IPS, _cut(double - _LONGEST_IP, double + _LONGEST_IP, double, offsets)
+        many = _IP_COLONS - 1
+        first = colons[:-many][colons[many:] - colons[:-many] <= _IP_GROUP * many]
+        if len(first):
+            yield LONG_IPS, _cut(first - _IP_GROUP, first + _LONGEST_IP, first, offsets)
+    digits = _have_digits(text, starts, ends).nonzero()[0]
+    if len(digits):
+        first, last = starts.take(digits), ends.take(digits)
+        linked = _find_linked(text.content, first, last, offsets, digits)
+        is_near = last - first >= _COMPACT
+        is_near[linked] = is_near[linked + 1] = True
+        near = is_near.nonzero()[0]
+        if len(near):
+            reach = last + _AROUND
+            reach[linked] = np.maximum(reach[linked], first[linked + 1])
+            yield NUMBERS, _cut(first[near] - _AROUND, reach[near], first[near], offsets)
+        banks = first[_begin_ibans(text.content, first, last)]
+        if len(banks):
+            yield IBANS, _cut(banks - _AROUND, banks + LONGEST_IBAN, banks, offsets)
+
+
+def _find_anchors(text: EncodedText) -> tuple[Places, Places]:
+    """Return where there is an @ or ://, and where there are colons."""
+    content = text.content
+    colons = (content == ord(":")).nonzero()[0]
+    anchors = colons[content.take(colons + 1, mode="clip") == ord("/")]
+    signs = (content == ord("@")).nonzero()[0]
+    if text.wide is not None:
+        wide = text.wide.leads[np.isin(unit_characters.find(text.wide.codes), (ord("@"), ord(":")))]
+        signs = np.concatenate([signs, wide])
+    return (np.sort(np.concatenate([anchors, signs])) if len(signs) else anchors), colons
+
+
+def _have_digits(text: EncodedText, starts: Places, ends: Places) -> Flags:
+    """Return which words begin or end with a digit, contain one of another script, or may be bank numbers."""
+    content = text.content
+    found: Flags = (content.take(starts) - np.uint8(ord("0"))) < 10
+    found |= (content.take(ends - 1) - np.uint8(ord("0"))) < 10
+    found |= ends - starts >= SHORTEST_IBAN
+    if text.wide is not None:
+        kinds = unit_characters.find(text.wide.codes)
+        wide = text.wide.leads[(kinds >= ord("0")) & (kinds <= ord("9"))]
+        word = starts.searchsorted(wide, "right") - 1
+        found[word[(word >= 0) & (wide < ends.take(word, mode="clip"))]] = True
+    return found
+
+
+def _find_linked(content: Bytes, first: Places, last: Places, offsets: Places, digits: Places) -> Places:
+    """Return which words with digits are followed by another one of the same text, with only separators between."""
+    gaps = first[1:] - last[:-1]
+    linked: Places = ((gaps <= _BETWEEN) & (digits[1:] - digits[:-1] == 1)).nonzero()[0]
+    for step in range(int(gaps[linked].max(initial=0))):
+        inside = gaps.take(linked) > step
+        linked = linked[~inside | _IS_SEPARATOR[content.take(last.take(linked) + step, mode="clip")]]
+    rows = (offsets.searchsorted(first.take(some), "right") for some in (linked, linked + 1))
+    return linked[np.equal(*rows)]
+
+
+def _begin_ibans(content: Bytes, first: Places, last: Places) -> Flags:
+    """Return which words begin with two letters and two digits, or with other characters than ASCII."""
+    found = last - first >= 4
+    for step in range(4):
+        byte = content.take(first + step, mode="clip")
+        fits = ((byte | 0x20) - np.uint8(ord("a"))) < 26 if step < 2 else (byte - np.uint8(ord("0"))) < 10
+        found &= fits | (byte >= 0x80)
+    return found | (content.take(first) >= 0x80)
+
+
+def _cut(starts: Places, ends: Places, places: Places, offsets: Places) -> _Windows:
+    """Return windows in ascending order, cut off at the ends of the texts of some places; windows that overlap are one.
+
+    starts, ends: of the windows, each of which contains a place, in ascending order.
+    """
+    row = offsets.searchsorted(places, "right")
+    starts, ends = np.maximum(starts, offsets[row - 1]), np.minimum(ends, offsets[row])
+    begins = np.append(True, starts[1:] >= ends[:-1])
+    return _Windows(starts[begins], ends[np.append(begins[1:], True)])
+
+
+def _match(text: EncodedText, windows: _Windows, pattern: Pattern) -> Units | None:
+    """Return the units in some windows."""
+    characters, places = _read(text, windows)
+    expression, types = pattern
+    if pattern is NUMBERS:
+        found = _match_numbers(characters)
+    else:
+        found = [
+            (match.start(), match.end(), types[match.lastindex or 0])
+            for match in expression.finditer(characters.tobytes())
+        ]
+    if not found:
+        return None
+    starts, ends, kinds = np.array(found, dtype=np.int64).T
+    return Units(places[starts], places[ends], kinds)
+
+
+def _match_numbers(characters: Bytes) -> list[tuple[int, int, int]]:
+    """Return the start, end and type of each unit that is a number, where a chain of numbers begins."""
+    text = characters.tobytes()
+    (numbers, types), (marked, marked_types) = NUMBERS, MARKED_PHONES
+    found, end = [], 0
+    for start, is_sign in _list_beginnings(characters):
+        if start >= end:
+            match = (marked if is_sign else numbers).match(text, start)
+            if match is not None:
+                end = match.end()
+                found.append((start, end, (marked_types if is_sign else types)[match.lastindex or 0]))
+    return found
+
+
+def _list_beginnings(characters: Bytes) -> Iterator[tuple[int, bool]]:
+    """Yield where a chain of numbers begins that may be a unit, or a sign before it; and whether it is the sign."""
+    is_digit = (characters - np.uint8(ord("0"))) < 10
+    edges = np.diff(np.concatenate([[False], is_digit, [False]]).view(np.int8)).nonzero()[0]
+    first, end = edges[0::2], edges[1::2]
+    before, second = characters.take(first - 1, mode="wrap"), characters.take(first - 2, mode="wrap")
+    begins = ~(_IN_CHAIN[before] & (np.append(-1, end[:-1]) == first - 1))
+    after, then = characters.take(end, mode="clip"), characters.take(end + 1, mode="clip")
+    begins &= _IN_CHAIN[after] | (_IN_JOIN[after] & _IN_JOIN[then]) | (end - first >= _COMPACT)
+    signs = _IS_SIGN[before]
+    more = first[signs & _IS_SIGN[second]] - 2
+    places = np.concatenate([first[begins], first[signs] - 1, more])
+    is_sign = np.arange(len(places)) >= int(begins.sum())
+    order = np.argsort(places, kind="stable")
+    return zip(places[order].tolist(), is_sign[order].tolist(), strict=True)
+
+
+def _read(text: EncodedText, windows: _Windows) -> tuple[Bytes, Places]:
+    """Return windows as lines with one byte per character, and where each character is in the text."""
+    lengths = windows.ends - windows.starts + 1  # with the character after the window, for the end of its line
+    places = spread_out(windows.starts, lengths)
+    ends = np.cumsum(lengths) - 1
+    characters = text.content.take(places, mode="clip")
+    if text.wide is None:
+        characters[ends] = ord("\n")
+        return characters, places
+    leads = (characters >= 0xC0).nonzero()[0]
+    codes = text.wide.codes.take(text.wide.leads.searchsorted(places[leads]), mode="clip")
+    whole = (characters & 0xC0) != 0x80
+    whole[leads] = (traits.find(codes) & INVISIBLE) == 0  # a policy may keep them, but they do not end a unit
+    whole[ends] = True
+    characters[leads] = unit_characters.find(codes)
+    characters[ends] = ord("\n")
+    return characters[whole], places[whole]
+
+
+def _join(found: list[Units]) -> Units:
+    """Return units in ascending order; those that overlap are one, of the first of their types."""
+    if len(found) == 1:
+        return found[0]
+    starts, ends, types = (
+        np.concatenate(parts) for parts in zip(*((one.starts, one.ends, one.types) for one in found), strict=True)
+    )
+    order = np.argsort(starts, kind="stable")
+    starts, types, ends = starts[order], types[order], np.maximum.accumulate(ends[order])
+    begins = np.append(True, starts[1:] >= ends[:-1]).nonzero()[0]
+    return Units(starts[begins], np.maximum.reduceat(ends, begins), np.minimum.reduceat(types, begins))

@@ -1,0 +1,290 @@
+"""The command playground: what it prints, what it refuses before a server starts, and that nothing is left of it."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from custext_sql.cli import main
+from custext_sql.store.ledger.table import list_releases
+from tests.processes import start, wait_for
+
+CUSTEXT = [sys.executable, "-m", "custext_sql"]
+_SCRIPT = "from custext_sql.playground import serving; serving._WAIT = 0; from custext_sql.cli import main; main()"
+HASTY = [sys.executable, "-c", _SCRIPT]  # does not wait for requests to end
+SECRET = "qzxv"
+
+# Stands in for a browser: writes its arguments, and what is behind them, to a file.
+BROWSER = f"""#!{sys.executable}
+import json, os, sys, urllib.request
+with urllib.request.urlopen(sys.argv[1]) as page:
+    found = [sys.argv[1:], page.read().decode(), os.stat(os.path.dirname(sys.argv[1].removeprefix("file://"))).st_mode]
+with open("half.json", "w") as file:
+    json.dump(found, file)
+os.rename("half.json", "seen.json")
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder to work in, with another one beside it for temporary files."""
+    (tmp_path / "tmp").mkdir()
+    (tmp_path / "work").mkdir()
+    return tmp_path / "work"
+
+
+@contextmanager
+def serve(
+    folder: Path, database: Path, *options: str, program: Sequence[str] = CUSTEXT, **variables: str
+) -> Iterator[tuple[Any, str]]:
+    """Start the command, and yield the process with the first line that it prints."""
+    command = [*program, "--db", str(database), "playground", *options]
+    environment = {**os.environ, "TMPDIR": str(folder.parent / "tmp"), **variables}
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with start(command, cwd=folder, env=environment, **pipes) as process:
+        assert process.stdout is not None and process.stderr is not None
+        line = process.stdout.readline()
+        assert line, process.stderr.read()
+        yield process, line
+
+
+def ask(url: str, path: str, body: bytes | None = None, *, token: bool = True) -> tuple[int, Any]:
+    """Return the status and the answer of a server whose address has the token."""
+    place, _, secret = url.partition("#token=")
+    headers = {"X-Custext-Token": secret} if token else {}
+    headers |= {} if body is None else {"Content-Type": "application/json"}
+    try:
+        with urllib.request.urlopen(urllib.request.Request(place + path, data=body, headers=headers)) as answer:
+            return answer.status, json.load(answer)
+    except urllib.error.HTTPError as error:
+        return error.code, json.load(error)
+
+
+def end(process: Any, number: int) -> str:
+    """Send a signal, and return what the process printed to the end."""
+    os.kill(process.pid, number)
+    return "".join(process.communicate(timeout=60))
+
+
+def refuse(monkeypatch: pytest.MonkeyPatch, *arguments: str | Path) -> str:
+    """Return what the command prints if it fails before a server starts."""
+
+    def complain(*_: object, **__: object) -> None:
+        raise AssertionError("a server started")
+
+    monkeypatch.setattr("custext_sql.playground.serving.uvicorn.Server", complain)
+    result = CliRunner().invoke(main, [str(argument) for argument in arguments])
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    assert result.exit_code in (1, 2)
+    return result.output
+
+
+def test_a_program_reads_the_address_and_ends_the_server(mapped_db: Path, folder: Path) -> None:
+    with serve(folder, mapped_db, "--json", "--port", "0") as (process, line):
+        url = json.loads(line)["url"]
+        status, setup = ask(url, "api/setup")
+        assert status == 200 and [mapping["name"] for mapping in setup["mappings"]] == ["small-euclidean-k4"]
+        assert ask(url, "api/setup", token=False)[0] == 403
+        assert ask(url, "api/files?name=a.csv", f"id,body\n1,{SECRET}\n".encode())[1]["columns"] == ["id", "body"]
+        assert list((folder.parent / "tmp").rglob("a.csv"))
+        printed = end(process, signal.SIGTERM)
+    assert process.returncode == 128 + signal.SIGTERM
+    assert printed == ""
+    assert list((folder.parent / "tmp").iterdir()) == []
+
+
+@pytest.mark.slow
+def test_a_person_sees_the_address_and_nothing_of_what_is_typed(mapped_db: Path, folder: Path) -> None:
+    """Errors are for the page. The terminal shows none of them, nor the warnings of a release."""
+    (folder / "public.txt").write_text("alice bob\ncarol dave\n")
+    with serve(folder, mapped_db, "--public", "public.txt", "--port", "0", "--no-browser") as (process, line):
+        url = line.strip()
+        assert url.startswith("http://127.0.0.1:") and len(url.partition("#token=")[2]) > 20
+        assert ask(url, "api/setup")[1]["public"] == "public.txt"
+        settings = {"policy": {"name": "paper"}}
+        assert ask(url, "api/sanitize", json.dumps({"text": SECRET, "settings": settings}).encode())[0] == 200
+        assert ask(url, "api/sanitize", SECRET.encode())[0] == 422
+        file = ask(url, "api/files?name=a.txt", SECRET.encode())[1]["id"]
+        release = json.dumps({"dataset": SECRET, "settings": settings}).encode()
+        status, receipt = ask(url, f"api/files/{file}/release", release)
+        assert status == 200 and receipt["warnings"]
+        with socket.create_connection(("127.0.0.1", int(url.split(":")[2].partition("/")[0]))) as connection:
+            connection.sendall(f"{SECRET}\r\n\r\n".encode())
+            connection.recv(1000)
+        printed = end(process, signal.SIGINT)
+    assert process.returncode == 128 + signal.SIGINT
+    assert printed.splitlines() == [
+        "Learning from public.txt ...",
+        "Open this address in a browser. Stop with Ctrl-C.",
+        "",
+        "Stopped; uploaded files were deleted.",
+    ]
+    assert list((folder.parent / "tmp").iterdir()) == []
+    assert len(list_releases(mapped_db)) == 1
+
+
+@pytest.mark.slow
+def test_an_upload_in_the_middle_keeps_no_server_alive(mapped_db: Path, folder: Path) -> None:
+    with serve(folder, mapped_db, "--json", "--port", "0", program=HASTY) as (process, line):
+        url = json.loads(line)["url"]
+        host, token = url.split("/")[2], url.partition("#token=")[2]
+        with socket.create_connection(("127.0.0.1", int(host.partition(":")[2]))) as connection:
+            head = f"POST /api/files?name=a.csv HTTP/1.1\r\nHost: {host}\r\nX-Custext-Token: {token}\r\n"
+            connection.sendall(f"{head}Content-Length: 1000\r\n\r\nid,body\n1,{SECRET}".encode())
+            wait_for(lambda: list((folder.parent / "tmp").rglob("a.csv")))
+            printed = end(process, signal.SIGTERM)
+    assert process.returncode == 128 + signal.SIGTERM
+    assert printed == ""
+    assert list((folder.parent / "tmp").iterdir()) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("work", ["preview", "release"])
+def test_work_in_the_middle_leaves_nothing(mapped_db: Path, folder: Path, work: str) -> None:
+    """Its thread goes on when the server has ended, until the process ends."""
+    temporary = folder.parent / "tmp"
+    with (
+        serve(folder, mapped_db, "--json", "--port", "0", program=HASTY) as (process, line),
+        ThreadPoolExecutor(1) as pool,
+    ):
+        url = json.loads(line)["url"]
+        file = ask(url, "api/files?name=a.csv", b"body\n" + b"alice bob carol\n" * 3_000_000)[1]["id"]
+        drafts = len(list(temporary.rglob("*.draft")))
+        request = {"preview": {"column": "body"}, "release": {"dataset": "a", "columns": ["body"]}}[work]
+        answer = pool.submit(ask, url, f"api/files/{file}/{work}", json.dumps(request).encode())
+        wait_for(lambda: len(list(temporary.rglob("*.draft"))) > drafts)
+        printed = end(process, signal.SIGTERM)
+        assert answer.exception() is not None
+    assert process.returncode == 128 + signal.SIGTERM
+    assert printed == ""
+    assert list(temporary.iterdir()) == []
+
+
+@pytest.mark.slow
+def test_the_browser_gets_the_token_from_a_private_file(mapped_db: Path, folder: Path) -> None:
+    """Its arguments are visible to other users of the machine."""
+    script = folder / "browser"
+    script.write_text(BROWSER)
+    script.chmod(0o700)
+    with serve(folder, mapped_db, "--port", "0", BROWSER=str(script)) as (process, line):
+        wait_for((folder / "seen.json").exists)
+        arguments, page, mode = json.loads((folder / "seen.json").read_text())
+        printed = end(process, signal.SIGINT)
+    url = line.strip()
+    assert len(arguments) == 1 and arguments[0].startswith("file://")
+    assert url.partition("#token=")[2] not in arguments[0]
+    assert f"url={url}" in page
+    assert mode & 0o777 == 0o700
+    assert "If no browser opens, open this address." in printed
+    assert list((folder.parent / "tmp").iterdir()) == []
+
+
+def test_two_servers_take_two_ports(mapped_db: Path) -> None:
+    from custext_sql.playground.serving import open_server
+
+    with open_server(mapped_db) as (first, _), open_server(mapped_db) as (second, _):
+        assert first.port != second.port
+        assert [ask(address.url, "api/setup")[0] for address in (first, second)] == [200, 200]
+
+
+def test_a_port_is_free_again_when_its_server_has_ended(mapped_db: Path) -> None:
+    """Although the system keeps the connections that the server closed for a while."""
+    from custext_sql.playground.serving import open_server
+
+    with open_server(mapped_db, port=0) as (address, _):
+        connection = socket.create_connection((address.host, address.port))
+        connection.sendall(f"GET / HTTP/1.1\r\nHost: {address.host}:{address.port}\r\n\r\n".encode())
+        connection.recv(1)
+    with connection, open_server(mapped_db, port=address.port) as (again, _):
+        assert again.port == address.port
+
+
+def test_places_where_no_server_may_or_can_listen(mapped_db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*options: str) -> str:
+        return refuse(monkeypatch, "--db", mapped_db, "playground", "--no-browser", *options)
+
+    assert "use --allow-remote (in Python: allow_remote=True)" in fail("--host", "0.0.0.0")
+    assert "use --allow-remote (in Python: allow_remote=True)" in fail("--host", "::")
+    assert "the address to listen on is empty" in fail("--host", "")
+    assert "name an address of this machine: --host" in fail("--host", "192.0.2.1", "--allow-remote")
+    assert "name an address of this machine: --host" in fail("--host", "a..b", "--allow-remote")
+    assert "99999 is not in the range" in fail("--port", "99999")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        said = fail("--port", str(port))
+    assert f"port {port}: Address already in use; choose another port: --port N (in Python: port=N)" in said
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--public", "gone.txt"], "gone.txt does not exist"),
+        (["--public", "news.csv"], "name the column of the texts: --public-column NAME (in Python: public_column=...)"),
+        (["--public", "news.csv", "--public-column", "text"], "news.csv: column 'text' does not exist"),
+        (["--public", "empty.txt"], "learns from public texts, but all of them are empty"),
+        (["--public", "blank.csv", "--public-column", "body"], "but all of them are empty; use others: --public FILE"),
+        (["--public-column", "body"], "names a column of texts, but no texts were given"),
+    ],
+)
+def test_public_texts_that_teach_nothing(
+    mapped_db: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], message: str
+) -> None:
+    monkeypatch.chdir(folder)
+    for name, content in (("news.csv", "id,body\n1,alice\n"), ("empty.txt", ""), ("blank.csv", "id,body\n1,\n2, \n")):
+        (folder / name).write_text(content)
+    assert message in refuse(monkeypatch, "--db", mapped_db, "playground", "--no-browser", *options)
+
+
+def test_a_database_that_cannot_be_used(tmp_path: Path, loaded_db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = tmp_path / "gone.duckdb"
+    assert f"custext --db {gone} load starter" in refuse(monkeypatch, "--db", gone, "playground")
+    assert f"custext --db {loaded_db} map" in refuse(monkeypatch, "--db", loaded_db, "playground")
+
+
+def test_without_the_extra_the_message_names_it(mapped_db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.startswith("custext_sql.playground")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "fastapi", None)
+    result = CliRunner().invoke(main, ["--db", str(mapped_db), "playground"])
+    assert result.output == (
+        "Error: this needs FastAPI and uvicorn; in a checkout of custext-sql, run: pip install '.[playground]'\n"
+    )
+    assert result.exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("host", "url", "local"),
+    [
+        ("127.0.0.1", "http://127.0.0.1:80/#token=t", True),
+        ("::1", "http://[::1]:80/#token=t", True),
+        ("localhost", "http://localhost:80/#token=t", True),
+        ("192.0.2.1", "http://192.0.2.1:80/#token=t", False),
+        ("0.0.0.0", "http://127.0.0.1:80/#token=t", False),
+        ("::", "http://[::1]:80/#token=t", False),
+    ],
+)
+def test_the_address_is_one_that_a_browser_can_open(
+    host: str, url: str, local: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from custext_sql.cli.playground import _make_teller
+    from custext_sql.playground import Address
+
+    tell: Callable[[Address], None] = _make_teller(opens=False)
+    tell(Address(host, 80, "t"))
+    printed = capsys.readouterr()
+    assert printed.out == f"{url}\n"
+    assert ("Warning: other machines can reach this page" in printed.err) is not local
+    assert ("From another machine" in printed.err) is (host in ("0.0.0.0", "::"))

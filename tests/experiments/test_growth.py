@@ -1,0 +1,48 @@
+"""When larger groups stop helping."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from custext_sql import choose
+from custext_sql.experiments.choosing.candidate import Candidate
+from custext_sql.experiments.choosing.growth import measure_growth
+
+
+@pytest.fixture
+def candidate(mapped_db: Path) -> Candidate:
+    return choose(mapped_db, data=["alice and bob"], max_attack=0.99).candidates[0]
+
+
+def vary(candidate: Candidate, floors: dict[int, float]) -> list[Candidate]:
+    return [
+        replace(candidate, k=k, recipe=replace(candidate.recipe, k=k), floor=floor, floor_distance=1.0 - floor)
+        for k, floor in floors.items()
+    ]
+
+
+def test_the_first_doubling_that_gains_little_is_named(candidate: Candidate) -> None:
+    growth = measure_growth(vary(candidate, {160: 0.117, 20: 0.272, 80: 0.145, 40: 0.204}))
+    assert growth is not None and (growth.enough, growth.k, growth.larger) == (80, 80, 160)
+    assert growth.describe() == (
+        "Larger groups than K = 80 help little: the share guessed at eps = 0 falls from 0.145 to 0.117 with K = 160, "
+        "less than 0.03 per doubling, and the distance of replacements grows from 0.855 to 0.883."
+    )
+
+
+def test_groups_that_still_help_are_said_to(candidate: Candidate) -> None:
+    growth = measure_growth(vary(candidate, {20: 0.4, 80: 0.32}))  # two doublings, 0.04 each
+    assert growth is not None and growth.enough is None
+    assert growth.describe().startswith("Larger groups still help: the share guessed at eps = 0 falls from 0.400 to")
+    slower = measure_growth(vary(candidate, {20: 0.4, 80: 0.35}))
+    assert slower is not None and slower.enough == 20
+
+
+def test_mappings_that_differ_in_more_than_k_are_not_compared(candidate: Candidate) -> None:
+    one, two = vary(candidate, {20: 0.4, 40: 0.3})
+    assert measure_growth([one, two]) is not None
+    assert measure_growth([one]) is None
+    assert measure_growth([one, one]) is None
+    assert measure_growth([one, replace(two, recipe=replace(two.recipe, grouping="refined"))]) is None
+    assert measure_growth([one, replace(two, words=15)]) is None

@@ -1,0 +1,165 @@
+"""What a verdict is based on: counts per row, certain guesses, the ledger, larger groups, and results to show."""
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pytest
+
+from custext_sql import DataTable, Policy, Sanitizer, build_mapping, sanitize_file, sanitize_table
+from custext_sql.errors import CusTextError
+from custext_sql.experiments.attacks.bayes_attack import measure_bayes
+from custext_sql.experiments.attacks.best_guess import join_neighbors, measure_floor
+from custext_sql.experiments.attacks.priors import Prior, count_words
+from custext_sql.experiments.measurements import Measurement, Subject, write_settings
+from custext_sql.experiments.mechanisms import MappingUnderTest
+from custext_sql.experiments.report.alternatives import Attacked, list_alternatives
+from custext_sql.experiments.report.contents import Number, OneOutput
+from custext_sql.experiments.report.earlier_releases import find_earlier
+from custext_sql.experiments.report.let_through import count_let_through
+from custext_sql.experiments.report.one_output import measure_one_output
+from custext_sql.experiments.report.results import find_utility, select_results
+from custext_sql.text.columns import open_column
+
+TEXTS = ["the doctor was kind", None, "", "she paid 12345 dollars to zyzzyvaberg", "the car", "write to a.b@c.org"]
+
+
+@pytest.fixture
+def under_test(few_db: Path) -> MappingUnderTest:
+    return MappingUnderTest(few_db, policy="strict")
+
+
+def count(under_test: MappingUnderTest) -> Prior:
+    return count_words([open_column(TEXTS)[0]], under_test.vocabulary, "texts")
+
+
+def test_words_per_row_are_those_that_are_replaced(few_db: Path, under_test: MappingUnderTest) -> None:
+    found = count_let_through(few_db, under_test, TEXTS, None, epsilon=1.0, plus=False).counts
+    pieces = Sanitizer.load(few_db).compare(TEXTS, 1.0)
+    replaced = [
+        sum(piece.kind == 0 for piece in text) for text, given in zip(pieces, TEXTS, strict=True) if given is not None
+    ]
+    assert found["median_replaced"].value == np.median(replaced)
+    assert found["largest_replaced"].value == max(replaced) > 3
+    assert found["units_masked"].value == 1 and found["rows"].value == 5
+
+
+def test_public_words_and_numbers_that_stay_are_counted(few_db: Path) -> None:
+    policy = Policy(numbers="keep", keep_words=["doctor"])
+    found = count_let_through(few_db, MappingUnderTest(few_db, policy=policy), TEXTS, None, epsilon=1.0, plus=False)
+    assert (found.counts["kept"].value, found.counts["numbers"].value, found.numbers) == (1, 1, "keep")
+    assert found.policy == "strict, except numbers=keep, 1 kept word"
+
+
+@pytest.mark.parametrize("eps, plus", [(0.0, False), (0.0, True), (2.0, False), (9.0, True)])
+def test_certain_and_unchanged_words_match_the_distributions(
+    few_db: Path, under_test: MappingUnderTest, eps: float, plus: bool
+) -> None:
+    """Summed up word by word, from the probabilities as any caller sees them."""
+    prior = count(under_test)
+    prior = prior.without(under_test.is_stopword) if plus else prior
+    words, chances = under_test.mapping.words, prior.chances
+    sanitizer = Sanitizer.load(few_db)
+    together: dict[str, dict[str, float]] = {}  # output -> input -> probability
+    for word in np.flatnonzero(chances).tolist():
+        if eps:
+            outputs = sanitizer.distribution(words[word], eps)
+        else:
+            outputs = {words[int(under_test.vocabulary.representatives(plus)[word])]: 1.0}
+        for output, chance in outputs.items():
+            together.setdefault(output, {})[words[word]] = chances[word] * chance
+    sure = sum(
+        sum(inputs.values()) for inputs in together.values() if max(inputs.values()) >= 0.9 * sum(inputs.values())
+    )
+    unchanged = sum(inputs.get(output, 0.0) for output, inputs in together.items())
+    found = measure_one_output(few_db, under_test, prior, eps, calibration="paper", plus=plus)
+    assert found.certain.value == pytest.approx(sure) and found.unchanged.value == pytest.approx(unchanged)
+
+
+def test_joined_groups_are_a_partition_and_easier_to_hide_in(under_test: MappingUnderTest) -> None:
+    sizes, chances = under_test.mapping.sizes, count(under_test).chances
+    joined = join_neighbors(sizes)
+    assert joined.sum() == sizes.sum() and len(joined) == math.ceil(len(sizes) / 2)
+    assert joined[0] == sizes[0] + sizes[1] and joined[-1] == (sizes[-1] if len(sizes) % 2 else sizes[-2:].sum())
+    assert measure_floor(joined, chances) <= measure_floor(sizes, chances)
+
+
+def make_attacked(database: Path, under_test: MappingUnderTest, *, plus: bool) -> Attacked:
+    every = count(under_test)
+    prior = every.without(under_test.is_stopword) if plus else every
+    curve = measure_bayes(database, under_test.mapping, [prior], [0.0, 1.0, 4.0], plus=plus)
+    one_output = OneOutput(*(Number(0.1, name) for name in ("certain", "unchanged", "joined")))
+    return Attacked(under_test, prior, every, plus, curve, curve[1], None, one_output)
+
+
+def test_alternatives_are_smaller_eps_no_stopwords_and_larger_groups(
+    few_db: Path, under_test: MappingUnderTest
+) -> None:
+    attacked = make_attacked(few_db, under_test, plus=True)
+    zero, stopwords, larger = list_alternatives(few_db, attacked)
+    assert (zero.eps, zero.guess) == (0.0, attacked.chosen.floor)
+    assert not stopwords.plus and stopwords.replaced == attacked.every.drawn
+    assert larger.estimated and larger.k == 40
+    assert larger.guess == pytest.approx(attacked.chosen.success * 0.1 / attacked.chosen.floor)
+
+
+def test_a_stored_mapping_with_larger_groups_is_measured(few_db: Path, under_test: MappingUnderTest) -> None:
+    for k in (10, 60, 40):
+        build_mapping(few_db, embedding="starter", k=k)
+    attacked = make_attacked(few_db, under_test, plus=False)
+    *_, larger = list_alternatives(few_db, attacked)
+    assert (larger.k, larger.estimated) == (40, False)
+    other = MappingUnderTest(few_db, mapping=larger.mapping)
+    [expected] = measure_bayes(few_db, other.mapping, [count(other)], [1.0])
+    assert larger.guess == pytest.approx(expected.success) and larger.replaced == pytest.approx(attacked.prior.drawn)
+
+
+def test_the_ledger_says_what_was_released_before(few_db: Path, tmp_path: Path) -> None:
+    source, other = tmp_path / "texts.txt", tmp_path / "others.txt"
+    for path in (source, other):
+        path.write_text("the doctor was kind\nthe car\n")
+    assert find_earlier(few_db, source) is not None
+    for number in range(2):
+        sanitize_file(source, tmp_path / f"out{number}.txt", database=few_db, eps=2.0)
+    found = find_earlier(few_db, str(source))
+    assert found is not None and (found.releases, found.spent) == (2, 16.0)
+    nothing = find_earlier(few_db, other)
+    assert nothing is not None and (nothing.releases, nothing.spent) == (0, 0.0)
+    assert find_earlier(few_db, ["the doctor"]) is None and find_earlier(few_db, None) is None
+    with duckdb.connect(tmp_path / "data.duckdb") as connection:
+        connection.execute("CREATE TABLE texts AS SELECT 'the doctor was kind' AS body")
+    sanitize_table(tmp_path / "data.duckdb", "main.texts", "new", columns="body", database=few_db)
+    for name in ("texts", "main.texts"):
+        table = find_earlier(few_db, DataTable(tmp_path / "data.duckdb", name))
+        assert table is not None and table.releases == 1
+
+
+def measured(dataset: str, mapping: str | None, fingerprint: str, embedding: str | None = "starter") -> Measurement:
+    settings = write_settings(model="tfidf", tested=dataset)
+    mechanism = "custext" if mapping else "original" if embedding is None else "santext"
+    subject = Subject("utility", "accuracy", mechanism, embedding, mapping, fingerprint, 20, 1.0)
+    return Measurement(replace(subject, dataset=dataset, digest=dataset, settings=settings), 0.5)
+
+
+def test_results_are_those_of_the_mapping_and_of_baselines_on_its_vectors(under_test: MappingUnderTest) -> None:
+    info = under_test.mapping.info
+    mine = measured("a/train.tsv; a/test.tsv", info.name, info.fingerprint)
+    renamed = measured("films", "an earlier name", info.fingerprint)
+    baselines = [measured(str(mine.subject.dataset), None, "words", embedding) for embedding in ("starter", None)]
+    others = [
+        measured(str(mine.subject.dataset), info.name, "a mapping of this name, since replaced"),
+        measured(str(mine.subject.dataset), None, "words", "other vectors"),
+        measured("data without this mapping", "other", "other"),
+        measured("data without this mapping", None, "words"),
+    ]
+    every = [mine, renamed, *baselines, *others]
+    assert select_results(every, info) == [mine, renamed, *baselines]
+    for name in ("a/train.tsv; a/test.tsv", "a/test.tsv", "test.tsv", "a"):
+        assert select_results(every, info, name) == [mine, *baselines]
+        [table] = find_utility(select_results(every, info, name))
+        assert {row.mechanism for row in table.rows} == {"custext", "santext", "original"}
+    assert select_results(every, info, "films") == [renamed]
+    with pytest.raises(CusTextError, match=r"nothing was evaluated on 'film', .*did you mean 'films'"):
+        select_results(every, info, "film")

@@ -1,0 +1,183 @@
+"""The verdict on one text: the figures are those of the attacker and of the receipt, and the words fit one row."""
+
+from dataclasses import replace
+
+import pytest
+
+from custext_sql import Policy, Receipt, Sanitizer, SettingError, TextAttacker, TracedText, Verdict, judge_text
+from custext_sql.experiments.attacks.priors import uniform_prior
+from custext_sql.experiments.report.contents import LetThrough, Number, OneOutput
+from custext_sql.experiments.report.verdict_figures import _count_fates, count_fates
+from custext_sql.experiments.verdict.figures import Alternative, Fates, Figures
+from custext_sql.experiments.verdict.judging import judge
+from custext_sql.mapping.mapping import Mapping
+from custext_sql.sanitizing.settings import Settings
+from tests.experiments.test_text_attacker import PUBLIC, STOPWORDS, TEXT, WORDS, make_mapping
+from tests.experiments.test_verdict import FATES, GREEN, list_sentences
+from tests.small_mapping import small_mapping
+
+
+@pytest.fixture(scope="module")
+def mapping() -> Mapping:
+    return make_mapping()
+
+
+def trace(sanitizer: Sanitizer, text: str) -> tuple[TracedText, Receipt]:
+    traced = sanitizer.trace(text)
+    return traced, sanitizer.receipt(traced.tally)
+
+
+@pytest.mark.parametrize("public", [None, PUBLIC])
+@pytest.mark.parametrize("eps", [0.0, 3.0])
+@pytest.mark.parametrize("policy", ["strict", "paper"])
+def test_the_verdict_is_that_of_the_attackers_figures(
+    mapping: Mapping, eps: float, policy: str, public: list[str] | None
+) -> None:
+    settings = Settings.settle(eps=eps, plus=True, policy=policy, calibration="tight")
+    sanitizer = Sanitizer(mapping, STOPWORDS, settings)
+    attacker, (_, receipt) = TextAttacker(sanitizer, public=public), trace(sanitizer, TEXT)
+    chances, floor = attacker.expect(TEXT, eps), attacker.expect(TEXT, 0.0)
+    context, context_floor = attacker.expect_context(TEXT, eps), attacker.expect_context(TEXT, 0.0)
+    assert chances is not None and floor is not None and (context is None) == (public is None)
+    is_strict = policy == "strict"
+    figures = Figures(
+        mapping="small",
+        k=4,
+        eps=eps,
+        plus=True,
+        calibration="tight",
+        policy=policy,
+        hides_among=receipt.hides_among,
+        prior="texts in general (by Zipf's law)" if public is None else "texts",
+        guess=chances.right,
+        guess_floor=floor.right,
+        certain=chances.certain,
+        context=None if context is None else context.right,
+        context_floor=None if context_floor is None else context_floor.right,
+        texts_guessed=None if context is None else context.all_right,
+        fates=Fates(  # of TEXT, counted by hand
+            rows=1,
+            words=20 if is_strict else 22,
+            replaced=12,
+            stopwords=4,
+            endings=1,
+            unknown_masked=1 if is_strict else 0,
+            unknown_kept=0 if is_strict else 4,  # without units, the address is three words
+            numbers_masked=1 if is_strict else 0,
+            units_masked=1 if is_strict else 0,
+            altered=0 if is_strict else 1,
+            unchanged=chances.unchanged * 12,
+            median_replaced=12,
+            largest_replaced=12,
+        ),
+        dataset="your text",
+    )
+    if eps:
+        at_0 = Alternative("small", 4, 0.0, True, floor.right, None if context_floor is None else context_floor.right)
+        figures = replace(figures, alternatives=(at_0,))
+    assert judge_text(attacker, TEXT, receipt) == judge(figures)
+
+
+def write(verdict: Verdict) -> str:
+    return " ".join(sentence.text for sentence in list_sentences(verdict))
+
+
+def test_a_verdict_on_one_text_speaks_of_one_row(mapping: Mapping) -> None:
+    sanitizer = Sanitizer(mapping, STOPWORDS, Settings(eps=0.25))
+    found = write(judge_text(TextAttacker(sanitizer, public=PUBLIC), TEXT, trace(sanitizer, TEXT)[1]))
+    assert "This is one row. If its author wrote others, their eps adds up." in found
+    assert "The row spends eps once per replaced word: 3.75 in total." in found and "of the draws" in found
+    assert "median row" not in found and "of the texts" not in found
+    generalized = Sanitizer(mapping, STOPWORDS, Settings(eps=0.0))
+    found = write(judge_text(TextAttacker(generalized, public=PUBLIC), TEXT, trace(generalized, TEXT)[1]))
+    assert "a row of any length" in found.lower() and "of the draws" not in found and "of the texts" not in found
+    several = write(judge(replace(GREEN, fates=replace(FATES, rows=2))))
+    assert "in the median row" in several and "of the texts" in several and "The 2 rows are counted" in several
+
+
+@pytest.mark.parametrize("public", [None, PUBLIC])
+@pytest.mark.parametrize("text", ["", "the and", "zyzzyva qwerty"])
+def test_without_replaced_words_only_what_stays_is_judged(
+    mapping: Mapping, text: str, public: list[str] | None
+) -> None:
+    sanitizer = Sanitizer(mapping, STOPWORDS, Settings(plus=True, policy=Policy(unknown="keep", units="keep")))
+    verdict = judge_text(TextAttacker(sanitizer, public=public), text, trace(sanitizer, text)[1])
+    assert verdict.word[0].text == "No word is replaced, so there is nothing to guess."
+    assert verdict.word[0].color is None
+    assert verdict.row[1].text == "No word is replaced, so a whole text shows no more than its words."
+    assert "not measured" not in write(replace(verdict, dataset=(), advice=()))
+    if text == "zyzzyva qwerty":
+        assert verdict.color == "red" and "reads 100% of all words correctly: 100% because they stay" in write(verdict)
+        assert verdict.advice[0].text.startswith("Mask unknown words: --unknown mask")
+
+
+def test_a_receipt_of_something_else_is_refused(mapping: Mapping) -> None:
+    sanitizer = Sanitizer(mapping)
+    attacker, (_, receipt) = TextAttacker(sanitizer), trace(sanitizer, TEXT)
+    _, two = sanitizer.release([TEXT, TEXT])
+    mixed = replace(receipt, eps=2.0, budgets=(1.0, 2.0))
+    other = Sanitizer(small_mapping(WORDS, k=4, seed=1))
+    for wrong in (two, mixed, trace(other, TEXT)[1]):
+        with pytest.raises(SettingError, match="receipt must be that of the one text"):
+            judge_text(attacker, TEXT, wrong)
+    with pytest.raises(SettingError, match="receipt must be a Receipt; found float"):
+        judge_text(attacker, TEXT, 1.0)  # type: ignore[arg-type]
+    with pytest.raises(SettingError, match="attacker must be a TextAttacker; found Sanitizer"):
+        judge_text(sanitizer, TEXT, receipt)  # type: ignore[arg-type]
+    with pytest.raises(SettingError, match="the text must be a string"):
+        judge_text(attacker, None, receipt)  # type: ignore[arg-type]
+
+
+COUNTS = {
+    "rows": 3.0,
+    "words": 201.0,
+    "sampled": 100.0,
+    "stopwords": 40.0,
+    "numbers": 20.0,
+    "unknown_kept": 11.0,
+    "unknown_masked": 9.0,
+    "unknown_random": 7.0,
+    "endings": 5.0,
+    "kept": 4.0,
+    "alone_masked": 3.0,
+    "units_masked": 2.0,
+    "symbols": 6.0,
+    "characters_in_clear": 300.0,
+}
+
+
+@pytest.mark.parametrize("numbers", ["keep", "mask", "shape"])
+def test_every_word_has_one_fate(numbers: str) -> None:
+    found = count_fates(COUNTS, numbers, unchanged=0.25, median_replaced=30.5, largest_replaced=60.0)
+    expected = Fates(
+        rows=3,
+        words=201,
+        replaced=100,
+        stopwords=40,
+        public=4,
+        endings=5,
+        unknown_kept=11,
+        numbers_kept=20 if numbers == "keep" else 0,
+        unknown_masked=9,
+        numbers_masked=20 if numbers == "mask" else 0,
+        units_masked=2,
+        alone_masked=3,
+        altered=7 + (20 if numbers == "shape" else 0),
+        symbols=6,
+        unchanged=25.0,
+        median_replaced=30.5,
+        largest_replaced=60,
+    )
+    assert found == expected
+    assert found.replaced + found.exposed + found.kept + found.masked + found.altered == found.words
+    unknown = count_fates(COUNTS, numbers, unchanged=None, median_replaced=None, largest_replaced=None)
+    assert unknown == replace(expected, unchanged=None, median_replaced=None, largest_replaced=None)
+    measured = {
+        name: Number(value, name)
+        for name, value in (COUNTS | {"median_replaced": 30.5, "largest_replaced": 60}).items()
+    }
+    one_output = OneOutput(Number(0.5, ""), Number(0.25, ""), Number(0.5, ""))
+    for name, share in (("texts", 25.0), ("uniform", None)):  # frequencies from elsewhere say nothing of these texts
+        prior = replace(uniform_prior(4), name=name)
+        reported = _count_fates(LetThrough("texts", "strict", True, numbers, measured), prior, one_output)
+        assert reported == replace(expected, unchanged=share)

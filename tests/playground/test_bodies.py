@@ -1,0 +1,144 @@
+"""Bodies that are too large, that lie about their size, or that are no JSON: a message, and the server goes on."""
+
+import json
+import socket
+from collections.abc import Iterator
+from contextlib import suppress
+
+import pytest
+
+from custext_sql.playground.serving import Address
+from tests.playground.requesting import PATIENCE, Answer, connect, name_self, read, send
+from tests.playground.test_guard import check_protection
+
+MOST = 4 << 20
+JSON = ("Content-Type", "application/json")
+CHUNKED = ("Transfer-Encoding", "chunked")
+ROUTES = ("sanitize", "inspect", "attack", "verdict", "snippets", "files/0123456789abcdef/release", "nothing")
+
+
+@pytest.fixture(autouse=True)
+def survives(playground: Address) -> Iterator[None]:
+    """After every test, the server answers as before."""
+    yield
+    with connect(playground) as client:
+        assert read(client.post("/api/sanitize", json={"text": "family"}))["before"] == "family"
+
+
+def chunk(*parts: bytes) -> list[bytes]:
+    """Return a body in chunks, with its end."""
+    return [*(b"%x\r\n%b\r\n" % (len(part), part) for part in parts), b"0\r\n\r\n"]
+
+
+def check_size(answer: Answer) -> None:
+    assert answer.status == 413
+    assert answer.error == f"that is too large: at most {MOST:,} bytes are accepted"
+    assert answer.headers["connection"] == "close"
+    check_protection(answer)
+
+
+@pytest.mark.parametrize("route", ROUTES)
+def test_a_large_body_is_refused_by_its_length(playground: Address, route: str) -> None:
+    for size in (MOST + 1, 3 * MOST):
+        headers = [*name_self(playground), JSON, ("Content-Length", str(size))]
+        check_size(send(playground, "POST", f"/api/{route}", headers, b"x" * size))
+
+
+@pytest.mark.parametrize("parts", [(MOST + 1,), (MOST, 1), (1, MOST), (1000,) * 5000, (MOST, MOST, MOST)])
+def test_a_large_body_without_a_length_is_refused(playground: Address, parts: tuple[int, ...]) -> None:
+    body = chunk(*(b"x" * size for size in parts))
+    check_size(send(playground, "POST", "/api/sanitize", [*name_self(playground), JSON, CHUNKED], body))
+
+
+def test_a_body_of_the_largest_size_is_read(playground: Address) -> None:
+    text = json.dumps({"text": "family"}).encode()
+    for body in (text + b" " * (MOST - len(text)), text[:-1] + b" " * (MOST - len(text)) + b"}"):
+        headers = [*name_self(playground), JSON]
+        assert send(playground, "POST", "/api/sanitize", [*headers, ("Content-Length", str(MOST))], body).status == 200
+        assert send(playground, "POST", "/api/sanitize", [*headers, CHUNKED], chunk(body)).status == 200
+
+
+def test_a_body_that_does_not_end_is_refused_all_the_same(playground: Address) -> None:
+    """Nobody waits for its end. The answer comes after some more of it, and may get lost when the connection breaks."""
+    endless = chunk(*[b"x" * (1 << 20)] * 20)[:-1]
+    announced = ("Content-Length", str(10**15))
+    for header, body in ((CHUNKED, endless), (announced, b"x" * (4 * MOST))):
+        with suppress(ConnectionError):
+            check_size(send(playground, "POST", "/api/sanitize", [*name_self(playground), JSON, header], body))
+    assert send(playground, "GET", "/api/setup", name_self(playground)).status == 200
+
+
+def test_a_refused_request_is_read_to_its_end(playground: Address) -> None:
+    """Else a browser would report that the connection broke, instead of what the server said."""
+    for route in ("sanitize", "files?name=a.csv"):
+        headers = [name_self(playground)[0], JSON, ("Content-Length", str(3 * MOST))]
+        answer = send(playground, "POST", f"/api/{route}", headers, b"x" * (3 * MOST))
+        assert answer.status == 403 and "token is missing" in answer.error
+
+
+@pytest.mark.parametrize("length", ["10", "1000", "99999999999999999999999999", "-1", "x", "1, 2", ""])
+def test_a_length_that_is_not_true_does_no_harm(playground: Address, length: str) -> None:
+    lines = [*name_self(playground), JSON, ("Content-Length", length)]
+    head = "".join(f"{name}: {value}\r\n" for name, value in lines)
+    with socket.create_connection((playground.host, playground.port), timeout=PATIENCE) as connection:
+        connection.sendall(f"POST /api/sanitize HTTP/1.1\r\n{head}\r\n".encode() + b'{"text": "family doctor"}')
+        connection.shutdown(socket.SHUT_WR)
+        answer = b""
+        while part := connection.recv(1 << 16):
+            answer += part
+    assert b"200 OK" not in answer and b"before" not in answer
+
+
+@pytest.mark.parametrize(
+    "body, status, message",
+    [
+        (b"", 422, "the request: field required"),
+        (b"{", 422, "the request: JSON decode error"),
+        (b"\xff\xfe", 422, "the request: JSON decode error"),
+        (b"null", 422, "the request: "),
+        (b"[]", 422, "the request: "),
+        (b'"text"', 422, "the request: "),
+        (b"[" * 100_000, 400, "There was an error parsing the body"),
+        (b'{"a":' * 100_000, 400, "There was an error parsing the body"),
+        (b'{"text": "\\ud800"}', 422, "text: input should be a valid string"),
+        (b'{"text": "family", "settings": {"eps": NaN}}', 422, "settings.eps: input should be a finite number"),
+        (b'{"text": "family", "settings": {"eps": 1e999}}', 422, "settings.eps: input should be a finite number"),
+        (b'{"text": "family", "settings": {"eps": %b}}' % (b"9" * 5000), 400, "There was an error parsing the body"),
+        (b'{"text": "family", "Qzxv": 1}', 422, "Qzxv: extra inputs are not permitted"),
+        (b"text=family", 422, "the request: JSON decode error"),
+    ],
+)
+def test_what_is_no_request_is_explained(playground: Address, body: bytes, status: int, message: str) -> None:
+    headers = [*name_self(playground), JSON, ("Content-Length", str(len(body)))]
+    answer = send(playground, "POST", "/api/sanitize", headers, body)
+    assert answer.status == status and answer.error.startswith(message), answer.error
+    check_protection(answer)
+
+
+@pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data"])
+def test_only_json_is_read_as_json(playground: Address, kind: str) -> None:
+    """Pages of other sites can send the other kinds without asking first."""
+    body = json.dumps({"text": "family"}).encode()
+    headers = [*name_self(playground), ("Content-Length", str(len(body))), ("Content-Type", kind)]
+    answer = send(playground, "POST", "/api/sanitize", headers, body)
+    assert answer.status == 422 and answer.error.startswith("the request: ")
+
+
+def test_what_is_no_http_is_refused(playground: Address) -> None:
+    for sent in (b"Qzxv\r\n\r\n", b"GET\r\n\r\n", b"\x16\x03\x01\x02\x00", b"GET / HTTP/9.9\r\n\r\n", b"\r\n" * 100):
+        with socket.create_connection((playground.host, playground.port), timeout=PATIENCE) as connection:
+            connection.sendall(sent)
+            connection.shutdown(socket.SHUT_WR)
+            answer = connection.recv(1 << 16)
+        assert answer == b"" or answer.startswith(b"HTTP/1.1 40"), answer
+        assert b"Qzxv" not in answer
+
+
+def test_headers_without_end_are_refused(playground: Address) -> None:
+    with socket.create_connection((playground.host, playground.port), timeout=PATIENCE) as connection:
+        try:
+            connection.sendall(b"GET / HTTP/1.1\r\n" + b"X: " + b"y" * (1 << 20))
+            answer = connection.recv(1 << 16)
+        except (BrokenPipeError, ConnectionResetError):
+            answer = b""
+    assert answer == b"" or answer.startswith(b"HTTP/1.1 4")

@@ -1,0 +1,148 @@
+"""The page on a phone and on a desktop, light and dark: nothing sticks out, and axe-core finds nothing wrong."""
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from custext_sql.playground.serving import Address
+from tests.playground.browser import MARKS, Page, Visit, expect
+from tests.playground.views import VIEWS
+
+pytestmark = MARKS
+
+PHONE, DESKTOP = {"width": 390, "height": 844}, {"width": 1280, "height": 800}
+SIZES = pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["phone", "desktop"])
+SCHEMES = pytest.mark.parametrize("scheme", ["light", "dark"])
+STICKING_OUT = """() => {
+  const inner = document.documentElement.clientWidth;
+  const scrolls = element => element && (
+    element.closest('.unseen') || ['auto', 'scroll', 'hidden', 'clip'].includes(getComputedStyle(element).overflowX)
+    || scrolls(element.parentElement));
+  const wide = [...document.querySelectorAll('body *')].filter(element => {
+    const box = element.getBoundingClientRect();
+    return box.width > 0 && (box.right > inner + 1 || box.left < -1) && !scrolls(element.parentElement);
+  }).map(element => `${element.tagName} ${element.id} ${element.className}`);
+  return document.documentElement.scrollWidth > innerWidth ? ['the document', ...wide] : wide;
+}"""
+CLIPPED = """() => [...document.querySelectorAll('button, label, h1, h2, h3, select, summary')].filter(element =>
+  element.scrollWidth > element.clientWidth + 1 && element.clientWidth > 1
+  && getComputedStyle(element).display !== 'inline').map(element => `${element.tagName} ${element.textContent}`)"""
+AXE = """async () => {
+  const found = await axe.run(document, { resultTypes: ['violations'] });
+  return found.violations.map(one => `${one.id}: ${one.nodes.map(node => node.target.join(' ')).join(', ')}`);
+}"""
+
+
+@pytest.fixture(scope="module")
+def axe() -> str:
+    """Return the source of axe-core, which the browser runs."""
+    path = os.environ.get("CUSTEXT_AXE")
+    if not path:
+        pytest.skip("needs axe-core, an npm package: CUSTEXT_AXE does not name its axe.min.js")
+    return Path(path).read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def tour(releasing: Address, browse: Callable[..., Visit]) -> Callable[..., Iterator[tuple[str, Page]]]:
+    """Return a function that takes a person to one view after the other."""
+
+    def walk(**options: Any) -> Iterator[tuple[str, Page]]:
+        visit = browse(releasing, reduced_motion="reduce", **options)
+        visit.open()
+        for name, go in VIEWS.items():
+            go(visit)
+            expect(visit.page.locator("[aria-busy=true]")).to_have_count(0)
+            yield name, visit.page
+
+    return walk
+
+
+@SIZES
+@SCHEMES
+def test_axe_finds_no_violation(
+    axe: str, tour: Callable[..., Iterator[tuple[str, Page]]], size: dict[str, int], scheme: str
+) -> None:
+    found = {}
+    for view, page in tour(viewport=size, color_scheme=scheme):
+        page.evaluate(axe)  # not as a script of the page, which its policy forbids
+        found[view] = page.evaluate(AXE)
+    assert {view: violations for view, violations in found.items() if violations} == {}
+    assert list(found) == list(VIEWS)
+
+
+def test_axe_would_find_a_violation(axe: str, visit: Visit) -> None:
+    visit.page.evaluate("document.querySelector('#text').removeAttribute('aria-labelledby')")
+    visit.page.evaluate(axe)
+    assert any(one.startswith("label: #text") for one in visit.page.evaluate(AXE))
+
+
+@SCHEMES
+def test_axe_finds_no_violation_in_the_form_for_the_token(
+    axe: str, browse: Callable[..., Visit], playground: Address, scheme: str
+) -> None:
+    visit = browse(playground, color_scheme=scheme, viewport=PHONE)
+    visit.expected = ("403",)
+    visit.page.goto(f"{visit.origin}/#token=wrong")
+    expect(visit.page.get_by_label("Address or token")).to_be_visible()
+    visit.page.evaluate(axe)
+    assert visit.page.evaluate(AXE) == []
+    assert visit.page.evaluate(STICKING_OUT) == []
+
+
+@pytest.mark.parametrize("width", [320, 390, 768, 1280])
+def test_nothing_sticks_out(tour: Callable[..., Iterator[tuple[str, Page]]], width: int) -> None:
+    found, clipped = {}, {}
+    for view, page in tour(viewport={"width": width, "height": 800}):
+        found[view], clipped[view] = page.evaluate(STICKING_OUT), page.evaluate(CLIPPED)
+    assert {view: elements for view, elements in found.items() if elements} == {}
+    assert {view: elements for view, elements in clipped.items() if elements} == {}
+
+
+def test_something_that_sticks_out_would_be_found(visit: Visit) -> None:
+    assert visit.page.evaluate(STICKING_OUT) == []
+    visit.page.evaluate("document.querySelector('#text').style.width = '3000px'")
+    assert "TEXTAREA text" in str(visit.page.evaluate(STICKING_OUT))
+
+
+@SCHEMES
+def test_the_colors_are_those_of_the_scheme(browse: Callable[..., Visit], playground: Address, scheme: str) -> None:
+    visit = browse(playground, color_scheme=scheme)
+    visit.open()
+    background = visit.page.evaluate("getComputedStyle(document.body).backgroundColor")
+    brightness = sum(int(part) for part in background.strip("rgb()").split(",")) / 3
+    assert brightness > 200 if scheme == "light" else brightness < 60
+
+
+def test_on_a_phone_everything_is_in_one_column(browse: Callable[..., Visit], playground: Address) -> None:
+    visit = browse(playground, viewport=PHONE, has_touch=True, is_mobile=True)
+    visit.open()
+    left = {card["x"] for card in (one.bounding_box() for one in visit.page.get_by_role("region").all()) if card}
+    assert len(left) == 1
+    visit.words().first.tap()
+    expect(visit.region("A word and its group")).to_be_in_viewport()
+
+
+def test_the_page_names_its_language_and_its_parts(visit: Visit) -> None:
+    assert visit.page.evaluate("document.documentElement.lang") == "en"
+    assert visit.page.title() == "custext playground"
+    for role in ("banner", "main"):
+        expect(visit.page.get_by_role(role)).to_have_count(1)
+    names = [
+        region.get_attribute("aria-label") or region.get_attribute("aria-labelledby")
+        for region in visit.page.get_by_role("region").all()
+    ]
+    assert len(names) == len(set(names)) and all(names)
+
+
+def test_changes_are_announced(visit: Visit) -> None:
+    """A screen reader hears that a text was sanitized, and what was found about a word."""
+    visit.write("doctor and mother")
+    live = "element => element.closest('[aria-live=polite], [role=status]') !== null"
+    for found in (
+        visit.pane().get_by_text("3 words replaced"),
+        visit.region("A word and its group").locator("p").first,
+    ):
+        assert found.evaluate(live)

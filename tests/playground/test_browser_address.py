@@ -1,0 +1,213 @@
+"""A person sends settings by the address of the page, and opens the page with a token and without, in a browser."""
+
+import json
+import re
+from typing import Any
+from urllib.parse import parse_qs
+
+import pytest
+
+from custext_sql.playground.serving import Address
+from tests.playground.browser import MARKS, Visit, expect
+
+pytestmark = MARKS
+
+SECRET = "xylophonic"  # a word that is on no page
+
+
+def read_settings(visit: Visit) -> dict[str, Any]:
+    """Return the settings that the page sends to the server."""
+    with visit.redrawing():
+        visit.page.get_by_role("button", name="Draw again").first.click()
+    drawn = [request for request in visit.answered if request.url.endswith("/api/sanitize")]
+    found: dict[str, Any] = json.loads(drawn[-1].post_data or "{}")["settings"]
+    return found
+
+
+def test_a_new_tab_with_the_address_has_the_same_settings(visit: Visit) -> None:
+    visit.choose_eps("ArrowRight", times=3)
+    visit.pane().get_by_role("checkbox", name="Keep stopwords").check()
+    visit.setting("Mapping").select_option("starter-euclidean-k5")
+    visit.setting("Policy").select_option("paper")
+    visit.setting("Calibration").select_option("tight")
+    visit.setting("Numbers").select_option("shape")
+    visit.setting("Case").select_option("match")
+    settings, address = read_settings(visit), visit.page.url
+    visit.page = visit.context.new_page()
+    with visit.answer("/api/sanitize"):
+        visit.page.goto(address)
+    visit.wait_for_text()
+    assert read_settings(visit) == settings
+    assert settings == {
+        "mapping": "starter-euclidean-k5",
+        "eps": 1.4,
+        "plus": True,
+        "calibration": "tight",
+        "policy": {"name": "paper", "numbers": "shape", "case": "match"},
+    }
+    expect(visit.setting("Numbers")).to_be_visible()  # since it is not the usual value
+    assert visit.page.url == address
+
+
+def test_a_comparison_and_views_are_in_the_address(visit: Visit) -> None:
+    visit.page.locator("#compare").click()
+    visit.wait_for_text(1)
+    visit.choose_eps("End", pane=1)
+    visit.turn_on_attack(1)
+    address = visit.page.url
+    visit.page = visit.context.new_page()
+    visit.page.goto(address)
+    visit.wait_for_text(1)
+    expect(visit.switch(1)).to_be_checked()
+    expect(visit.switch(0)).not_to_be_checked()
+    expect(visit.pane(1).locator("output")).to_contain_text("= 50")
+    expect(visit.page.get_by_role("tab", name="Text", exact=True)).to_have_attribute("aria-selected", "true")
+
+
+def test_the_tab_of_files_is_in_the_address(visit: Visit) -> None:
+    visit.page.locator("#tab-file").click()
+    visit.page.reload()
+    expect(visit.page.locator("#tab-file")).to_have_attribute("aria-selected", "true")
+    expect(visit.page.get_by_role("tabpanel", name="File")).to_be_visible()
+    expect(visit.page.get_by_role("tabpanel", name="Text", exact=True)).to_be_hidden()
+
+
+def test_an_eps_between_two_steps_of_the_slider_stays_as_it_is(tab: Visit) -> None:
+    tab.open("eps=1.234")
+    expect(tab.pane().locator("output")).to_contain_text("= 1.234")
+    assert read_settings(tab)["eps"] == 1.234 == tab.read_eps()
+
+
+def test_a_changed_address_changes_the_settings(visit: Visit) -> None:
+    with visit.redrawing():
+        visit.page.evaluate("location.hash = 'eps=4&plus=1'")
+    expect(visit.pane().locator("output")).to_contain_text("= 4")
+    expect(visit.pane().get_by_role("checkbox", name="Keep stopwords")).to_be_checked()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "eps=-1&plus=yes&mapping=nowhere&calibration=loose&policy=none&numbers=x&units=&case=UPPER&unknown=1",
+        "eps=NaN&b.eps=1e9&mode=other&view=1",
+        "eps=1e999&eps=4",
+        "eps=%00&mapping=__proto__&policy=constructor",
+        "=&&&%E0%A4%A&#token=x",
+    ],
+)
+def test_wrong_values_in_the_address_fall_back(tab: Visit, wrong: str) -> None:
+    tab.open(wrong)
+    usual = {"mapping": None, "eps": 1, "plus": False, "calibration": "paper", "policy": {"name": "strict"}}
+    assert read_settings(tab) == usual
+    if "mapping" in wrong:  # words drawn from another mapping are not what a colleague sent
+        expect(tab.message).to_contain_text("not in this database")
+    else:
+        expect(tab.message).to_be_hidden()
+
+
+def test_the_address_is_only_as_long_as_the_settings_are_unusual(visit: Visit) -> None:
+    visit.choose_eps("End")
+    assert parse_qs(visit.page.url.partition("#")[2]) == {"eps": ["50"]}
+
+
+def test_the_text_and_the_token_are_nowhere_but_where_they_belong(visit: Visit) -> None:
+    visit.write(f"{SECRET} doctor")
+    visit.choose_eps("End")
+    visit.turn_on_attack()
+    visit.words().first.click()
+    visit.page.locator("#tab-file").click()
+    visit.page.locator("#tab-text").click()
+    stored = visit.page.evaluate("Object.entries(localStorage)")
+    assert [value for _, value in stored] == [visit.address.token]
+    elsewhere = [visit.page.url, visit.page.title(), *visit.requests]
+    elsewhere += [str(visit.page.evaluate("[Object.entries(sessionStorage), document.cookie, history.state, name]"))]
+    elsewhere += [str(visit.context.cookies()), str(visit.page.evaluate("indexedDB.databases()"))]
+    elsewhere += [str(visit.page.evaluate("caches.keys()"))]
+    assert not [one for one in elsewhere if SECRET in one or "doctor" in one or visit.address.token in one]
+    assert not visit.page.evaluate("navigator.serviceWorker.getRegistrations()")
+
+
+def test_going_back_shows_no_token(tab: Visit) -> None:
+    tab.page.goto("about:blank")
+    tab.open()
+    assert tab.address.token not in tab.page.url
+    session = tab.context.new_cdp_session(tab.page)
+    entries = session.send("Page.getNavigationHistory")["entries"]
+    assert not [entry for entry in entries if tab.address.token in entry["url"]]
+
+
+# without a token
+
+
+def ask(visit: Visit, settings: str = "") -> None:
+    """Open the page without a token, and wait for the form."""
+    visit.expected = ("403",)
+    visit.page.goto(f"{visit.origin}/{settings}")
+    expect(visit.page.get_by_role("heading", name="This page needs its token")).to_be_visible()
+
+
+def give(visit: Visit, token: str) -> None:
+    field = visit.page.get_by_label("Address or token")
+    expect(field).to_be_focused()
+    field.fill(token)
+    field.press("Enter")
+
+
+@pytest.mark.parametrize("form", ["address", "token", "with spaces"])
+def test_without_a_token_the_page_asks_for_it(tab: Visit, playground: Address, form: str) -> None:
+    ask(tab)
+    expect(tab.text).to_be_hidden()
+    expect(tab.message).to_be_hidden()  # nothing was wrong yet
+    give(tab, {"address": playground.url, "token": playground.token}.get(form, f"  {playground.url}\n"))
+    tab.wait_for_text()
+    expect(tab.page.get_by_label("Address or token")).to_be_hidden()
+    assert playground.token not in tab.page.url
+    tab.page.reload()  # it is remembered
+    tab.wait_for_text()
+
+
+@pytest.mark.parametrize("token", ["wrong", "http://127.0.0.1/#token=wrong", "schön ✓"])
+def test_a_wrong_token_is_refused_with_a_message(tab: Visit, playground: Address, token: str) -> None:
+    ask(tab)
+    give(tab, token)
+    expect(tab.message).to_contain_text("token")
+    expect(tab.text).to_be_hidden()
+    give(tab, playground.url)
+    tab.wait_for_text()
+    expect(tab.message).to_be_hidden()
+
+
+def test_an_empty_token_changes_nothing(tab: Visit) -> None:
+    ask(tab)
+    give(tab, " ")
+    tab.page.wait_for_timeout(300)
+    expect(tab.page.get_by_label("Address or token")).to_be_focused()
+    expect(tab.text).to_be_hidden()
+
+
+def test_an_address_with_an_old_token_asks_for_the_new_one(tab: Visit) -> None:
+    ask(tab, "#token=old")
+    expect(tab.message).to_contain_text("out of date")
+    assert "old" not in tab.page.url
+
+
+def test_settings_of_a_colleague_outlive_the_question_for_the_token(tab: Visit, playground: Address) -> None:
+    ask(tab, "#eps=4&policy=paper")
+    give(tab, playground.url)
+    tab.wait_for_text()
+    assert read_settings(tab)["eps"] == 4
+    expect(tab.setting("Policy")).to_have_value("paper")
+
+
+def test_settings_travel_with_the_token(tab: Visit) -> None:
+    tab.open("eps=4")
+    expect(tab.pane().locator("output")).to_contain_text(re.compile(r"= 4$"))
+
+
+def test_an_address_with_a_token_is_taken_in_the_same_tab(tab: Visit, playground: Address) -> None:
+    tab.expected = ("403",)
+    tab.page.goto(f"{tab.origin}/")
+    expect(tab.page.get_by_label("Address or token")).to_be_visible()
+    tab.page.evaluate(f"location.hash = 'token={playground.token}&eps=0'")
+    tab.wait_for_text()
+    assert "token" not in tab.page.url and "eps=0" in tab.page.url

@@ -1,0 +1,135 @@
+"""A person looks at a text as an attacker does, in a browser."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from custext_sql import Sanitizer, TextAttacker
+from custext_sql.playground.serving import Address
+from tests.playground.browser import MARKS, Visit, expect
+
+pytestmark = MARKS
+
+TEXT = "my mother called the hospital and the doctor said the family was well " * 3
+
+
+def list_guesses(visit: Visit) -> list[tuple[str, str, bool]]:
+    """Return each replaced word with its guess, and whether it is right, as a screen reader hears it."""
+    found = re.findall(r'button "(.+?)\s*[;,:]? guessed (.+?)\s*[;,:]? (right|wrong)', visit.output().aria_snapshot())
+    assert len(found) == visit.words().count()
+    return [(word, guess, right == "right") for word, guess, right in found]
+
+
+def test_every_replaced_word_has_a_guess_that_is_marked_as_right_or_wrong(visit: Visit) -> None:
+    visit.write(TEXT)
+    after = visit.read_output()
+    visit.turn_on_attack()
+    guesses = list_guesses(visit)
+    assert [word for word, _, _ in guesses] == after.split()
+    assert [right for _, _, right in guesses] == [
+        guess == word for (_, guess, _), word in zip(guesses, TEXT.split(), strict=True)
+    ]
+    signs = {(text.split()[-1], right) for text, (_, _, right) in zip(read_marks(visit), guesses, strict=True)}
+    assert len({sign for sign, _ in signs}) == len(signs)  # each sign has one meaning
+
+
+def read_marks(visit: Visit) -> list[str]:
+    return visit.output().locator("rt").all_inner_texts()
+
+
+def test_the_share_equals_the_marks(visit: Visit) -> None:
+    visit.write(TEXT)
+    visit.choose_eps("ArrowRight", times=10)
+    visit.turn_on_attack()
+    right = [right for _, _, right in list_guesses(visit)]
+    expect(visit.pane()).to_contain_text(f"{sum(right)} of {len(right)} replaced words guessed")
+    found = re.search(r"\(([\d.]+)%\)", visit.pane().inner_text())
+    assert found is not None and abs(float(found[1]) / 100 - sum(right) / len(right)) <= 0.005
+
+
+def test_the_guesses_are_those_of_the_library(visit: Visit, served_db: Path) -> None:
+    visit.write(TEXT)
+    visit.choose_eps("Home")
+    visit.turn_on_attack()
+    sanitizer = Sanitizer.load(served_db)
+    traced = sanitizer.trace(TEXT, 0.0, False)
+    expected = TextAttacker(sanitizer).guess(TEXT, traced.list_outputs(), 0.0)
+    assert [(guess, right) for _, guess, right in list_guesses(visit)] == list(
+        zip(expected.guesses, expected.right, strict=True)
+    )
+
+
+def test_without_public_texts_the_page_says_that_it_is_a_single_guess(visit: Visit) -> None:
+    visit.write(TEXT)
+    visit.turn_on_attack()
+    expect(visit.pane()).to_contain_text("single guess")
+    expect(visit.pane()).to_contain_text("--public FILE")
+
+
+def test_with_public_texts_the_page_names_them(browse: Callable[..., Visit], public_playground: Address) -> None:
+    visit = browse(public_playground)
+    visit.open()
+    visit.write(TEXT)
+    visit.turn_on_attack()
+    expect(visit.pane()).to_contain_text("public.txt")
+    expect(visit.pane()).not_to_contain_text("single guess")
+    assert any(right for _, _, right in list_guesses(visit))
+
+
+def test_what_only_the_original_text_has_is_not_in_the_attackers_view(visit: Visit) -> None:
+    visit.write(TEXT + "Štěpánková 4711 a.novak@example.com")
+    after = visit.read_output()
+    visit.turn_on_attack()
+    seen = {word for pair in list_guesses(visit) for word in pair[:2]} | set(re.findall(r"\w+", after))
+    hidden = set(re.findall(r"\w+", TEXT)) - seen | {"Štěpánková", "4711", "novak"}
+    assert len(hidden) > 3
+    markup = visit.output().evaluate("element => element.outerHTML")
+    found = set(re.findall(r"\w+", re.sub(r' (class|role|tabindex|data-place)="[^"]*"', "", markup)))
+    assert not hidden & found
+    assert visit.read_output() == after
+
+
+def test_the_view_follows_new_draws_and_settings(visit: Visit) -> None:
+    visit.write(TEXT)
+    visit.turn_on_attack()
+    before = list_guesses(visit)
+    with visit.answer("/api/attack") as found, visit.redrawing():
+        visit.page.get_by_role("button", name="Draw again").click()
+    visit.wait_until(lambda: list_guesses(visit) != before)
+    assert [guess for _, guess, _ in list_guesses(visit)] == found[0]["guesses"]
+    visit.choose_eps("End")
+    expect(visit.pane()).to_contain_text("replaced words guessed")
+    visit.wait_until(lambda: sum(right for _, _, right in list_guesses(visit)) > len(before) // 2)
+
+
+def test_the_switch_can_be_turned_off_again(visit: Visit) -> None:
+    visit.write(TEXT)
+    expect(visit.switch()).not_to_be_checked()
+    visit.turn_on_attack()
+    expect(visit.switch()).to_be_checked()
+    after = visit.read_output()
+    visit.switch().click()
+    expect(visit.output().locator("rt")).to_have_count(0)
+    assert visit.read_output() == after
+    expect(visit.words().first).to_have_attribute("aria-label", re.compile("replaced|drew itself"))
+
+
+def test_a_text_in_which_nothing_is_replaced_has_nothing_to_guess(visit: Visit) -> None:
+    visit.write("Štěpánková")
+    visit.switch().click()
+    expect(visit.pane()).to_contain_text("No word was replaced")
+    assert visit.read_output() == "<unk>"
+
+
+def test_the_legend_explains_the_marks_of_the_attackers_view(visit: Visit) -> None:
+    visit.turn_on_attack()
+    legend = visit.page.get_by_role("list", name="Marks")
+    expect(legend).to_contain_text("right")
+    expect(legend).to_contain_text("wrong")
+
+
+def test_long_words_that_stay_are_no_problem(visit: Visit) -> None:
+    visit.open("policy=paper&view=attacker")
+    visit.write(f"The doctor said {'x' * 1001} to the family")
+    expect(visit.message).to_be_hidden()
+    expect(visit.output()).to_contain_text("x" * 1001)

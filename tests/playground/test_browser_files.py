@@ -1,0 +1,202 @@
+"""A person drops a file, looks at ten rows and what leaks, and downloads the sanitized file, in a browser."""
+
+import csv
+import io
+import re
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from custext_sql import Sanitizer, read_ledger
+from custext_sql.playground.serving import Address
+from tests.playground.browser import MARKS, Visit, expect
+
+pytestmark = MARKS
+
+BODIES = [f"The doctor said my mother was well, and Štěpánková paid {place}4711" for place in range(12)]
+ROWS = [{"id": str(place), "body": body, "note": f"note {place}"} for place, body in enumerate(BODIES)]
+
+
+def write_csv(folder: Path) -> Path:
+    path = folder / "reviews.csv"
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, ["id", "body", "note"])
+        writer.writeheader()
+        writer.writerows(ROWS)
+    return path
+
+
+@pytest.fixture
+def clerk(releasing: Address, tab: Visit) -> Visit:
+    """A person on the tab of files, at eps = 0, so that the result is known."""
+    tab.arrive(releasing)
+    tab.open("eps=0&mode=file")
+    expect(tab.page.get_by_label(re.compile("Drop a CSV"))).to_be_visible()
+    return tab
+
+
+def hand_in(visit: Visit, path: Path) -> None:
+    """Choose a file, and wait for its rows."""
+    with visit.answer("/preview"):
+        visit.page.locator("#file-input").set_input_files(path)
+    expect(visit.rows).to_be_visible()
+
+
+def read_column(visit: Visit, place: int) -> list[str]:
+    cells = visit.rows.locator("tbody tr").evaluate_all(
+        f"rows => rows.map(row => row.querySelectorAll('td')[{place}].textContent)"
+    )
+    return [str(cell) for cell in cells]
+
+
+def save(visit: Visit) -> tuple[str, bytes]:
+    """Sanitize the file, and return the name and the content of the download."""
+    with visit.page.expect_download() as download:
+        visit.page.get_by_role("button", name="Sanitize and download").click()
+    return download.value.suggested_filename, Path(download.value.path()).read_bytes()
+
+
+def test_ten_rows_are_shown_before_and_after(clerk: Visit, tmp_path: Path, few_db: Path) -> None:
+    hand_in(clerk, write_csv(tmp_path))
+    expect(clerk.page.get_by_label("Column")).to_have_value("body")
+    assert read_column(clerk, 0) == BODIES[:10]
+    assert read_column(clerk, 1) == list(Sanitizer.load(few_db, eps=0.0).sanitize_batch(BODIES[:10]))
+
+
+def test_what_leaks_is_shown(clerk: Visit, tmp_path: Path) -> None:
+    hand_in(clerk, write_csv(tmp_path))
+    leaks = clerk.files
+    expect(leaks).to_contain_text("12 rows, 132 words")
+    expect(leaks).to_contain_text("0% in the clear")
+    expect(clerk.page.get_by_role("region", name="What leaks")).to_contain_text("štěpánková", ignore_case=True)
+    with clerk.answer("/preview"):
+        clerk.setting("Policy", None).select_option("paper")
+    expect(leaks).to_contain_text("9.1% in the clear")
+    assert all("Štěpánková" in after for after in read_column(clerk, 1))
+
+
+def test_another_column_can_be_chosen(clerk: Visit, tmp_path: Path) -> None:
+    hand_in(clerk, write_csv(tmp_path))
+    with clerk.answer("/preview"):
+        clerk.page.get_by_label("Column").select_option("note")
+    clerk.wait_until(lambda: read_column(clerk, 0) == [row["note"] for row in ROWS[:10]])
+    expect(clerk.page.get_by_role("region", name="Code").locator("code")).to_contain_text("--column note")
+
+
+def test_the_sanitized_file_is_downloaded_and_in_the_ledger(clerk: Visit, tmp_path: Path, few_db: Path) -> None:
+    hand_in(clerk, write_csv(tmp_path))
+    clerk.page.get_by_label("Name of the data").fill("march")
+    name, content = save(clerk)
+    assert name == "reviews.sanitized.csv"
+    rows = list(csv.DictReader(io.StringIO(content.decode("utf-8"))))
+    assert [row["body"] for row in rows] == list(Sanitizer.load(few_db, eps=0.0).sanitize_batch(BODIES))
+    assert [(row["id"], row["note"]) for row in rows] == [(row["id"], row["note"]) for row in ROWS]
+    (release,) = read_ledger(few_db).releases
+    assert (release.dataset, release.state, release.row_count, release.eps) == ("march", "complete", 12, 0.0)
+    result = clerk.page.get_by_role("region", name="Release", exact=True)
+    expect(result).to_contain_text("12 rows")
+    expect(result).to_contain_text("Copied unchanged: id, note")
+    expect(result).to_contain_text("132 words")
+
+
+def test_previews_are_not_in_the_ledger(clerk: Visit, tmp_path: Path, few_db: Path) -> None:
+    hand_in(clerk, write_csv(tmp_path))
+    assert read_ledger(few_db).releases == []
+
+
+def test_releases_of_the_same_data_add_up(clerk: Visit, tmp_path: Path, few_db: Path) -> None:
+    hand_in(clerk, write_csv(tmp_path))
+    with clerk.answer("/preview"):
+        clerk.files.get_by_role("slider").press("End")
+    for _ in range(2):
+        save(clerk)
+    (total,) = read_ledger(few_db).totals
+    assert total.releases == 2 and total.dataset == "reviews.csv"
+    expect(clerk.page.get_by_role("region", name="Release", exact=True)).to_contain_text(re.compile("earlier|total|2"))
+
+
+def test_a_parquet_file_stays_one(clerk: Visit, tmp_path: Path, few_db: Path) -> None:
+    path = tmp_path / "reviews.parquet"
+    with duckdb.connect() as connection:
+        connection.execute(f"COPY (FROM '{write_csv(tmp_path)}') TO '{path}'")
+    hand_in(clerk, path)
+    name, content = save(clerk)
+    assert name == "reviews.sanitized.parquet"
+    (tmp_path / name).write_bytes(content)
+    with duckdb.connect() as connection:
+        found = connection.execute(f"SELECT body FROM '{tmp_path / name}' ORDER BY id").fetchall()
+    assert [body for (body,) in found] == list(Sanitizer.load(few_db, eps=0.0).sanitize_batch(BODIES))
+
+
+def test_lines_of_text_need_no_column(clerk: Visit, tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("\n".join(BODIES), encoding="utf-8")
+    hand_in(clerk, path)
+    expect(clerk.page.get_by_label("Column")).to_be_hidden()
+    assert read_column(clerk, 0) == BODIES[:10]
+    name, content = save(clerk)
+    assert name == "notes.sanitized.txt" and len(content.decode().splitlines()) == 12
+
+
+def test_a_file_can_be_dropped_on_the_page(clerk: Visit, tmp_path: Path) -> None:
+    box = clerk.page.get_by_role("region", name="Choose a file").bounding_box()
+    assert box is not None
+    place = {"x": box["x"] + box["width"] / 2, "y": box["y"] + box["height"] / 2}
+    data = {"items": [], "files": [str(write_csv(tmp_path))], "dragOperationsMask": 1}
+    session = clerk.context.new_cdp_session(clerk.page)
+    with clerk.answer("/preview"):
+        for kind in ("dragEnter", "dragOver", "drop"):
+            session.send("Input.dispatchDragEvent", {"type": kind, "data": data, **place})
+    expect(clerk.rows).to_be_visible()
+    assert read_column(clerk, 0) == BODIES[:10]
+
+
+def test_a_file_that_misses_its_place_does_not_replace_the_page(clerk: Visit) -> None:
+    """Otherwise a browser opens it, and the text on the page is lost."""
+    dropped = """([what, kind]) => {
+      const dataTransfer = new DataTransfer();
+      if (what === 'file') dataTransfer.items.add(new File(['doctor'], 'a.txt'));
+      else dataTransfer.setData('text/plain', 'doctor');
+      return document.body.dispatchEvent(new DragEvent(kind, { bubbles: true, cancelable: true, dataTransfer }));
+    }"""
+    for tab in ("#tab-file", "#tab-text"):
+        clerk.page.locator(tab).click()
+        for kind in ("dragover", "drop"):
+            assert not clerk.page.evaluate(dropped, ["file", kind])  # it is prevented
+            assert clerk.page.evaluate(dropped, ["text", kind])  # which can be dragged into the text
+
+
+def test_a_file_can_be_deleted_from_the_server(clerk: Visit, tmp_path: Path) -> None:
+    hand_in(clerk, write_csv(tmp_path))
+    with clerk.page.expect_response(lambda response: response.request.method == "DELETE") as deleted:
+        clerk.page.get_by_role("button", name="Delete this file").click()
+    assert deleted.value.status == 200
+    expect(clerk.rows).to_be_hidden()
+    expect(clerk.page.locator("#file-input")).to_have_value("")
+    expect(clerk.page.locator("#file-input")).to_be_focused()
+    hand_in(clerk, write_csv(tmp_path))  # the same one again
+
+
+def test_the_settings_are_those_of_the_text(clerk: Visit, tmp_path: Path) -> None:
+    hand_in(clerk, write_csv(tmp_path))
+    with clerk.answer("/preview"):
+        clerk.files.get_by_label("Keep stopwords").check()
+    clerk.page.locator("#tab-text").click()
+    expect(clerk.pane().get_by_role("checkbox", name="Keep stopwords")).to_be_checked()
+    assert clerk.read_eps() == 0
+
+
+def test_the_page_states_the_limit(clerk: Visit) -> None:
+    expect(clerk.page.get_by_role("region", name="Choose a file")).to_contain_text("200 MB")
+
+
+def test_hostile_names_and_cells_are_shown_as_they_are(clerk: Visit, tmp_path: Path) -> None:
+    attack = "<img src=x onerror=alert(1)>"
+    path = tmp_path / "a<b>&'c.csv"
+    path.write_text(f'"{attack}"\n"{attack} doctor"\n', encoding="utf-8")
+    hand_in(clerk, path)
+    assert read_column(clerk, 0) == [f"{attack} doctor"]
+    expect(clerk.page.get_by_label("Column")).to_have_value(attack)
+    expect(clerk.page.get_by_label("Name of the data")).to_have_value("a<b>&'c.csv")
+    assert clerk.page.locator("#mode-file img").count() == 0

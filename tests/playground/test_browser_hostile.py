@@ -1,0 +1,111 @@
+"""Texts that are no English prose: shown as they are, and the page goes on, in a browser."""
+
+import re
+
+import pytest
+
+from tests.playground.browser import MARKS, Visit, expect
+
+pytestmark = MARKS
+
+TEXTS = {
+    "image": "<img src=x onerror=alert(1)> doctor",
+    "script": "</script><script>alert(1)</script> doctor",
+    "attribute": '"\' onfocus=alert(1) autofocus x=" doctor',
+    "template": "${alert(1)} {{7*7}} %s %00 \\u0041 doctor",
+    "entity": "&lt;b&gt; &amp; &#x41; &nbsp; doctor",
+    "link": "javascript:alert(1) data:text/html,<script>alert(1)</script> doctor",
+    "right to left": "שלום עולם 123 doctor \u202eabc\u202c",
+    "combining": "z̷̢̛a̸l̵g̶o doctor é e\u0301 한국어 각 ﷺ",
+    "emoji": "👩‍👩‍👧‍👦 🇨🇿 doctor 👍🏽 𝔘𝔫𝔦𝔠𝔬𝔡𝔢 mother",
+    "invisible": "doc\u200btor\ufeff \u00ad\u2060 mother\t\u00a0x\u2028y",
+    "newlines": "\n\n doctor \n\n\n mother\n",
+    "controls": "\u0001\u0007\u001b[31m doctor \u007f",
+    "prototype": "__proto__ constructor toString hasOwnProperty doctor",
+}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_a_hostile_text_is_shown_as_it_is(tab: Visit, name: str) -> None:
+    tab.open("eps=50&policy=paper&unknown=keep&numbers=keep&units=keep&case=match")
+    tags = tab.page.evaluate("document.querySelectorAll('img, script, iframe, b').length")
+    found = tab.write(TEXTS[name])  # waits until the page shows what the server answered, to the letter
+    kept = re.findall(r"[<>&;{}$\"'\\%]", found["after"])
+    assert kept == re.findall(r"[<>&;{}$\"'\\%]", TEXTS[name])
+    place = next(place for place, word in enumerate(re.findall(r"doc\S*", found["before"])) if word)
+    tab.words().nth(place).click()
+    expect(tab.region("A word and its group")).not_to_contain_text("Choose a word")
+    tab.turn_on_attack()
+    assert tab.read_output() == found["after"]
+    assert tab.page.evaluate("document.querySelectorAll('img, script, iframe, b').length") == tags
+    expect(tab.message).to_be_hidden()
+
+
+def test_every_word_of_a_hostile_text_can_be_opened(visit: Visit) -> None:
+    visit.write(" ".join(TEXTS.values()))
+    card = visit.region("A word and its group")
+    for word in visit.words().all():
+        word.press("Enter")
+        expect(card).to_contain_text(word.inner_text())
+        expect(card).not_to_contain_text("undefined")
+    expect(visit.message).to_be_hidden()
+
+
+def test_a_word_behind_emoji_is_where_it_belongs(visit: Visit) -> None:
+    """Browsers count in UTF-16, Python in characters."""
+    found = visit.write("👩‍👩‍👧‍👦𝔘 doctor 👍🏽 mother")
+    words = visit.words().all_inner_texts()
+    assert words[-2:] == [found["after"].split()[-3], found["after"].split()[-1]]
+    visit.words().last.click()
+    expect(visit.region("A word and its group")).to_contain_text(f"mother became {words[-1]}")
+
+
+def test_a_text_from_right_to_left_is_shown_from_right_to_left(tab: Visit) -> None:
+    tab.open("policy=paper")
+    tab.write("שלום עולם")
+    for element in (tab.text, tab.output()):
+        box = element.bounding_box()
+        assert box is not None
+        direction = element.evaluate("element => getComputedStyle(element).direction")
+        assert direction == "rtl"
+
+
+def test_half_a_character_gets_an_answer(visit: Visit) -> None:
+    """A text area can hold a lone surrogate, which is no character."""
+    fill = """element => { element.value = 'doctor \\ud83d mother'; element.dispatchEvent(new Event('input')); }"""
+    visit.expected = ("422", "400")
+    visit.text.evaluate(fill)
+    visit.wait_until(lambda: visit.message.is_visible() or len(visit.words().all()) == 2)
+    visit.write("doctor")
+    expect(visit.message).to_be_hidden()
+
+
+def test_the_longest_text_gets_an_answer(visit: Visit) -> None:
+    text = ("doctor " * 28_572)[:200_000]
+    with visit.answer("/api/sanitize") as found:
+        visit.text.fill(text)
+    visit.output().get_by_role("button", name=re.compile("Show the other")).click()
+    visit.wait_until(lambda: visit.read_output() == found[0]["after"])
+    assert visit.words().count() == 28_572
+    visit.words().nth(20_000).press("Enter")
+    expect(visit.region("A word and its group")).to_contain_text("doctor became")
+    visit.write("doctor")
+
+
+def test_the_longest_word_gets_an_answer(visit: Visit) -> None:
+    visit.write("x" * 200_000)
+    visit.words().first.press("Enter")
+    expect(visit.region("A word and its group")).to_contain_text("Not in the vocabulary")
+    assert visit.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    visit.write("doctor")
+
+
+def test_a_text_of_2000_words_works_in_every_view(visit: Visit) -> None:
+    visit.write("the doctor said my mother was well " * 286)
+    found = visit.turn_on_attack()
+    assert len(found["guesses"]) == 2002 == visit.output().locator("rt").count()
+    visit.switch().click()
+    visit.page.locator("#compare").click()
+    expect(visit.words(1)).to_have_count(2002)
+    visit.words(1).last.press("Enter")
+    expect(visit.region("A word and its group")).not_to_contain_text("Choose a word")

@@ -1,0 +1,232 @@
+"""A person who uses the keyboard only, in a browser."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from custext_sql.playground.serving import Address
+from tests.playground.browser import MARKS, Locator, Visit, expect
+
+pytestmark = MARKS
+
+FOCUSED = """() => {
+  const element = document.activeElement;
+  const label = element.getAttribute('aria-label') ?? element.textContent.trim().slice(0, 30);
+  const style = getComputedStyle(element);
+  const box = element.getBoundingClientRect();
+  return {
+    tag: element.tagName,
+    name: `${element.tagName} ${element.id} ${label}`,
+    ring: style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) >= 2,
+    inView: box.width > 0 && box.bottom > 0 && box.top < innerHeight && box.right > 0 && box.left < innerWidth,
+  };
+}"""
+
+
+def read_focus(visit: Visit) -> dict[str, Any]:
+    found: dict[str, Any] = visit.page.evaluate(FOCUSED)
+    return found
+
+
+def tab_to(visit: Visit, target: Locator, key: str = "Tab") -> None:
+    """Press Tab until an element has the focus."""
+    expect(target.first).to_be_visible()
+    for _ in range(60):
+        if target.evaluate_all("elements => elements.includes(document.activeElement)"):
+            return
+        visit.page.keyboard.press(key)
+    pytest.fail(f"Tab does not reach it; it ends at {read_focus(visit)['name']}")
+
+
+def press(visit: Visit, key: str) -> None:
+    """Press a key, and check afterwards that the focus was not lost."""
+    visit.page.keyboard.press(key)
+    assert read_focus(visit)["tag"] != "BODY", f"{key} lost the focus"
+
+
+def test_everything_on_a_text_can_be_done_by_keys(browse: Callable[..., Visit], playground: Address) -> None:
+    visit = browse(playground, permissions=["clipboard-read", "clipboard-write"])
+    visit.open()
+    keyboard = visit.page.keyboard
+    tab_to(visit, visit.text)
+    keyboard.press("Control+A")
+    with visit.redrawing():
+        keyboard.type("doctor and mother")
+    tab_to(visit, visit.slider())
+    with visit.redrawing():
+        press(visit, "ArrowRight")
+    assert visit.read_eps() == 1.1
+    tab_to(visit, visit.pane().get_by_role("checkbox", name="Keep stopwords"))
+    with visit.redrawing():
+        press(visit, "Space")
+    tab_to(visit, visit.pane().locator("summary"))
+    press(visit, "Enter")
+    expect(visit.pane().get_by_label(re.compile("^Numbers"))).to_be_visible()
+    tab_to(visit, visit.words())
+    press(visit, "ArrowRight")
+    expect(visit.words().nth(1)).to_be_focused()
+    press(visit, "Enter")
+    expect(visit.region("A word and its group")).to_contain_text("stopwords are kept")
+    expect(visit.words().nth(1)).to_be_focused()
+    tab_to(visit, visit.switch(), "Shift+Tab")
+    press(visit, "Space")
+    expect(visit.output().locator("rt").first).to_be_visible()
+    expect(visit.switch()).to_be_focused()
+    snippets = visit.region("The same settings")
+    tab_to(visit, snippets.get_by_role("tab"))
+    for name in ("SQL", "Python"):
+        press(visit, "ArrowRight")
+        expect(snippets.get_by_role("tab", name=name)).to_be_focused()
+        expect(snippets.get_by_role("tab", name=name)).to_have_attribute("aria-selected", "true")
+    tab_to(visit, snippets.get_by_role("button", name="Copy"))
+    press(visit, "Enter")
+    expect(snippets.get_by_role("status")).to_have_text("Copied")
+    assert "Sanitizer.load(" in visit.page.evaluate("navigator.clipboard.readText()")
+
+
+def test_words_are_one_stop_and_arrows_move_between_them(visit: Visit) -> None:
+    visit.write("doctor and mother and film")
+    words = visit.words()
+    tab_to(visit, words)
+    expect(words.nth(0)).to_be_focused()
+    for key, place in (
+        ("ArrowRight", 1),
+        ("ArrowDown", 2),
+        ("ArrowLeft", 1),
+        ("End", 4),
+        ("ArrowRight", 4),
+        ("Home", 0),
+    ):
+        press(visit, key)
+        expect(words.nth(place)).to_be_focused()
+    press(visit, "ArrowRight")
+    press(visit, "Tab")
+    assert not words.evaluate_all("elements => elements.includes(document.activeElement)")
+    press(visit, "Shift+Tab")
+    expect(words.nth(1)).to_be_focused()  # where it was
+
+
+@pytest.mark.parametrize("key", ["Enter", "Space"])
+def test_enter_and_space_open_a_word_and_do_not_scroll(visit: Visit, key: str) -> None:
+    visit.write("doctor")
+    tab_to(visit, visit.words())
+    press(visit, key)
+    expect(visit.region("A word and its group")).to_contain_text("doctor became")
+    expect(visit.words().first).to_be_focused()
+
+
+def test_every_stop_of_the_tab_key_is_visible_and_none_is_a_trap(visit: Visit) -> None:
+    visit.words().first.click()
+    visit.page.get_by_text("Every point of the verdict").click()
+    visit.setting("Numbers")
+    visit.page.locator("#tab-text").focus()
+    press(visit, "Tab")
+    press(visit, "Shift+Tab")  # so that the browser shows where it is
+    seen: list[dict[str, Any]] = [read_focus(visit)]
+    for _ in range(80):
+        visit.page.keyboard.press("Tab")
+        found = read_focus(visit)
+        if found["tag"] == "BODY":  # past the end
+            break
+        seen.append(found)
+    names = [one["name"] for one in seen]
+    assert len(names) == len(set(names)) and len(names) > 15
+    assert [one["name"] for one in seen if not one["ring"]] == []
+    assert [one["name"] for one in seen if not one["inView"]] == []
+    assert names.index(next(name for name in names if " text " in name)) < 6
+
+
+def test_no_update_loses_the_focus(visit: Visit) -> None:
+    steps: list[tuple[Locator, str]] = [
+        (visit.page.get_by_role("button", name="Draw again"), "Enter"),
+        (visit.switch(), "Space"),
+        (visit.switch(), "Space"),
+        (visit.slider(), "End"),
+        (visit.slider(), "ArrowLeft"),
+        (visit.setting("Mapping"), "ArrowDown"),
+        (visit.setting("Policy"), "ArrowDown"),
+        (visit.page.locator("#compare"), "Enter"),
+        (visit.page.locator("#compare"), "Enter"),
+        (visit.page.get_by_text("Every point of the verdict"), "Enter"),
+        (visit.page.locator("#tab-text"), "ArrowRight"),
+        (visit.page.locator("#tab-file"), "ArrowLeft"),
+    ]
+    lost = []
+    for place, (target, key) in enumerate(steps):
+        target.first.focus()
+        visit.page.keyboard.press(key)
+        visit.page.wait_for_timeout(900)  # until the verdict is there
+        if read_focus(visit)["tag"] == "BODY":
+            lost.append((place, key, str(target)))
+    assert lost == []
+
+
+def test_a_text_that_arrives_while_a_word_has_the_focus_does_not_take_it_away(visit: Visit) -> None:
+    visit.write("doctor and mother and film")
+    held: list[Any] = []
+    visit.page.route("**/api/sanitize", lambda route: held.append(route), times=1)
+    visit.page.get_by_role("button", name="Draw again").press("Enter")
+    visit.wait_until(lambda: held)
+    tab_to(visit, visit.words())
+    press(visit, "ArrowRight")
+    press(visit, "ArrowRight")
+    with visit.redrawing():
+        held[0].continue_()
+    expect(visit.words().nth(2)).to_be_focused()
+    press(visit, "ArrowRight")
+    expect(visit.words().nth(3)).to_be_focused()
+
+
+def test_showing_all_words_of_a_group_does_not_lose_the_focus(visit: Visit) -> None:
+    visit.write("doctor")
+    visit.words().first.click()
+    tab_to(visit, visit.page.get_by_role("button", name="Show all 20 words"))
+    visit.page.keyboard.press("Enter")
+    expect(visit.region("A word and its group").locator("tbody tr:visible")).to_have_count(20)
+    focus = visit.page.evaluate("document.activeElement.closest('#word-card') !== null")
+    assert focus, "the focus should stay in the card"
+
+
+def test_showing_the_rest_of_a_long_text_does_not_lose_the_focus(visit: Visit) -> None:
+    with visit.answer("/api/sanitize"):
+        visit.text.fill("doctor " * 5000)
+    more = visit.output().get_by_role("button", name=re.compile("Show the other"))
+    more.focus()
+    visit.page.keyboard.press("Enter")
+    expect(more).to_have_count(0)
+    assert visit.words().evaluate_all("elements => elements.includes(document.activeElement)")
+
+
+def test_a_file_can_be_released_by_keys(releasing: Address, browse: Callable[..., Visit]) -> None:
+    visit = browse(releasing)
+    visit.open()
+    tab_to(visit, visit.page.locator("#tab-text"))
+    press(visit, "ArrowRight")
+    tab_to(visit, visit.page.locator("#file-input"))
+    with visit.page.expect_file_chooser() as chooser:
+        visit.page.keyboard.press("Space")
+    given = {"name": "a.csv", "mimeType": "text/csv", "buffer": b"id,body\n1,doctor\n"}
+    chooser.value.set_files(given)  # type: ignore[arg-type]
+    tab_to(visit, visit.page.get_by_label("Column"))
+    release = visit.page.get_by_role("button", name="Sanitize and download")
+    tab_to(visit, release)
+    with visit.page.expect_download():
+        visit.page.keyboard.press("Enter")
+    expect(visit.files).to_contain_text("was downloaded")
+    expect(release).to_be_focused()
+    tab_to(visit, visit.page.get_by_role("button", name="Delete this file"))
+    visit.page.keyboard.press("Enter")
+    expect(visit.page.locator("#file-input")).to_be_focused()
+
+
+def test_after_the_token_the_focus_is_in_the_text(tab: Visit, playground: Address) -> None:
+    tab.expected = ("403",)
+    tab.page.goto(f"{tab.origin}/")
+    field = tab.page.get_by_label("Address or token")
+    expect(field).to_be_focused()
+    tab.page.keyboard.type(playground.token)
+    tab.page.keyboard.press("Enter")
+    tab.wait_for_text()
+    expect(tab.page.locator("#text")).to_be_focused()

@@ -1,0 +1,190 @@
+"""The page asks nobody but its server, and its policy forbids everything else, in a browser."""
+
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import Any
+
+import pytest
+
+from custext_sql.playground.serving import Address
+from tests.playground.browser import MARKS, Error, Page, Visit, expect
+from tests.playground.views import VIEWS
+
+pytestmark = MARKS
+
+NOWHERE = {"server": "http://127.0.0.1:1", "bypass": "127.0.0.1"}  # where requests to all others end
+INJECT = """() => {
+  window.forbidden = [];
+  document.addEventListener('securitypolicyviolation', event => forbidden.push(event.effectiveDirective));
+  const script = document.createElement('script');
+  script.append(document.createTextNode('window.ran = true'));
+  document.body.append(script);
+}"""
+
+
+def read_forbidden(visit: Visit) -> list[str]:
+    """Wait until the browser has reported that something was forbidden, as on the console, and return what."""
+    visit.expected = ("Content Security Policy", "TrustedHTML", "TrustedScript", "example.com", "a.example")
+    visit.wait_until(lambda: visit.page.evaluate("window.forbidden.length"))
+    found: list[str] = visit.page.evaluate("window.forbidden")
+    return found
+
+
+def test_every_view_works_while_no_other_host_can_be_reached(releasing: Address, browse: Callable[..., Visit]) -> None:
+    visit = browse(releasing, proxy=NOWHERE)
+    visit.expected = ("unreachable.example",)
+    asked: list[str] = []
+    session = visit.context.new_cdp_session(visit.page)
+    session.on("Network.requestWillBeSent", lambda event: asked.append(event["request"]["url"]))
+    session.send("Network.enable")
+    visit.open()
+    for go in VIEWS.values():
+        go(visit)
+    own = (f"{visit.origin}/", f"blob:{visit.origin}/")
+    assert {"/api/setup", "/page/main.js"} <= {url.removeprefix(visit.origin) for url in asked}
+    assert [url for url in asked if not url.startswith(own)] == []
+    assert [url for url in asked if "?" in url and "/api/files?name=" not in url] == []
+    with pytest.raises(Error, match="ERR_PROXY"):
+        visit.page.goto("http://unreachable.example/")
+
+
+def test_only_requests_to_the_server_carry_the_token(visit: Visit) -> None:
+    seen: list[Any] = []
+    visit.page.on("request", lambda request: seen.append(request))
+    visit.page.reload()
+    visit.wait_for_text()
+    with_token = {request.url for request in seen if "x-custext-token" in request.headers}
+    assert f"{visit.origin}/api/sanitize" in with_token
+    assert [request.url for request in seen if "referer" in request.all_headers()] == []
+    assert [url for url in with_token if "/api/" not in url] == []
+
+
+def test_the_policy_forbids_an_inline_script(visit: Visit) -> None:
+    visit.page.evaluate(INJECT)
+    assert {one.partition("-elem")[0] for one in read_forbidden(visit)} <= {"script-src", "require-trusted-types-for"}
+    assert visit.page.evaluate("window.ran") is None
+    blank = visit.context.new_page()
+    blank.evaluate(INJECT)
+    assert blank.evaluate("window.ran") is True  # where no policy forbids it
+
+
+@pytest.mark.parametrize(
+    "markup",
+    [
+        "<script>window.ran = true</script>",
+        "<script src='http://example.com/x.js'></script>",
+        "<img src=x onerror='window.ran = true'>",
+        "<body onload='window.ran = true'>",
+        "<iframe srcdoc='<script>parent.ran = true</script>'></iframe>",
+    ],
+)
+def test_the_policy_forbids_scripts_that_get_into_the_html(tab: Visit, markup: str) -> None:
+    """As if the server had written a text into the page unescaped."""
+    tab.expected = ("Content Security Policy", "example.com", "404")
+
+    def inject(route: Any) -> None:
+        response = route.fetch()
+        route.fulfill(response=response, body=response.text().replace("<main", f"{markup}<main"))
+
+    tab.page.route(f"{tab.origin}/", inject)
+    tab.open()
+    tab.wait_until(lambda: [one for one in tab.complaints if "Content Security Policy" in one])
+    assert tab.page.evaluate("window.ran") is None
+
+
+@pytest.mark.parametrize(
+    "statement, directive",
+    [
+        ("document.body.append(Object.assign(new Image(), { src: 'http://example.com/x.png' }))", "img-src"),
+        ("fetch('http://example.com/').catch(() => {})", "connect-src"),
+        ("navigator.sendBeacon('http://example.com/', 'x')", "connect-src"),
+        ("document.body.setAttribute('style', 'color: red')", "style-src-attr"),
+        (
+            "document.body.append(Object.assign(document.createElement('iframe'), { src: 'http://a.example' }))",
+            "frame-src",
+        ),
+        (
+            "document.head.append(Object.assign(document.createElement('base'), { href: 'http://a.example' }))",
+            "base-uri",
+        ),
+        ("new FontFace('x', 'url(http://example.com/x.woff)').load().catch(() => {})", "font-src"),
+        ("try { document.body.innerHTML = '<b>x</b>' } catch {}", "require-trusted-types-for"),
+        ("setTimeout(() => { try { document.write('<b>x</b>') } catch {} })", "require-trusted-types-for"),
+    ],
+)
+def test_the_policy_forbids_everything_else(visit: Visit, statement: str, directive: str) -> None:
+    visit.page.evaluate(f"""() => {{
+      window.forbidden = [];
+      document.addEventListener('securitypolicyviolation', event => forbidden.push(event.effectiveDirective));
+      {statement};
+    }}""")
+    assert set(read_forbidden(visit)) == {directive}
+    assert [url for url in visit.answered if "example" in url.url] == []
+    expect(visit.text).to_be_visible()
+
+
+class OtherSite(BaseHTTPRequestHandler):
+    """Another page on this machine, so that the browser does not protect the server by itself."""
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b"<p>Another page")
+
+    def log_message(self, *_: object) -> None:
+        """Print nothing."""
+
+
+@pytest.fixture(scope="module")
+def other_site() -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), OtherSite) as server:
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def other(other_site: str, visit: Visit) -> Page:
+    """The other page in the same browser, where it would have the person's cookies and storage."""
+    visit.expected = (other_site.removesuffix("/"), "frame-ancestors", "403", "ERR_FAILED")
+    page = visit.context.new_page()
+    page.goto(other_site)
+    return page
+
+
+def test_no_other_page_can_frame_this_one(other: Page, visit: Visit) -> None:
+    frame = f"document.body.append(Object.assign(document.createElement('iframe'), {{ src: '{visit.origin}/' }}))"
+    other.evaluate(frame)
+    visit.wait_until(lambda: any("frame-ancestors" in one for one in visit.complaints))
+    visit.wait_until(lambda: len(other.frames) > 1 and other.frames[1].url.startswith("chrome-error:"))
+
+
+def test_no_other_page_can_use_the_server_even_with_the_token(other: Page, visit: Visit) -> None:
+    ask = """async ([address, options]) => {
+      try { return (await fetch(address, options)).status; } catch (error) { return error.name; }
+    }"""
+    headers = {"X-Custext-Token": visit.address.token}
+    posted = {
+        "method": "POST",
+        "headers": {**headers, "Content-Type": "application/json"},
+        "body": '{"text": "doctor"}',
+    }
+    for path, options in (("/api/setup", {"headers": headers}), ("/api/sanitize", posted), ("/", {})):
+        assert other.evaluate(ask, [visit.origin + path, options]) == "TypeError", path
+        assert visit.page.evaluate(ask, [visit.origin + path, options]) == 200, path  # as the page itself can
+
+
+def test_no_other_page_can_read_the_window_that_it_opens(other: Page, visit: Visit) -> None:
+    with visit.context.expect_page() as opened:
+        other.evaluate(f"window.opened = open('{visit.origin}/')")
+    visit.wait_until(lambda: opened.value.url.startswith(visit.origin))
+    assert opened.value.evaluate("window.opener") is None
+    visit.wait_until(lambda: other.evaluate("opened.closed"))  # as far as the other page can see
+
+
+def test_the_page_leads_nowhere_else(visit: Visit) -> None:
+    assert len(visit.context.pages) == 1
+    assert visit.page.locator("a[href^='http'], form[action]").count() == 0

@@ -1,0 +1,156 @@
+"""A person opens a word, and sees its group and what an attacker learns, in a browser."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from custext_sql import Sanitizer, TextAttacker
+from tests.playground.browser import MARKS, Locator, Visit, expect
+
+pytestmark = MARKS
+
+BARS = "rows => rows.map(row => parseFloat(row.querySelector('.bar span').style.inlineSize))"
+
+
+def open_word(visit: Visit, place: int = 0) -> Locator:
+    """Click a word of the sanitized text, and return the card that tells about it."""
+    visit.words().nth(place).click()
+    card = visit.region("A word and its group")
+    expect(card).not_to_contain_text("Choose a word")
+    return card
+
+
+def test_the_page_says_what_to_do(visit: Visit) -> None:
+    expect(visit.region("A word and its group")).to_contain_text("Choose a word of the sanitized text")
+
+
+def test_a_click_on_a_word_opens_its_group(visit: Visit, served_db: Path) -> None:
+    after = visit.write("doctor")["after"]
+    card = open_word(visit)
+    expect(card).to_contain_text(f"doctor became {after}")
+    group = Sanitizer.load(served_db).inspect("doctor", 1.0, False).group
+    card.get_by_role("button", name="Show all 20 words").click()
+    rows = card.locator("tbody tr")
+    expect(rows).to_have_count(20)
+    for row, member in zip(rows.all(), group, strict=True):
+        cells = row.get_by_role("cell").all_inner_texts()
+        assert row.get_by_role("rowheader").inner_text().split()[0] == member.output
+        assert cells[-1] == f"{member.score:.3f}"
+        share = 100 * member.probability
+        assert cells[-2] == (f"{share:.1f}%" if share < 10 else f"{round(share)}%")
+
+
+def test_the_bars_are_as_long_as_the_words_are_likely(visit: Visit, served_db: Path) -> None:
+    visit.write("doctor")
+    card = open_word(visit)
+    group = Sanitizer.load(served_db).inspect("doctor", 1.0, False).group
+    card.get_by_role("button", name="Show all 20 words").click()
+    lengths = card.locator("tbody tr").evaluate_all(BARS)
+    assert max(lengths) == 100
+    most = group[0].probability
+    assert lengths == pytest.approx([100 * member.probability / most for member in group], rel=1e-4)
+    assert sum(length * most / 100 for length in lengths) == pytest.approx(1, abs=1e-4)
+    widths = [bar.bounding_box() for bar in card.locator("tbody .bar span").all()]
+    drawn = [box["width"] for box in widths if box is not None]
+    assert drawn == pytest.approx([length / 100 * drawn[0] for length in lengths], abs=1.0)
+
+
+def test_at_first_the_likeliest_words_are_shown_and_the_two_in_question(visit: Visit) -> None:
+    after = visit.write("doctor")["after"]
+    shown = open_word(visit).get_by_role("rowheader").all_inner_texts()
+    assert 10 <= len(shown) <= 12
+    marked = [text for text in shown if "drawn" in text or "itself" in text]
+    assert {text.split()[0] for text in marked} == {"doctor", after}
+
+
+def test_the_card_says_what_an_attacker_learns(visit: Visit, served_db: Path) -> None:
+    visit.write("doctor")
+    visit.choose_eps("End")
+    after = visit.read_output()
+    card = open_word(visit)
+    attacker = TextAttacker(Sanitizer.load(served_db))
+    guess, certainty = attacker.guess_word(after, 50.0)
+    chances, (_, draws) = attacker.find_chances("doctor", 50.0), attacker.count_draws("doctor", 50.0)
+    says = card.inner_text()
+    assert guess in says and f"{draws} draw" in says
+    assert says.count("%") > 3 and f"{certainty:.0%}" in says.replace("over 99.9%", "100%")
+    assert f"{chances.right:.0%}" in says.replace("over 99.9%", "100%")
+
+
+def test_at_eps_0_repeating_a_word_tells_no_more(visit: Visit) -> None:
+    visit.write("doctor")
+    visit.choose_eps("Home")
+    card = open_word(visit)
+    expect(card).to_contain_text("always becomes the same word")
+    assert "query attack" not in card.inner_text()
+
+
+def test_a_group_of_the_other_mapping_is_smaller(visit: Visit) -> None:
+    visit.write("doctor")
+    with visit.redrawing():
+        visit.setting("Mapping").select_option("starter-euclidean-k5")
+    card = open_word(visit)
+    expect(card).to_contain_text("5 words")
+    expect(card.locator("tbody tr")).to_have_count(5)
+    expect(card.get_by_role("button")).to_have_count(0)
+
+
+@pytest.mark.parametrize(
+    "text, says",
+    [
+        ("Štěpánková", "Not in the vocabulary"),
+        ("4711", "A number outside the vocabulary"),
+        ("a.novak@example.com", "e-mail address"),
+    ],
+    ids=["unknown", "number", "unit"],
+)
+def test_a_word_that_is_not_replaced_explains_itself(visit: Visit, text: str, says: str) -> None:
+    after = visit.write(text)["after"]
+    card = open_word(visit)
+    expect(card).to_contain_text(f"{text} became {after}")
+    expect(card).to_contain_text(says)
+    expect(card.locator("table")).to_have_count(0)
+    assert "clear" not in card.inner_text()
+
+
+def test_a_word_in_the_clear_says_so(visit: Visit) -> None:
+    visit.write("the doctor")
+    with visit.redrawing():
+        visit.pane().get_by_role("checkbox", name="Keep stopwords").check()
+    card = open_word(visit)
+    expect(card).to_contain_text("stopwords are kept")
+    expect(card).to_contain_text("in the clear")
+
+
+def test_the_card_never_shows_another_draw(visit: Visit) -> None:
+    """After a new draw it tells about the new word, or about none."""
+    text = " ".join(["doctor"] * 30)
+    visit.write(text)
+    open_word(visit)
+    for _ in range(3):
+        with visit.redrawing():
+            visit.page.get_by_role("button", name="Draw again").click()
+        card = visit.region("A word and its group")
+        if "became" in card.inner_text():
+            expect(card).to_contain_text(f"doctor became {visit.words().first.inner_text()}")
+
+
+def test_words_carry_their_kind_by_more_than_color(visit: Visit) -> None:
+    visit.write("the doctor Štěpánková 4711 a.novak@example.com")
+    with visit.redrawing():
+        visit.pane().get_by_role("checkbox", name="Keep stopwords").check()
+    labels = ["stopword", "replaced|drew itself", "not in the vocabulary", "number", "unit"]
+    for word, label in zip(visit.words().all(), labels, strict=True):
+        assert re.search(label, str(word.get_attribute("aria-label")))
+    style = "words => words.map(word => getComputedStyle(word)).map(s => `${s.borderBottom} ${s.outline}`)"
+    drawn = [re.sub(r"rgba?\([^)]*\)", "", one) for one in visit.words().evaluate_all(style)]
+    assert len(set(drawn)) == len(drawn), drawn
+
+
+def test_the_legend_explains_the_marks_that_are_there(visit: Visit) -> None:
+    visit.write("doctor Štěpánková")
+    legend = visit.page.get_by_role("list", name="Marks")
+    expect(legend).to_contain_text("not in the vocabulary")
+    visit.write("a.novak@example.com")
+    expect(legend).to_contain_text("unit")

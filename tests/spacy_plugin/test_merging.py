@@ -1,0 +1,161 @@
+"""With carried tokens, the tokens of a unit become one, and what is carried with them stays valid."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import spacy
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from spacy.tokens import Doc, Span, Token
+
+from spacy_plugin.component import CusText
+
+VOCAB = spacy.blank("en").vocab
+WORDS = ["Call", "+49", "30", "1234567", "now", ".", "Born", "1980", "-", "01", "-", "02"]
+SPACES = [True, True, True, True, False, True, True, False, False, False, False, False]
+PHONE, DATE = 1, 5  # their places in the new Doc
+
+
+def make_doc(**parts: Any) -> Doc:
+    return Doc(VOCAB, words=WORDS, spaces=SPACES, **parts)
+
+
+def replace(database: Path, doc: Doc, *carry: str, **config: Any) -> Doc:
+    return CusText(database=str(database), eps=0.0, output="replace", carry=carry, **config)(doc)
+
+
+def tokens_of(doc: Doc) -> list[str]:
+    return [token.text for token in doc]
+
+
+def test_the_other_tokens_stay_as_they_are(few_template: Path) -> None:
+    doc = replace(few_template, make_doc(), "tokens")
+    assert [tokens_of(doc)[place] for place in (PHONE, 3, DATE)] == ["<phone>", ".", "<date>"] and len(doc) == 6
+    assert [bool(token.whitespace_) for token in doc] == [True, True, False, True, True, False]
+
+
+def test_a_unit_has_the_head_that_lies_outside(few_template: Path) -> None:
+    heads = [0, 3, 1, 0, 3, 0, 6, 9, 7, 6, 9, 9]
+    deps = ["ROOT", "a", "b", "obj", "advmod", "punct", "ROOT", "c", "d", "obl", "e", "f"]
+    pos = ["VERB", "SYM", "NUM", "X", "ADV", "PUNCT", "VERB", "NUM", "PUNCT", "PROPN", "PUNCT", "NUM"]
+    doc = replace(few_template, make_doc(heads=heads, deps=deps, pos=pos), "dep", "pos")
+    assert [token.head.i for token in doc] == [0, 0, PHONE, 0, 4, 4]
+    assert [token.dep_ for token in doc] == ["ROOT", "obj", "advmod", "punct", "ROOT", "obl"]
+    assert [token.pos_ for token in doc] == ["VERB", "X", "ADV", "PUNCT", "VERB", "PROPN"]
+    assert [sentence.start for sentence in doc.sents] == [0, 4]
+
+
+def test_a_unit_that_is_a_root_points_to_itself(few_template: Path) -> None:
+    heads = [2, 2, 2, 2, 1, 2, 7, 7, 7, 7, 7, 7]
+    doc = replace(few_template, make_doc(heads=heads, deps=["x"] * 12), "dep")
+    assert [token.head.i for token in doc] == [PHONE, PHONE, PHONE, PHONE, DATE, DATE]
+
+
+trees = st.permutations(range(12)).flatmap(
+    lambda order: st.tuples(st.just(order), st.tuples(*(st.integers(0, place) for place in range(12))))
+)
+
+
+@settings(max_examples=80)
+@given(trees)
+def test_heads_stay_a_tree(few_template: Path, tree: tuple[list[int], tuple[int, ...]]) -> None:
+    """Whatever the parse, even if tokens of a unit have heads on both sides of it."""
+    order, above = tree  # each token's head comes before it in the order, or is itself
+    heads = [0] * 12
+    for place, lower in enumerate(order):
+        heads[lower] = order[above[place]]
+    doc = replace_once(few_template)(make_doc(heads=heads, deps=["x"] * 12))
+    groups = [0, 1, 1, 1, 2, 3, 4, 5, 5, 5, 5, 5]
+    edges = {(groups[place], groups[head]) for place, head in enumerate(heads)}
+    for token in doc:
+        assert (token.i, token.head.i) in edges
+        assert token.i == token.head.i or any(ancestor.head == ancestor for ancestor in token.ancestors)
+
+
+def replace_once(database: Path, made: dict[Path, CusText] = {}) -> CusText:  # noqa: B006  (a cache)
+    if database not in made:
+        made[database] = CusText(database=str(database), eps=0.0, output="replace", carry=["dep"])
+    return made[database]
+
+
+ENTITIES: list[tuple[list[tuple[int, int, str]], list[tuple[int, int, str]]]] = [
+    ([(1, 4, "A"), (7, 12, "B")], [(1, 2, "A"), (5, 6, "B")]),
+    ([(3, 5, "A")], [(1, 3, "A")]),  # begins within the unit
+    ([(0, 2, "A"), (2, 4, "B")], [(0, 2, "A")]),  # the first one gets the unit
+    ([(1, 2, "A"), (3, 5, "B")], [(1, 2, "A"), (2, 3, "B")]),
+    ([(9, 10, "A")], [(5, 6, "A")]),
+    ([(4, 6, "A")], [(2, 4, "A")]),
+]
+
+
+@pytest.mark.parametrize("carry", [["entities"], ["entities", "tokens", "ent_id", "ent_kb_id"]])
+@pytest.mark.parametrize(("before", "after"), ENTITIES)
+def test_entities_cover_the_units_of_which_they_have_a_part(
+    few_template: Path, before: list[tuple[int, int, str]], after: list[tuple[int, int, str]], carry: list[str]
+) -> None:
+    doc = make_doc()
+    doc.set_ents([Span(doc, *entity, kb_id=f"k{entity[2]}", span_id=f"i{entity[2]}") for entity in before])
+    new = replace(few_template, doc, *carry, nlp=spacy.blank("en"))
+    assert [(entity.start, entity.end, entity.label_) for entity in new.ents] == after
+    tags = [token.ent_iob_ for token in new]
+    assert all(tags[place - 1] in "BI" for place, tag in enumerate(tags) if tag == "I")
+    if "ent_id" in carry:
+        assert [(entity.kb_id_, entity.id_) for entity in new.ents] == [
+            (f"k{label}", f"i{label}") for *_, label in after
+        ]
+        assert {token.ent_kb_id_ for token in new if not token.ent_type_} == {""}
+
+
+def test_spans_and_data_of_tokens_and_spans_move(few_template: Path) -> None:
+    Token.set_extension("test_place", default=None, force=True)
+    Span.set_extension("test_name", default=None, force=True)
+    doc = make_doc()
+    for token in doc:
+        token._.test_place = token.i
+    doc[0:2]._.test_name, doc[0:3]._.test_name, doc[6:12]._.test_name = "first", "second", "date"
+    doc[8:10]._.test_name = "inside"
+    doc.user_data["other"] = 1
+    doc.spans["some"] = [doc[2:5], doc[8:9], doc[6:8], doc[12:12], Span(doc, 2, 2)]
+    new = replace(few_template, doc, "spans", "user_data")
+    assert [token._.test_place for token in new] == [0, 1, 4, 5, 6, 7]
+    assert (new[0:2]._.test_name, new[4:6]._.test_name, new[5:6]._.test_name) == ("first", "date", "inside")
+    assert [(span.start, span.end) for span in new.spans["some"]] == [(1, 3), (5, 6), (4, 6), (6, 6), (1, 1)]
+    assert new.user_data["other"] == 1
+
+
+@pytest.mark.parametrize("split", [True, False])
+def test_lemmas_and_vectors_of_units_are_not_carried(few_template: Path, split: bool) -> None:
+    words = WORDS if split else ["Call", "+4930/1234567", "now", ".", "Born", "1980-01-02"]
+    doc = Doc(VOCAB, words=words, spaces=SPACES if split else None, lemmas=[f"zz{word}" for word in words])
+    doc.tensor = np.arange(1.0, 3 * len(words) + 1).reshape(-1, 3)
+    new = replace(few_template, doc, "lemma", "tensor")
+    assert [token.lemma_ for token in new] == ["zzCall", "<phone>", "zznow", "zz.", "zzBorn", "<date>"]
+    kept = [0, 4, 5, 6] if split else [0, 2, 3, 4]
+    assert (new.tensor[[0, 2, 3, 4]] == doc.tensor[kept]).all() and not new.tensor[[PHONE, DATE]].any()
+    assert new.tensor.shape == (6, 3)
+    assert doc.tensor.all() and [token.lemma_ for token in doc] == [f"zz{word}" for word in words]
+    doc.tensor = doc.tensor[:2]
+    assert not replace(few_template, doc.copy(), "tensor").tensor.size  # not one vector per token
+    whole = Doc(VOCAB, words=["Call", "now"])
+    whole.tensor = np.ones((5, 3), dtype=np.float32)
+    assert replace(few_template, whole, "tensor").tensor.shape == (5, 3)
+
+
+def test_a_sentence_that_begins_within_a_unit_goes_on(few_template: Path) -> None:
+    starts = [True, False, True, False, False, False, True, False, False, True, False, False]
+    for carry in (["sentences"], ["sentences", "tokens"]):
+        new = replace(few_template, make_doc(sent_starts=starts), *carry, nlp=spacy.blank("en"))
+        assert [sentence.start for sentence in new.sents] == [0, 4]
+    words, spaces = WORDS[4:6] + WORDS[7:], SPACES[4:6] + SPACES[7:]
+    doc = Doc(VOCAB, words=words, spaces=spaces, heads=[0, 0] + [4] * 5, deps=["x"] * 7)
+    assert [sentence.start for sentence in doc.sents] == [0, 2]
+    assert [sentence.start for sentence in replace(few_template, doc, "sentences", "tokens").sents] == [0, 2]
+
+
+@pytest.mark.parametrize("policy", [{"units": "keep"}, "paper"])
+def test_units_that_are_not_masked_are_tokens_as_before(few_template: Path, policy: Any) -> None:
+    doc = make_doc(heads=[0] * 12, deps=["x"] * 12, lemmas=WORDS)
+    new = replace(few_template, doc, "dep", "lemma", policy=policy)
+    assert len(new) == 12 and [token.lemma_ for token in new] == WORDS

@@ -1,0 +1,135 @@
+"""A real Spark cluster on the loopback interface: a master and two workers, each in its own process."""
+
+import itertools
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from tests.processes import start
+
+_WAIT = 120.0  # seconds for a process to get ready, on a busy machine
+HOST = "127.0.0.1"
+_ANY_PORT = ("--port", "0", "--webui-port", "0")
+
+
+def why_not() -> str | None:
+    """Return why Spark cannot run here; None if it can."""
+    if find_spec("pyspark") is None:
+        return "PySpark is not installed (extra `spark`)"
+    folders = [str(Path(os.environ["JAVA_HOME"], "bin"))] if "JAVA_HOME" in os.environ else []
+    java = shutil.which("java", path=os.pathsep.join([*folders, os.environ["PATH"]]))
+    if java is None:
+        return "Java is not installed"
+    shown = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
+    version = re.search(r'version "(\d+)', shown)
+    return None if version and int(version[1]) >= 17 else "Spark needs Java 17 or later"
+
+
+class Cluster:
+    """A cluster. folder: where its processes write logs and files. running: ends the processes when it closes."""
+
+    def __init__(self, folder: Path, running: ExitStack) -> None:
+        self.folder, self._running = folder, running
+        self._numbers = itertools.count()
+        self.master = ""
+
+    def start(self, workers: int = 2) -> None:
+        """Start the master and the workers, each with one core."""
+        master = "org.apache.spark.deploy.master.Master"
+        found = r"Starting Spark master at (spark://\S+)"
+        self.master = self.run("master", master, "--host", HOST, *_ANY_PORT, ready=found)
+        for _ in range(workers):
+            self.add_worker()
+
+    def add_worker(self) -> None:
+        """Start a worker with one core."""
+        folder = self.folder / f"worker-{next(self._numbers)}"
+        options = ["--host", HOST, *_ANY_PORT, "--cores", "1", "--memory", "1g", "--work-dir", str(folder)]
+        worker = "org.apache.spark.deploy.worker.Worker"
+        self.run(folder.name, worker, *options, self.master, ready=r"(Successfully registered with master)")
+
+    def run(self, name: str, class_name: str, *arguments: str, ready: str) -> str:
+        """Start a process, wait until its log matches the pattern `ready`, and return the group of the pattern."""
+        log = self.folder / f"{name}.log"
+        command = [str(_find_home() / "bin/spark-class"), class_name, *arguments]
+        with log.open("wb") as file:
+            self._last = self._running.enter_context(
+                start(command, stdout=file, stderr=subprocess.STDOUT, env=environment())
+            )
+        return _wait_for(self._last, log, ready)
+
+    def kill_last(self) -> None:
+        """Kill the process that was started last, and its executor if it is a worker."""
+        os.killpg(self._last.pid, signal.SIGKILL)
+        self._last.wait()
+
+    def read_logs(self) -> str:
+        """Return the logs of all processes of the cluster, including the executors."""
+        names = ("*.log", "worker-*/**/stderr", "worker-*/**/stdout")
+        logs = [path for name in names for path in self.folder.glob(name)]
+        return "\n".join(path.read_text(encoding="utf-8", errors="replace") for path in logs)
+
+
+def environment() -> dict[str, str]:
+    """Return the environment of all processes of a cluster."""
+    own = {"SPARK_LOCAL_IP": HOST, "PYSPARK_PYTHON": sys.executable, "SPARK_HOME": str(_find_home())}
+    return {**os.environ, **own, "SPARK_DAEMON_MEMORY": "512m"}
+
+
+def _find_home() -> Path:
+    import pyspark
+
+    return Path(pyspark.__path__[0])
+
+
+def _wait_for(process: "subprocess.Popen[Any]", log: Path, pattern: str) -> str:
+    deadline = time.monotonic() + _WAIT
+    while time.monotonic() < deadline:
+        logged = log.read_text(encoding="utf-8", errors="replace")
+        found = re.search(pattern, logged)
+        if found:
+            return found[1]
+        if process.poll() is not None:
+            raise RuntimeError(f"{log.name}: the process ended; {logged[-2000:]}")
+        time.sleep(0.1)
+    raise TimeoutError(f"{log.name} has no line like {pattern}")
+
+
+@contextmanager
+def running_cluster(folder: Path, workers: int = 2) -> Iterator[Cluster]:
+    """Yield a running cluster, and stop it at the end."""
+    with ExitStack() as running:
+        cluster = Cluster(folder, running)
+        cluster.start(workers)
+        yield cluster
+
+
+def open_session(master: str, folder: Path, **settings: Any) -> Any:
+    """Return a classic session whose driver is this process. settings: Spark settings, with __ for each dot."""
+    from pyspark.sql import SparkSession
+
+    os.environ |= {name: environment()[name] for name in ("SPARK_LOCAL_IP", "PYSPARK_PYTHON")}
+    builder = SparkSession.builder.master(master).appName("custext tests")
+    usual = {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.driver.host": HOST,
+        "spark.driver.bindAddress": HOST,
+        "spark.executor.memory": "600m",
+        "spark.local.dir": str(folder / "local"),
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        "spark.sql.shuffle.partitions": "4",
+        "spark.task.maxFailures": "2",
+    }
+    for name, value in (usual | {name.replace("__", "."): value for name, value in settings.items()}).items():
+        builder = builder.config(name, value)
+    return builder.getOrCreate()

@@ -1,0 +1,143 @@
+"""Drivers in their own processes: one that is killed, and a client of a Spark Connect server."""
+
+import json
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from custext_sql import read_ledger, register
+from tests.processes import start, wait_for
+from tests.spark import MARKS
+from tests.spark.cluster import HOST, Cluster, environment, running_cluster, why_not
+
+pytestmark = MARKS
+
+SAME = Path(__file__).with_name("same.sql")
+ROOT = Path(__file__).parents[2]
+KILLED = """
+import sys, time
+from pathlib import Path
+from custext_sql.spark import sanitize
+from tests.processes import start, wait_for
+from tests.spark.cluster import open_session
+
+folder, master, reviews, database, output = sys.argv[1:]
+spark = open_session(master, Path(folder))
+
+def slowly(batches):
+    import time
+    for batch in batches:
+        time.sleep(0.5)
+        yield batch
+
+frame = spark.read.parquet(reviews)
+frame = frame.mapInArrow(slowly, frame.schema)
+sanitize(frame, "body", 1.0, output=output, dataset="reviews", database=database)
+"""
+CLIENT = """
+import json, sys
+from pathlib import Path
+from pyspark.sql import SparkSession
+from custext_sql.spark import register, sanitize
+
+address, reviews, database, key, query, output = sys.argv[1:]
+spark = SparkSession.builder.remote(address).getOrCreate()
+register(spark, database, key_file=key)
+register(spark, database, key_file=key)  # a second time: the file is already there
+frame = spark.read.parquet(reviews)
+frame.createOrReplaceTempView("reviews")
+spark.sql(Path(query).read_text()).write.parquet(output)
+errors = []
+for ask in (
+    lambda: spark.sql("SELECT custext_sanitize('Zaphod', 1000, true)").collect(),
+    lambda: sanitize(frame, "body", output=output + "2", dataset="reviews", database=database),
+):
+    try:
+        ask()
+        errors.append("no error")
+    except Exception as error:
+        errors.append(f"{type(error).__name__}: {error}")
+print(json.dumps(errors))
+"""
+
+
+@pytest.fixture(scope="module")
+def own_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """Return a cluster that no other session uses, because an application takes all cores."""
+    reason = why_not()
+    if reason is not None:
+        pytest.skip(reason)
+    with running_cluster(tmp_path_factory.mktemp("own_cluster")) as cluster:
+        yield cluster
+
+
+def test_a_killed_driver_leaves_no_output_and_no_entry(
+    own_cluster: Cluster, reviews: Path, own_db: Path, tmp_path: Path
+) -> None:
+    output = tmp_path / "outputs" / "out"
+    arguments = [str(own_cluster.folder), own_cluster.master, str(reviews), str(own_db), str(output)]
+    with start([sys.executable, "-W", "ignore", "-c", KILLED, *arguments], env=environment(), cwd=ROOT) as driver:
+        wait_for(lambda: driver.poll() is not None or list(output.parent.rglob("part-*.parquet")))  # rows are written
+        assert driver.poll() is None
+    # the driver was killed, with its JVM
+    assert not output.exists()
+    [draft] = output.parent.iterdir()
+    assert draft.name.startswith(".out.") and draft.stat().st_mode & 0o077 == 0
+    assert read_ledger(own_db).releases == []
+
+
+@pytest.fixture(scope="module")
+def address(own_cluster: Cluster) -> Iterator[str]:
+    """Return the address of a Spark Connect server on the cluster."""
+    with socket.socket() as free:
+        free.bind((HOST, 0))
+        port = free.getsockname()[1]
+    settings = {
+        "spark.connect.grpc.binding.address": HOST,
+        "spark.connect.grpc.binding.port": str(port),
+        "spark.driver.host": HOST,
+        "spark.ui.enabled": "false",
+        "spark.executor.memory": "600m",
+        "spark.sql.shuffle.partitions": "4",
+    }
+    options = [part for name, value in settings.items() for part in ("--conf", f"{name}={value}")]
+    own_cluster.run(
+        "connect",
+        "org.apache.spark.deploy.SparkSubmit",
+        *("--master", own_cluster.master, *options),
+        *("--class", "org.apache.spark.sql.connect.service.SparkConnectServer", "spark-internal"),
+        ready=r"(Spark Connect server started at)",
+    )
+    yield f"sc://{HOST}:{port}"
+
+
+def test_spark_connect_gives_the_same_as_duckdb(
+    own_cluster: Cluster, address: str, reviews: Path, starter_db: Path, key: Path, tmp_path: Path
+) -> None:
+    output = tmp_path / "connect"
+    arguments = [address, str(reviews), str(starter_db), str(key), str(SAME), str(output)]
+    client = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", CLIENT, *arguments],
+        env=environment(),
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert client.returncode == 0, client.stderr
+    wrong, classic_only = json.loads(client.stdout.splitlines()[-1])
+    assert "eps must be 0, or between 0.001 and 100; found 1000.0" in wrong
+    assert classic_only.startswith("SettingError: sanitize needs a classic Spark session")
+    assert "Zaphod" not in wrong + own_cluster.read_logs()
+    with duckdb.connect() as connection:
+        register(connection, starter_db, key_file=key)
+        connection.execute(f"CREATE VIEW reviews AS FROM '{reviews}/part-*.parquet'")
+        expected = connection.execute(f"{SAME.read_text(encoding='utf-8')} ORDER BY id").fetchall()
+        found = connection.execute(f"FROM '{output}/*.parquet' ORDER BY id").fetchall()
+    assert len(found) > 10_000
+    assert found == expected

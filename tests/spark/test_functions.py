@@ -1,0 +1,232 @@
+"""The SQL functions of a session, on a real cluster."""
+
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from custext_sql import KeyFileError, SettingError, make_key, register
+from tests.spark import MARKS
+from tests.spark.cluster import Cluster
+from tests.spark.reviews import write_reviews
+
+pytestmark = MARKS
+
+SAME = Path(__file__).with_name("same.sql").read_text(encoding="utf-8")
+SECRET = "Zaphod"  # a word that must not appear in any error or log
+
+
+@pytest.fixture(scope="module")
+def session(spark: Any, starter_db: Path, key: Path) -> Any:
+    from custext_sql.spark import register
+
+    register(spark, starter_db, key_file=key)
+    return spark
+
+
+def ask(session: Any, expression: str) -> Any:
+    """Return the value of an expression for one row."""
+    [row] = session.sql(f"SELECT {expression}").collect()
+    return row[0]
+
+
+def read_error(session: Any, expression: str) -> str:
+    """Return the message of the error that an expression raises."""
+    with pytest.raises(Exception) as caught:
+        session.sql(f"SELECT {expression}").collect()
+    return str(caught.value)
+
+
+def test_one_sql_file_gives_the_same_on_duckdb_and_on_the_cluster(
+    session: Any, starter_db: Path, key: Path, tmp_path: Path
+) -> None:
+    rows = 1_000_000
+    reviews = write_reviews(tmp_path, rows)
+    session.read.parquet(str(reviews)).createOrReplaceTempView("reviews")
+    session.sql(SAME).write.parquet(str(tmp_path / "from_spark"))
+    with duckdb.connect() as connection:
+        register(connection, starter_db, key_file=key)
+        connection.execute(f"CREATE VIEW reviews AS FROM '{reviews}/part-*.parquet'")
+        connection.execute(f"CREATE TABLE ours AS {SAME}")
+        connection.execute(f"CREATE VIEW theirs AS FROM '{tmp_path}/from_spark/*.parquet'")
+        columns = [name for name, *_ in connection.execute("DESCRIBE ours").fetchall() if name != "id"]
+        differ = " OR ".join(f"ours.{name} IS DISTINCT FROM theirs.{name}" for name in columns)
+        [(ours, theirs, joined, different)] = connection.execute(
+            "SELECT (SELECT count(*) FROM ours), (SELECT count(*) FROM theirs), count(*), "
+            f"count(*) FILTER ({differ}) FROM ours JOIN theirs USING (id)"
+        ).fetchall()
+    assert len(columns) == 6
+    assert rows > ours > rows / 2  # the condition filters some rows out
+    assert (theirs, joined, different) == (ours, ours, 0)
+
+
+def test_literals_nulls_and_types_are_those_of_duckdb(session: Any) -> None:
+    for eps in ("0", "0.0", "0e0", "CAST(0 AS DECIMAL(10, 3))", "CAST(0 AS FLOAT)", "CAST(0 AS TINYINT)"):
+        assert ask(session, f"custext_sanitize('a good film', {eps}, true)") == "a good movie"
+    assert ask(session, "custext_epsilon('good film', 0.3, false)") == 0.6
+    assert ask(session, "custext_sanitize(NULL, 1, false)") is None
+    assert ask(session, "custext_sanitize_keyed(NULL, 'one')") is None
+    assert ask(session, "custext_epsilon(NULL, 1, false)") is None
+    assert ask(session, "custext_sanitize('', 1, false)") == ""
+    assert ask(session, "custext_sanitize(plus => true, text => 'a good film', eps => 0)") == "a good movie"
+
+
+@pytest.mark.parametrize(
+    "expression, message",
+    [
+        ("custext_sanitize('Zaphod', NULL, true)", "eps must not be NULL: the text of its row would be lost"),
+        ("custext_sanitize('Zaphod', 1, NULL)", "plus must not be NULL: the text of its row would be lost"),
+        ("custext_sanitize('Zaphod', 1000, true)", "eps must be 0, or between 0.001 and 100; found 1000.0"),
+        ("custext_sanitize('Zaphod', 'Zaphod', true)", "eps must be numbers; found a column of string"),
+        ("custext_sanitize('Zaphod', 1, 1)", "plus must be true or false; found a column of int32"),
+        ("custext_sanitize(42, 1, true)", "texts must be strings or missing; found a column of int32"),
+        ("custext_sanitize('Zaphod', 1)", "the function is custext_sanitize(text, eps, plus); found 2 arguments"),
+        ("custext_sanitize_keyed('Zaphod', NULL)", "record must not be NULL: it identifies the text"),
+        ("custext_sanitize_keyed('Zaphod', 12)", "records must be strings or missing; found a column of int32"),
+        ("custext_sanitize(CAST(X'5A6170686F64FF' AS STRING), 1, true)", "texts must be valid Arrow data in UTF-8"),
+    ],
+)
+def test_errors_say_what_duckdb_says_and_quote_no_data(
+    session: Any, cluster: Cluster, expression: str, message: str
+) -> None:
+    found = read_error(session, expression)
+    assert message in found
+    assert SECRET not in found
+    logs = cluster.read_logs()
+    assert message in logs  # executors do write to these logs
+    assert SECRET not in logs
+
+
+def test_fresh_draws_differ_from_call_to_call_and_from_action_to_action(session: Any) -> None:
+    call = "custext_sanitize(repeat('good film ', 30), 1, false)"
+    frame = session.sql(f"SELECT {call} AS one, {call} AS other FROM range(50)")
+    first, second = frame.collect(), frame.collect()
+    drawn = {text for rows in (first, second) for row in rows for text in (row.one, row.other)}
+    assert len(drawn) == 200
+
+
+def test_keyed_draws_are_the_same_from_action_to_action(session: Any) -> None:
+    frame = session.range(100).selectExpr("custext_sanitize_keyed('a good film', CAST(id AS STRING)) AS text")
+    assert sorted(frame.collect()) == sorted(frame.repartition(7).collect())
+    assert len(set(frame.collect())) > 50
+
+
+def test_streams_give_the_same_as_tables(session: Any, reviews: Path) -> None:
+    made = (
+        "id",
+        "custext_sanitize_keyed(body, CAST(id AS STRING)) AS keyed",
+        "custext_sanitize(body, 0, true) AS generalized",
+    )
+    table = session.read.parquet(str(reviews))
+    stream = session.readStream.schema(table.schema).parquet(str(reviews)).selectExpr(*made)
+    stream.writeStream.format("memory").queryName("streamed").trigger(availableNow=True).start().awaitTermination()
+    assert session.table("streamed").orderBy("id").collect() == table.selectExpr(*made).orderBy("id").collect()
+
+
+def test_nothing_that_leaves_the_driver_contains_the_key(session: Any, cluster: Cluster, key: Path) -> None:
+    frame = session.sql("SELECT custext_sanitize_keyed('a good film', 'one') AS text")
+    assert frame.collect()
+    secret = _read_secret(key)
+    plan = session._jvm.PythonSQLUtils.explainString(frame._jdf.queryExecution(), "extended")
+    assert "custext_sanitize_keyed" in plan
+    files = [path for path in cluster.folder.rglob("*") if path.is_file()]
+    shipped = [path for path in files if path.name.startswith("custext-")]
+    assert shipped  # the file with the mapping is on the workers
+    everything = [plan.encode(), *(path.read_bytes() for path in files)]
+    for form in _write_forms(secret):
+        assert not any(form in content for content in everything)
+
+
+def test_the_pickled_functions_name_the_key_and_do_not_contain_it(
+    spark: Any, starter_db: Path, key: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from pyspark.serializers import CloudPickleSerializer
+
+    from custext_sql.spark import arrow_functions, functions
+
+    handed: list[Any] = []  # the functions that Spark gets
+
+    def make(function: Any, result: str) -> Any:
+        handed.append(function)
+        return arrow_functions.make_arrow_function(function, result)
+
+    monkeypatch.setattr(functions, "make_arrow_function", make)
+    functions.register(spark, starter_db, key_file=key)
+    pickled = [CloudPickleSerializer().dumps(function) for function in handed]  # type: ignore[no-untyped-call]
+    assert len(pickled) == 3
+    assert any(str(key).encode() in content for content in pickled)
+    assert all(len(content) < 5000 for content in pickled)
+    assert not any(form in content for form in _write_forms(_read_secret(key)) for content in pickled)
+
+
+def test_a_worker_refuses_a_mapping_that_was_tampered_with(spark: Any, cluster: Cluster, starter_db: Path) -> None:
+    from custext_sql.spark import register
+
+    known = set(cluster.folder.rglob("custext-*"))
+    register(spark, starter_db, calibration="tight")  # a different file from that of the other tests
+    spark.sparkContext.parallelize(range(8), 8).map(lambda number: number).collect()  # workers fetch the new file
+    new = set(cluster.folder.rglob("custext-*")) - known
+    assert new
+    for path in new:
+        content = bytearray(path.read_bytes())
+        content[len(content) // 2] ^= 1
+        path.write_bytes(content)
+    message = read_error(spark, "custext_sanitize('Zaphod', 1, false)")
+    assert "was changed after it was written (its SHA-256 differs), so it cannot be used" in message
+    for path in new:
+        path.unlink()
+
+
+@pytest.mark.parametrize("change", ["readable by others", "another key", "gone"])
+def test_workers_check_the_key_as_every_other_reader_does(
+    spark: Any, starter_db: Path, tmp_path: Path, change: str
+) -> None:
+    from custext_sql.spark import register
+
+    path = tmp_path / "own.key"
+    make_key(path, starter_db)
+    register(spark, starter_db, key_file=path)
+    if change == "readable by others":
+        path.chmod(0o644)
+        expected = "can be read or changed by other users"
+    else:
+        path.unlink()
+        expected = "cannot read the key file"
+    if change == "another key":
+        make_key(path, starter_db)
+        expected = "has another key on this worker; expected key"
+    assert expected in read_error(spark, "custext_sanitize_keyed('Zaphod', 'one')")
+
+
+def test_a_worker_with_another_version_refuses() -> None:
+    from custext_sql.spark.shipping import Shipped, open_shipped
+
+    with pytest.raises(
+        SettingError, match=r"this worker has custext-sql .*, but the driver has 9.9; install the same one"
+    ):
+        open_shipped(Shipped("custext-0", "0", "9.9"))
+
+
+def test_settings_are_checked_when_the_functions_are_registered(spark: Any, starter_db: Path, tmp_path: Path) -> None:
+    from custext_sql.spark import register
+
+    with pytest.raises(KeyFileError, match="cannot read the key file"):
+        register(spark, starter_db, key_file=tmp_path / "none.key")
+    with pytest.raises(SettingError, match="expected a Spark session of PySpark 4.1 or later; found str"):
+        register("spark", starter_db)
+    register(spark, starter_db)
+    assert "custext_sanitize_keyed needs a key: register(spark, key_file=PATH)" in read_error(
+        spark, "custext_sanitize_keyed('Zaphod', 'one')"
+    )
+
+
+def _read_secret(key: Path) -> bytes:
+    return bytes.fromhex(json.loads(key.read_text(encoding="utf-8"))["key"])
+
+
+def _write_forms(secret: bytes) -> list[bytes]:
+    """Return the forms in which a secret could appear."""
+    return [secret, secret.hex().encode(), secret.hex().upper().encode(), base64.b64encode(secret)[:-2]]

@@ -1,0 +1,86 @@
+"""Outputs of releases: whole or absent, and never in the place of anything else."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from custext_sql import OutputError, read_ledger
+from tests.spark import MARKS
+from tests.spark.reviews import list_left, read_rows
+
+pytestmark = MARKS
+
+
+def failing_at(number: int, error: BaseException, move: Callable[..., None], *, after: bool) -> Callable[..., None]:
+    """Return a function that moves folders, but at a given call raises an error, before or after the move."""
+    calls: list[object] = []
+
+    def moving(*arguments: Any) -> None:
+        calls.append(arguments)
+        if len(calls) == number and not after:
+            raise error
+        move(*arguments)
+        if len(calls) == number:
+            raise error
+
+    return moving
+
+
+@pytest.mark.parametrize(
+    "number, after, kept", [(1, False, "old"), (1, True, "old"), (2, False, "old"), (2, True, "new")]
+)
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), OutputError("cannot move")], ids=["interrupt", "failure"])
+def test_a_move_that_fails_or_is_interrupted_leaves_one_whole_output(
+    frame: Any,
+    own_db: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    error: BaseException,
+    number: int,
+    after: bool,
+    kept: str,
+) -> None:
+    from custext_sql.spark import sanitize
+    from custext_sql.spark.folders import DraftFolder
+
+    known: dict[str, Any] = {"output": tmp_path / "out", "dataset": "reviews", "database": own_db}
+    sanitize(frame.limit(50), "body", 0.0, **known)
+    monkeypatch.setattr(DraftFolder, "_rename", failing_at(number, error, DraftFolder._rename, after=after))
+    with pytest.raises(type(error)):
+        sanitize(frame.limit(20), "body", 0.0, force=True, **known)
+    assert len(read_rows(tmp_path / "out")) == {"old": 50, "new": 20}[kept]
+    assert list_left(tmp_path) == ["out", "own.duckdb"]
+    states = [release.state for release in read_ledger(own_db).releases]
+    assert states == (["complete", "pending"] if isinstance(error, KeyboardInterrupt) else ["complete"])
+
+
+def test_an_output_is_replaced_only_on_demand_and_never_if_it_is_the_input(
+    frame: Any, own_db: Path, tmp_path: Path
+) -> None:
+    from custext_sql.spark import sanitize
+
+    few, output = frame.limit(50), tmp_path / "out #1 %20"
+    known: dict[str, Any] = {"output": output, "dataset": "reviews", "database": own_db}
+    sanitize(few, "body", 0.0, **known)
+    before = read_rows(output)
+    with pytest.raises(OutputError, match="already exists; to overwrite it, use force=True"):
+        sanitize(few, "body", 0.0, **known)
+    own = few.sparkSession.read.parquet(str(output))
+    with pytest.raises(OutputError, match="is read by the frame; give the output another name"):
+        sanitize(own, "body", 0.0, force=True, **known)
+    assert read_rows(output) == before
+    sanitize(few.where("id < 10"), "body", 0.0, force=True, **known)
+    assert len(read_rows(output)) < 50
+    (tmp_path / "link").symlink_to(output)
+    linked = few.sparkSession.read.parquet(str(tmp_path / "link"))
+    with pytest.raises(OutputError, match="is read by the frame"):
+        sanitize(linked, "body", 0.0, force=True, **known)
+    foreign = tmp_path / "foreign"
+    foreign.mkdir()
+    (foreign / "important.txt").touch()
+    with pytest.raises(OutputError, match="was not written by custext, so it is not overwritten"):
+        sanitize(few, "body", 0.0, force=True, **(known | {"output": foreign}))
+    assert list_left(tmp_path) == ["foreign", "link", output.name, "own.duckdb"]
+    assert list_left(foreign) == ["important.txt"]

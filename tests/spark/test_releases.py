@@ -1,0 +1,219 @@
+"""Releases of frames: what is written, counted and entered, on a real cluster, through failures."""
+
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from custext_sql import (
+    BudgetError,
+    OutputError,
+    Receipt,
+    ReleaseWarning,
+    SettingError,
+    SourceError,
+    make_key,
+    read_ledger,
+    sanitize_file,
+)
+from tests.spark import MARKS
+from tests.spark.cluster import Cluster
+from tests.spark.reviews import list_left, read_rows
+
+pytestmark = MARKS
+
+
+def release_in_duckdb(reviews: Path, folder: Path, database: Path, **settings: Any) -> tuple[list[Any], Receipt]:
+    report = sanitize_file(reviews, folder / "duckdb.parquet", columns=["body", "title"], database=database, **settings)
+    (folder / "duckdb").mkdir()
+    (folder / "duckdb.parquet").rename(folder / "duckdb/rows.parquet")
+    return read_rows(folder / "duckdb"), report.receipt
+
+
+def round_mean(receipt: Receipt) -> Receipt:
+    """Return the receipt with a mean that does not depend on the order of a sum of floats."""
+    return replace(receipt, mean_row_eps=round(receipt.mean_row_eps, 9))
+
+
+@pytest.mark.parametrize("draws, policy", [("keyed", "strict"), ("eps = 0", "strict"), ("eps = 0", "paper")])
+def test_rows_and_receipt_are_those_of_duckdb(
+    frame: Any, reviews: Path, own_db: Path, tmp_path: Path, draws: str, policy: str
+) -> None:
+    from custext_sql.spark import sanitize
+
+    settings: dict[str, Any] = {"eps": 0.0, "plus": True, "policy": policy}
+    if draws == "keyed":
+        make_key(tmp_path / "own.key", own_db, eps=0.3, plus=True)
+        settings = {"key_file": tmp_path / "own.key", "record_column": "id"}
+    expected, counted = release_in_duckdb(reviews, tmp_path, own_db, dataset="reviews", **settings)
+    output = tmp_path / "spark"
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        receipt = sanitize(frame, ["body", "title"], output=output, dataset="reviews", database=own_db, **settings)
+    told = [str(warning.message) for warning in caught if warning.category is ReleaseWarning]
+    assert told == list(counted.warnings)
+    assert bool(told) == (policy == "paper")  # it lets unknown words pass
+    if policy == "paper":  # random digits: rows differ there
+        assert len(read_rows(output)) == len(expected)
+    else:
+        assert read_rows(output) == expected
+    assert round_mean(receipt) == round_mean(replace(counted, sampled_unchanged=None))
+    first, second = read_ledger(own_db).releases
+    assert second.state == "complete"
+    assert (second.keyed_sum, second.row_count, second.draws) == (first.keyed_sum, first.row_count, first.draws)
+    assert (first.keyed_sum is not None) == (draws == "keyed")
+    assert frame.columns == frame.sparkSession.read.parquet(str(output)).columns  # nothing else is released
+
+
+def failing_once(marker: str) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """Return a function that passes rows on, and fails after some of them, once."""
+
+    def pass_on(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from pathlib import Path
+
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        assert context is not None
+        for number, batch in enumerate(batches):
+            yield batch
+            if context.partitionId() == 1 and context.attemptNumber() == 0 and number == 2:
+                Path(marker).touch()
+                raise RuntimeError("this attempt fails")
+
+    return pass_on
+
+
+@pytest.mark.parametrize("draws", ["keyed", "fresh"])
+def test_a_task_that_runs_twice_is_released_and_counted_once(
+    frame: Any, own_db: Path, tmp_path: Path, draws: str
+) -> None:
+    from custext_sql.spark import sanitize
+
+    settings: dict[str, Any] = {"eps": 1.0}
+    if draws == "keyed":
+        make_key(tmp_path / "own.key", own_db)
+        settings = {"key_file": tmp_path / "own.key", "record_column": "id"}
+    calm = sanitize(frame, "body", output=tmp_path / "calm", dataset="reviews", database=own_db, **settings)
+    failing = frame.mapInArrow(failing_once(str(tmp_path / "failed")), frame.schema)
+    receipt = sanitize(failing, "body", output=tmp_path / "failing", dataset="reviews", database=own_db, **settings)
+    assert (tmp_path / "failed").exists()
+    rows, expected = read_rows(tmp_path / "failing"), read_rows(tmp_path / "calm")
+    assert [row[0] for row in rows] == [row[0] for row in expected]
+    if draws == "keyed":
+        assert rows == expected
+        assert round_mean(receipt) == round_mean(calm)
+    else:
+        assert rows != expected
+        assert round_mean(receipt) == round_mean(calm)
+
+
+def test_a_killed_worker_loses_no_row_and_repeats_none(
+    frame: Any, cluster: Cluster, own_db: Path, tmp_path: Path
+) -> None:
+    from custext_sql.spark import sanitize
+
+    started = tmp_path / "started"
+    started.mkdir()
+
+    def slowly(batches: Iterator[pa.RecordBatch], folder: str = str(started)) -> Iterator[pa.RecordBatch]:
+        import os
+        import time
+        from pathlib import Path
+
+        for batch in batches:
+            Path(folder, str(os.getppid())).touch()
+            time.sleep(0.2)
+            yield batch
+
+    killed: list[float] = []
+
+    def kill() -> None:
+        while len(list(started.iterdir())) < 2:  # both workers are busy
+            time.sleep(0.05)
+        time.sleep(1)
+        cluster.kill_last()
+        killed.append(time.monotonic())
+
+    thread = threading.Thread(target=kill)
+    thread.start()
+    slow = frame.mapInArrow(slowly, frame.schema)
+    receipt = sanitize(slow, "body", 1.0, output=tmp_path / "out", dataset="reviews", database=own_db)
+    ended = time.monotonic()
+    thread.join()
+    cluster.add_worker()
+    assert killed[0] < ended
+    assert [row[0] for row in read_rows(tmp_path / "out")] == list(range(20_000))
+    assert receipt.rows == sum(row[1] is not None for row in read_rows(tmp_path / "out"))
+    assert read_ledger(own_db).releases[0].row_count == receipt.rows
+
+
+def test_what_is_refused_leaves_nothing_behind(frame: Any, own_db: Path, tmp_path: Path) -> None:
+    from custext_sql.spark import sanitize
+
+    folder = tmp_path / "outputs"
+    folder.mkdir()
+    make_key(tmp_path / "own.key", own_db)
+    keyed: dict[str, Any] = {"key_file": tmp_path / "own.key"}
+    doubled = frame.selectExpr("id % 10 AS id", "body").limit(100)
+    numbered = frame.selectExpr("body", "CAST(NULL AS STRING) AS id").limit(100)
+    cases: list[tuple[Any, dict[str, Any], type[Exception], str]] = [
+        (frame, {"max_row_eps": 5}, BudgetError, "a row would spend more than --max-row-eps 5 .*, up to"),
+        (frame, {"budget_total": 5}, BudgetError, "5"),
+        (frame, {"columns": "bod"}, SourceError, "the frame has no column 'bod'; did you mean 'body'?"),
+        (frame, {"columns": "stars"}, SourceError, "column 'stars' has type .*; expected strings"),
+        (frame, {"columns": []}, SettingError, "name the columns to sanitize"),
+        (frame, {"columns": ["body", "BODY"]}, SettingError, "names a column twice"),
+        (frame, {"eps": 1000}, SettingError, "eps must be 0, or between 0.001 and 100"),
+        (frame, {"record_column": "id"}, SettingError, "is for draws from a key"),
+        (frame, keyed, SettingError, "draws from a key need a column of IDs"),
+        (doubled, {**keyed, "record_column": "id"}, SourceError, "10 values of column 'id' occur more than once"),
+        (numbered, {**keyed, "record_column": "id"}, SettingError, "record must not be NULL"),
+        (frame.sparkSession.readStream.format("rate").load(), {}, SettingError, "found a streaming one"),
+        (frame, {"output": own_db / "out"}, OutputError, "cannot write .*/out: "),
+        (frame, {"output": folder / "out[1]"}, OutputError, "in its path as a pattern"),
+        (frame, {"output": "hdfs:///out"}, OutputError, "cannot write hdfs:///out: Incomplete HDFS URI"),
+        (frame, {"output": ""}, SettingError, "output must be the path of a folder; found str"),
+        (frame, {"output": 5}, SettingError, "output must be the path of a folder; found int"),
+        (frame, {"columns": 5}, SettingError, "columns must be a name or a list of names; found int"),
+        ("frame", {}, SettingError, "expected a Spark frame; found str"),
+        (frame.selectExpr("body", "body AS BODY"), {}, SourceError, "the frame has 2 columns named 'body'"),
+        (frame.selectExpr("CAST(X'FF' AS STRING) AS body"), {}, SettingError, "must be valid Arrow data in UTF-8"),
+    ]
+    for data, wrong, error, message in cases:
+        given: dict[str, Any] = {
+            "columns": "body",
+            "dataset": "reviews",
+            "database": own_db,
+            "output": folder / "out",
+        } | wrong
+        with pytest.raises(error, match=message):
+            sanitize(data, **given)
+        assert list_left(folder) == [], message
+    assert read_ledger(own_db).releases == []
+
+
+def test_frames_of_every_shape(spark: Any, own_db: Path, tmp_path: Path) -> None:
+    from custext_sql.spark import sanitize
+
+    known: dict[str, Any] = {"dataset": "reviews", "database": own_db}
+    odd = spark.createDataFrame(
+        [("a good film", 1.5, {"a": [1, 2]}, None)],
+        "`a.b ``c``` string, custext_counts double, custext_made map<string, array<int>>, gone string",
+    )
+    sanitize(odd, ["a.b `c`", "gone"], 0.0, True, output=tmp_path / "odd", **known)
+    [row] = spark.read.parquet(str(tmp_path / "odd")).collect()
+    assert row.asDict() == {
+        "a.b `c`": "a good movie",
+        "custext_counts": 1.5,
+        "custext_made": {"a": [1, 2]},
+        "gone": None,
+    }
+    empty = sanitize(odd.limit(0), "gone", output=tmp_path / "empty", **known)
+    assert (empty.rows, spark.read.parquet(str(tmp_path / "empty")).columns) == (0, odd.columns)

@@ -1,0 +1,257 @@
+"""Units are found where a reader would see them, and the search by windows finds what a search everywhere finds."""
+
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from custext_sql.text.characters import INVISIBLE, traits, unit_characters
+from custext_sql.text.encoded_text import EncodedText, join_texts
+from custext_sql.text.unit_patterns import ADDRESSES, IBANS, LONG_IPS, MARKED_PHONES, NUMBERS, UNIT_TYPES
+from custext_sql.text.units import find_units
+from custext_sql.text.word_boundaries import find_parts
+from tests.text.hostile_texts import PIECES, make_hostile
+
+
+def find(*texts: str) -> list[list[tuple[str, str]]]:
+    """Return the type and text of each unit of some texts."""
+    content, offsets = join_texts(texts)
+    text = EncodedText(content)
+    parts = find_parts(text, offsets)
+    units = find_units(text, offsets, parts.starts, parts.ends)
+    found: list[list[tuple[str, str]]] = [[] for _ in texts]
+    if units is not None:
+        rows = offsets.searchsorted(units.starts, "right") - 1
+        for row, start, end, kind in zip(rows, units.starts, units.ends, units.types, strict=True):
+            found[row].append((UNIT_TYPES[kind], content[start:end].tobytes().decode()))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("kind", "unit"),
+    [
+        ("email", "john.o'brien+a@mail.example.co.uk"),
+        ("email", "a@b"),
+        ("email", "john&jane@exa_mple.com"),
+        ("email", "j\u00f6s\u00e9@m\u00fcnchen.de"),
+        ("email", "name\uff20example.org"),
+        ("url", "http://example.org"),
+        ("url", "https://user:pw@example.org:80/a/b.c?d=1&e=2020-01-02#f"),
+        ("url", "custom+x://a"),
+        ("iban", "GB29 NWBK 6016 1331 9268 19"),
+        ("iban", "gb42nawi04454264788619"),
+        ("iban", "DE89-3704-0044-0532-0130-00"),
+        ("iban", "MT84 MALT 0110 0001 2345 MTLC AST0 01S"),
+        ("ip", "10.0.0.1"),
+        ("ip", "192.168.100.200:8080"),
+        ("ip", "10.0.0.0/24"),
+        ("ip", "2001:db8::ff00:42:8329"),
+        ("ip", "fe80::dead:beef:1"),
+        ("ip", "2001:0db8:0000:0000:0000:ff00:0042:8329"),
+        ("ip", "::ffff:10.0.0.1"),
+        ("date", "1980-01-02"),
+        ("date", "2/8/1935"),
+        ("date", "12.05.1990"),
+        ("date", "2000-04-16 11:34:35"),
+        ("date", "2000-04-16T11:34:35.123Z"),
+        ("date", "2000-04-16T11:34+02:00"),
+        ("date", "1990-05"),
+        ("date", "12/5"),
+        ("date", "1990/91"),
+        ("date", "01 / 02 / 1990"),
+        ("date", "1. 2. 1990"),
+        ("date", "1990-W05-3"),
+        ("date", "5-6/2020"),
+        ("date", "2020-01-02:10:30"),
+        ("date", "2020-01-02 12:30:45+02"),
+        ("date", "1990-01-02 10:30:00 +0200"),
+        ("date", "1/2/1990-3/4/1991"),
+        ("date", "9-10:30"),
+        ("date", "1-2-3-4"),
+        ("date", "1980\u201301\u201302"),
+        ("date", "\uff11\uff19\uff18\uff10-\uff10\uff11-\uff10\uff12"),
+        ("date", "\u0661\u0669\u0668\u0660/\u0660\u0661/\u0660\u0662"),
+        ("card", "4111 1111 1111 1111"),
+        ("card", "4111-1111-1111-1111"),
+        ("card", "4111.1111.1111.1111"),
+        ("card", "3782 822463 10005"),
+        ("card", "4012888888881881"),
+        ("card", "4111 - 1111 - 1111 - 1111"),
+        ("card", "4111 1111 1111 1111 123"),
+        ("ssn", "054-28-6917"),
+        ("ssn", "054 - 28 - 6917"),
+        ("phone", "+46 (0)8 928 571 38"),
+        ("phone", "(37) 788-063"),
+        ("phone", "(555) 123 - 4567"),
+        ("phone", "+49 (0) 30 - 12 34 56"),
+        ("phone", "01 23 45 67 89 01 98 76 54 32"),
+        ("phone", "0 7 7 0 0 9 0 0 1 2 3"),
+        ("phone", "(579)888-3058"),
+        ("phone", "60-56-85-91"),
+        ("phone", "467 3395"),
+        ("phone", "03.93.92.16.85"),
+        ("phone", "+447700921916"),
+        ("phone", "9498777106"),
+        ("phone", "345-899-3560x4587"),
+        ("phone", "0207 946 0958 x12"),
+        ("phone", "001-541-899-1344"),
+        ("phone", "555\u2011123\u20114567"),
+        ("time", "10:30"),
+        ("time", "10:30-11"),
+        ("time", "00:01:02:03"),
+        ("time", "12:30:45.123"),
+    ],
+)
+@pytest.mark.parametrize("frame", ["{}", "see {}.", "({}), or", "\u201c{}\u201d", "a\n{}\nb", "so: {}; x"])
+def test_units_are_found_whole(kind: str, unit: str, frame: str) -> None:
+    [[(found, text)]] = find(frame.format(unit))
+    assert (found, text.strip("()")) == (kind, unit.strip("()")) or text == f"({unit})"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It cost 3.50 in 1990, not 1,000,000; 98.6 degrees.",
+        "He is 42 years old and has 3 cats.",
+        "On March 5, or in May",
+        "std::vector<int> a1",
+        "AB12 cake with that from",
+        "@friend, you @ work",
+        "a:b and x: y",
+        "http:// and ://x",
+        "In 2010 1500 people, and (1999) 120 min",
+        "face::add and ::before",
+        "\u24b6@\u24b7 \u24d0://\u24d1 ::\u24b6",
+        "covid19 x86 4th",
+        "",
+    ],
+)
+def test_what_is_no_unit_is_left_to_the_words(text: str) -> None:
+    assert find(text) == [[]]
+
+
+def test_units_end_with_their_text() -> None:
+    assert find("555", "123 4567", "", "8", "a@", "b.org", "http:", "//x") == [
+        *([], [("phone", "123 4567")], [], [], [], [], [], [])
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "units"),
+    [
+        ("42 2020-01-02 10:30:00", ["2020-01-02 10:30:00"]),
+        ("Tel 555-123-4567 10:30", ["555-123-4567", "10:30"]),
+        ("Nov 12 2020 10:30:01", ["10:30:01"]),
+        ("3 192.168.1.1:8080", ["192.168.1.1:8080"]),
+        ("2012-12-05,12:30", ["2012-12-05", "12:30"]),
+        ("pages 12-15,18-20", ["12-15", "18-20"]),
+        ("12/05,2012 and 12/05,pm", ["12/05", "12/05"]),
+        ("speaker_1 2020-01-02 10:30 u2 555-1234 mp3 1/2/90", ["2020-01-02 10:30", "555-1234", "1/2/90"]),
+        ("Call 555-123-4567 2nd floor", ["555-123-4567"]),
+        ("jo\u00adhn@x.org 1990\u200b-01-02", ["jo\u00adhn@x.org", "1990\u200b-01-02"]),
+        ("\u8acbjohn@x.org\u8b1d", ["john@x.org"]),
+    ],
+)
+def test_what_surrounds_a_unit_is_no_part_of_it(text: str, units: list[str]) -> None:
+    assert [unit for _, unit in find(text)[0]] == units
+
+
+def test_neighbors_are_told_apart() -> None:
+    [found] = find("12/05/2020 555-123-4567, 1/2/1990-3/4/1991 a@b.c;d@e.f 10:30-11:45")
+    assert [kind for kind, _ in found] == ["date", "phone", "date", "email", "email", "time"]
+
+
+def search_numbers(plain: bytes) -> list[tuple[int, int, int]]:
+    """Return the numbers that patterns find where a number or a sign may begin one."""
+    found, end = [], 0
+    for place in range(len(plain)):
+        if re.match(rb"[+(]{1,2}\d", plain[place : place + 3]):
+            pattern, types = MARKED_PHONES
+        elif plain[place : place + 1].isdigit() and not re.search(rb"\d[-./:]?\Z", plain[max(place - 2, 0) : place]):
+            pattern, types = NUMBERS
+        else:
+            continue
+        match = pattern.match(plain, place)
+        if place >= end and match is not None:
+            end = match.end()
+            found.append((place, end, types[match.lastindex or 0]))
+    return found
+
+
+def search_everywhere(text: str) -> list[tuple[str, str]]:
+    """Return the units that patterns find in the whole text, without windows."""
+    plain, places = b"", []
+    for place, character in enumerate(text):
+        code = np.array([ord(character)])
+        if not traits.find(code)[0] & INVISIBLE:
+            plain += bytes([ord(character) if ord(character) < 128 else int(unit_characters.find(code)[0])])
+            places.append(place)
+    places.append(len(text))
+    spans = sorted(
+        [
+            *search_numbers(plain),
+            *(
+                (match.start(), match.end(), types[match.lastindex or 0])
+                for pattern, types in (ADDRESSES, IBANS, LONG_IPS)
+                for match in pattern.finditer(plain)
+            ),
+        ]
+    )
+    joined: list[tuple[int, int, int]] = []
+    for start, end, kind in spans:
+        if joined and start < joined[-1][1]:
+            start, last, first = joined.pop()
+            end, kind = max(end, last), min(kind, first)
+        joined.append((start, end, kind))
+    return [(UNIT_TYPES[kind], text[places[start] : places[end]]) for start, end, kind in joined]
+
+
+PARTS = [
+    *("1", "23", "456", "7890", "123456", "4111111111111111", "GB29", "NWBK", "a", "bc", "fe80", "word", "john", "x12"),
+    *(" ", " ", " ", "-", "-", "/", ".", ".", ":", ":", "::", "://", "@", "@", "+", "(", ")", ",", "'", "\n", "T", "Z"),
+    *(
+        "\u00fc",
+        "\u2013",
+        "\u00a0",
+        "\u00ad",
+        "\u8acb",
+        "\u24b6",
+        "W",
+        "x",
+        "(0)",
+        "1990",
+        "2. ",
+        "\uff11",
+        "\u0663",
+        "\u2019",
+        "\U0001f600",
+        "#",
+        "_",
+    ),
+]
+
+
+@settings(max_examples=500)
+@given(st.lists(st.sampled_from(PARTS), max_size=40).map("".join))
+def test_windows_lose_nothing(text: str) -> None:
+    assert find(text) == [search_everywhere(text)]
+
+
+@given(st.lists(st.lists(st.sampled_from(PARTS), max_size=12).map("".join), max_size=6))
+def test_texts_do_not_touch_each_other(texts: list[str]) -> None:
+    assert find(*texts) == [find(text)[0] for text in texts] if texts else True
+
+
+@pytest.mark.parametrize("name", PIECES)
+def test_hostile_texts_are_searched(name: str) -> None:
+    """The benchmark `units` shows that the time is linear."""
+    text = make_hostile(PIECES[name], 3000)
+    assert find(text) == [search_everywhere(text)]
+
+
+def test_patterns_name_no_words() -> None:
+    for pattern, _ in (ADDRESSES, IBANS, LONG_IPS, NUMBERS, MARKED_PHONES):
+        classes = re.sub(rb"\[[^]]*\]|\\.", b"", pattern.pattern)
+        assert not re.search(rb"[A-Za-z]{2}", classes)
