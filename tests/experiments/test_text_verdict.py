@@ -88,10 +88,12 @@ def test_a_verdict_on_one_text_speaks_of_one_row(mapping: Mapping) -> None:
     assert "This is one row. If its author wrote others, their eps adds up." in found
     assert "The row spends eps once per replaced word: 3.75 in total." in found and "of the draws" in found
     assert "median row" not in found and "of the texts" not in found
+    assert "Whether this text was released before" in found and "these texts" not in found
     generalized = Sanitizer(mapping, STOPWORDS, Settings(eps=0.0))
     found = write(judge_text(TextAttacker(generalized, public=PUBLIC), TEXT, trace(generalized, TEXT)[1]))
     assert "a row of any length" in found.lower() and "of the draws" not in found and "of the texts" not in found
     several = write(judge(replace(GREEN, fates=replace(FATES, rows=2))))
+    assert "Keep them as private as the texts." in several
     assert "in the median row" in several and "of the texts" in several and "The 2 rows are counted" in several
 
 

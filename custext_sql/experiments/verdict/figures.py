@@ -121,6 +121,11 @@ class Figures:
     releases: int | None = None
     alternatives: tuple[Alternative, ...] = ()
 
+    @property
+    def is_one_text(self) -> bool:
+        """Whether the figures are those of a single text."""
+        return self.fates is not None and self.fates.rows == 1
+
 
 @dataclass(frozen=True)
 class Sentence:

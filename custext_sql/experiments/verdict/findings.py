@@ -14,7 +14,7 @@ def describe_dataset(figures: Figures) -> tuple[Sentence, ...]:
     several = f"If one person wrote several of them, {together}."
     if figures.fates is None:
         people, numbers = f"Rows are counted one by one, not by person. {several}", {}
-    elif figures.fates.rows == 1:
+    elif figures.is_one_text:
         people, numbers = f"This is one row. If its author wrote others, {together}.", {"rows": 1.0}
     else:
         people = f"The {figures.fates.rows:,} rows are counted one by one, not by person. {several}"
@@ -56,16 +56,17 @@ def _describe_draws(figures: Figures) -> Sentence:
 
 def _describe_releases(figures: Figures) -> Sentence:
     count = figures.releases
+    texts, were, them = ("this text", "was", "it") if figures.is_one_text else ("these texts", "were", "them")
     if count is None:
-        text = "Whether these texts were released before is not known here. Releases add up: see custext ledger."
+        text = f"Whether {texts} {were} released before is not known here. Releases add up: see custext ledger."
         return Sentence(text, None, {})
     if not count:
-        text = "The ledger has no earlier release of these texts under this name. "
+        text = f"The ledger has no earlier release of {texts} under this name. "
         if figures.eps == 0.0:
             return Sentence(f"{text}Another one with other groups would reveal more.", None, {})
-        return Sentence(f"{text}If you release them again, the eps of both adds up.", None, {})
+        return Sentence(f"{text}If you release {them} again, the eps of both adds up.", None, {})
     numbers = {"releases": float(count)}
-    have = f"The ledger has {count_of(count, 'earlier release')} of these texts"
+    have = f"The ledger has {count_of(count, 'earlier release')} of {texts}"
     if figures.spent is None:
         return Sentence(f"{have}, and it is unknown how much they spent. This one adds to it.", AMBER, numbers)
     if math.isinf(figures.spent):

@@ -11,14 +11,11 @@ from custext_sql.experiments.verdict.thresholds import AMBER, GREEN, RED, find_w
 from custext_sql.experiments.verdict.wording import write_share
 from custext_sql.parameters import count_of
 
-_LIMITS = (
-    Sentence(
-        "A color stands for the attacks that were measured here. It is not a proof: a better model of the language, "
-        "public texts more like yours, or knowledge about the author would allow more correct guesses.",
-        None,
-        {},
-    ),
-    Sentence("These figures were computed from the original texts. Keep them as private as the texts.", None, {}),
+_NO_PROOF = Sentence(
+    "A color stands for the attacks that were measured here. It is not a proof: a better model of the language, "
+    "public texts more like yours, or knowledge about the author would allow more correct guesses.",
+    None,
+    {},
 )
 
 
@@ -28,24 +25,27 @@ def judge(figures: Figures) -> Verdict:
     dataset, in_clear = describe_dataset(figures), describe_clear(figures)
     colors = [sentence.color for sentence in chain(word, row, dataset, in_clear)]
     color = find_worst(*colors) or AMBER
+    texts = "text" if figures.is_one_text else "texts"
+    private = f"These figures were computed from the original {texts}. Keep them as private as the {texts}."
     return Verdict(
         color=color,
-        summary=(_open_letter(colors, color), *_sum_up(figures)),
+        summary=(_open_letter(colors, color, figures.is_one_text), *_sum_up(figures)),
         word=word,
         row=row,
         dataset=dataset,
         in_clear=in_clear,
         advice=advise(figures),
-        limits=_LIMITS,
+        limits=(_NO_PROOF, Sentence(private, None, {})),
     )
 
 
-def _open_letter(colors: list[str | None], color: str) -> Sentence:
+def _open_letter(colors: list[str | None], color: str, is_one_text: bool) -> Sentence:
     numbers = {name: float(colors.count(name)) for name in (RED, AMBER, GREEN)}
     points = {name: count_of(colors.count(name), "point") for name in (RED, AMBER)}
+    what = "this text" if is_one_text else "these texts"
     texts = {
-        RED: f"Do not release these texts with these settings: {points[RED]} {_are(colors, RED)} red.",
-        AMBER: f"Release these texts only if you accept the {count_of(colors.count(AMBER), 'amber point')}.",
+        RED: f"Do not release {what} with these settings: {points[RED]} {_are(colors, RED)} red.",
+        AMBER: f"Release {what} only if you accept the {count_of(colors.count(AMBER), 'amber point')}.",
         GREEN: "Every attack that was measured here stays within the limits for green.",
     }
     return Sentence(texts[color], color, numbers)

@@ -49,6 +49,7 @@ def describe_row(figures: Figures) -> tuple[Sentence, ...]:
 
 def _describe_guess(figures: Figures) -> Sentence:
     guess, floor = figures.guess, figures.guess_floor
+    texts = "text" if figures.is_one_text else "texts"
     if guess is None and _replaces_nothing(figures):
         return Sentence("No word is replaced, so there is nothing to guess.", None, {})
     if guess is None:
@@ -76,7 +77,7 @@ def _describe_guess(figures: Figures) -> Sentence:
         )
         color = find_worst(color, AMBER)
     elif figures.dataset not in (None, figures.prior):
-        text += " These frequencies are not those of your texts, which may be easier to guess."
+        text += f" These frequencies are not those of your {texts}, which may be easier to guess."
         color = find_worst(color, AMBER)
     return Sentence(text, color, numbers)
 
@@ -175,7 +176,7 @@ def _describe_context(figures: Figures) -> Sentence:
         f"guesses {write_share(figures.context)} of the replaced words"
     )
     if figures.texts_guessed is not None:
-        of_one = figures.fates is not None and figures.fates.rows == 1
+        of_one = figures.is_one_text
         if not of_one or figures.eps > 0.0:  # one text without draws has all of them guessed, or not
             text += f", and all of them in {write_share(figures.texts_guessed)} of the {'draws' if of_one else 'texts'}"
         numbers["texts_guessed"] = figures.texts_guessed
