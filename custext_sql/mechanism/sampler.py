@@ -14,25 +14,29 @@ from custext_sql.mechanism.certified_table import cells_of, certify
 from custext_sql.mechanism.draw_table import DrawTable
 from custext_sql.mechanism.verifier import verify_union
 from custext_sql.mechanism.weights import check_calibration, check_epsilon
-from custext_sql.text.encoded_text import spread_out
 
 _BYTES = 1 << 28  # cached for all eps together; the least recently used eps is dropped first
 _EPSILONS = 256  # largest number of eps in the cache
-_CELLS_AT_ONCE = 1 << 21  # built at once for several eps
+_CELLS_BUILT = 1 << 21  # at once, for several eps
+_CELLS_VERIFIED = 1 << 19  # at once, when no table is kept
 _DRAWS_PER_ROW = 0.5  # in one call; from here on, shortcuts pay off
 
 
 @dataclass(frozen=True, eq=False)
 class _Verified:
-    """The tables verified so far at one eps. rows: the row of each word in `table`, -1 if not verified yet."""
+    """The tables verified so far at one eps.
 
-    rows: Numbers
+    shifts: by group, what to add to the number of a word to find its row in `table`. The sum is negative if the group
+    is not verified yet.
+    """
+
+    shifts: Numbers
     table: DrawTable
 
     @property
     def nbytes(self) -> int:
         """The memory that they take."""
-        return self.rows.nbytes + self.table.nbytes
+        return self.shifts.nbytes + self.table.nbytes
 
 
 class Sampler:
@@ -58,10 +62,10 @@ class Sampler:
             return words
         if isinstance(epsilon, float):
             before, verified = self._latest
-            rows = verified.rows.take(words)
+            rows = self._find_rows(verified, words)
             if before != epsilon or rows.min() < 0 or _wants_shortcuts(verified.table, words):
                 [verified] = self._prepare([check_epsilon(epsilon)], [words])
-                rows = verified.rows.take(words)
+                rows = self._find_rows(verified, words)
             return self._first_of.take(words) + verified.table.choose(rows, draws)
         chosen = np.empty_like(words)
         order = np.argsort(epsilon, kind="stable")
@@ -71,32 +75,43 @@ class Sampler:
             within = [words[place] for place in places[part]]
             prepared = self._prepare([check_epsilon(value) for value in distinct[part].tolist()], within)
             for verified, place in zip(prepared, places[part], strict=True):
-                chosen[place] = verified.table.choose(verified.rows[words[place]], draws[place])
+                chosen[place] = verified.table.choose(self._find_rows(verified, words[place]), draws[place])
         return self._first_of[words] + chosen
 
     def row(self, word: int, epsilon: float) -> list[int]:
         """Return the weights of the possible replacements of a word, in the order of its group. They sum to 2**64."""
-        [verified] = self._prepare([check_epsilon(epsilon)], [np.array([word])])
-        return verified.table.row(int(verified.rows[word]))
+        words = np.array([word])
+        [verified] = self._prepare([check_epsilon(epsilon)], [words])
+        return verified.table.row(int(self._find_rows(verified, words)[0]))
 
     def worst_log_ratio(self, epsilons: Sequence[float], drawn: Flags | None = None) -> float:
         """Return the largest log-ratio of all groups, over the tables at all these eps together.
 
         drawn: which words of the mapping are drawn at all; others are not considered as inputs. None: all are drawn.
         """
+        budgets = [check_epsilon(epsilon) for epsilon in epsilons]
+        cells = np.cumsum(self.mapping.sizes**2)
+        return max(self._find_worst(part, budgets, drawn) for part in _cut(cells, _CELLS_VERIFIED))
+
+    def _find_worst(self, groups: slice, epsilons: Sequence[float], drawn: Flags | None) -> float:
+        """Return the largest log-ratio of consecutive groups."""
         sizes, scores = self.mapping.sizes, self.mapping.scores
-        tables = [certify(sizes, scores, check_epsilon(epsilon), self.calibration) for epsilon in epsilons]
+        before, within = int((sizes[: groups.start] ** 2).sum()), sizes[groups]
+        scores = scores[before : before + int((within**2).sum())]
+        tables = [certify(within, scores, epsilon, self.calibration) for epsilon in epsilons]
         if len(tables) == 1 and drawn is None:
             return float(tables[0].log_ratios.max())
-        verdict = verify_union(sizes, [table.weights for table in tables], max(epsilons), drawn)
+        if drawn is not None:
+            first = int(self.mapping.word_starts[groups.start])
+            drawn = drawn[first : first + int(within.sum())]
+        verdict = verify_union(within, [table.weights for table in tables], max(epsilons), drawn)
         ratios = np.where(verdict.holds, np.minimum(verdict.log_ratios, max(epsilons)), verdict.log_ratios)
         return float(ratios.max())
 
     def _parts(self, words: Numbers, places: Sequence[Numbers]) -> list[slice]:
         """Return slices of consecutive eps whose groups are built together."""
         cells = np.cumsum([(self.mapping.sizes[self._group_of[words[place]]] ** 2).sum() for place in places])
-        bounds = np.flatnonzero(np.diff(cells // _CELLS_AT_ONCE)) + 1
-        return [slice(start, end) for start, end in zip([0, *bounds], [*bounds, len(places)], strict=True)]
+        return _cut(cells, _CELLS_BUILT)
 
     def _prepare(self, epsilons: Sequence[float], words: Sequence[Numbers]) -> list[_Verified]:
         """Return for each eps the verified tables, extended to include all of these words."""
@@ -115,12 +130,16 @@ class Sampler:
 
     def _find_missing(self, verified: _Verified, words: Numbers) -> Numbers:
         """Return the groups of these words that are not verified yet."""
-        return np.unique(self._group_of[words[verified.rows.take(words) < 0]])
+        return np.unique(self._group_of[words[self._find_rows(verified, words) < 0]])
+
+    def _find_rows(self, verified: _Verified, words: Numbers) -> Numbers:
+        """Return the rows of words in a verified table, negative for those of groups that are not verified yet."""
+        return words + verified.shifts.take(self._group_of.take(words))
 
     def _empty(self) -> _Verified:
         none = np.zeros(0, dtype=np.int64)
-        rows = np.full(len(self.mapping.words), -1, dtype=np.int64)
-        return _Verified(rows, DrawTable.make(none.astype(np.uint64), none, self._largest))
+        shifts = np.full(len(self.mapping.sizes), -len(self.mapping.words), dtype=np.int64)
+        return _Verified(shifts, DrawTable.make(none.astype(np.uint64), none, self._largest))
 
     def _extend(
         self, epsilons: Sequence[float], before: Sequence[_Verified], missing: Sequence[Numbers]
@@ -139,11 +158,11 @@ class Sampler:
             begin, end = end, end + count
             if count:
                 some = sizes[begin:end]
-                members = spread_out(self.mapping.word_starts[groups[begin:end]], some)
-                rows = verified.rows.copy()  # other threads may be reading the old one
-                rows[members] = len(verified.table) + np.arange(len(members))
+                shifts = verified.shifts.copy()  # other threads may be reading the old one
+                new = groups[begin:end]
+                shifts[new] = len(verified.table) + np.cumsum(some) - some - self.mapping.word_starts[new]
                 more = DrawTable.make(last_draws[starts[begin] : starts[end]], np.repeat(some, some), self._largest)
-                verified = _Verified(rows, verified.table + more)
+                verified = _Verified(shifts, verified.table + more)
             extended.append(verified)
         return extended
 
@@ -160,6 +179,12 @@ class Sampler:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._lock = threading.Lock()
+
+
+def _cut(cells: Numbers, most: int) -> list[slice]:
+    """Return slices of consecutive things with about `most` cells each. cells: how many there are up to each thing."""
+    bounds = (np.flatnonzero(np.diff(cells // most)) + 1).tolist()
+    return [slice(start, end) for start, end in zip([0, *bounds], [*bounds, len(cells)], strict=True)]
 
 
 def _wants_shortcuts(table: DrawTable, words: Numbers) -> bool:

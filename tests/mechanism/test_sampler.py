@@ -1,5 +1,7 @@
 """The sampler draws from verified tables, which are built when needed."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -111,3 +113,34 @@ def test_every_eps_is_checked(mapping: Mapping) -> None:
     for wrong in (0.0005, -1.0, float("nan"), float("inf"), 101.0):
         with pytest.raises(SettingError, match="eps must be 0, or between"):
             sampler.sample(np.zeros(2, dtype=np.int64), np.array([1.0, wrong]), np.zeros(2, dtype=np.uint64))
+
+
+@pytest.mark.parametrize("calibration", ["paper", "tight"])
+def test_groups_are_verified_in_parts_as_if_at_once(
+    mapping: Mapping, calibration: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The worst log-ratio, alone and over several eps, of all words and of some, from the definition."""
+    sampler = Sampler(mapping, calibration)
+    rows = {
+        epsilon: [(group, sampler.row(word, epsilon)) for word, group in enumerate(sampler._group_of.tolist())]
+        for epsilon in EPSILONS
+    }
+    some = np.arange(len(mapping.words)) % 3 > 0
+    some[:5] = False  # a group without any
+    for drawn in (None, some):
+        for epsilons in ((1.0,), (4.0,), EPSILONS):
+            expected = 0.0
+            for number in range(len(mapping.sizes)):
+                columns = zip(
+                    *(
+                        row
+                        for epsilon in epsilons
+                        for word, (group, row) in enumerate(rows[epsilon])
+                        if group == number and (drawn is None or drawn[word])
+                    ),
+                    strict=True,
+                )
+                expected = max([expected, *(math.log(max(column) / min(column)) for column in columns)])
+            for most in (1, 30, 60, 1 << 19):
+                monkeypatch.setattr(module, "_CELLS_VERIFIED", most)
+                assert sampler.worst_log_ratio(epsilons, drawn) == pytest.approx(expected, abs=1e-12)
