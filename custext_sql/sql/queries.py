@@ -19,6 +19,7 @@ from custext_sql.sanitizing.sanitizer import Sanitizer
 from custext_sql.sql.copy_options import choose_copy_options
 from custext_sql.sql.functions import register_sanitizer
 from custext_sql.sql.query_errors import safe_errors
+from custext_sql.sql.query_words import strip_ending
 from custext_sql.sql.statements import find_kind
 from custext_sql.store.database import Database, attach, locate
 from custext_sql.store.files.duckdb_files import connect_file, when_free
@@ -36,7 +37,6 @@ _CONFIG: dict[str, Any] = {
 }
 _TICK = 0.2  # seconds between two checks of a query's progress
 _PATIENCE = 2.0  # seconds for an interrupted query to end and for a connection to close: DuckDB may hang forever
-_ENDING = re.compile(r";\s*(?:--[^\n]*\s*|/\*.*?\*/\s*)*$", re.DOTALL)  # the semicolon and comments after a statement
 _NUMBERS = re.compile(r"U?(?:TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)|FLOAT|DOUBLE|DECIMAL")
 
 
@@ -193,7 +193,7 @@ def _run_up_to_the_last(connection: duckdb.DuckDBPyConnection, query: str, done:
         fetch(connection, statement.query)
         if done is not None:
             done()
-    return _ENDING.sub("", last.query.strip()), find_kind(last) == duckdb.StatementType.SELECT
+    return strip_ending(last.query), find_kind(last) == duckdb.StatementType.SELECT
 
 
 def fetch(

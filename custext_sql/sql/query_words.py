@@ -35,6 +35,8 @@ _OPTIONS = {  # options of these readers whose values contain names of columns
 _DYNAMIC = re.compile(r"(?i)\b(?:getvariable|query|query_table)\b[\"`\s]*\(")  # functions that turn values into names
 _FILE = re.compile(r"(?=.*[./])[\w.*?/-]{1,200}")
 
+_ENDING = re.compile(r";\s*(?:--[^\n]*\s*|/\*.*?\*/\s*)*$", re.DOTALL)  # the semicolon and comments after a statement
+
 _Token = tuple[str, str]  # its kind and its text
 
 
@@ -98,6 +100,15 @@ def read_bare_words(statement: str) -> list[str] | None:
         if found["word"] is not None and depth == 0:
             words.append(found[0].lower())
     return words if read == len(statement) else None
+
+
+def strip_ending(statement: str) -> str:
+    """Return a statement without the semicolon, and without the comments and spaces around it."""
+    end = read = 0
+    for found in _match(statement):
+        read = found.end()
+        end = end if found["space"] is not None or found[0] == ";" else read
+    return statement[:end] if read == len(statement) else _ENDING.sub("", statement.strip())
 
 
 def uses_name(query: str, start: str) -> bool:

@@ -121,6 +121,8 @@ def test_a_result_is_written(mapped_db: Path, data: Path, tmp_path: Path, name: 
         ("PIVOT reviews ON id % 2 USING count(*)", 1),
         ("SELECT 1; -- done", 1),
         ("SELECT 1 /* ; */ ; /* the\nend */", 1),
+        ("SELECT 'a; --b' AS \"c; --d\" -- e;", 1),
+        ("SELECT 'a\\' AS b ;--c", 1),
         ("WITH a AS (SELECT 1) FROM a", 1),
         ("SET threads = 1; FROM reviews", 250),
     ],
