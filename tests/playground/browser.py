@@ -20,7 +20,7 @@ from playwright.sync_api import Browser, BrowserContext, Error, Locator, Page, R
 __all__ = ["MARKS", "Error", "Locator", "Page", "Visit", "expect", "launch"]
 
 MARKS = [pytest.mark.slow, pytest.mark.browser]
-PATIENCE = 20_000.0  # milliseconds; the machine may be busy
+PATIENCE = 120_000.0  # milliseconds; the machine may be busy
 _NAMES = ("chromium", "google-chrome", "chromium-browser")
 _FLAGS = (
     "--no-sandbox",  # Chromium has none for root
