@@ -9,12 +9,14 @@ from custext_sql.errors import SettingError, tell_arrow_type
 
 
 def read_epsilons(values: Any) -> Any:
-    """Return an Arrow column of eps as a NumPy array, and anything else as it is; SettingError if one is NULL.
+    """Return an Arrow column of eps as a NumPy array, a scalar as a number, and anything else as it is.
 
     A decimal number becomes the float closest to it, as in SQL; Arrow's own conversion of 0.3 gives another float.
+    SettingError if one is NULL.
     """
-    if not _is_column(values, "eps"):
-        return values
+    _check_nulls(values, "eps")
+    if not isinstance(values, pa.Array | pa.ChunkedArray):
+        return values.as_py() if isinstance(values, pa.Scalar) else values
     if pa.types.is_decimal(values.type):
         return _read_decimals(values)
     if not (pa.types.is_integer(values.type) or pa.types.is_floating(values.type) or pa.types.is_null(values.type)):
@@ -33,20 +35,25 @@ def _read_decimals(values: pa.Array | pa.ChunkedArray) -> Any:
 
 
 def read_flags(values: Any) -> Any:
-    """Return an Arrow column of plus as a NumPy array, and anything else as it is; SettingError if one is NULL."""
-    if not _is_column(values, "plus"):
-        return values
+    """Return an Arrow column of plus as a NumPy array, a scalar as a bool, and anything else as it is.
+
+    SettingError if one is NULL.
+    """
+    _check_nulls(values, "plus")
+    if not isinstance(values, pa.Array | pa.ChunkedArray):
+        return values.as_py() if isinstance(values, pa.Scalar) else values
     if not (pa.types.is_boolean(values.type) or pa.types.is_null(values.type)):
         raise SettingError(f"plus must be true or false; found a column of {tell_arrow_type(values.type)}")
     return _to_numpy(values.cast(pa.bool_()))
 
 
-def _is_column(values: Any, name: str) -> bool:
-    if not isinstance(values, pa.Array | pa.ChunkedArray):
-        return False
-    if values.null_count:
+def _check_nulls(values: Any, name: str) -> None:
+    if isinstance(values, pa.Scalar):
+        has_nulls = not values.is_valid
+    else:
+        has_nulls = isinstance(values, pa.Array | pa.ChunkedArray) and values.null_count > 0
+    if has_nulls:
         raise SettingError(f"{name} must not be NULL: the text of its row would be lost")
-    return True
 
 
 def _to_numpy(values: pa.Array | pa.ChunkedArray) -> Any:

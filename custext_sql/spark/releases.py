@@ -1,6 +1,7 @@
 """Releases of Spark frames: `sanitize`."""
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
 import pyarrow as pa
@@ -74,6 +75,7 @@ def sanitize(
         raise SettingError("sanitize needs a classic Spark session; found a Spark Connect session")
     if frame.isStreaming:
         raise SettingError("sanitize needs a batch frame; found a streaming one")
+    _check_names(frame)
     chosen = [_find_column(frame, name, StringType) for name in _as_list(columns)]
     record = None if record_column is None else _find_column(frame, record_column, (StringType, *_INTEGERS))
     release = PartedRelease(
@@ -102,7 +104,8 @@ def sanitize(
         _sanitize_rows(frame, chosen, record, shipped, counts).write.options(**_COMMIT).parquet(draft.path(_COUNTED))
         committed = spark.read.parquet(draft.path(_COUNTED))
         if record is not None:
-            release.check_ids(0, _count_repeated(committed, record))
+            # sanitized IDs are no IDs; those of the frame are not written anywhere, not even for a moment
+            release.check_ids(0, _count_repeated(frame if record in chosen else committed, record))
         for row in committed.select(counts).where(sf.col(counts).isNotNull()).toLocalIterator():
             release.add(bytes(row[0]))
         committed.drop(counts).write.options(**_COMMIT).parquet(draft.path(_ROWS))
@@ -140,6 +143,15 @@ def _make_rows(shipped: Shipped, names: list[str]) -> Callable[..., pa.Array]:
 def _count_repeated(frame: DataFrame, record: str) -> int:
     """Return how many IDs occur more than once."""
     return frame.groupBy(sf.col(_quote(record)).cast("string")).count().where("count > 1").count()
+
+
+def _check_names(frame: DataFrame) -> None:
+    """Raise SourceError if columns of the frame have the same name: they could not be told apart."""
+    is_exact = frame.sparkSession.conf.get("spark.sql.caseSensitive") == "true"
+    counts = Counter(name if is_exact else name.lower() for name in frame.columns)
+    for name, count in counts.items():
+        if count > 1:
+            raise SourceError(f"the frame has {count} columns named {name!r}; rename them")
 
 
 def _find_column(frame: DataFrame, name: str, kinds: type[DataType] | tuple[type[DataType], ...]) -> str:

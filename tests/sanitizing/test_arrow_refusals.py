@@ -43,6 +43,9 @@ def test_null_settings_are_refused_as_in_duckdb(
             assert message in str(caught.value)
     decimals = pa.array([Decimal(1), None], pa.decimal128(3, 1))
     assert message_of(sanitizer.sanitize_arrow, texts, decimals) == found["custext_sanitize('zq', NULL, true)"]
+    no_eps, no_plus = pa.scalar(None, pa.float64()), pa.scalar(None, pa.bool_())  # not the defaults
+    assert message_of(sanitizer.sanitize_arrow, texts, no_eps) == found["custext_sanitize('zq', NULL, true)"]
+    assert message_of(sanitizer.sanitize_arrow, texts, 1.0, no_plus) == found["custext_sanitize('zq', 1.0, NULL)"]
 
 
 OTHERS: dict[str, pa.Array] = {

@@ -170,6 +170,7 @@ def test_decimals_become_the_closest_floats(sanitizer: Sanitizer, kind: pa.DataT
     eps = pa.array([Decimal("0.3"), Decimal("0.7"), Decimal("0.3")], kind)
     spent = sanitizer.spend_arrow(pa.array(["alice"] * 3), eps)
     assert spent.to_pylist() == [0.3, 0.7, 0.3]
+    assert sanitizer.spend_arrow(pa.array(["alice"]), pa.scalar(Decimal("0.3"), kind)).to_pylist() == [0.3]
 
 
 @pytest.mark.parametrize(
@@ -185,6 +186,7 @@ def test_plus_can_be_a_column(mapped_template: Path, plus: pa.Array | pa.Chunked
     sanitizer = Sanitizer(mapping, frozenset({"alice"}))
     assert sanitizer.spend_arrow(pa.array(["alice bob", "alice bob"]), 1, plus).to_pylist() == [1.0, 2.0]
     assert sanitizer.sanitize_arrow(pa.array(["alice", "alice"]), 0, plus)[0].as_py() == "alice"
+    assert sanitizer.spend_arrow(pa.array(["alice bob"]), 1, plus[0]).to_pylist() == [1.0]
 
 
 def test_a_tally_counts(sanitizer: Sanitizer) -> None:

@@ -27,7 +27,11 @@ def spark(cluster: Cluster) -> Iterator[Any]:
     events = cluster.folder / "events"
     events.mkdir()
     session = open_session(
-        cluster.master, cluster.folder, spark__eventLog__enabled="true", spark__eventLog__dir=events.as_uri()
+        cluster.master,
+        cluster.folder,
+        spark__eventLog__enabled="true",
+        spark__eventLog__dir=events.as_uri(),
+        spark__eventLog__compress="false",  # tests look for words in it
     )
     yield session
     session.stop()

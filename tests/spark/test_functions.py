@@ -135,6 +135,8 @@ def test_nothing_that_leaves_the_driver_contains_the_key(session: Any, cluster: 
     files = [path for path in cluster.folder.rglob("*") if path.is_file()]
     shipped = [path for path in files if path.name.startswith("custext-")]
     assert shipped  # the file with the mapping is on the workers
+    events = [path for path in files if cluster.folder / "events" in path.parents]
+    assert any(b"custext_sanitize_keyed" in path.read_bytes() for path in events)  # so other words would be found too
     everything = [plan.encode(), *(path.read_bytes() for path in files)]
     for form in _write_forms(secret):
         assert not any(form in content for content in everything)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 import pytest
 
@@ -184,6 +185,7 @@ def test_what_is_refused_leaves_nothing_behind(frame: Any, own_db: Path, tmp_pat
         (frame, {"columns": 5}, SettingError, "columns must be a name or a list of names; found int"),
         ("frame", {}, SettingError, "expected a Spark frame; found str"),
         (frame.selectExpr("body", "body AS BODY"), {}, SourceError, "the frame has 2 columns named 'body'"),
+        (frame.selectExpr("body", "id AS a", "stars AS A"), {}, SourceError, "the frame has 2 columns named 'a'"),
         (frame.selectExpr("CAST(X'FF' AS STRING) AS body"), {}, SettingError, "must be valid Arrow data in UTF-8"),
     ]
     for data, wrong, error, message in cases:
@@ -217,3 +219,31 @@ def test_frames_of_every_shape(spark: Any, own_db: Path, tmp_path: Path) -> None
     }
     empty = sanitize(odd.limit(0), "gone", output=tmp_path / "empty", **known)
     assert (empty.rows, spark.read.parquet(str(tmp_path / "empty")).columns) == (0, odd.columns)
+
+
+def test_ids_that_are_sanitized_too_are_still_ids(spark: Any, own_db: Path, tmp_path: Path) -> None:
+    """All IDs of a group become the same word: what counts is whether the originals are unique."""
+    from custext_sql.spark import sanitize
+
+    make_key(tmp_path / "own.key", own_db, eps=0.0)
+    given: dict[str, Any] = {"dataset": "people", "database": own_db, "key_file": tmp_path / "own.key"}
+    given["record_column"] = "id"
+    with duckdb.connect() as connection:
+        connection.execute(
+            f"COPY (SELECT 'p' || i AS id, 'good film ' || i AS body FROM range(50) r(i)) TO '{tmp_path}/in.parquet'"
+        )
+    frame = spark.read.parquet(f"{tmp_path}/in.parquet")
+    receipt = sanitize(frame, ["body", "id"], output=tmp_path / "out", **given)
+    report = sanitize_file(
+        tmp_path / "in.parquet", tmp_path / "same.parquet", columns=["body", "id"], reuse_key=True, **given
+    )
+    with duckdb.connect() as connection:
+        found, expected = (
+            connection.execute(f"SELECT id, body FROM '{place}' ORDER BY ALL").fetchall()
+            for place in (f"{tmp_path}/out/*.parquet", f"{tmp_path}/same.parquet")
+        )
+    assert found == expected and len({row[0] for row in found}) == 1
+    assert receipt.rows == report.rows == 50
+    twice = frame.unionAll(frame.limit(3))
+    with pytest.raises(SourceError, match="3 values of column 'id' occur more than once"):
+        sanitize(twice, ["body", "id"], output=tmp_path / "twice", reuse_key=True, **given)
