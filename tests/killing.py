@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -122,3 +123,19 @@ class Jobs:
         with suppress(ProcessLookupError):
             os.kill(child, signal.SIGKILL)
         return int(self._read()) == signal.SIGKILL
+
+
+class Moments:
+    """Random delays from the start of a job to a little after its end.
+
+    A busy machine changes its pace, so the expected end moves: jobs that end before they are killed bring it closer.
+    """
+
+    def __init__(self, whole: float) -> None:
+        self._whole, self._chooser = whole, random.Random(8)
+
+    def kill(self, jobs: Jobs, job: str, *arguments: str | Path | int) -> bool:
+        """Start a job, kill it at a random moment, and return whether it was killed before its end."""
+        killed = jobs.kill(job, *arguments, after=self._chooser.uniform(0.0, 1.1 * self._whole))
+        self._whole *= 1.03 if killed else 0.9
+        return killed

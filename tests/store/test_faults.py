@@ -1,7 +1,6 @@
 """A process killed at any moment, or a full disk, loses no earlier data and leaves nothing half done."""
 
 import os
-import random
 import subprocess
 import sys
 import textwrap
@@ -14,7 +13,7 @@ import pytest
 
 from custext_sql import list_embeddings, list_mappings, load_mapping
 from custext_sql.store.ledger.table import COMPLETE, PENDING, list_releases
-from tests.killing import Jobs
+from tests.killing import Jobs, Moments
 from tests.vector_samples import stored_vectors, write_glove
 
 pytestmark = pytest.mark.slow
@@ -38,18 +37,12 @@ def big_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_glove(tmp_path_factory.mktemp("big") / "big.txt", names, vectors)
 
 
-def moments(whole: float) -> list[float]:
-    """Return random delays, from the start of a job to a little after its end."""
-    chooser = random.Random(8)
-    return [chooser.uniform(0.0, 1.1 * whole) for _ in range(KILLS)]
-
-
 def test_killed_while_loading(jobs: Jobs, mapped_db: Path, big_file: Path, tmp_path: Path) -> None:
-    whole = jobs.time("load", tmp_path / "other.duckdb", big_file, "big")
+    moments = Moments(jobs.time("load", tmp_path / "other.duckdb", big_file, "big"))
     before, info = stored_vectors(mapped_db, "small"), load_mapping(mapped_db).info
     killed = 0
-    for number, moment in enumerate(moments(whole)):
-        killed += jobs.kill("load", mapped_db, big_file, f"big{number}", after=moment)
+    for number in range(KILLS):
+        killed += moments.kill(jobs, "load", mapped_db, big_file, f"big{number}")
         tokens, vectors = stored_vectors(mapped_db, "small")
         assert tokens == before[0]
         assert vectors.tobytes() == before[1].tobytes()
@@ -62,9 +55,9 @@ def test_killed_while_loading(jobs: Jobs, mapped_db: Path, big_file: Path, tmp_p
 
 
 def test_killed_while_making_a_database(jobs: Jobs, db_path: Path, big_file: Path, tmp_path: Path) -> None:
-    whole = jobs.time("load", tmp_path / "other.duckdb", big_file, "big")
-    for moment in moments(whole)[:20]:
-        jobs.kill("load", db_path, big_file, "big", after=moment)
+    moments = Moments(jobs.time("load", tmp_path / "other.duckdb", big_file, "big"))
+    for _ in range(20):
+        moments.kill(jobs, "load", db_path, big_file, "big")
         if db_path.exists():
             assert len(stored_vectors(db_path, "big")[0]) == WORDS
             db_path.unlink()
@@ -72,10 +65,10 @@ def test_killed_while_making_a_database(jobs: Jobs, db_path: Path, big_file: Pat
 
 def test_killed_while_mapping(jobs: Jobs, mapped_db: Path, big_file: Path) -> None:
     jobs.time("load", mapped_db, big_file, "big")
-    whole = jobs.time("map", mapped_db, 20)
+    moments = Moments(jobs.time("map", mapped_db, 20))
     kept = load_mapping(mapped_db, "big-euclidean-k20").info
-    for number, moment in enumerate(moments(whole)):
-        jobs.kill("map", mapped_db, 30 + number, after=moment)
+    for number in range(KILLS):
+        moments.kill(jobs, "map", mapped_db, 30 + number)
         infos, default = list_mappings(mapped_db)
         assert default == "small-euclidean-k4"
         assert kept in infos
@@ -91,14 +84,14 @@ def test_killed_while_sanitizing(jobs: Jobs, mapped_db: Path, tmp_path: Path) ->
             f"COPY (SELECT i AS id, 'alice bob carol ' || i AS body FROM range({ROWS}) r(i)) TO '{source}' "
             "(FORMAT parquet)"
         )
-    whole = jobs.time("sanitize", mapped_db, source, target)
+    moments = Moments(jobs.time("sanitize", mapped_db, source, target))
     target.unlink()
     killed, appeared = 0, 1
-    for number, moment in enumerate(moments(whole)):
+    for number in range(KILLS):
         old = b"precious" if number % 2 else None
         if old is not None:
             target.write_bytes(old)
-        killed += jobs.kill("sanitize", mapped_db, source, target, after=moment)
+        killed += moments.kill(jobs, "sanitize", mapped_db, source, target)
         releases = list_releases(mapped_db)
         assert {release.state for release in releases} <= {PENDING, COMPLETE}
         if target.exists() and target.read_bytes() != old:
@@ -115,11 +108,11 @@ def test_killed_while_sanitizing(jobs: Jobs, mapped_db: Path, tmp_path: Path) ->
 
 
 def test_killed_while_writing_the_ledger(jobs: Jobs, mapped_db: Path) -> None:
-    whole = jobs.time("write_ledger", mapped_db, 5)
+    moments = Moments(jobs.time("write_ledger", mapped_db, 5))
     info = load_mapping(mapped_db).info
     known = {release.release_id: release.state for release in list_releases(mapped_db)}
-    for moment in moments(whole):
-        jobs.kill("write_ledger", mapped_db, 5, after=moment)
+    for _ in range(KILLS):
+        moments.kill(jobs, "write_ledger", mapped_db, 5)
         found = {release.release_id: release.state for release in list_releases(mapped_db)}
         assert found.items() >= known.items() and len(found) - len(known) <= 5
         assert sum(state == PENDING for state in found.values()) - sum(s == PENDING for s in known.values()) <= 1
