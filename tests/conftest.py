@@ -64,7 +64,7 @@ def pytest_report_header() -> list[str]:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the tests that run in steps of their own as such."""
     for item in items:
-        if any(item.get_closest_marker(name) for name in ("cluster", "journey", "browser", "load", "pages")):
+        if any(item.get_closest_marker(name) for name in ("cluster", "models", "journey", "browser", "load", "pages")):
             item.add_marker(pytest.mark.apart)
 
 

@@ -103,6 +103,7 @@ def test_masks_are_guessed_by_ngrams(few_db: Path, texts: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.models
 def test_masks_are_guessed_by_a_real_model(few_db: Path, texts: str, tiny_bert: Path) -> None:
     """The BERT is trained here; the same code loads any other model."""
     masks = ["attack", "mask", "--model", str(tiny_bert), texts, "--rows", "3", "--eps", "2", "--json"]
@@ -111,6 +112,7 @@ def test_masks_are_guessed_by_a_real_model(few_db: Path, texts: str, tiny_bert: 
     assert found["model"] == str(tiny_bert)
 
 
+@pytest.mark.models
 def test_no_model_is_a_clear_message(few_db: Path, texts: str) -> None:
     pytest.importorskip("torch", reason="needs the extra models")
     pytest.importorskip("transformers", reason="needs the extra models")

@@ -10,7 +10,7 @@ from custext_sql.errors import SettingError
 from custext_sql.experiments.evaluation.fine_tuning import _scale_rate, _shuffle_batches, fine_tune
 from tests.tiny_bert import SCENES, save_model, torch, train_bert, train_roberta, write_sentences
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.models]
 
 WORTH = {scene[0]: float(number) for number, scene in enumerate(SCENES)}
 

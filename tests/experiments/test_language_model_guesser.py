@@ -19,7 +19,7 @@ from custext_sql.replacing.kinds import Kind
 from custext_sql.replacing.replacer import Piece
 from tests.tiny_bert import WORDS, save_model, torch, train_bert, train_roberta, transformers, write_sentences
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.models]
 
 Folders = dict[str, Path]
 

@@ -86,6 +86,7 @@ def test_other_kept_stopwords_are_another_experiment(own_db: Path, experiment: E
         assert (len(ids) == 1) == same
 
 
+@pytest.mark.models
 def test_another_model_in_the_same_folder_is_another_experiment(
     own_db: Path, experiment: Experiment, tmp_path: Path
 ) -> None:

@@ -7,6 +7,8 @@ import pytest
 
 from custext_sql import CusTextError, SettingError
 
+pytestmark = pytest.mark.cluster
+
 SECRET = "Zaphod"
 
 
