@@ -16,8 +16,8 @@ UNIT_TYPES = ("url", "email", "iban", "ip", "ssn", "date", "card", "phone", "tim
 SHORTEST_IBAN, LONGEST_IBAN = 15, 44  # characters; the longest has separators
 
 _LOCAL, _HOST = rb"A-Za-z0-9._%+\-!#$&*/=?^{|}~\xff", rb"[A-Za-z0-9_\xff]"
-_SCHEME = rb"[A-Za-z0-9+.\-]"
-_URL = rb"(?<!%b)[A-Za-z]%b*+://[^\s<>\"\x01\x02]*[^\s<>\"\x01\x02'.,;:!?)\]}]" % (_SCHEME, _SCHEME)
+_SCHEME = rb"[A-Za-z0-9+.\-\xff]"  # whatever a scheme is joined to is part of it: "...http", "1.http"
+_URL = rb"(?<!%b)(?=[0-9+.\-]*+[A-Za-z\xff])%b++://[^\s<>\"\x01\x02]*[^\s<>\"\x01\x02'.,;:!?)\]}]" % (_SCHEME, _SCHEME)
 _EMAIL = rb"(?<![%b'])'*+[%b][%b']*+@%b(?:[A-Za-z0-9_\xff.\-]*%b)?" % (_LOCAL, _LOCAL, _LOCAL, _HOST, _HOST)
 
 # In groups, the second may be the letters of a bank; others have a digit, or are capitals before a group with a digit.
@@ -65,7 +65,7 @@ _DIGIT = rb"\d(?!\d*+(?:%b))" % _AFTER
 _SEVEN = rb"(?=[+(]{0,2}%b(?:%b%b){6})" % (_DIGIT, _STEP, _DIGIT)
 _YEAR = rb"(?:19|20)\d\d"
 _NO_YEAR = rb"(?!%b\)? {1,2}\d++(?!%b\d)|\d++ {1,2}%b(?!\d|%b\d))" % (_YEAR, _JOIN, _YEAR, _JOIN)
-_EXTENSION = rb"(?: ?[xX#] ?\d{1,6}(?!\d))?"
+_EXTENSION = rb"(?: ?(?:[xX]|# ?)\d{1,6}(?!\d))?"  # in "x 60", x is a word
 _PHONE = rb"%b(?:%b%b%b%b++|\d{10,11}(?!\d))%b" % (
     *(_WORD_BEGINS, _SEVEN, _NO_YEAR),
     *(_GROUP, _GROUPS, _EXTENSION),

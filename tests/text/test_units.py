@@ -40,6 +40,9 @@ def find(*texts: str) -> list[list[tuple[str, str]]]:
         ("url", "http://example.org"),
         ("url", "https://user:pw@example.org:80/a/b.c?d=1&e=2020-01-02#f"),
         ("url", "custom+x://a"),
+        ("url", "...http://example.org"),
+        ("url", "1.http://example.org"),
+        ("url", "caf\u00e9-http://example.org"),
         ("iban", "GB29 NWBK 6016 1331 9268 19"),
         ("iban", "gb42nawi04454264788619"),
         ("iban", "DE89-3704-0044-0532-0130-00"),
@@ -152,6 +155,10 @@ def test_units_end_with_their_text() -> None:
         ("Call 555-123-4567 2nd floor", ["555-123-4567"]),
         ("jo\u00adhn@x.org 1990\u200b-01-02", ["jo\u00adhn@x.org", "1990\u200b-01-02"]),
         ("\u8acbjohn@x.org\u8b1d", ["john@x.org"]),
+        (
+            "555-123-4567 x 89, 555-123-4567 x89, 555-123-4567 # 8",
+            ["555-123-4567", "555-123-4567 x89", "555-123-4567 # 8"],
+        ),
     ],
 )
 def test_what_surrounds_a_unit_is_no_part_of_it(text: str, units: list[str]) -> None:
