@@ -1,13 +1,12 @@
 """Releases of Spark frames: `sanitize`."""
 
 import os
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
-from pyspark.sql.types import ByteType, DataType, IntegerType, LongType, ShortType, StringType
+from pyspark.sql.types import ByteType, IntegerType, LongType, ShortType, StringType
 
 from custext_sql import (
     Dataset,
@@ -17,11 +16,10 @@ from custext_sql import (
     Receipt,
     ReleaseReport,
     SettingError,
-    SourceError,
     sanitize_part,
-    suggest,
 )
 from custext_sql.spark.arrow_functions import make_arrow_function
+from custext_sql.spark.columns import check_names, find_column, find_new_name, list_names, quote
 from custext_sql.spark.errors import own_errors
 from custext_sql.spark.folders import draft_folder
 from custext_sql.spark.jobs import own_jobs
@@ -75,9 +73,9 @@ def sanitize(
         raise SettingError("sanitize needs a classic Spark session; found a Spark Connect session")
     if frame.isStreaming:
         raise SettingError("sanitize needs a batch frame; found a streaming one")
-    _check_names(frame)
-    chosen = [_find_column(frame, name, StringType) for name in _as_list(columns)]
-    record = None if record_column is None else _find_column(frame, record_column, (StringType, *_INTEGERS))
+    check_names(frame)
+    chosen = [find_column(frame, name, StringType) for name in list_names(columns)]
+    record = None if record_column is None else find_column(frame, record_column, (StringType, *_INTEGERS))
     release = PartedRelease(
         "the frame",
         chosen,
@@ -100,7 +98,7 @@ def sanitize(
     with own_errors(), draft_folder(spark, target, force=force) as draft, own_jobs(spark):
         if draft.is_replaced(frame.inputFiles()):
             raise OutputError(f"{output} is read by the frame; give the output another name")
-        counts = _find_new_name(frame, "custext_counts")
+        counts = find_new_name(frame, "custext_counts")
         _sanitize_rows(frame, chosen, record, shipped, counts).write.options(**_COMMIT).parquet(draft.path(_COUNTED))
         committed = spark.read.parquet(draft.path(_COUNTED))
         if record is not None:
@@ -120,11 +118,11 @@ def _sanitize_rows(
     """Return the sanitized frame with another column: the counts of each batch, on the first row of the batch."""
     fields = [f"c{number} string" for number in range(len(chosen))]
     make = make_arrow_function(_make_rows(shipped, list(chosen)), f"{', '.join(fields)}, counts binary")
-    texts = [sf.col(_quote(name)) for name in chosen]
-    ids = [] if record is None else [sf.col(_quote(record)).cast("string")]
-    made = _find_new_name(frame, "custext_made")
+    texts = [sf.col(quote(name)) for name in chosen]
+    ids = [] if record is None else [sf.col(quote(record)).cast("string")]
+    made = find_new_name(frame, "custext_made")
     new = {name: sf.col(f"{made}.c{number}").alias(name) for number, name in enumerate(chosen)}
-    rows = [new.get(name, sf.col(_quote(name))) for name in frame.columns]
+    rows = [new.get(name, sf.col(quote(name))) for name in frame.columns]
     whole = frame.withColumn(made, make.asNondeterministic()(*texts, *ids))  # or else Spark may call it twice per row
     return whole.select(*rows, sf.col(f"{made}.counts").alias(counts))
 
@@ -142,48 +140,4 @@ def _make_rows(shipped: Shipped, names: list[str]) -> Callable[..., pa.Array]:
 
 def _count_repeated(frame: DataFrame, record: str) -> int:
     """Return how many IDs occur more than once."""
-    return frame.groupBy(sf.col(_quote(record)).cast("string")).count().where("count > 1").count()
-
-
-def _check_names(frame: DataFrame) -> None:
-    """Raise SourceError if columns of the frame have the same name: they could not be told apart."""
-    is_exact = frame.sparkSession.conf.get("spark.sql.caseSensitive") == "true"
-    counts = Counter(name if is_exact else name.lower() for name in frame.columns)
-    for name, count in counts.items():
-        if count > 1:
-            raise SourceError(f"the frame has {count} columns named {name!r}; rename them")
-
-
-def _find_column(frame: DataFrame, name: str, kinds: type[DataType] | tuple[type[DataType], ...]) -> str:
-    """Return the name of a column as the frame spells it; SourceError if it is missing or has the wrong type."""
-    if not isinstance(name, str):
-        raise SettingError(f"columns must be names of columns; found {type(name).__name__}")
-    found = [column for column in frame.columns if column.lower() == name.lower()]
-    if name in found and frame.sparkSession.conf.get("spark.sql.caseSensitive") == "true":
-        found = [name] * found.count(name)
-    if len(found) > 1:
-        raise SourceError(f"the frame has {len(found)} columns named {name!r}; rename them")
-    if not found:
-        raise SourceError(f"the frame has no column {name!r}; {suggest(name, frame.columns, 'columns')}")
-    kind = frame.schema[found[0]].dataType
-    if not isinstance(kind, kinds):
-        expected = "strings" if kinds is StringType else "strings or whole numbers"
-        raise SourceError(f"the frame: column {name!r} has type {kind.typeName()}; expected {expected}")
-    return found[0]
-
-
-def _find_new_name(frame: DataFrame, name: str) -> str:
-    """Return the name, with underscores appended until no column of the frame has it."""
-    while name in (column.lower() for column in frame.columns):
-        name += "_"
-    return name
-
-
-def _as_list(columns: str | Sequence[str]) -> list[str]:
-    if not isinstance(columns, Iterable):
-        raise SettingError(f"columns must be a name or a list of names; found {type(columns).__name__}")
-    return [columns] if isinstance(columns, str) else list(columns)
-
-
-def _quote(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
+    return frame.groupBy(sf.col(quote(record)).cast("string")).count().where("count > 1").count()
