@@ -79,11 +79,12 @@ def find_closest(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str
     return next(iter(difflib.get_close_matches(name, list(known), n=1, cutoff=cutoff)), None)
 
 
-def suggest(name: str, known: Iterable[str], plural: str = "expected one of") -> str:
+def suggest(name: str, known: Iterable[str], plural: str = "expected one of", *, quoted: bool = False) -> str:
     """Return the second half of a message about a name that does not exist, such as "did you mean 'starter'?".
 
     known: the names that exist. If none of them is similar, the result lists them, up to 40, in alphabetical order
     after plural, a noun such as "mappings": "mappings: large, starter". If there are none, it says so.
+    quoted: quote each of them, because these names may contain commas.
     """
     names = sorted(known)
     if not names:
@@ -91,4 +92,5 @@ def suggest(name: str, known: Iterable[str], plural: str = "expected one of") ->
     close = find_closest(name, names)
     if close is not None:
         return f"did you mean {close!r}?"
-    return f"{plural}: {', '.join(names[:_NAMES_SHOWN])}{', ...' if names[_NAMES_SHOWN:] else ''}"
+    shown = [repr(one) if quoted else one for one in names[:_NAMES_SHOWN]]
+    return f"{plural}: {', '.join(shown)}{', ...' if names[_NAMES_SHOWN:] else ''}"

@@ -69,6 +69,11 @@ def _read_sizes(context: click.Context, parameter: click.Parameter, value: str |
 @click.option(
     "--prior", metavar="FILE", help="Word frequencies to use instead of those in INPUT: a word and a number per line."
 )
+@click.option(
+    "--dataset",
+    metavar="NAME",
+    help="Name of your texts in the ledger, for earlier releases.  [default: their files or their table]",
+)
 @click.option("--public", metavar="FILE", help="Public texts from which the context attack learns.")
 @click.option("--public-column", metavar="NAME", help="Column of --public.  [default: same as --column]")
 @plus_option
@@ -101,7 +106,8 @@ def choose_command(
     about as close (by 0.02), it is the one on which the attack succeeds least.
 
     The commands to run come last, with the verdict on them (in full with --json). If no K meets the bound, the exit
-    code is 1.
+    code is 1. If the ledger has earlier releases of your texts, the suggestion keeps their mapping, because a second
+    one is refused; if that is not possible, there are no commands, and the exit code is 1.
 
     The output, which is also saved in the table measurements, is computed from your texts and is not protected.
 
@@ -133,6 +139,7 @@ def choose_command(
         named=show_input(data),
         more=_show_options(*policy_parts),
         known=_show_options("prior", "public", "public_column"),
+        dataset=settings["dataset"],
     )
     commands = [again(db, step) for step in steps]
     if as_json:
@@ -140,9 +147,10 @@ def choose_command(
     else:
         _print_choice(choice)
         if choice.verdict is not None:
-            click.echo("\nRun:\n" + "\n".join(map(_break_command, commands)))
+            if commands:
+                click.echo("\nRun:\n" + "\n".join(map(_break_command, commands)))
             _print_verdict(choice.verdict)
-    if choice.chosen is None:
+    if not commands:
         sys.exit(1)
 
 

@@ -13,7 +13,7 @@ def drop_command() -> None:
     \b
     Examples:
       custext drop mapping glove-cosine-k20
-      custext drop measurements --dataset reviews.csv
+      custext drop measurements --evaluated-on reviews.csv
     """
 
 
@@ -52,13 +52,13 @@ def drop_mapping_command(db: str | None, name: str, as_json: bool) -> None:
 
 
 @drop_command.command("measurements")
-@click.option("--dataset", metavar="NAME", help="Only those on this dataset, by the name that reports show.")
+@click.option("--evaluated-on", metavar="NAME", help="Only those on this data, by the name that reports show.")
 @click.option("--mapping", metavar="NAME", help="Only those with this mapping.")
 @click.option("--all", "everything", is_flag=True, help="All measurements.")
 @json_option
 @click.pass_obj
 def drop_measurements_command(
-    db: str | None, dataset: str | None, mapping: str | None, everything: bool, as_json: bool
+    db: str | None, evaluated_on: str | None, mapping: str | None, everything: bool, as_json: bool
 ) -> None:
     """Remove saved results of attack, evaluate, choose and report.
 
@@ -66,13 +66,13 @@ def drop_measurements_command(
 
     \b
     Examples:
-      custext drop measurements --dataset reviews.csv
+      custext drop measurements --evaluated-on reviews.csv
       custext drop measurements --mapping glove-cosine-k20 --json
     """
     from custext_sql import drop_measurements
     from custext_sql.parameters import count_of
 
-    dropped = drop_measurements(db, dataset=dataset, mapping=mapping, everything=everything)
+    dropped = drop_measurements(db, evaluated_on=evaluated_on, mapping=mapping, everything=everything)
     if as_json:
         print_json({"dropped": "measurements", "rows": dropped})
     else:

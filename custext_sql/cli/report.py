@@ -29,7 +29,14 @@ if TYPE_CHECKING:
     metavar="WORD",
     help="Word for the query attack; repeat for several.  [default: a few common words]",
 )
-@click.option("--dataset", metavar="NAME", help="Show only earlier evaluations on this data.  [default: on all data]")
+@click.option(
+    "--dataset",
+    metavar="NAME",
+    help="Name of your texts in the ledger, for earlier releases.  [default: their files or their table]",
+)
+@click.option(
+    "--evaluated-on", metavar="NAME", help="Show only earlier evaluations on this data.  [default: on all data]"
+)
 @eps_option
 @plus_option
 @policy_options("strict")

@@ -138,19 +138,19 @@ def read_measurements(database: Database = None, *, kind: str | None = None) -> 
 
 
 def drop_measurements(
-    database: Database = None, *, dataset: str | None = None, mapping: str | None = None, everything: bool = False
+    database: Database = None, *, evaluated_on: str | None = None, mapping: str | None = None, everything: bool = False
 ) -> int:
     """Delete saved results of experiments, and return how many; what is needed again is measured again.
 
-    dataset, mapping: only results on this data, or with this mapping, by the names that reports show; with both, only
-    results that fit both. everything: all results. SettingError if nothing is named, or no result has the name;
+    evaluated_on, mapping: only results on this data, or with this mapping, by the names that reports show; with both,
+    only results that fit both. everything: all results. SettingError if nothing is named, or no result has the name;
     DatabaseError if the database cannot be written.
     """
-    named = {column: name for column, name in (("dataset", dataset), ("mapping", mapping)) if name is not None}
+    named = {column: name for column, name in (("dataset", evaluated_on), ("mapping", mapping)) if name is not None}
     if everything == bool(named):
         raise SettingError(
-            "name the measurements to drop: --dataset NAME or --mapping NAME, or else --all (in Python: dataset, "
-            f"mapping or everything=True); found {'names with --all' if everything else 'neither'}"
+            "name the measurements to drop: --evaluated-on NAME or --mapping NAME, or else --all (in Python: "
+            f"evaluated_on, mapping or everything=True); found {'names with --all' if everything else 'neither'}"
         )
     condition = " AND ".join([f"{column} = ?" for column in named] or ["true"])
     with writing(database) as connection:
@@ -163,11 +163,14 @@ def drop_measurements(
 
 
 def _check_known(connection: duckdb.DuckDBPyConnection, column: str, name: str) -> None:
-    check_type(name, str, f"{column} must be a name")
+    parameter = "evaluated_on" if column == "dataset" else column
+    option = f"--{parameter.replace('_', '-')} (in Python: {parameter}=...)"
+    check_type(name, str, f"{option} must be a name")
     rows = connection.execute(f"SELECT DISTINCT {column} FROM measurements WHERE {column} IS NOT NULL").fetchall()
     known = [str(row[0]) for row in rows]
     if name not in known:
-        raise SettingError(f"no saved measurement has this {column}; {suggest(name, known, f'{column}s')}")
+        hint = suggest(name, known, f"{column}s", quoted=column == "dataset")
+        raise SettingError(f"no saved measurement has the {column} named by {option}; {hint}")
 
 
 def find_saved(database: Database, subjects: Sequence[Subject]) -> dict[Subject, Measurement]:

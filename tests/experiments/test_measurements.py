@@ -119,9 +119,9 @@ def left(database: Path) -> list[float]:
 
 def test_measurements_are_dropped_by_their_names(mapped_db: Path) -> None:
     save_named(mapped_db)
-    assert drop_measurements(mapped_db, dataset="a.csv", mapping="n") == 1
+    assert drop_measurements(mapped_db, evaluated_on="a.csv", mapping="n") == 1
     assert left(mapped_db) == [1.0, 3.0, 4.0]
-    assert drop_measurements(mapped_db, dataset="a.csv") == 1
+    assert drop_measurements(mapped_db, evaluated_on="a.csv") == 1
     assert left(mapped_db) == [3.0, 4.0]
     save_named(mapped_db)
     assert drop_measurements(mapped_db, mapping="m") == 2
@@ -134,11 +134,12 @@ def test_measurements_are_dropped_by_their_names(mapped_db: Path) -> None:
 def test_measurements_are_not_dropped_by_mistake(mapped_db: Path) -> None:
     save_named(mapped_db)
     for names, message in (
-        ({"dataset": "a.cvs"}, "no saved measurement has this dataset; did you mean 'a.csv'?"),
-        ({"mapping": "xyz"}, "no saved measurement has this mapping; mappings: m, n"),
-        ({}, r"--dataset NAME or --mapping NAME, or else --all .*; found neither"),
-        ({"dataset": "a.csv", "everything": True}, "found names with --all"),
-        ({"dataset": 1}, "dataset must be a name"),
+        ({"evaluated_on": "a.cvs"}, r"has the dataset named by --evaluated-on \(in .*=...\); did you mean 'a.csv'\?"),
+        ({"evaluated_on": "xyz"}, "; datasets: 'a.csv', 'b.csv'$"),
+        ({"mapping": "xyz"}, r"has the mapping named by --mapping \(in Python: mapping=...\); mappings: m, n$"),
+        ({}, r"--evaluated-on NAME or --mapping NAME, or else --all .*; found neither"),
+        ({"evaluated_on": "a.csv", "everything": True}, "found names with --all"),
+        ({"evaluated_on": 1}, r"--evaluated-on \(in Python: evaluated_on=...\) must be a name"),
     ):
         with pytest.raises(SettingError, match=message):
             drop_measurements(mapped_db, **names)
@@ -148,8 +149,11 @@ def test_measurements_are_not_dropped_by_mistake(mapped_db: Path) -> None:
 def test_the_command_says_how_many_measurements_it_dropped(mapped_db: Path) -> None:
     save_named(mapped_db)
     command = ["--db", str(mapped_db), "drop", "measurements"]
-    assert CliRunner().invoke(main, [*command, "--dataset", "b.csv"]).output == "dropped 1 measurement\n"
+    assert CliRunner().invoke(main, [*command, "--evaluated-on", "b.csv"]).output == "dropped 1 measurement\n"
     done = CliRunner().invoke(main, [*command, "--all", "--json"])
     assert json.loads(done.output) == {"dropped": "measurements", "rows": 3}
     done = CliRunner().invoke(main, command)
-    assert (done.exit_code, done.output.startswith("Error: name the measurements to drop: --dataset NAME")) == (1, True)
+    assert (done.exit_code, done.output.startswith("Error: name the measurements to drop: --evaluated-on NAME")) == (
+        1,
+        True,
+    )

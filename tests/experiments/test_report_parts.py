@@ -1,6 +1,7 @@
 """What a verdict is based on: counts per row, certain guesses, the ledger, larger groups, and results to show."""
 
 import math
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,7 +9,17 @@ import duckdb
 import numpy as np
 import pytest
 
-from custext_sql import DataTable, Policy, Sanitizer, build_mapping, sanitize_file, sanitize_table
+from custext_sql import (
+    Dataset,
+    DataTable,
+    Policy,
+    Sanitizer,
+    build_mapping,
+    drop_mapping,
+    load_mapping,
+    sanitize_file,
+    sanitize_table,
+)
 from custext_sql.errors import CusTextError
 from custext_sql.experiments.attacks.bayes_attack import measure_bayes
 from custext_sql.experiments.attacks.best_guess import join_neighbors, measure_floor
@@ -17,10 +28,12 @@ from custext_sql.experiments.measurements import Measurement, Subject, write_set
 from custext_sql.experiments.mechanisms import MappingUnderTest
 from custext_sql.experiments.report.alternatives import Attacked, list_alternatives
 from custext_sql.experiments.report.contents import Number, OneOutput
-from custext_sql.experiments.report.earlier_releases import find_earlier
+from custext_sql.experiments.report.earlier_releases import Earlier, find_earlier
 from custext_sql.experiments.report.let_through import count_let_through
 from custext_sql.experiments.report.one_output import measure_one_output
 from custext_sql.experiments.report.results import find_utility, select_results
+from custext_sql.experiments.text_files import Texts
+from custext_sql.mapping.mapping import Mapping
 from custext_sql.text.columns import open_column
 
 TEXTS = ["the doctor was kind", None, "", "she paid 12345 dollars to zyzzyvaberg", "the car", "write to a.b@c.org"]
@@ -32,7 +45,7 @@ def under_test(few_db: Path) -> MappingUnderTest:
 
 
 def count(under_test: MappingUnderTest) -> Prior:
-    return count_words([open_column(TEXTS)[0]], under_test.vocabulary, "texts")
+    return count_words([open_column(TEXTS)[0]], under_test, "texts")
 
 
 def test_words_per_row_are_those_that_are_replaced(few_db: Path, under_test: MappingUnderTest) -> None:
@@ -116,24 +129,49 @@ def test_a_stored_mapping_with_larger_groups_is_measured(few_db: Path, under_tes
     assert larger.guess == pytest.approx(expected.success) and larger.replaced == pytest.approx(attacked.prior.drawn)
 
 
-def test_the_ledger_says_what_was_released_before(few_db: Path, tmp_path: Path) -> None:
+def test_the_ledger_says_what_was_released_before(few_db: Path, under_test: MappingUnderTest, tmp_path: Path) -> None:
+    def find(data: Texts | None, name: str | None = None) -> Earlier | None:
+        return find_earlier(few_db, data, Dataset(name), under_test.mapping, plus=False)
+
     source, other = tmp_path / "texts.txt", tmp_path / "others.txt"
     for path in (source, other):
         path.write_text("the doctor was kind\nthe car\n")
-    assert find_earlier(few_db, source) is not None
     for number in range(2):
         sanitize_file(source, tmp_path / f"out{number}.txt", database=few_db, eps=2.0)
-    found = find_earlier(few_db, str(source))
-    assert found is not None and (found.releases, found.spent) == (2, 16.0)
-    nothing = find_earlier(few_db, other)
-    assert nothing is not None and (nothing.releases, nothing.spent) == (0, 0.0)
-    assert find_earlier(few_db, ["the doctor"]) is None and find_earlier(few_db, None) is None
+    assert find(str(source)) == Earlier(2, 16.0)
+    assert find(tmp_path / "[to]*.txt") == Earlier(2, 16.0)  # the outputs too
+    assert find(other) == Earlier(0, 0.0)
+    assert find(["the doctor"]) is None and find(None) is None
     with duckdb.connect(tmp_path / "data.duckdb") as connection:
         connection.execute("CREATE TABLE texts AS SELECT 'the doctor was kind' AS body")
     sanitize_table(tmp_path / "data.duckdb", "main.texts", "new", columns="body", database=few_db)
     for name in ("texts", "main.texts"):
-        table = find_earlier(few_db, DataTable(tmp_path / "data.duckdb", name))
-        assert table is not None and table.releases == 1
+        assert find(DataTable(tmp_path / "data.duckdb", name)) == Earlier(1, 4.0)
+    sanitize_file(source, tmp_path / "named.txt", database=few_db, eps=1.0, dataset="Films")
+    for data in (source, ["the doctor"], None):
+        assert find(data, "films") == Earlier(1, 4.0)
+        assert find(data, "novels") == Earlier(0, 0.0)
+
+
+def test_a_mapping_in_memory_is_compared_like_a_stored_one(few_db: Path, under_test: MappingUnderTest) -> None:
+    build_mapping(few_db, embedding="starter", k=7, name="seven")
+    stored = load_mapping(few_db, "seven")
+    Sanitizer.load(few_db).release(["the doctor"], eps=1.0, dataset="films")
+    found = find_earlier(few_db, None, Dataset("films"), stored, plus=False)
+    assert found is not None and found.second is not None and found.second.before == under_test.mapping.info.name
+    pairs = Counter(
+        zip(*(_list_groups(one, sorted(stored.words)) for one in (under_test.mapping, stored)), strict=True)
+    )
+    counts = sorted(count for count in pairs.values() for _ in range(count))
+    assert (found.second.least, found.second.median) == (counts[0], counts[(len(counts) - 1) // 2])
+    drop_mapping(few_db, name="seven")
+    assert find_earlier(few_db, None, Dataset("films"), stored, plus=False) == found
+
+
+def _list_groups(mapping: Mapping, words: list[str]) -> list[int]:
+    """Return the group of each word."""
+    groups = np.repeat(np.arange(len(mapping.sizes)), mapping.sizes)
+    return [int(groups[mapping.index[word]]) for word in words]
 
 
 def measured(dataset: str, mapping: str | None, fingerprint: str, embedding: str | None = "starter") -> Measurement:
@@ -161,5 +199,9 @@ def test_results_are_those_of_the_mapping_and_of_baselines_on_its_vectors(under_
         [table] = find_utility(select_results(every, info, name))
         assert {row.mechanism for row in table.rows} == {"custext", "santext", "original"}
     assert select_results(every, info, "films") == [renamed]
-    with pytest.raises(CusTextError, match=r"nothing was evaluated on 'film', .*did you mean 'films'"):
+    named = r"nothing was evaluated on '\w+', named by --evaluated-on \(in Python: evaluated_on=...\); "
+    with pytest.raises(CusTextError, match=f"{named}did you mean 'films'"):
         select_results(every, info, "film")
+    known = "'a/train.tsv; a/test.tsv', 'data without this mapping', 'films'"
+    with pytest.raises(CusTextError, match=f"{named}evaluated so far: {known}$"):
+        select_results(every, info, "xyz")

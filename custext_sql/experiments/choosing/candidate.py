@@ -25,6 +25,7 @@ class Candidate:
     distance: the mean distance of a word from its replacement at that eps, where 1 is the typical (root mean square)
         distance of two random words; None if eps is None or the vectors are no longer stored.
     drawn: the share of all words, 0 to 1, that are replaced. The bound applies to these words only.
+    refused: whether `custext sanitize` would refuse it, because the ledger knows your texts under another mapping only.
     curve: the attack at several eps, in ascending order; for the context attack, only at 0 if that exceeds the bound.
     """
 
@@ -43,3 +44,4 @@ class Candidate:
     distance: float | None
     drawn: float
     curve: tuple[BayesResult | ContextResult, ...]
+    refused: bool = False

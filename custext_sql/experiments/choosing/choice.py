@@ -18,7 +18,9 @@ class Choice:
     texts, attacked: for the context attack, the number of your texts, and of those that were attacked; None for others.
     plus: whether stopwords are kept. policy: its name. calibration: how eps sets the temperature, "paper" or "tight".
     candidates: one per mapping.
-    chosen: the suggested candidate; None if no mapping meets the bound at any eps.
+    chosen: the suggested candidate; None if no mapping meets the bound at any eps. If your texts were released before,
+        it has the same mapping, if possible; otherwise its `refused` is true.
+    released_under: the mapping of earlier releases of your texts, if any candidate has another one.
     growth: whether larger groups still help; None if the mappings differ in more than K.
     verdict: what the suggestion means for your texts, in plain words; None without a suggestion.
     """
@@ -38,3 +40,4 @@ class Choice:
     chosen: Candidate | None
     growth: Growth | None
     verdict: Verdict | None
+    released_under: str | None = None

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 
 from custext_sql.errors import SettingError
 from custext_sql.experiments.attacks.priors import Prior
@@ -17,12 +18,14 @@ from custext_sql.experiments.choosing.selection import check_bound, find_candida
 from custext_sql.experiments.choosing.word_frequencies import WordFrequencies
 from custext_sql.experiments.measurements import ShareDone, part_of
 from custext_sql.experiments.mechanisms import MappingUnderTest
+from custext_sql.experiments.report.earlier_releases import Earlier, find_earlier
 from custext_sql.experiments.text_files import Texts, has_columns, list_texts
 from custext_sql.experiments.verdict.thresholds import GUESSED
 from custext_sql.mapping.mapping import Mapping
 from custext_sql.mechanism.weights import check_calibration
 from custext_sql.replacing.policy import DEFAULT_POLICY, Policy, choose_policy, name_policy
 from custext_sql.store.database import Database
+from custext_sql.store.ledger.dataset import Dataset
 
 BOUNDS = {"bayes": GUESSED.green, "context": GUESSED.amber}  # the default bound of each attack
 _MAKING = 0.6  # the share of the time that it takes to make a mapping, rather than to attack it
@@ -45,6 +48,7 @@ def choose(
     plus: bool = False,
     policy: str | Policy = DEFAULT_POLICY,
     calibration: str = "paper",
+    dataset: str | None = None,
     progress: ShareDone | None = None,
 ) -> Choice:
     """Suggest a mapping and an eps at which an attack succeeds at most as often as you allow.
@@ -75,6 +79,8 @@ def choose(
     public_column: the column of `public`; by default that in `column`.
     plus: whether stopwords are kept. calibration: "paper" or "tight".
     policy: what to do with unknown words and numbers: "strict", "paper" or a Policy.
+    dataset: the name of your texts in the ledger; by default their files or their table. If they were released before,
+        the suggestion has the same mapping if that meets the bound, since a second one is refused.
     progress: called with the share of the work done, 0 to 1.
 
     Returns a Choice; its `chosen` is None if no mapping meets the bound. The values, which are also saved in the table
@@ -88,7 +94,7 @@ def choose(
     bound = check_bound(BOUNDS[attack] if max_attack is None else max_attack)
     limit = None if max_eps is None else check_max_eps(max_eps)
     check_calibration(calibration)
-    settled = choose_policy(policy)
+    settled, named = choose_policy(policy), Dataset(dataset)
     contenders = _list_contenders(database, k, embedding, mappings)
     attacker = _open_attacker(attack, data, column, public, public_column)
     frequencies = WordFrequencies(prior, data, column)
@@ -103,20 +109,23 @@ def choose(
 
     opened: dict[str, Mapping] = {}
     found: list[Candidate] = []
+    earlier: dict[str, Earlier | None] = {}
     for number, contender in enumerate(sorted(contenders, key=lambda one: not one.stored)):  # errors in texts come soon
         tell = part_of(progress, number, len(contenders))
         making, attacking = _split_progress(tell, 0.0 if contender.stored else _MAKING)
         opened[contender.name] = contender.open(making)
         attacked, every = open_attack(opened[contender.name])
         largest = find_eps_limit(attacked.under_test.vocabulary.hides_among(plus)) if limit is None else limit
-        found.append(find_candidate(attacked, bound, max_eps=largest, stored=contender.stored, progress=attacking))
+        candidate = find_candidate(attacked, bound, max_eps=largest, stored=contender.stored, progress=attacking)
+        earlier[candidate.mapping] = find_earlier(database, data, named, opened[contender.name], plus=plus)
+        found.append(replace(candidate, refused=_find_other(earlier[candidate.mapping]) is not None))
     names = [contender.name for contender in contenders]
     candidates = sorted(found, key=lambda one: names.index(one.mapping))
-    chosen = pick_candidate(candidates)
+    chosen = pick_candidate([one for one in candidates if not one.refused]) or pick_candidate(candidates)
     verdict = None
     if chosen is not None:
         attacked, every = open_attack(opened[chosen.mapping])
-        verdict = Judgment(attacked, every, chosen, candidates, data, column).judge()
+        verdict = Judgment(attacked, every, chosen, candidates, data, column, earlier[chosen.mapping]).judge()
     return Choice(
         attack=attack,
         bound=bound,
@@ -133,7 +142,13 @@ def choose(
         chosen=chosen,
         growth=measure_growth(candidates),
         verdict=verdict,
+        released_under=next(filter(None, map(_find_other, earlier.values())), None),
     )
+
+
+def _find_other(earlier: Earlier | None) -> str | None:
+    """Return the mapping of earlier releases, if it is another one."""
+    return None if earlier is None or earlier.second is None else earlier.second.before
 
 
 def _split_progress(progress: ShareDone, share: float) -> tuple[ShareDone, ShareDone]:

@@ -8,7 +8,7 @@ from custext_sql.experiments.attacks.context_attack import ContextResult
 from custext_sql.experiments.attacks.priors import Prior
 from custext_sql.experiments.choosing.attack_curve import MappingAttack
 from custext_sql.experiments.choosing.candidate import Candidate
-from custext_sql.experiments.report.earlier_releases import find_earlier
+from custext_sql.experiments.report.earlier_releases import Earlier
 from custext_sql.experiments.report.let_through import count_let_through
 from custext_sql.experiments.report.one_output import measure_one_output
 from custext_sql.experiments.report.tables import measure_sample
@@ -25,6 +25,7 @@ class Judgment:
     """Everything that the verdict on a candidate depends on.
 
     attack: on its mapping. every: how frequent words are, with stopwords even if they are kept. others: all candidates.
+    earlier: earlier releases of the texts, if the ledger can know of them.
     """
 
     attack: MappingAttack
@@ -33,6 +34,7 @@ class Judgment:
     others: Sequence[Candidate]
     data: Texts | None
     column: str | None
+    earlier: Earlier | None
 
     def judge(self) -> Verdict:
         """Return the verdict. What was not measured yet takes a few seconds."""
@@ -60,7 +62,7 @@ class Judgment:
             plus=plus,
             draws=self._count_draws(eps),
             let_through=let_through,
-            earlier=find_earlier(database, self.data),
+            earlier=self.earlier,
             alternatives=self._list_alternatives(eps),
         )
         return judge(figures)

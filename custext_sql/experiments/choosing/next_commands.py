@@ -17,18 +17,28 @@ _ENDINGS = {"csv": ".csv", "tsv": ".tsv", "json": ".jsonl", "parquet": ".parquet
 
 
 def list_commands(
-    choice: Choice, data: Texts | None, column: str | None, *, named: str, more: str, known: str
+    choice: Choice,
+    data: Texts | None,
+    column: str | None,
+    *,
+    named: str,
+    more: str,
+    known: str,
+    dataset: str | None = None,
 ) -> list[str]:
     """Return the commands after `custext` that carry out a choice: map, unless the mapping is stored, sanitize, report.
 
     data, column: the texts. named: the arguments that name them. more: the options of the policy. known: the options
-    that say what the attacker knows, which only the report takes.
+    that say what the attacker knows, which only the report takes. dataset: the name of the texts in the ledger.
+
+    There are none if `custext sanitize` would refuse the choice.
     """
     chosen = choice.chosen
-    if chosen is None:
+    if chosen is None or chosen.refused:
         return []
     settings = [f"--eps {chosen.eps:g}", f"--mapping {chosen.mapping}"]
     settings += ["--plus"] * choice.plus + ["--calibration tight"] * (choice.calibration == "tight")
+    settings += [] if dataset is None else [f"--dataset {shlex.quote(dataset)}"]
     output = "OUTPUT" if data is None else name_output(data)
     page = _find_free(lambda number: f"report{number}.html", lambda name: Path(name).exists())
     where = "" if column is None else f"--column {shlex.quote(column)}"

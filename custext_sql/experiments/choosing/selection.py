@@ -34,7 +34,7 @@ def pick_candidate(candidates: Sequence[Candidate]) -> Candidate | None:
     original words win; if some are about as close, the smallest success of the attack. If the distances are unknown,
     the largest eps wins.
     """
-    most = max(candidate.drawn for candidate in candidates)
+    most = max((candidate.drawn for candidate in candidates), default=0.0)
     fitting = [one for one in candidates if one.eps is not None and one.drawn >= most - _FEWER]
     known = [one.distance for one in fitting if one.distance is not None]
     if not known:

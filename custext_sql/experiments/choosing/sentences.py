@@ -2,6 +2,7 @@
 
 import math
 
+from custext_sql.experiments.choosing.candidate import Candidate
 from custext_sql.experiments.choosing.choice import Choice
 from custext_sql.parameters import count_of
 
@@ -36,7 +37,7 @@ def describe_choice(choice: Choice) -> list[str]:
     """Return what is suggested, and what it guarantees; if there is nothing, why not, and what to try."""
     chosen = choice.chosen
     if chosen is None or chosen.eps is None or chosen.success is None:
-        return _explain_failure(choice)
+        return [*_explain_failure(choice), *_describe_earlier(choice)]
     found = [
         f"Suggestion: K = {chosen.k}, eps = {chosen.eps:g}. {_name_guess(choice)} is right for {chosen.success:.1%} of "
         "the replaced words."
@@ -50,7 +51,32 @@ def describe_choice(choice: Choice) -> list[str]:
             f"eps = {chosen.eps:g} guarantees for each replaced word that no output is more than e^{chosen.eps:g} = "
             f"{math.exp(chosen.eps):,.4g} times as likely for one word of a group as for another."
         )
-    return [*found, f"The bound holds for this attack only. Whatever the attack, {promise}"]
+    return [
+        *found,
+        f"The bound holds for this attack only. Whatever the attack, {promise}",
+        *_describe_earlier(choice),
+    ]
+
+
+def _describe_earlier(choice: Choice) -> list[str]:
+    """Return what earlier releases under another mapping mean for the suggestion."""
+    before, chosen = choice.released_under, choice.chosen
+    if before is None:
+        return []
+    text = (
+        f"The ledger has earlier releases of these texts, under mapping {before}. Another mapping would reveal a "
+        "second group of every word, whatever eps, so custext sanitize refuses it."
+    )
+    if chosen is None:
+        return [text]
+    if not chosen.refused:
+        return [f"{text} So the suggestion keeps {chosen.mapping}."]
+    same = [candidate for candidate in choice.candidates if not candidate.refused]
+    if same:
+        what = f"No eps of {same[0].mapping} meets the bound; to accept more: --max-attack {_find_enough(same[0]):.2g}"
+    else:
+        what = f"{before} is not among the mappings compared here; to find an eps for it: --mapping {before}"
+    return [f"{text} So this suggestion cannot be released. {what}"]
 
 
 def _name_guess(choice: Choice) -> str:
@@ -71,7 +97,13 @@ def _explain_failure(choice: Choice) -> list[str]:
         found.append(f"Try larger groups: --k {2 * best.k},{4 * best.k}")
     if choice.plus:
         found.append("Replace stopwords too: leave out --plus.")
-    enough = math.ceil(best.floor * 100.0) / 100.0
+    enough = _find_enough(best)
     if enough < 1.0:
-        found.append(f"Or accept more: --max-attack {enough if enough >= best.floor else enough + 0.01:.2g}")
+        found.append(f"Or accept more: --max-attack {enough:.2g}")
     return found
+
+
+def _find_enough(candidate: Candidate) -> float:
+    """Return a bound that a candidate meets, with two digits."""
+    enough = math.ceil(candidate.floor * 100.0) / 100.0
+    return enough if enough >= candidate.floor else enough + 0.01

@@ -6,45 +6,63 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from custext_sql.experiments.text_files import DataFiles, DataTable, Texts
+from custext_sql.mapping.mapping import Mapping
 from custext_sql.release.inputs.input_files import list_files
 from custext_sql.release.inputs.texts import open_texts
-from custext_sql.store.database import Database
-from custext_sql.store.ledger.spending import add_up
-from custext_sql.store.ledger.table import Release, list_releases
+from custext_sql.store.database import Database, reading
+from custext_sql.store.ledger.checks import SecondMapping, find_second_mapping
+from custext_sql.store.ledger.dataset import Dataset
+from custext_sql.store.ledger.spending import add_up, find_related
+from custext_sql.store.ledger.table import Terms, new_release, read_releases
 
 
 @dataclass(frozen=True)
 class Earlier:
-    """Earlier releases. spent: the largest eps on a row; None if it is unknown, infinite if data was unprotected."""
+    """Earlier releases of some texts.
+
+    spent: the largest eps on a row; None if it is unknown, infinite if data was unprotected. second: the other mapping
+    that they used, for which `custext sanitize` would refuse this release; None if it would not.
+    """
 
     releases: int
     spent: float | None
+    second: SecondMapping | None = None
 
 
-def find_earlier(database: Database, data: Texts | None) -> Earlier | None:
-    """Return what was released before from these files or this table; None for texts that are neither."""
-    names = [] if data is None else _name_parts(data)
-    if not names:
+def find_earlier(
+    database: Database, data: Texts | None, dataset: Dataset, mapping: Mapping, *, plus: bool
+) -> Earlier | None:
+    """Return what was released before from these texts; None for texts that are neither files, a table nor named.
+
+    dataset: with their name in the ledger, if it is not that of the files or the table. mapping, plus: those of the
+    release to come.
+    """
+    named = _name(data, dataset)
+    if named is None:
         return None
-    found: dict[str, Release] = {}
-    for name in names:
-        found |= {str(release.release_id): release for release in list_releases(database, dataset=name)}
-    totals = add_up(list(found.values()))
+    info = mapping.info
+    terms = Terms(info.name, info.fingerprint, policy="", calibration="", draws="fresh", key_id=None)
+    release = new_release(terms, dataset=named.name, parts=list(named.parts), eps=None, plus=plus)
+    with reading(database) as connection:
+        every = read_releases(connection)
+        second = find_second_mapping(connection, every, release, mapping)
+    found = find_related(every, release)
+    totals = add_up(found)
     if any(total.raw for total in totals):
-        return Earlier(len(found), math.inf)
+        return Earlier(len(found), math.inf, second)
     known = [float(total.total_eps) for total in totals if total.total_eps is not None]
-    return Earlier(len(found), max(known, default=0.0) if len(known) == len(totals) else None)
+    return Earlier(len(found), max(known, default=0.0) if len(known) == len(totals) else None, second)
 
 
-def _name_parts(data: Texts) -> list[str]:
-    """Return the names under which the ledger has files or a table."""
+def _name(data: Texts | None, dataset: Dataset) -> Dataset | None:
+    """Return the dataset as a release of these texts would name it."""
+    if dataset.name is not None:
+        return dataset.or_called("")
     if isinstance(data, DataTable):
         with open_texts(data) as opened:
             assert opened.source.table is not None
-            schema, table = opened.source.table
-        file = Path(data.path).resolve()
-        return [f"{file}:{data.table}", f"{file}:{table}" if schema == "main" else f"{file}:{schema}.{table}"]
+            return dataset.or_table(Path(data.path), *opened.source.table)
     path = data.path if isinstance(data, DataFiles) else data
     if not isinstance(path, (str, os.PathLike)):
-        return []
-    return [str(file.resolve()) for file in list_files(os.fspath(path))]
+        return None
+    return dataset.or_files(os.fspath(path), list_files(os.fspath(path)))

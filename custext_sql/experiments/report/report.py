@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -31,6 +31,7 @@ from custext_sql.mechanism.weights import CALIBRATIONS, check_calibration, check
 from custext_sql.replacing.policy import DEFAULT_POLICY, Policy, name_policy
 from custext_sql.store.database import Database
 from custext_sql.store.files.atomic_outputs import check_place, publish_text
+from custext_sql.store.ledger.dataset import Dataset
 
 WORDS = ("car", "she", "doctor", "happy")  # shown if the caller names none
 SIMULATIONS = 5_000  # per number for each of them: precise to about 2%
@@ -46,7 +47,8 @@ class ReportSettings:
     """The settings of a report, besides the mapping and the policy.
 
     data, column: the user's texts, if any. public, public_column: the texts from which the context attack learns, if
-    any. dataset: the name of the data whose evaluations are shown; None: all.
+    any. dataset: with the name of the texts in the ledger, if it is not that of the files or the table. evaluated_on:
+    the name of the data whose evaluations are shown; None: all.
     """
 
     eps: float = 1.0
@@ -57,7 +59,8 @@ class ReportSettings:
     column: str | None = None
     public: Texts | None = None
     public_column: str | None = None
-    dataset: str | None = None
+    dataset: Dataset = field(default_factory=Dataset)
+    evaluated_on: str | None = None
 
 
 def write_report(
@@ -76,6 +79,7 @@ def write_report(
     calibration: str = "paper",
     mapping: str | None = None,
     dataset: str | None = None,
+    evaluated_on: str | None = None,
     force: bool = False,
     progress: ShareDone | None = None,
 ) -> Report:
@@ -99,16 +103,18 @@ def write_report(
     policy: what to do with unknown words and numbers: "strict", "paper" or a Policy.
     calibration: "paper" or "tight".
     mapping: its name; by default the database's default mapping.
-    dataset: show only evaluations on this data, by its name in the evaluation or that of one of its files; by default
-        on all data.
+    dataset: the name of your texts in the ledger, under which they were or will be released; by default their files or
+        their table.
+    evaluated_on: show only evaluations on this data, by its name in the evaluation or that of one of its files; by
+        default on all data.
     force: whether to overwrite an existing page.
     progress: called with the share of the work done, 0 to 1.
 
     Returns a Report.
 
     OutputError if the page cannot be written or already exists; SettingError if a setting is invalid, or nothing was
-    evaluated on `dataset`; SourceError if a file cannot be read; MappingError if the mapping does not exist or lacks a
-    word.
+    evaluated on `evaluated_on`; SourceError if a file cannot be read; MappingError if the mapping does not exist or
+    lacks a word.
     """
     if html is not None:
         check_place(Path(html), force=force)
@@ -124,7 +130,8 @@ def write_report(
         column,
         public,
         public_column,
-        dataset,
+        Dataset(dataset),
+        evaluated_on,
     )
     under_test = MappingUnderTest(database, mapping=mapping, policy=policy, calibration=calibration)
     known = find_prior(under_test, prior, *((data, column) if prior is None else (None, None)))
@@ -159,7 +166,7 @@ def gather_report(
     """
     mapping, epsilon, plus = under_test.mapping, chosen.eps, chosen.plus
     info = mapping.info
-    results = select_results(read_measurements(database), info, chosen.dataset)
+    results = select_results(read_measurements(database), info, chosen.evaluated_on)
     every = [uniform_prior(len(mapping.words)), *([] if prior is None else [prior])]
     priors = [one.without(under_test.is_stopword) for one in every] if plus else every
     certificate = tuple(certify_tables(database, under_test, epsilon, plus=plus))
@@ -210,7 +217,7 @@ def gather_report(
         plus=plus,
         draws=next(one.n_ml.value for one in quantiles if (one.share, one.eps) == (0.5, epsilon)),
         let_through=let_through,
-        earlier=find_earlier(database, chosen.data),
+        earlier=find_earlier(database, chosen.data, chosen.dataset, mapping, plus=plus),
         alternatives=list_alternatives(database, attacked),
     )
     return Report(

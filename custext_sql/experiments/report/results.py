@@ -60,18 +60,22 @@ class TradeOffCurves:
 
 
 def select_results(
-    measurements: Sequence[Measurement], mapping: MappingInfo, dataset: str | None = None
+    measurements: Sequence[Measurement], mapping: MappingInfo, evaluated_on: str | None = None
 ) -> list[Measurement]:
     """Return what was measured with a mapping, and with baselines on the same vectors and data.
 
-    dataset: only evaluations on this data, by the name that they show, or by the name of one of its files or of their
-    folder. SettingError if nothing was evaluated on it.
+    evaluated_on: only evaluations on this data, by the name that they show, or by the name of one of its files or of
+    their folder. SettingError if nothing was evaluated on it.
     """
     evaluated = {str(one.subject.dataset) for one in measurements if one.subject.kind == "utility"}
-    wanted = {name for name in evaluated if dataset is None or dataset in _list_names(name)}
-    if dataset is not None and not wanted:
-        known = suggest(dataset, evaluated, "evaluated so far") if evaluated else "run custext evaluate first"
-        raise SettingError(f"nothing was evaluated on {dataset!r}, named by --dataset (in Python: dataset); {known}")
+    wanted = {name for name in evaluated if evaluated_on is None or evaluated_on in _list_names(name)}
+    if evaluated_on is not None and not wanted:
+        known = "run custext evaluate first"
+        if evaluated:
+            known = suggest(evaluated_on, evaluated, "evaluated so far", quoted=True)
+        raise SettingError(
+            f"nothing was evaluated on {evaluated_on!r}, named by --evaluated-on (in Python: evaluated_on=...); {known}"
+        )
     found = [
         one
         for one in measurements

@@ -27,6 +27,7 @@ def collect_figures(
 ) -> Figures:
     """Return the figures at the eps of a guess. draws: how many identify the median word; None if no number does."""
     info = under_test.mapping.info
+    second = None if earlier is None else earlier.second
     return Figures(
         mapping=info.name,
         k=info.k,
@@ -48,6 +49,9 @@ def collect_figures(
         dataset=None if let_through is None else let_through.dataset,
         spent=None if earlier is None else earlier.spent,
         releases=None if earlier is None else earlier.releases,
+        released_under=None if second is None else second.before,
+        least_left=None if second is None else second.least,
+        median_left=None if second is None else second.median,
         alternatives=tuple(alternatives),
     )
 

@@ -1,5 +1,6 @@
 """What would help most: other settings, in the order of what they would change."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -42,16 +43,29 @@ def advise(figures: Figures) -> tuple[Sentence, ...]:
     helpful = [option for option in ordered if option.effect >= WORTHWHILE]
     found = [_write_option(option, every) for option in helpful[:_MOST]]
     found += _write_useless([option for option in ordered if option.effect < WORTHWHILE])
-    if _GROUPS not in best:
+    if _must_keep_mapping(figures):
+        text = (
+            "Larger groups usually help most. But they are another mapping, and custext sanitize refuses a second one "
+            "for texts that were released before."
+        )
+        found.append(Sentence(text, None, {}))
+    elif _GROUPS not in best:
         text = "Larger groups usually help most. They were not measured here; to compare them: custext choose."
         found.append(Sentence(text, None, {}))
     return (*found, *_advise_vocabulary(figures))
+
+
+def _must_keep_mapping(figures: Figures) -> bool:
+    """Return whether another mapping would be refused, since protected releases of the texts used this one."""
+    return bool(figures.releases) and figures.spent != math.inf
 
 
 def _list_settings(figures: Figures) -> Iterator[_Option]:
     """Yield the alternatives that change one setting. What several changes do does not say which of them helps."""
     for other in figures.alternatives:
         changes = [*_name_changes(figures, other)]
+        if _must_keep_mapping(figures) and any(kind == _GROUPS for kind, _, _ in changes):
+            continue
         settled = settle(figures, other)
         by_context = None not in (figures.context, settled.context)
         before, after = (find_known(one, context=by_context) for one in (figures, settled))

@@ -96,6 +96,10 @@ class Figures:
     spent: the largest eps of a row in all earlier releases of these texts, by the ledger; infinite if one was not
         protected.
     releases: how many earlier releases of these texts the ledger has.
+    released_under: the other mapping that they used, so that everyone would see a second group of every word; None:
+        they used this one, or there are none.
+    least_left, median_left: how many words share both groups with a word, itself included: the fewest, and the median
+        over words; 0 if the mappings have no word in common.
     alternatives: other settings that were measured.
     """
 
@@ -119,6 +123,9 @@ class Figures:
     dataset: str | None = None
     spent: float | None = None
     releases: int | None = None
+    released_under: str | None = None
+    least_left: int | None = None
+    median_left: int | None = None
     alternatives: tuple[Alternative, ...] = ()
 
     @property

@@ -66,15 +66,36 @@ def _describe_releases(figures: Figures) -> Sentence:
             return Sentence(f"{text}Another one with other groups would reveal more.", None, {})
         return Sentence(f"{text}If you release {them} again, the eps of both adds up.", None, {})
     numbers = {"releases": float(count)}
-    have = f"The ledger has {count_of(count, 'earlier release')} of {texts}"
+    text, color = f"The ledger has {count_of(count, 'earlier release')} of {texts}", AMBER
+    adds = "" if figures.released_under else " This one adds to it."
     if figures.spent is None:
-        return Sentence(f"{have}, and it is unknown how much they spent. This one adds to it.", AMBER, numbers)
-    if math.isinf(figures.spent):
-        text = f"{have}, and at least one was not protected. What was in it cannot be protected any more."
-        return Sentence(text, RED, numbers)
-    numbers["spent"] = figures.spent
-    text = f"{have}, which spent a total eps of up to {write_eps(figures.spent)} on a row. This one adds to it."
-    return Sentence(text, AMBER, numbers)
+        text += f", and it is unknown how much they spent.{adds}"
+    elif math.isinf(figures.spent):
+        text += ", and at least one was not protected. What was in it cannot be protected any more."
+        color = RED
+    else:
+        numbers["spent"] = figures.spent
+        text += f", which spent a total eps of up to {write_eps(figures.spent)} on a row.{adds}"
+    if figures.released_under is None:
+        return Sentence(text, color, numbers)
+    return Sentence(f"{text} {_describe_second_mapping(figures, numbers)}", RED, numbers)
+
+
+def _describe_second_mapping(figures: Figures, numbers: dict[str, float]) -> str:
+    """Return what another mapping than that of earlier releases would reveal. numbers: gets those of the text."""
+    before, least, median = figures.released_under, figures.least_left, figures.median_left
+    text = (
+        f"{'It' if figures.releases == 1 else 'They'} used another mapping, {before}, so this one would show everyone "
+        "a second group of every word, whatever eps"
+    )
+    if least is None or median is None:
+        text += ". How few candidates both groups leave for a word is unknown."
+    elif not least:
+        text += ". But the two mappings have no word in common."
+    else:
+        numbers |= {"least_left": float(least), "median_left": float(median)}
+        text += f": both groups together leave as few as {count_of(least, 'candidate')} for a word (median {median:,})."
+    return f"{text} Use --mapping {before} (in Python: mapping=...); custext sanitize refuses any other."
 
 
 def _describe_exposed(fates: Fates) -> Sentence:

@@ -1,15 +1,33 @@
 """Refuses releases: over the budget, under a second mapping of the same data, or with a key used for other data."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import duckdb
+import numpy as np
 
 from custext_sql.errors import BudgetError, KeyFileError
+from custext_sql.mapping.mapping import Mapping
 from custext_sql.parameters import count_of
 from custext_sql.store.ledger.dataset import Dataset, is_nameless
 from custext_sql.store.ledger.spending import check_budget, find_related
 from custext_sql.store.ledger.table import RAW, Release
 from custext_sql.store.rows.mappings import read_infos
+
+
+@dataclass(frozen=True)
+class SecondMapping:
+    """Earlier releases of the same data used only other mappings: everyone sees a second group of every word.
+
+    before: the mapping of the last of them. least, median: with how many words a word shares both groups, itself
+    included: the fewest, and the median over words. Both are 0 if the mappings have no word in common, and None if a
+    mapping is not in the database; `missing` is the name of that one.
+    """
+
+    before: str
+    least: int | None
+    median: int | None
+    missing: str | None = None
 
 
 def check_release(
@@ -25,38 +43,70 @@ def check_release(
             _check_key(earlier, release)
 
 
-def _check_mapping(connection: duckdb.DuckDBPyConnection, earlier: Sequence[Release], release: Release) -> None:
-    """Raise BudgetError if the same data was released before, but only under other mappings."""
+def find_second_mapping(
+    connection: duckdb.DuckDBPyConnection,
+    earlier: Sequence[Release],
+    release: Release,
+    mapping: Mapping | None = None,
+) -> SecondMapping | None:
+    """Return the other mapping under which the same data was released before; None if this release adds no mapping.
+
+    mapping: that of the release, if it may not be stored.
+    """
     related = [other for other in find_related(earlier, release) if other.draws != RAW]
     others = [other for other in related if other.fingerprint != release.fingerprint]
-    if release.draws == RAW or len(others) < len(related) or not others:  # raw, or released under this mapping before
-        return
+    if release.draws == RAW or is_nameless(release.dataset) or len(others) < len(related) or not others:
+        return None  # raw, without a name, or released under this mapping before
     before = others[-1]
-    raise BudgetError(
-        f"{release.dataset} was released before under mapping {before.mapping}. Releasing it under {release.mapping} "
-        f"too reveals a second group of every word, whatever eps: {_describe_overlap(connection, before, release)}. "
-        f"Use --mapping {before.mapping} (in Python: mapping=...), or allow it with --second-mapping "
-        "(in Python: Dataset(..., second_mapping=True))"
-    )
-
-
-def _describe_overlap(connection: duckdb.DuckDBPyConnection, before: Release, release: Release) -> str:
-    """Return how few words a word shares both groups with, as a clause of a message."""
     names = {info.fingerprint: info.name for info in read_infos(connection)}
-    missing = [one.mapping for one in (before, release) if one.fingerprint not in names]
-    if missing:
-        return f"how few words share both is unknown, since mapping {missing[0]} is no longer in the database"
-    kept = "AND token NOT IN (SELECT word FROM stopwords)" if before.plus and release.plus else ""
+    missing = [one for one in (before, release) if one.fingerprint not in names]
+    if missing and (missing != [release] or mapping is None):
+        return SecondMapping(before.mapping, None, None, missing[0].mapping)
+    kept = before.plus is True and release.plus is True
+    values: list[object]
+    if mapping is None or not missing:
+        second, values = "SELECT token, group_id FROM groups WHERE mapping = ?", [names[release.fingerprint]]
+    else:
+        second = "SELECT unnest(?::VARCHAR[]) AS token, unnest(?::INTEGER[]) AS group_id"
+        values = [mapping.words, np.repeat(np.arange(len(mapping.sizes)), mapping.sizes).tolist()]
+    return SecondMapping(before.mapping, *_count_shared(connection, names[before.fingerprint], second, values, kept))
+
+
+def _count_shared(
+    connection: duckdb.DuckDBPyConnection, first: str, second: str, values: Sequence[object], kept: bool
+) -> tuple[int, int]:
+    """Return with how many words a word shares both groups, itself included: the fewest, and the median over words.
+
+    first: the name of a mapping. second, values: a query for the groups of the other one, and its values. kept: leave
+    stopwords out.
+    """
+    condition = "AND token NOT IN (SELECT word FROM stopwords)" if kept else ""
     [(least, median)] = connection.execute(
         "SELECT min(together), quantile_disc(together, 0.5) FROM ("
         "SELECT count(*) OVER (PARTITION BY first.group_id, second.group_id) AS together "
-        "FROM groups AS first JOIN groups AS second USING (token) "
-        f"WHERE first.mapping = ? AND second.mapping = ? {kept})",
-        [names[before.fingerprint], names[release.fingerprint]],
+        f"FROM ({second}) AS second JOIN groups AS first USING (token) WHERE first.mapping = ? {condition})",
+        [*values, first],
     ).fetchall()
-    if least is None:
-        return "the two mappings have no word in common"
-    return f"as few as {count_of(least, 'candidate')} would remain for a word (median {median:,})"
+    return least or 0, median or 0
+
+
+def _check_mapping(connection: duckdb.DuckDBPyConnection, earlier: Sequence[Release], release: Release) -> None:
+    """Raise BudgetError if the same data was released before, but only under other mappings."""
+    found = find_second_mapping(connection, earlier, release)
+    if found is None:
+        return
+    if found.missing is not None:
+        left = f"how few words share both is unknown, since mapping {found.missing} is no longer in the database"
+    elif not found.least:
+        left = "the two mappings have no word in common"
+    else:
+        left = f"as few as {count_of(found.least, 'candidate')} would remain for a word (median {found.median:,})"
+    raise BudgetError(
+        f"{release.dataset} was released before under mapping {found.before}. Releasing it under {release.mapping} "
+        f"too reveals a second group of every word, whatever eps: {left}. "
+        f"Use --mapping {found.before} (in Python: mapping=...), or allow it with --second-mapping "
+        "(in Python: Dataset(..., second_mapping=True))"
+    )
 
 
 def _check_key(earlier: Sequence[Release], release: Release) -> None:
