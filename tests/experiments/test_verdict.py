@@ -211,6 +211,7 @@ CASES = [
     change(MEDIUM, context=None, guess=0.3),
     change(GREEN, eps=20.0, draws=3, prior="uniform", guess=0.9999, certain=0.00001, fates=LONGER),
     change(GREEN, eps=0.25, draws=None, releases=1, spent=None),
+    change(GREEN, releases=1, spent=0.5, released_under="small", least_left=3, median_left=17),
 ]
 
 
@@ -240,7 +241,6 @@ def test_advice_is_ordered_by_its_effect_and_measured_by_one_attack() -> None:
     effects = [one.numbers["effect"] for one in found if "after" in one.numbers]
     assert len(effects) == 3 and all(a >= b >= 0.01 for a, b in pairwise(effects))
     by_text = {one.text.split(".")[0]: one for one in found}
-    change(GREEN, releases=1, spent=0.5, released_under="small", least_left=3, median_left=17),
     larger = by_text["Use mapping large, with groups of 80 words instead of 40"]
     known = (40 + 30 + 20 + 25 + 15) / 1234
     assert larger.numbers["before"] == pytest.approx(known + 0.55 * 1000 / 1234)
