@@ -24,7 +24,7 @@ TEXTS = ["the doctor said that the nurse was kind and the doctor was late", "I l
 
 
 def count(under_test: MappingUnderTest) -> Prior:
-    return count_words([open_column(TEXTS)[0]], under_test.vocabulary, "texts")
+    return count_words([open_column(TEXTS)[0]], under_test, "texts")
 
 
 def find(under_test: MappingUnderTest, prior: Prior, bound: float, *, db: Path, plus: bool = False) -> Candidate:

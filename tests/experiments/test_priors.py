@@ -5,11 +5,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from custext_sql import load_mapping
+from custext_sql import Policy, Sanitizer, load_mapping
 from custext_sql.errors import CusTextError
 from custext_sql.experiments.attacks.priors import Prior, count_words, read_frequencies
+from custext_sql.experiments.mechanisms import MappingUnderTest
 from custext_sql.mapping.mapping import Mapping
-from custext_sql.replacing.vocabulary import Vocabulary
 from custext_sql.text.columns import open_column
 
 
@@ -22,11 +22,32 @@ def by_word(prior: Prior, mapping: Mapping) -> dict[str, float]:
     return {word: chance for word, chance in zip(mapping.words, prior.chances.tolist(), strict=True) if chance}
 
 
-def test_words_of_texts_are_counted_as_they_are_looked_up(mapping: Mapping) -> None:
+def test_words_of_texts_are_counted_as_they_are_looked_up(mapping: Mapping, mapped_db: Path) -> None:
     texts = [open_column(["Alice, ALICE and bob", None])[0], open_column(["nobody's bob"])[0]]
-    prior = count_words(texts, Vocabulary(mapping, ()), "texts")
+    prior = count_words(texts, MappingUnderTest(mapped_db), "texts")
     assert by_word(prior, mapping) == {"alice": 0.5, "bob": 0.5}
     assert (prior.words, prior.drawn) == (7, 4 / 7)  # "nobody", "and" and the ending are not in the vocabulary
+
+
+@pytest.mark.parametrize(
+    ("policy", "counted", "words"),
+    [
+        ("strict", {"alice": 2, "bob": 1}, 5),
+        ("paper", {"alice": 1, "bob": 1}, 10),
+        (Policy(invisible="keep"), {"alice": 1, "bob": 1}, 6),
+        (Policy(units="keep"), {"alice": 2, "bob": 1}, 9),
+        (Policy(keep_words={"Bob"}), {"alice": 2}, 5),
+    ],
+)
+def test_words_are_counted_as_a_release_counts_them(
+    mapping: Mapping, mapped_db: Path, policy: str | Policy, counted: dict[str, int], words: int
+) -> None:
+    texts = ["al\u00adice and alice", "bob 2020-01-02-03-04"]
+    prior = count_words([open_column(texts)[0]], MappingUnderTest(mapped_db, policy=policy), "texts")
+    total = sum(counted.values())
+    assert by_word(prior, mapping) == {word: count / total for word, count in counted.items()}
+    assert (prior.words, prior.drawn) == (words, total / words)
+    assert Sanitizer.load(mapped_db, policy=policy).release(texts)[1].words == words
 
 
 @pytest.mark.parametrize("text", ["alice\t3\nbob\t1\n", "Alice,3\nbob,1", "alice 2\r\nalice 1\nbob 1.0\nother 9\n\n"])

@@ -124,7 +124,7 @@ def test_a_stored_mapping_with_larger_groups_is_measured(few_db: Path, under_tes
     attacked = make_attacked(few_db, under_test, plus=False)
     *_, larger = list_alternatives(few_db, attacked)
     assert (larger.k, larger.estimated) == (40, False)
-    other = MappingUnderTest(few_db, mapping=larger.mapping)
+    other = MappingUnderTest(few_db, mapping=larger.mapping, policy="strict")
     [expected] = measure_bayes(few_db, other.mapping, [count(other)], [1.0])
     assert larger.guess == pytest.approx(expected.success) and larger.replaced == pytest.approx(attacked.prior.drawn)
 

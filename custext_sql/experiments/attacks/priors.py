@@ -9,15 +9,12 @@ import numpy as np
 
 from custext_sql.arrays import Flags, Floats
 from custext_sql.errors import SettingError, SourceError
-from custext_sql.experiments.mechanisms import MappingUnderTest
+from custext_sql.experiments.mechanisms import CUSTEXT, MappingUnderTest
 from custext_sql.experiments.text_files import Texts, check_column_use, name_texts, stream_texts
 from custext_sql.mapping.mapping import Mapping
 from custext_sql.replacing.kinds import Kind
-from custext_sql.replacing.vocabulary import Vocabulary
-from custext_sql.replacing.words import find_words
 from custext_sql.store.digests import TextDigest
 from custext_sql.text.columns import TextColumn
-from custext_sql.text.encoded_text import EncodedText
 from custext_sql.text.word_boundaries import fold_word
 from custext_sql.vectors.streams import read_all_lines
 
@@ -71,9 +68,7 @@ def find_prior(
     if frequencies is not None:
         return read_frequencies(frequencies, under_test.mapping)
     if texts is not None:
-        streamed = stream_texts(texts, column, public=public)
-        masks = under_test.policy.units == "mask"
-        return count_words(streamed, under_test.vocabulary, name_texts(texts), units=masks)
+        return count_words(stream_texts(texts, column, public=public), under_test, name_texts(texts))
     return None
 
 
@@ -82,11 +77,13 @@ def uniform_prior(size: int) -> Prior:
     return Prior(_UNIFORM, np.full(size, 1.0 / size), size)
 
 
-def count_words(texts: Iterable[TextColumn], vocabulary: Vocabulary, name: str, *, units: bool = False) -> Prior:
-    """Return how frequent the words of a vocabulary are in some texts. units: whether units are masked as a whole."""
+def count_words(texts: Iterable[TextColumn], under_test: MappingUnderTest, name: str) -> Prior:
+    """Return how frequent the words of a mapping are in some texts, read as its policy says."""
+    replacer, vocabulary = under_test.open(CUSTEXT).replacer, under_test.vocabulary
+    assert replacer is not None
     counts, words = np.zeros(vocabulary.size), 0
     for column in texts:
-        found = find_words(EncodedText(column.text), column.offsets, vocabulary, plus=False, units=units)
+        found = replacer.find_words(*replacer.open_text(column.text, column.offsets), plus=False)
         counts += np.bincount(found.numbers[found.at(Kind.SAMPLED)], minlength=vocabulary.size)
         words += len(found.numbers)
     return _make_prior(name, counts, words)
