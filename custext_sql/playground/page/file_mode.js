@@ -241,7 +241,7 @@ export class FileMode {
         make("th", { scope: "row" }, kind.kind),
         make("td", { class: "number-cell" }, kind.count.toLocaleString("en")),
         make("td", { class: kind.in_clear ? "warning" : null }, kind.becomes),
-        make("td", {}, kind.words.join(", "), kind.count > kind.words.length ? ", …" : ""),
+        make("td", {}, kind.words.join(", "), kind.distinct > kind.words.length ? ", …" : ""),
       ),
     );
     const head = ["Outside the vocabulary", "Count", "Becomes", "Words"].map((title) =>
