@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, ClassVar
 
 from custext_sql.errors import SettingError
+from custext_sql.parameters import check_type
 from custext_sql.text.unit_patterns import UNIT_TYPES
 from custext_sql.text.word_boundaries import normalize_words
 from custext_sql.text.word_list import WordList
@@ -121,9 +122,12 @@ def name_policy(policy: Policy) -> str:
 
 
 def choose_policy(policy: str | Policy) -> Policy:
-    """Return the policy of that name, or the given one. Raise SettingError if there is none of that name."""
+    """Return the policy of that name, or the given one. Raise SettingError if it is neither."""
     if isinstance(policy, Policy):
         return policy
+    names = ", ".join(POLICIES)
+    hint = 'to change parts of the strict one: Policy(unknown="keep", ...)' if isinstance(policy, dict) else ""
+    check_type(policy, str, f"policy must be one of {names} or a Policy", hint)
     if policy not in POLICIES:
-        raise SettingError(f"policy must be one of {', '.join(POLICIES)} or a Policy; found {policy!r}")
+        raise SettingError(f"policy must be one of {names} or a Policy; found {policy!r}")
     return POLICIES[policy]

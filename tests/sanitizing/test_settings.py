@@ -5,11 +5,25 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import pytest
 import spacy
 
-from custext_sql import CusTextError, Policy, Sanitizer, Settings, connect, make_key, sanitize_file
+from custext_sql import (
+    CusTextError,
+    Policy,
+    Sanitizer,
+    SettingError,
+    Settings,
+    attack_context,
+    choose,
+    connect,
+    find_leaks,
+    make_key,
+    register,
+    sanitize_file,
+)
 from custext_sql.store.key_files import KeyFile, KeySettings
 
 OTHERS = {"eps": 2.0, "plus": False, "policy": "paper", "calibration": "paper", "language": "german"}
@@ -97,6 +111,7 @@ def test_a_mapping_that_is_not_there_is_not_the_default_one(mapped_db: Path, tmp
         ("plus", 1, "plus must be a bool"),
         ("policy", "", "policy must be one of"),
         ("policy", "loose", "policy must be one of"),
+        ("policy", ["strict"], "policy must be one of strict, paper or a Policy; found list$"),
         ("calibration", "", "calibration must be one of"),
         ("language", "", "no stopwords for ''"),
     ],
@@ -117,6 +132,26 @@ def test_no_surface_takes_what_is_no_setting(
         with pytest.raises(CusTextError, match=message):
             call()
     assert not (tmp_path / "out.csv").exists() and not (tmp_path / "never.key").exists()
+
+
+def test_a_dict_is_no_policy(mapped_db: Path) -> None:
+    """Its values may be words of a user's texts, so they are not in the message."""
+    given: Any = {"keep_words": ["Zyzzyva"]}
+    calls: list[Callable[[], object]] = [
+        lambda: Settings(policy=given),
+        lambda: Sanitizer.load(mapped_db, policy=given),
+        lambda: register(duckdb.connect(), mapped_db, policy=given),
+        lambda: find_leaks(["alice"], database=mapped_db, policy=given),
+        lambda: choose(mapped_db, data=["alice"], policy=given),
+        lambda: attack_context(mapped_db, data=["alice"], public=["bob"], policy=given),
+    ]
+    for call in calls:
+        with pytest.raises(SettingError) as error:
+            call()
+        assert str(error.value) == (
+            "policy must be one of strict, paper or a Policy; found dict; to change parts of the strict one: "
+            'Policy(unknown="keep", ...)'
+        )
 
 
 def test_a_policy_has_a_name() -> None:
