@@ -6,16 +6,19 @@ import click
 
 from custext_sql.cli.options import epsilons_option, json_option, mapping_option, plus_option, prior_options
 from custext_sql.cli.output import print_json, print_table, progress_bar
+from custext_sql.cli.policy_options import policy_options
 from custext_sql.parameters import count_of
 
 if TYPE_CHECKING:
     from custext_sql.experiments.attacks.bayes_attack import BayesResult
+    from custext_sql.replacing.policy import Policy
 
 
 @click.command("bayes", short_help="How often the best single guess is right.")
 @epsilons_option("0.5,1,2,3,5,8")
 @prior_options
 @plus_option
+@policy_options("paper")
 @click.option(
     "--calibration",
     type=click.Choice(["paper", "tight", "both"]),
@@ -33,6 +36,7 @@ def bayes_command(
     public: str | None,
     public_column: str | None,
     plus: bool,
+    policy: "str | Policy",
     calibration: str,
     mapping: str | None,
     as_json: bool,
@@ -42,7 +46,8 @@ def bayes_command(
     The attacker sees one output, knows the tables and how frequent words are, and guesses the most likely input. No
     attacker who sees one word at a time does better. The floor is the success rate of an attacker who knows only the
     group of the word; no eps goes below it. Results are for a uniform prior, and also for the one from --prior or
-    --public if given. With --plus, the priors cover only words that are not stopwords.
+    --public if given. With --plus, the priors cover only words that are not stopwords, and with --keep-words only
+    words that are not listed. The rest of the policy only changes how the words of --public are counted.
 
     \b
     Examples:
@@ -59,6 +64,7 @@ def bayes_command(
             public=public,
             public_column=public_column,
             plus=plus,
+            policy=policy,
             calibration=calibration,
             mapping=mapping,
             progress=progress,
@@ -66,7 +72,8 @@ def bayes_command(
     if as_json:
         print_json(attack.results)
         return
-    click.echo(f"{attack.mapping}, K = {attack.k}: probability that the best single guess is right\n")
+    settled = "" if attack.policy == "paper" else f", policy {attack.policy}"
+    click.echo(f"{attack.mapping}, K = {attack.k}{settled}: probability that the best single guess is right\n")
     for known in attack.priors:
         counted = "" if known is attack.priors[0] else f" ({count_of(known.words, 'word')}, {known.drawn:.1%} replaced)"
         click.echo(f"prior: {known.name}{counted}{', stopwords kept' if plus else ''}")

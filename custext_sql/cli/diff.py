@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from custext_sql.cli.input_options import input_options
-from custext_sql.cli.options import SEED, calibration_option, json_option, mapping_option
+from custext_sql.cli.options import SEED, calibration_option, json_option, language_option, mapping_option
 from custext_sql.cli.output import print_json, printed_warnings, show_control
 from custext_sql.cli.policy_options import policy_options
 from custext_sql.parameters import count_of
@@ -47,6 +47,7 @@ _STYLES = {
 @policy_options()
 @calibration_option
 @mapping_option
+@language_option
 @click.option("--key-file", metavar="PATH", help="Show the release with this key: the same texts, byte for byte.")
 @click.option("--record-column", metavar="NAME", help="Column of IDs, needed with a key; the record is COLUMN:ID.")
 @click.option("--seed", type=SEED, metavar="N", help="Repeatable --sample; repeatable draws too, unless from a key.")

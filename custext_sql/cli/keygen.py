@@ -9,6 +9,7 @@ from custext_sql.cli.options import (
     calibration_option,
     eps_option,
     json_option,
+    keyless_language_option,
     mapping_option,
     plus_option,
 )
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 @policy_options()
 @calibration_option
 @mapping_option
+@keyless_language_option
 @json_option
 @click.pass_obj
 def keygen_command(
@@ -37,6 +39,7 @@ def keygen_command(
     policy: "str | Policy | None",
     calibration: str | None,
     mapping: str | None,
+    language: str,
     as_json: bool,
 ) -> None:
     """Create a key file. With a key, the same record always gives the same output.
@@ -52,7 +55,9 @@ def keygen_command(
     """
     from custext_sql import make_key
 
-    made = make_key(path, db, mapping=mapping, eps=eps, plus=plus, policy=policy, calibration=calibration)
+    made = make_key(
+        path, db, mapping=mapping, eps=eps, plus=plus, policy=policy, calibration=calibration, language=language
+    )
     if as_json:
         known = {"path": str(made.path), "name": made.key.name, "format": made.format, "rules": made.rules}
         print_json(known | asdict(made.settings) | {"policy": made.settings.policy.to_dict()})

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from custext_sql.cli.input_options import input_options
-from custext_sql.cli.options import json_option, mapping_option
+from custext_sql.cli.options import json_option, language_option, mapping_option
 from custext_sql.cli.output import print_json, print_table, show_control
 from custext_sql.cli.policy_options import policy_options
 from custext_sql.parameters import count_of
@@ -28,7 +28,7 @@ _SYMBOL = "symbol"
 @click.option("--plus", is_flag=True, default=None, help="Keep stopwords (CusText+).")
 @policy_options()
 @mapping_option
-@click.option("--language", help="Language of the stopwords.  [default: the key's, else english]")
+@language_option
 @click.option("--key-file", metavar="PATH", help="Key whose settings apply.")
 @click.option("--output", metavar="FILE", help="Write all words to a .csv file that only you can read.")
 @click.option("--force", is_flag=True, help="Replace an existing output.")

@@ -35,6 +35,9 @@ reuse_key_option = click.option(
     help="Allow a key that was used for other data; this makes the outputs comparable.",
 )
 mapping_option = click.option("--mapping", help="Name of the mapping.  [default: the default mapping of the database]")
+_LANGUAGE = "Language of the stopwords that --plus keeps; see custext stopwords.  [default: {}english]"
+language_option = click.option("--language", help=_LANGUAGE.format("the key's, else "))
+keyless_language_option = click.option("--language", default="english", help=_LANGUAGE.format(""))
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 

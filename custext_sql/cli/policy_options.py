@@ -24,7 +24,9 @@ _POLICY = (
     "For units, and for words and numbers outside the vocabulary: mask them all (strict{}), or, as in the paper, keep "
     "the words and randomize digits (paper). The next options change parts of it."
 )
-_KEEP_WORDS = "Public words that stay, one per line, such as the labels of speakers."
+keep_words_option = click.option(
+    "--keep-words", metavar="FILE", help="Public words that stay, one per line, such as the labels of speakers."
+)
 
 
 def policy_options(default: str | None = None) -> Callable[[_Command], _Command]:
@@ -41,7 +43,7 @@ def policy_options(default: str | None = None) -> Callable[[_Command], _Command]
             return command(*arguments, policy=_combine(policy, parts, usual, given.get("key_file")), **given)
 
         combined: Any = combine
-        combined = click.option("--keep-words", metavar="FILE", help=_KEEP_WORDS)(combined)
+        combined = keep_words_option(combined)
         for name, (choices, text) in reversed(_PARTS.items()):
             combined = click.option(f"--{name}", type=click.Choice(choices), help=text)(combined)
         named = click.Choice(["strict", "paper"])

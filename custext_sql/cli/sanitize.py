@@ -9,6 +9,7 @@ from custext_sql.cli.file_options import encoding_option, format_option, no_quot
 from custext_sql.cli.options import (
     calibration_option,
     json_option,
+    language_option,
     mapping_option,
     reuse_key_option,
     second_mapping_option,
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 @policy_options()
 @calibration_option
 @mapping_option
+@language_option
 @format_option
 @encoding_option
 @no_quotes_option
@@ -72,6 +74,7 @@ def sanitize_command(
     policy: "str | Policy | None",
     calibration: str | None,
     mapping: str | None,
+    language: str | None,
     format_: str | None,
     encoding: str | None,
     no_quotes: bool,
@@ -136,6 +139,7 @@ def sanitize_command(
         "policy": policy,
         "calibration": calibration,
         "mapping": mapping,
+        "language": language,
         "key_file": key_file,
         "record_column": record_column,
         "max_row_eps": max_row_eps,

@@ -21,6 +21,7 @@ from custext_sql.mechanism.randomness import SeededRandomness
 from custext_sql.mechanism.sampler import Sampler
 from custext_sql.mechanism.weights import check_epsilon
 from custext_sql.parameters import count_of, suggest
+from custext_sql.replacing.kinds import Kind
 from custext_sql.replacing.policy import Policy, choose_policy
 from custext_sql.replacing.replacer import Mechanism, Piece, Replaced, Replacer
 from custext_sql.replacing.row_settings import RowSettings
@@ -133,6 +134,11 @@ class MappingUnderTest:
     def is_stopword(self) -> Flags:
         """Whether each word of the mapping is a stopword."""
         return np.array([word in self.stopwords for word in self.mapping.words])
+
+    def find_undrawn(self, *, plus: bool) -> Flags:
+        """Return which words of the mapping are kept, or masked because they are alone, instead of being drawn for."""
+        numbers = np.arange(self.vocabulary.size, dtype=np.int32)
+        return ~Kind.SAMPLED.find_in(self.vocabulary.find_kinds(numbers, plus))
 
     @cached_property
     def words_digest(self) -> str:

@@ -1,5 +1,6 @@
 """Checks a mapping as a whole: its fingerprint, its partition into groups, and every group at one eps."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +11,7 @@ from custext_sql.mapping.mapping import Mapping
 from custext_sql.mechanism.certified_table import certify
 from custext_sql.mechanism.verifier import verify_union
 from custext_sql.mechanism.weights import check_calibration, check_epsilon
+from custext_sql.replacing.policy import Policy
 from custext_sql.replacing.vocabulary import Vocabulary
 from custext_sql.store.database import Database, reading
 from custext_sql.store.rows.mappings import find_mapping, read_mapping
@@ -55,6 +57,7 @@ def audit(
     plus: bool = False,
     calibration: str = "paper",
     language: str = SHIPPED_LANGUAGE,
+    keep_words: Collection[str] = (),
 ) -> Certificate:
     """Verify a stored mapping at one eps, and return a Certificate.
 
@@ -62,7 +65,8 @@ def audit(
 
     database: a path; by default the file that CUSTEXT_DB names, else the user's default database. mapping: its name; by
     default the database's default mapping. eps: the budget per word: 0, or 0.001 to 100. plus: keep the stopwords of
-    `language`. calibration: "paper" or "tight".
+    `language`. calibration: "paper" or "tight". keep_words: public words that stay, as in a Policy. Other words do not
+    hide among words that are kept.
 
     MappingError if the mapping does not exist or its tables were changed; CertificateError if a group does not satisfy
     the guarantee; SettingError if a setting is invalid; DatabaseError if the database cannot be read.
@@ -70,7 +74,8 @@ def audit(
     with reading(database) as connection:
         loaded = read_mapping(connection, find_mapping(connection, mapping))  # checks the fingerprint
         stopwords = read_stopwords(connection, language) if plus else frozenset()
-    return certify_mapping(loaded, Vocabulary(loaded, stopwords), eps, plus=plus, calibration=calibration)
+    vocabulary = Vocabulary(loaded, stopwords, Policy(keep_words=keep_words).keep_words)
+    return certify_mapping(loaded, vocabulary, eps, plus=plus, calibration=calibration)
 
 
 def certify_mapping(
@@ -78,7 +83,7 @@ def certify_mapping(
 ) -> Certificate:
     """Verify every group of a mapping at epsilon, and return a Certificate; see `audit`.
 
-    vocabulary: that of the mapping, with the stopwords that `plus` keeps.
+    vocabulary: that of the mapping, with the stopwords that `plus` keeps, and the words that always stay.
     """
     epsilon = check_epsilon(epsilon)
     check_calibration(calibration)

@@ -22,6 +22,7 @@ from custext_sql.experiments.trials import list_epsilons
 from custext_sql.mapping.mapping import Mapping
 from custext_sql.mechanism.certified_table import CertifiedTable, certify
 from custext_sql.mechanism.weights import CALIBRATIONS, check_epsilon
+from custext_sql.replacing.policy import Policy, name_policy
 from custext_sql.store.database import Database
 
 _BOTH = "both"  # calibrations
@@ -54,7 +55,7 @@ class BayesResult:
 class BayesAttack:
     """The success of the best single guess against a mapping.
 
-    mapping, k: the name of the mapping and its group size K. plus: whether stopwords are kept.
+    mapping, k: the name of the mapping and its group size K. plus: whether stopwords are kept. policy: its name.
     priors: the uniform prior, then the given one, if any.
     results: one per prior, calibration and eps, in this order.
     """
@@ -62,6 +63,7 @@ class BayesAttack:
     mapping: str
     k: int
     plus: bool
+    policy: str
     priors: tuple[Prior, ...]
     results: tuple[BayesResult, ...]
 
@@ -74,6 +76,7 @@ def attack_bayes(
     public: Texts | None = None,
     public_column: str | None = None,
     plus: bool = False,
+    policy: str | Policy = "paper",
     calibration: str = "both",
     mapping: str | None = None,
     progress: ShareDone | None = None,
@@ -89,6 +92,7 @@ def attack_bayes(
     public: texts in which words are counted instead: the path of a file, a DataTable, or a sequence of texts.
     public_column: the column of these texts; None for lines of text and for a sequence.
     plus: whether stopwords are kept. The priors then cover all other words.
+    policy: which words are kept, and how the words of `public` are counted: "paper", "strict" or a Policy.
     calibration: "paper", "tight" or "both".
     mapping: its name; by default the database's default mapping.
     progress: called with the share of the work done, 0 to 1.
@@ -102,11 +106,10 @@ def attack_bayes(
     if calibration not in (*CALIBRATIONS, _BOTH):
         raise SettingError(f"calibration must be one of {', '.join(CALIBRATIONS)}, {_BOTH}; found {calibration!r}")
     calibrations = CALIBRATIONS if calibration == _BOTH else (calibration,)
-    under_test = MappingUnderTest(database, mapping=mapping)
+    under_test = MappingUnderTest(database, mapping=mapping, policy=policy)
     given = find_prior(under_test, prior, public, public_column, public=True)
-    priors = [uniform_prior(len(under_test.mapping.words)), *([] if given is None else [given])]
-    if plus:
-        priors = [one.without(under_test.is_stopword) for one in priors]
+    every = [uniform_prior(len(under_test.mapping.words)), *([] if given is None else [given])]
+    priors = [one.of_drawn(under_test, plus=plus) for one in every]
     results = [
         result
         for known in priors
@@ -116,7 +119,7 @@ def attack_bayes(
         )
     ]
     info = under_test.mapping.info
-    return BayesAttack(info.name, info.k, plus, tuple(priors), tuple(results))
+    return BayesAttack(info.name, info.k, plus, name_policy(under_test.policy), tuple(priors), tuple(results))
 
 
 def measure_bayes(

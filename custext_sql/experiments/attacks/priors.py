@@ -48,6 +48,11 @@ class Prior:
         rest = np.where(kept, 0.0, self.chances)
         return replace(self, chances=_normalize(rest, self.name), drawn=self.drawn * float(rest.sum()))
 
+    def of_drawn(self, under_test: MappingUnderTest, *, plus: bool) -> "Prior":
+        """Return the prior of the words that are replaced by a draw, with the policy of a mapping under test."""
+        undrawn = under_test.find_undrawn(plus=plus)
+        return self.without(undrawn) if undrawn.any() else self
+
 
 def find_prior(
     under_test: MappingUnderTest,
@@ -66,7 +71,7 @@ def find_prior(
     if frequencies is not None and texts is not None:
         raise SettingError("use either --prior or --public (in Python: prior or public), not both")
     if frequencies is not None:
-        return read_frequencies(frequencies, under_test.mapping)
+        return read_frequencies(frequencies, under_test.mapping).of_drawn(under_test, plus=False)
     if texts is not None:
         return count_words(stream_texts(texts, column, public=public), under_test, name_texts(texts))
     return None
