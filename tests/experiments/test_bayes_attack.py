@@ -5,8 +5,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
-from custext_sql import Sanitizer, load_mapping
+from custext_sql import Policy, Sanitizer, attack_bayes, load_mapping
+from custext_sql.cli import main
 from custext_sql.experiments.attacks.bayes_attack import measure_bayes
 from custext_sql.experiments.attacks.best_guess import measure_floor, measure_success
 from custext_sql.experiments.attacks.priors import Prior, uniform_prior
@@ -71,6 +73,28 @@ def test_no_attacker_in_a_simulation_does_better(mapped_db: Path, skewed: Prior)
     outputs = sanitizer.sanitize(" ".join(words), 3.0).split(" ")
     right = np.mean([best[output] == word for word, output in zip(words, outputs, strict=True)])
     assert abs(right - expected) < 5 * np.sqrt(expected * (1 - expected) / len(words))
+
+
+def test_words_that_are_kept_are_not_guessed(mapped_db: Path, tmp_path: Path) -> None:
+    words = load_mapping(mapped_db).words  # in groups of four
+    text, kept = " ".join(words), Policy(keep_words=words[1:3])
+    (tmp_path / "words.txt").write_text("".join(f"{word} 1\n" for word in words))
+    for given in ({"public": [text]}, {"prior": tmp_path / "words.txt"}):
+        usual, attack = (attack_bayes(mapped_db, eps=0, policy=one, **given) for one in ("strict", kept))
+        assert [one.drawn for one in usual.priors] == [1.0, 1.0]
+        assert [one.floor for one in usual.results] == [pytest.approx(4 / 16)] * 4
+        assert [one.drawn for one in attack.priors] == [pytest.approx(14 / 16)] * 2
+        assert [one.floor for one in attack.results] == [pytest.approx(4 / 14)] * 4
+    assert attack.policy == "strict, except 2 kept words"
+    alone = attack_bayes(mapped_db, eps=0, policy=Policy(keep_words=words[:3]))  # the fourth is masked
+    assert alone.priors[0].drawn == pytest.approx(12 / 16) and alone.results[0].floor == pytest.approx(3 / 12)
+
+
+def test_the_words_of_public_texts_are_counted_by_the_policy(mapped_db: Path, tmp_path: Path) -> None:
+    (tmp_path / "public.txt").write_text("alice@bob.org al\u00adice bob", encoding="utf-8")
+    for options, words in (((), 6), (("--policy", "strict"), 3), (("--units", "mask"), 4)):
+        command = ["--db", str(mapped_db), "attack", "bayes", "--public", str(tmp_path / "public.txt"), *options]
+        assert f"({words} words, " in CliRunner().invoke(main, command).output
 
 
 def test_a_measured_value_is_not_measured_again(

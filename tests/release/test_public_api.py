@@ -182,7 +182,7 @@ def test_everything_that_is_given_is_planned(
 def test_the_command_offers_what_the_functions_take() -> None:
     offered = {str(parameter.name) for parameter in sanitize_command.params}
     taken = {name for function in (sanitize_file, sanitize_table) for name in inspect.signature(function).parameters}
-    assert taken - offered == {"input", "output", "format", "language", "progress", "database", "quotes"}
+    assert taken - offered == {"input", "output", "format", "progress", "database", "quotes"}
     parts = {field.name for field in fields(Policy)} - {"invisible"}
     assert offered - taken == {"arguments", "format_", "as_json", "no_quotes"} | parts
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from custext_sql import CusTextError, audit
+from custext_sql import CusTextError, Policy, Sanitizer, audit, load_mapping
 from custext_sql.arrays import Floats, Sizes, Units, Weights
 from custext_sql.cli import main
 from custext_sql.mechanism.weights import build_weights
@@ -43,6 +43,20 @@ def test_the_command_prints_what_was_checked(starter_db: Path) -> None:
         assert part in result.output
     found = json.loads(CliRunner().invoke(main, ["--db", str(starter_db), "audit", "--json"]).output)
     assert (found["eps"], found["calibration"], found["groups"]) == (1.0, "paper", 2500)
+
+
+def test_words_do_not_hide_among_kept_words(mapped_db: Path, tmp_path: Path) -> None:
+    words = load_mapping(mapped_db).words  # in groups of four
+    for kept, among in (((), 4), (words[:1], 3), ([words[0].upper(), words[1]], 2), (words[:3], 4), (words, 0)):
+        found = audit(mapped_db, keep_words=kept)
+        assert found.hides_among == among
+        assert found.hides_among == Sanitizer.load(mapped_db, policy=Policy(keep_words=kept)).release([])[1].hides_among
+    (tmp_path / "kept.txt").write_text("\n".join(words[:2]))
+    shown = CliRunner().invoke(main, ["--db", str(mapped_db), "audit", "--keep-words", str(tmp_path / "kept.txt")])
+    assert ", 2 listed words kept\n" in shown.output and "hides among at least 2 words\n" in shown.output
+    assert "holds among the replaced words of every group" in shown.output
+    with pytest.raises(CusTextError, match="policy: keep_words must be a list of words"):
+        audit(mapped_db, keep_words="alice")
 
 
 def test_a_changed_mapping_fails_with_status_one(mapped_db: Path) -> None:
