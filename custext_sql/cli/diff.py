@@ -146,11 +146,13 @@ def _print(compared: "Comparison", *, numbered: bool) -> None:
             console.print(line)
         console.print()
     words = [piece for row in compared.rows for piece in row.pieces if piece.kind is not None]
+    if not words:
+        console.print("The texts have no words.")
+        return
     legend = Text()
     for kind, (label, _) in LEGEND.items():
         if count := sum(piece.kind == kind for piece in words):
             legend.append(f"{count:,} {label}", style=_STYLES[kind]).append("   ")
     console.print(legend)
     clear = sum(piece.in_clear for piece in words)
-    share = f"{clear / len(words):.0%}" if words else "none"
-    console.print(f"{clear:,} of {count_of(len(words), 'word')} in the clear ({share}), underlined")
+    console.print(f"{clear:,} of {count_of(len(words), 'word')} in the clear ({clear / len(words):.0%}), underlined")

@@ -8,7 +8,7 @@ import click
 
 from custext_sql.cli.input_options import input_options
 from custext_sql.cli.options import json_option, language_option, mapping_option
-from custext_sql.cli.output import print_json, print_table, show_control
+from custext_sql.cli.output import counting_bar, print_json, print_table, show_control
 from custext_sql.cli.policy_options import policy_options
 from custext_sql.parameters import count_of
 
@@ -63,19 +63,21 @@ def leaks_command(
     """
     from custext_sql import find_leaks
 
-    leaks = find_leaks(
-        data,
-        column=column,
-        top=top,
-        output=output,
-        force=force,
-        database=db,
-        mapping=mapping,
-        plus=plus,
-        policy=policy,
-        language=language,
-        key_file=key_file,
-    )
+    with counting_bar("reading") as progress:
+        leaks = find_leaks(
+            data,
+            column=column,
+            top=top,
+            output=output,
+            force=force,
+            database=db,
+            mapping=mapping,
+            plus=plus,
+            policy=policy,
+            language=language,
+            key_file=key_file,
+            progress=progress,
+        )
     if as_json:
         print_json(leaks)
         return

@@ -70,6 +70,13 @@ def test_lines_need_no_column(db: Path, folder: Path) -> None:
     assert "column 'bdy' does not exist; the file has 2 columns, named in its first line" in wrong
 
 
+def test_texts_without_words_are_said_to_have_none(db: Path, folder: Path) -> None:
+    (folder / "in.csv").write_text("id,body\n")
+    assert run("diff", "in.csv", "--column", "body").output == "The texts have no words.\n"
+    (folder / "in.csv").write_text("id,body\n1,...\n")
+    assert run("diff", "in.csv", "--column", "body").output == "- ...\n+ ...\n\nThe texts have no words.\n"
+
+
 def test_pieces_put_together_are_the_texts(db: Path) -> None:
     texts = ["Alice’s naïve 12345 — don't", "", None, "bob\n\tcarol 😀"]
     for pieces, text in zip(Sanitizer.load(db).compare(texts, 1.0, True), texts, strict=True):

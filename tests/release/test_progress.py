@@ -1,4 +1,4 @@
-"""The progress of releases: the share done moves within a file, whatever its format."""
+"""The progress of releases and previews: the share done moves within a file, whatever its format."""
 
 import gzip
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from custext_sql import sanitize_file, sanitize_table
+from custext_sql import DataTable, find_leaks, sanitize_file, sanitize_table
 from custext_sql.release.inputs.data_files import open_files
 from custext_sql.release.inputs.tables import open_table
 from custext_sql.sql import queries
@@ -46,6 +46,20 @@ def test_a_single_table_moves(told: Told) -> None:
     write_rows("CREATE TABLE t AS {}", "data.duckdb")
     sanitize_table("data.duckdb", "t", "clean", columns="body", progress=lambda *so_far: told.append(so_far))
     check_moves(told)
+
+
+@pytest.mark.parametrize("name", ["in.parquet", "in.csv", "in.txt", "data.duckdb"])
+def test_the_search_for_leaks_moves(name: str, told: Told, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("custext_sql.release.inputs.text_lines._CHUNK", 1 << 16)
+    if name == "data.duckdb":
+        write_rows("CREATE TABLE t AS {}", name)
+    else:
+        write_rows(f"COPY ({{}}) TO '{name}' {'(FORMAT csv)' if name == 'in.txt' else ''}")
+    data = DataTable(name, "t") if name == "data.duckdb" else name
+    leaks = find_leaks(data, column=None if name == "in.txt" else "body", progress=lambda *so_far: told.append(so_far))
+    shares = [share for share, *_ in told]
+    assert shares == sorted(shares) and len(set(shares)) > 3 and 0.8 < shares[-1] <= 1.0
+    assert told[-1][1:] == (leaks.rows, leaks.words) and leaks.rows >= ROWS
 
 
 @pytest.mark.parametrize("name", ["in.parquet", "in.csv", "in.csv.gz", "in.tsv", "in.json", "in.jsonl"])

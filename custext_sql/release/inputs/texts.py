@@ -64,11 +64,15 @@ Texts = AnyPath | DataFiles | DataTable | Sequence[str | None]  # a path, a tabl
 
 @dataclass(frozen=True)
 class TextRows:
-    """A block of rows. column: the name of the column of texts, if they have one. ids: the IDs in the record column."""
+    """A block of rows. column: the name of the column of texts, if they have one. ids: the IDs in the record column.
+
+    share: about what share of all rows has been read, up to the end of this block.
+    """
 
     texts: TextColumn
     column: str | None = None
     ids: pa.Array | None = None
+    share: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -177,7 +181,7 @@ def stream_rows(
             if column is not None or record_column is not None:
                 wrong, name = (option, parameter) if column is not None else ("--record-column", "record_column")
                 raise SettingError(f"{source.name}: plain text has no columns; leave out {wrong} (in Python: {name})")
-            yield from map(TextRows, _stream_lines(source.name, opened.files))
+            yield from _stream_lines(source.name, opened.files)
             return
         if column is None:
             raise SettingError(
@@ -197,14 +201,23 @@ def _stream_columns(opened: OpenTexts, column: str, record_column: str | None) -
     fields += [] if record is None else [f"{read_record(source, record, source.format)} AS custext_record"]
     with safe_errors(names=source.list_names(typed)):
         query = f"SELECT {', '.join(fields)} FROM {reader}"
+        read = 0
         for batch in opened.connection.sql(query).to_arrow_reader(_ROWS):
-            yield TextRows(TextColumn.from_arrow(batch.column(0)), chosen, None if record is None else batch.column(1))
+            read += batch.num_rows
+            share = min(1.0, read / source.rows) if source.rows else 1.0
+            ids = None if record is None else batch.column(1)
+            yield TextRows(TextColumn.from_arrow(batch.column(0)), chosen, ids, share)
 
 
-def _stream_lines(name: str, files: Sequence[Path]) -> Iterator[TextColumn]:
-    for file in files:
+def _stream_lines(name: str, files: Sequence[Path]) -> Iterator[TextRows]:
+    sizes = [file.stat().st_size for file in files]
+    total, before = max(sum(sizes), 1), 0
+    for file, size in zip(files, sizes, strict=True):
         with open_text(file) as lines:
-            yield from read_line_blocks(lines, name if len(files) == 1 else str(file), has_option=True)
+            for block in read_line_blocks(lines, name if len(files) == 1 else str(file), has_option=True):
+                share = min(1.0, (before + lines.tell()) / total)  # a gzipped file unpacks to more than its size
+                yield TextRows(block, share=share)
+        before += size
 
 
 def _open_sequence(texts: Any, column: str | None, record_column: str | None, parameter: str) -> TextColumn:

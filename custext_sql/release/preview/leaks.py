@@ -1,13 +1,14 @@
 """Which words of some texts are not in the vocabulary, for the owner of the texts: `find_leaks`."""
 
 import os
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
 from custext_sql.errors import OutputError, SettingError
 from custext_sql.parameters import check_at_least
 from custext_sql.release.inputs.file_formats import tell_format
-from custext_sql.release.inputs.texts import Texts, name_texts, stream_texts
+from custext_sql.release.inputs.texts import Texts, name_texts, stream_rows
 from custext_sql.release.preview.advice import LeakFacts, advise
 from custext_sql.release.preview.word_counts import (
     ALONE,
@@ -19,6 +20,7 @@ from custext_sql.release.preview.word_counts import (
     WordCounts,
     counting_words,
 )
+from custext_sql.release.release_plan import RowProgress
 from custext_sql.replacing.kinds import Kind
 from custext_sql.replacing.policy import NUMBER_MASK, UNIT_MASKS, UNKNOWN_MASK, Policy, name_policy
 from custext_sql.sanitizing.sanitizer import Sanitizer
@@ -111,12 +113,14 @@ def find_leaks(
     policy: str | Policy | None = None,
     language: str | None = None,
     key_file: str | os.PathLike[str] | None = None,
+    progress: RowProgress | None = None,
 ) -> Leaks:
     """Return which words of some texts a release would let through or mask, because they are not in the vocabulary.
 
     data: a path, a DataTable, or a sequence of texts. column: their column; None for lines of text and for a sequence.
     top: how many words of each kind are returned, the most frequent ones; None: all. output: a CSV file for all words,
-    which only its owner can read. force: replace an existing file. The other settings are those of `Sanitizer.load`.
+    which only its owner can read. force: replace an existing file. progress: called with the share read, 0 to 1, and
+    the rows and words so far. The other settings are those of `Sanitizer.load`.
 
     The result and the file contain words of the texts, so they are for the owner of the texts only. Nothing is entered
     in the ledger or saved in the database. Memory is bounded, unless `top` is None.
@@ -132,10 +136,13 @@ def find_leaks(
     )
     rows = 0
     with counting_words(find_usual_scripts(sanitizer.mapping.words)) as counts:
-        for block in stream_texts(data, column):
-            rows += len(block)
-            for text, found in sanitizer.find_words(block):
-                counts.add(text, found)
+        with closing(stream_rows(data, column)) as blocks:
+            for block in blocks:
+                rows += len(block.texts)
+                for text, found in sanitizer.find_words(block.texts):
+                    counts.add(text, found)
+                if progress is not None:
+                    progress(block.share, rows, counts.words)
         fates = _find_fates(sanitizer.policy)
         kinds = tuple(kind for name in LEAKED_KINDS if (kind := _sum_up(counts, name, fates[name], top)).count)
         if target is not None:
