@@ -1,5 +1,6 @@
 """Errors about an input say what is wrong without quoting it, and nothing is written."""
 
+import os
 import re
 from pathlib import Path
 
@@ -179,3 +180,13 @@ def test_long_rows_are_read_up_to_16_megabytes(db: Path, folder: Path) -> None:
             else:
                 assert message in done.output
                 assert "max_line_size" not in done.output and "alice" not in done.output
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+@pytest.mark.parametrize("command", [("sanitize", "in.txt", "out.txt"), ("leaks", "in.txt"), ("diff", "in.txt")])
+def test_a_pipe_is_refused_rather_than_read_as_empty(db: Path, folder: Path, command: tuple[str, ...]) -> None:
+    """Its first bytes are gone once the kind of file has been found out; nobody writes to this one."""
+    os.mkfifo(folder / "in.txt")
+    refused = run(*command)
+    assert refused.exit_code == 1 and "in.txt is a pipe or a device, which can be read only once" in refused.output
+    assert not (folder / "out.txt").exists() and list_releases(db) == []

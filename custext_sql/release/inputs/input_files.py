@@ -33,6 +33,11 @@ def list_files(path: str) -> list[Path]:
             raise SourceError(f"{shown}: no file matches this pattern")
     elif not given.exists():
         raise _explain_missing(path)
+    elif not given.is_file():
+        raise SourceError(
+            f"{path} is a pipe or a device, which can be read only once; save the data to a file first (custext "
+            "sanitize also reads standard input: -)"
+        )
     else:
         found = [given]
     _check_files(path, found)
