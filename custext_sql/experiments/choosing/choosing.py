@@ -104,7 +104,7 @@ def choose(
     def open_attack(mapping: Mapping) -> tuple[MappingAttack, Prior]:
         under_test = MappingUnderTest(database, mapping=mapping, policy=settled, calibration=calibration)
         every = frequencies.find(under_test)
-        known = every.without(under_test.is_stopword) if plus else every
+        known = every.of_drawn(under_test, plus=plus)
         return MappingAttack(database, under_test, known, None if attacker is None else attacker.attacker, plus), every
 
     opened: dict[str, Mapping] = {}

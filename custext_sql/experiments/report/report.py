@@ -168,7 +168,7 @@ def gather_report(
     info = mapping.info
     results = select_results(read_measurements(database), info, chosen.evaluated_on)
     every = [uniform_prior(len(mapping.words)), *([] if prior is None else [prior])]
-    priors = [one.without(under_test.is_stopword) for one in every] if plus else every
+    priors = [one.of_drawn(under_test, plus=plus) for one in every]
     certificate = tuple(certify_tables(database, under_test, epsilon, plus=plus))
     bayes = _measure_curves(database, under_test, chosen, priors, progress)
     some = sorted({*_EPSILONS, epsilon})
