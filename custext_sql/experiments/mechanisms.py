@@ -130,11 +130,6 @@ class MappingUnderTest:
         self._database = database
         self._space: WordSpace | None = None
 
-    @cached_property
-    def is_stopword(self) -> Flags:
-        """Whether each word of the mapping is a stopword."""
-        return np.array([word in self.stopwords for word in self.mapping.words])
-
     def find_undrawn(self, *, plus: bool) -> Flags:
         """Return which words of the mapping are kept, or masked because they are alone, instead of being drawn for."""
         numbers = np.arange(self.vocabulary.size, dtype=np.int32)

@@ -28,7 +28,7 @@ def count(under_test: MappingUnderTest) -> Prior:
 
 
 def find(under_test: MappingUnderTest, prior: Prior, bound: float, *, db: Path, plus: bool = False) -> Candidate:
-    known = prior.without(under_test.is_stopword) if plus else prior
+    known = prior.without(np.isin(under_test.mapping.words, list(under_test.stopwords))) if plus else prior
     return find_candidate(MappingAttack(db, under_test, known, plus=plus), bound)
 
 

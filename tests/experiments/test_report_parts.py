@@ -72,7 +72,7 @@ def test_certain_and_unchanged_words_match_the_distributions(
 ) -> None:
     """Summed up word by word, from the probabilities as any caller sees them."""
     prior = count(under_test)
-    prior = prior.without(under_test.is_stopword) if plus else prior
+    prior = prior.without(np.isin(under_test.mapping.words, list(under_test.stopwords))) if plus else prior
     words, chances = under_test.mapping.words, prior.chances
     sanitizer = Sanitizer.load(few_db)
     together: dict[str, dict[str, float]] = {}  # output -> input -> probability
@@ -101,7 +101,7 @@ def test_joined_groups_are_a_partition_and_easier_to_hide_in(under_test: Mapping
 
 def make_attacked(database: Path, under_test: MappingUnderTest, *, plus: bool) -> Attacked:
     every = count(under_test)
-    prior = every.without(under_test.is_stopword) if plus else every
+    prior = every.without(np.isin(under_test.mapping.words, list(under_test.stopwords))) if plus else every
     curve = measure_bayes(database, under_test.mapping, [prior], [0.0, 1.0, 4.0], plus=plus)
     one_output = OneOutput(*(Number(0.1, name) for name in ("certain", "unchanged", "joined")))
     return Attacked(under_test, prior, every, plus, curve, curve[1], None, one_output)
