@@ -167,6 +167,7 @@ def test_similarity_of_pairs_is_a_correlation(few_db: Path, tmp_path: Path) -> N
 
 
 @pytest.mark.slow
+@pytest.mark.models
 def test_a_model_of_hugging_face_is_fine_tuned(few_db: Path, glue: list[str], tiny_bert: Path) -> None:
     more = ["--mechanisms", "original", "--epochs", "1", "--batch-size", "16", "--learning-rate", "1e-3", "--json"]
     [found] = json.loads(run("--db", few_db, "evaluate", "utility", *glue, *more, "--model", str(tiny_bert)).output)
