@@ -193,7 +193,8 @@ def _run_up_to_the_last(connection: duckdb.DuckDBPyConnection, query: str, done:
         fetch(connection, statement.query)
         if done is not None:
             done()
-    return strip_ending(last.query), find_kind(last) == duckdb.StatementType.SELECT
+    is_query = find_kind(last) == duckdb.StatementType.SELECT
+    return strip_ending(last.query) if is_query else last.query, is_query
 
 
 def fetch(

@@ -16,7 +16,7 @@ from pathlib import Path
 # (the prefix of the string decides whether the quote ends it), nested comments, unclosed quotes, non-ASCII quotes.
 _TOKEN = re.compile(
     r"""
-    (?P<space>   \s+ | --[^\n]* | /\*(?:(?!/\*|\*/).)*+\*/ )
+    (?P<space>   \s+ | --[^\r\n]* | /\*(?:(?!/\*|\*/).)*+\*/ )
   | (?P<string>  '(?:[^'\\]++|''|\\(?!'))*+'(?!['\w]) )
   | (?P<quoted>  "(?:[^"]++|"")*+"(?!["\w]) | `[^`]*`(?![`\w]) | \$(?P<tag>\w*)\$.*?\$(?P=tag)\$(?![\w$]) )
   | (?P<mark>    \$\w+(?![\w$]) | [eExXbBnN](?=') | :=|=> | (?!--|/\*)[!#%&()*+,\-./:;<=>?@\[\]^{|}~] )
@@ -35,7 +35,7 @@ _OPTIONS = {  # options of these readers whose values contain names of columns
 _DYNAMIC = re.compile(r"(?i)\b(?:getvariable|query|query_table)\b[\"`\s]*\(")  # functions that turn values into names
 _FILE = re.compile(r"(?=.*[./])[\w.*?/-]{1,200}")
 
-_ENDING = re.compile(r";\s*(?:--[^\n]*\s*|/\*.*?\*/\s*)*$", re.DOTALL)  # the semicolon and comments after a statement
+_ENDING = re.compile(r";\s*(?:--[^\r\n]*\s*|/\*.*?\*/\s*)*$", re.DOTALL)  # the semicolon and comments after a statement
 
 _Token = tuple[str, str]  # its kind and its text
 

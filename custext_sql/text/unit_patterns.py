@@ -21,10 +21,11 @@ _URL = rb"(?<!%b)(?=[0-9+.\-]*+[A-Za-z\xff])%b++://[^\s<>\"\x01\x02]*[^\s<>\"\x0
 _EMAIL = rb"(?<![%b'])'*+[%b][%b']*+@%b(?:[A-Za-z0-9_\xff.\-]*%b)?" % (_LOCAL, _LOCAL, _LOCAL, _HOST, _HOST)
 
 # In groups, the second may be the letters of a bank; others have a digit, or are capitals before a group with a digit.
-_IBAN_GROUP = rb"(?:(?=[A-Za-z]{0,3}\d)[A-Za-z0-9]{4}|[A-Z]{4}(?=[ -][A-Z]{0,3}\d))"
-_IBAN = (
-    rb"(?<![A-Za-z0-9_\xff\x02])[A-Za-z]{2}\d\d(?:[A-Za-z0-9]{11,30}|(?:[ -]%b){2,7}(?:[ -]\d[A-Za-z0-9]{0,3})?)"
-    % _IBAN_GROUP
+_NO_WORD = rb"(?![A-Za-z0-9_\xff\x02])"  # after digits that are a group of their own, unlike those of "1st"
+_IBAN_GROUP = rb"(?:(?=[A-Z]{0,3}\d)[A-Z0-9]{4}%b|[A-Z]{4}(?=[ -][A-Z]{0,3}\d))" % _NO_WORD
+_IBAN = rb"(?<![A-Za-z0-9_\xff\x02])[A-Za-z]{2}\d\d(?:[A-Za-z0-9]{11,30}|(?:[ -]%b){2,7}(?:[ -]\d[A-Z0-9]{0,3}%b)?)" % (
+    _IBAN_GROUP,
+    _NO_WORD,
 )
 
 _HEX = rb"[0-9A-Fa-f]{1,4}"
@@ -40,18 +41,23 @@ _LONG_IP = rb"|".join(
 # so that no part of it is left.
 _REST = rb"(?:(?:[-./:+]|[Tt]|-[Ww]|[xX#])\d++)*+(?:[Zz](?![A-Za-z]))?"
 _IP = rb"\d{1,3}(?:\.\d{1,3}){3}(?!\d|\.\d)(?:[:/]\d{1,5})?"
-_SSN = rb"\d{3}(?: ?- ?\d\d ?- ?| \d\d )\d{4}(?!\d|[-./:]\d| {1,2}\d)"
-_CLOCK = rb"(?:[ Tt]\d{1,2}:\d{1,2}%b(?: [+-]\d{4}(?!\d))?)?" % _REST
+_SSN = rb"\d{3}(?: ?- ?\d\d ?- ?| \d\d )\d{4}(?!\d|[-./:]\d| {1,2}\d++%b)" % _NO_WORD
+_CLOCK = rb"(?:[ Tt]\d{1,2}:\d{1,2}%b(?: [+-]\d{4}%b)?)?" % (_REST, _NO_WORD)
+_LAST = rb"(?:(?<! )|(?!\d++[A-Za-z_\xff\x02]))"  # before the last group of a date: after a space, "1st" is a word
 _DATE = (
-    rb"(?:\d{1,4} ?/ ?\d{1,2} ?/ ?\d{1,4}(?!\d|/\d)"
-    rb"|\d{1,4}(?: ?[-/] ?|\.)\d{1,2}(?: ?[-/] ?|\.)\d{1,4}(?!\d|[-.]\d)"
-    rb"|\d{1,2}\. \d{1,2}\. \d{2,4}(?!\d)|\d{4}-[Ww]\d{1,2})%b" % _CLOCK
+    rb"(?:\d{1,4} ?/ ?\d{1,2} ?/ ?%b\d{1,4}(?!\d|/\d)"
+    rb"|\d{1,4}(?: ?[-/] ?|\.)\d{1,2}(?: ?[-/] ?|\.)%b\d{1,4}(?!\d|[-.]\d)"
+    rb"|\d{1,2}\. \d{1,2}\. \d{2,4}%b|\d{4}-[Ww]\d{1,2})%b" % (_LAST, _LAST, _NO_WORD, _CLOCK)
 )
 _WORD_BEGINS = rb"(?<![A-Za-z_\xff\x02])"
 _BETWEEN_FOURS = rb"(?: {1,2}| ?- ?|\.)"
-_CARD = (
-    rb"(?:%b\d{12,19}(?!\d)|\d{4}(?:%b\d{4}){2}%b\d{1,7}(?!\d)(?:[ -]\d{1,4}(?!\d))?|\d{4}[ -]\d{6}[ -]\d{4,5}(?!\d))"
-    % (_WORD_BEGINS, _BETWEEN_FOURS, _BETWEEN_FOURS)
+_CARD = rb"(?:%b\d{12,19}(?!\d)|\d{4}(?:%b\d{4}){2}%b\d{1,7}%b(?:[ -]\d{1,4}%b)?|\d{4}[ -]\d{6}[ -]\d{4,5}%b)" % (
+    _WORD_BEGINS,
+    _BETWEEN_FOURS,
+    _BETWEEN_FOURS,
+    _NO_WORD,
+    _NO_WORD,
+    _NO_WORD,
 )
 # A phone number has groups with at least 7 digits in all, or 10 or 11 digits, or at least 7 after a plus sign. Two
 # numbers side by side, one of which may be a year, are none.

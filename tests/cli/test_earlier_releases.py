@@ -120,3 +120,16 @@ def test_releases_under_a_name_are_found_by_it(db: Path) -> None:
 def test_an_empty_name_is_an_error(db: Path, command: list[str]) -> None:
     done = run(*command, "--dataset", " ")
     assert (done.exit_code, done.output) == (1, "Error: the dataset name must not be empty\n")
+
+
+def test_a_part_that_knows_another_mapping_only_is_enough_to_refuse(db: Path) -> None:
+    """One file was released under each mapping; both together have a second one, whichever is taken."""
+    for name, mapping in (("a.txt", FIRST), ("b.txt", SECOND)):
+        Path(name).write_text("".join(f"{text}\n" for text in TEXTS))
+        assert run("sanitize", name, f"out-{name}", "--eps", "0", "--mapping", mapping).exit_code == 0
+    for mapping, other in ((FIRST, SECOND), (SECOND, FIRST)):
+        refused = run("sanitize", "[ab].txt", "both.txt", "--eps", "0", "--mapping", mapping)
+        assert refused.exit_code == 1 and f"was released before under mapping {other}." in refused.output
+    assert run("sanitize", "b.txt", "b2.txt", "--eps", "0", "--mapping", SECOND).exit_code == 0
+    done = run("choose", "[ab].txt", "--max-attack", "1", "--json")
+    assert done.exit_code == 1 and json.loads(done.output)["commands"] == []

@@ -61,6 +61,7 @@ RAW = [
     "CREATE TYPE texts AS ENUM (SELECT DISTINCT body FROM reviews)",
     "CREATE TABLE more (id INT, body VARCHAR); COPY more FROM 'in.csv'",
     "CREATE TABLE raw AS FROM reviews -- custext_sanitize",
+    "CREATE TABLE raw -- custext_sanitize\rAS FROM reviews; SELECT 1",
     "CREATE TABLE raw AS SELECT 'custext_sanitize', body FROM reviews",
     "CREATE TABLE raw AS PIVOT reviews ON id USING first(body); SELECT 1",
     "PRAGMA import_database('in')",
@@ -157,3 +158,9 @@ def test_it_needs_a_file_that_is_not_the_custext_database(db: Path, shop: Path) 
     refused = run("sql", "CREATE TABLE custext.t AS SELECT 1")
     assert refused.output == "Error: CREATE: queries cannot change the custext database; it is open read-only\n"
     assert "nothing.duckdb does not exist" in run("sql", CREATE, "--data", "nothing.duckdb", "--write").output
+
+
+def test_a_comment_ends_at_a_carriage_return_as_in_duckdb(db: Path, shop: Path) -> None:
+    assert run("sql", "DELETE FROM reviews -- one\rWHERE id = 1", "--data", shop, "--write").exit_code == 0
+    with duckdb.connect(shop, read_only=True) as connection:
+        assert connection.execute("SELECT id FROM reviews ORDER BY id").fetchall() == [(0,), (2,)]

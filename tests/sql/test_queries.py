@@ -123,6 +123,7 @@ def test_a_result_is_written(mapped_db: Path, data: Path, tmp_path: Path, name: 
         ("SELECT 1 /* ; */ ; /* the\nend */", 1),
         ("SELECT 'a; --b' AS \"c; --d\" -- e;", 1),
         ("SELECT 'a\\' AS b ;--c", 1),
+        ("SELECT id FROM reviews -- ends at the return\rWHERE id < 7 -- a;\r\n;-- b\r", 7),
         ("WITH a AS (SELECT 1) FROM a", 1),
         ("SET threads = 1; FROM reviews", 250),
     ],

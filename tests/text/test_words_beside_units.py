@@ -32,10 +32,15 @@ JOINED = ("{word}-{unit}", "{word}/{unit}", "{word}.{unit}", "{word}...{unit}", 
 
 
 @cache
+def read_words() -> list[str]:
+    with open_starter() as source:
+        return [word for batch in source.batches for word in batch.words]
+
+
+@cache
 def list_words() -> list[str]:
     """Return words of letters: all that have one or two of them, and some of the others."""
-    with open_starter() as source:
-        words = [word for batch in source.batches for word in batch.words if word.isalpha()]
+    words = [word for word in read_words() if word.isalpha()]
     long = [word for word in words if len(word) > 2]
     some = np.random.default_rng(0).choice(len(long), SAMPLE, replace=False)
     chosen = {word for word in words if len(word) <= 2} | {long[place] for place in some} | {"ext", "dead", "face"}
@@ -80,6 +85,14 @@ def check_alike(template: str, words: list[str]) -> None:
 @pytest.mark.parametrize("template", APART)
 def test_words_beside_units_do_not_change_them(template: str) -> None:
     check_alike(template, list_words())
+
+
+@pytest.mark.parametrize("template", APART)
+def test_words_that_begin_with_digits_are_no_part_of_units(template: str) -> None:
+    """Such as 1st and 1980s: they do what words of letters do."""
+    words = [word for word in read_words() if word.isascii() and word[0].isdecimal() and not word.isdecimal()]
+    assert {"1st", "20th", "1980s"} <= set(words)
+    check_alike(template, ["doctor", *words])
 
 
 @pytest.mark.parametrize("template", JOINED)

@@ -10,7 +10,7 @@ from custext_sql.errors import BudgetError, KeyFileError
 from custext_sql.mapping.mapping import Mapping
 from custext_sql.parameters import count_of
 from custext_sql.store.ledger.dataset import Dataset, is_nameless
-from custext_sql.store.ledger.spending import check_budget, find_related
+from custext_sql.store.ledger.spending import check_budget, find_related, list_parts
 from custext_sql.store.ledger.table import RAW, Release
 from custext_sql.store.rows.mappings import read_infos
 
@@ -53,10 +53,9 @@ def find_second_mapping(
 
     mapping: that of the release, if it may not be stored.
     """
-    related = [other for other in find_related(earlier, release) if other.draws != RAW]
-    others = [other for other in related if other.fingerprint != release.fingerprint]
-    if release.draws == RAW or is_nameless(release.dataset) or len(others) < len(related) or not others:
-        return None  # raw, without a name, or released under this mapping before
+    others = [] if release.draws == RAW or is_nameless(release.dataset) else _find_others(earlier, release)
+    if not others:
+        return None
     before = others[-1]
     names = {info.fingerprint: info.name for info in read_infos(connection)}
     missing = [one for one in (before, release) if one.fingerprint not in names]
@@ -70,6 +69,14 @@ def find_second_mapping(
         second = "SELECT unnest(?::VARCHAR[]) AS token, unnest(?::INTEGER[]) AS group_id"
         values = [mapping.words, np.repeat(np.arange(len(mapping.sizes)), mapping.sizes).tolist()]
     return SecondMapping(before.mapping, *_count_shared(connection, names[before.fingerprint], second, values, kept))
+
+
+def _find_others(earlier: Sequence[Release], release: Release) -> list[Release]:
+    """Return the releases of parts of the data that were released before, but never under the mapping of this one."""
+    related = [other for other in find_related(earlier, release) if other.draws != RAW]
+    known = [other for other in related if other.fingerprint == release.fingerprint]
+    new = list_parts(release).difference(*map(list_parts, known))
+    return [other for other in related if not new.isdisjoint(list_parts(other))]
 
 
 def _count_shared(
