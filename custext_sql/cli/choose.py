@@ -38,15 +38,15 @@ def _read_sizes(context: click.Context, parameter: click.Parameter, value: str |
     "--max-attack",
     type=float,
     metavar="SHARE",
-    help="Largest acceptable share of correct guesses, between 0 and 1.  [default: 0.2, or 0.4 for --attack context: "
-    "where a verdict stops being green, or turns red]",
+    help="Largest acceptable share of correct guesses, between 0 and 1.  [default: 0.2, above which no "
+    "verdict is green; 0.4 for --attack context, above which it is red]",
 )
 @click.option(
     "--max-eps",
     type=float,
     metavar="EPS",
-    help="Largest eps to consider.  [default: where an output could make a word of its group more than 0.4 likely, "
-    "such as 3.2 in groups of 40]",
+    help="Largest eps to consider.  [default: the largest at which no output makes a word of its group more than "
+    "40% likely, such as 3.2 in groups of 40]",
 )
 @click.option(
     "--attack",
@@ -102,8 +102,8 @@ def choose_command(
     Several K are tried, in mappings made like the default one. Those that are not stored are made in memory, which
     takes a minute or two for 100,000 words. For each, eps is 0 (every replaced word becomes the most frequent one of
     its group) or the largest eps within the bound and --max-eps, whichever gives replacements closer to the original
-    words. The suggestion is the mapping with the closest replacements, unless it replaces fewer words. If some are
-    about as close (by 0.02), it is the one on which the attack succeeds least.
+    words. It suggests the mapping whose replacements are closest to the original words, leaving out mappings that
+    replace fewer words. Among those within 0.02 of the closest, it suggests the one on which the attack succeeds least.
 
     The commands to run come last, with the verdict on them (in full with --json). If no K meets the bound, the exit
     code is 1. If the ledger has earlier releases of your texts, the suggestion keeps their mapping, because a second

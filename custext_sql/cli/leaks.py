@@ -48,8 +48,8 @@ def leaks_command(
     force: bool,
     as_json: bool,
 ) -> None:
-    """Show which words of INPUT a release would let through or mask because they are not in the vocabulary: how often
-    each occurs, what becomes of it, and what to do.
+    """List the words of INPUT that are not in the vocabulary, which a release would mask or let through: how often
+    each occurs, what becomes of it, and what you can do about it.
 
     INPUT is a file, a folder or a quoted pattern of files; for a table, give --data and --table instead. All texts are
     read, however many. The output contains words of your texts: it is for you only. Nothing is entered in the ledger or

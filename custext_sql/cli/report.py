@@ -61,8 +61,8 @@ def report_command(
     guarantees.
 
     INPUT has your texts: a file, a folder or a quoted pattern of files; for a table, give --data and --table instead.
-    Their words are counted. With --public as well, words of your texts are guessed in context; without this attack, no
-    verdict is green. Attacks are measured now, unless they were measured before. Utility and trade-offs come from
+    The report uses their word frequencies. With --public, it also runs the context attack on them; without it, the
+    verdict is never green. Attacks are measured now, unless they were measured before. Utility and trade-offs come from
     earlier runs of `custext evaluate` with this mapping.
 
     The report shows no texts, but it is computed from them and is not protected.

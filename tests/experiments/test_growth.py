@@ -31,6 +31,13 @@ def test_the_first_doubling_that_gains_little_is_named(candidate: Candidate) -> 
     )
 
 
+def test_a_step_without_gain_before_others_does_not_count(candidate: Candidate) -> None:
+    growth = measure_growth(vary(candidate, {20: 1.0, 40: 1.0, 80: 0.87, 160: 0.8}))
+    assert growth is not None and (growth.enough, growth.k, growth.larger) == (None, 80, 160)
+    flat = measure_growth(vary(candidate, {20: 1.0, 40: 0.9, 80: 0.9, 160: 0.9}))
+    assert flat is not None and (flat.enough, flat.k, flat.larger) == (40, 40, 80)
+
+
 def test_groups_that_still_help_are_said_to(candidate: Candidate) -> None:
     growth = measure_growth(vary(candidate, {20: 0.4, 80: 0.32}))  # two doublings, 0.04 each
     assert growth is not None and growth.enough is None

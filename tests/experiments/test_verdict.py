@@ -256,11 +256,17 @@ def test_a_larger_eps_that_is_nearly_as_good_is_named() -> None:
     assert advice.text.startswith("Use eps = 0 instead of 8. ") and "(or 22% with eps = 2)" in advice.text
 
 
+def test_a_text_that_is_guessed_more_often_at_eps_0_is_said_to_be() -> None:
+    found = judge(change(GREEN, eps=1.0, guess=0.1, guess_floor=0.16)).word[0].text
+    assert "At eps = 0 it would be 16%: more, because" in found and "Nearly all" not in found
+    assert "Nearly all of that" in judge(change(GREEN, eps=1.0, guess=0.1, guess_floor=0.101)).word[0].text
+
+
 def test_what_would_not_help_is_said() -> None:
     verdict = judge(GREEN)
     assert verdict.advice[0].text == (
-        "A smaller eps would hardly change what an attacker reads: by less than 1% of the words. A smaller eps still "
-        "strengthens the promise for a word."
+        "A smaller eps would hardly help: what an attacker reads would fall by less than 1% of the words, or not at "
+        "all. A smaller eps still strengthens the promise for a word."
     )
     assert "Larger groups usually help most" in verdict.advice[1].text
 

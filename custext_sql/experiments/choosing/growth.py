@@ -15,7 +15,7 @@ class Growth:
     """What larger groups do to the share of words that are guessed at eps = 0.
 
     enough: the K beyond which doubling K lowers it by less than `worthwhile`; None if the largest groups still help.
-    worthwhile: 0.03. k, larger: the step of K that decides: the first that is not worthwhile, or the last one.
+    worthwhile: 0.03. k, larger: the step of K that decides: the first after which none is worthwhile, or the last one.
     floor, larger_floor: the shares that are guessed at these K. distance, larger_distance: how far replacements are
         from the words, as in `Candidate`; None if the vectors are no longer stored.
     """
@@ -50,11 +50,13 @@ def measure_growth(candidates: Sequence[Candidate]) -> Growth | None:
     kinds = {(replace(one.recipe, k=2), one.words) for one in ordered}
     if len({one.k for one in ordered}) < max(2, len(ordered)) or len(kinds) > 1:
         return None
-    for small, large in pairwise(ordered):
-        fall = (small.floor - large.floor) / math.log2(large.k / small.k)
-        if fall < WORTHWHILE:
-            return _compare(small.k, small, large)
-    return _compare(None, *ordered[-2:])
+    steps = [*pairwise(ordered)]
+    falls = [(small.floor - large.floor) / math.log2(large.k / small.k) for small, large in steps]
+    helpful = [place for place, fall in enumerate(falls) if fall >= WORTHWHILE]
+    last = helpful[-1] + 1 if helpful else 0  # from here on, no step is worthwhile
+    if last == len(steps):
+        return _compare(None, *steps[-1])
+    return _compare(steps[last][0].k, *steps[last])
 
 
 def _compare(enough: int | None, small: Candidate, large: Candidate) -> Growth:

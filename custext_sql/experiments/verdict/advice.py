@@ -136,8 +136,8 @@ def _write_useless(options: list[_Option]) -> Iterator[Sentence]:
         what = " and ".join(option.kind for option in options)
         numbers = {"worthwhile": WORTHWHILE, "effect": max(option.effect for option in options)}
         text = (
-            f"{what[0].upper()}{what[1:]} would hardly change what an attacker reads: by less than "
-            f"{write_share(WORTHWHILE)} of the words."
+            f"{what[0].upper()}{what[1:]} would hardly help: what an attacker reads would fall by less than "
+            f"{write_share(WORTHWHILE)} of the words, or not at all."
         )
         if any(option.kind == _EPS for option in options):
             text += " A smaller eps still strengthens the promise for a word."

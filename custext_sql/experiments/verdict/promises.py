@@ -62,13 +62,16 @@ def _describe_guess(figures: Figures) -> Sentence:
     text = f"{who} guesses {write_share(guess)} of the replaced words, each from its replacement alone."
     if floor is not None and figures.eps > 0.0:
         numbers |= {"guess_floor": floor, "eps": figures.eps}
-        little = guess - floor < _LITTLE
         eps = f"eps = {write_eps(figures.eps)}"
-        text += (
-            f" Nearly all of that is due to the groups, which are public: at eps = 0 it is {write_share(floor)}."
-            if little
-            else f" The groups alone allow {write_share(floor)}; the rest is the price of {eps}."
-        )
+        if guess - floor >= _LITTLE:
+            text += f" The groups alone allow {write_share(floor)}; the rest is the price of {eps}."
+        elif floor - guess >= _LITTLE:
+            often = "because the most frequent words of the groups occur often here"
+            text += f" At eps = 0 it would be {write_share(floor)}: more, {often}."
+        else:
+            text += (
+                f" Nearly all of that is due to the groups, which are public: at eps = 0 it is {write_share(floor)}."
+            )
         numbers["eps_0"] = 0.0
     color: str | None = GUESSED.grade(guess)
     if figures.prior == _UNIFORM:

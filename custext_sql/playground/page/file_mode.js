@@ -3,7 +3,7 @@
 import { Latest, download, post, remove, upload } from "./api.js";
 import { countOf, find, make, percent, settle } from "./dom.js";
 import { showReceipt } from "./findings.js";
-import { KINDS, nameKind } from "./kinds.js";
+import { KINDS, nameKind, showLegend } from "./kinds.js";
 import { SettingsForm } from "./settings_form.js";
 import { Snippets } from "./snippets.js";
 
@@ -191,7 +191,11 @@ export class FileMode {
     try {
       const found = await this.#requests.post(`/api/files/${file.id}/preview`, { column, settings });
       if (!found || file !== this.#file) return;
-      this.#preview.replaceChildren(...this.#showLeaks(found.leaks), this.#showRows(found.rows));
+      this.#preview.replaceChildren(
+        ...this.#showLeaks(found.leaks),
+        this.#showMarks(found.rows),
+        this.#showRows(found.rows),
+      );
       this.#events.succeeded();
       this.#preview.removeAttribute("aria-busy");
       await this.#snippets.update(settings, { file: file.name, column });
@@ -203,15 +207,26 @@ export class FileMode {
     }
   }
 
+  #nameMark([before, after, kind]) {
+    return nameKind(this.#setup.kinds[kind], before.toLowerCase() === after.toLowerCase());
+  }
+
+  #showMarks(rows) {
+    const list = make("ul", { class: "legend", "aria-label": "Marks" });
+    const words = rows.flatMap((row) => row.pieces.filter((piece) => piece[2] !== null));
+    showLegend(list, new Set(words.map((piece) => this.#nameMark(piece))), false);
+    return list;
+  }
+
   #showRows(rows) {
     const show = (row, side) =>
       make(
         "p",
         { dir: "auto" },
-        ...row.pieces.map(([before, after, kind]) => {
-          const text = side === 0 ? before : after;
-          if (kind === null) return text;
-          const name = nameKind(this.#setup.kinds[kind], before.toLowerCase() === after.toLowerCase());
+        ...row.pieces.map((piece) => {
+          const text = piece[side];
+          if (piece[2] === null) return text;
+          const name = this.#nameMark(piece);
           return make("span", { class: `word still ${name}`, title: KINDS[name][0] }, text);
         }),
       );
