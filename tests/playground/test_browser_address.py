@@ -16,12 +16,14 @@ SECRET = "xylophonic"  # a word that is on no page
 
 
 def read_settings(visit: Visit) -> dict[str, Any]:
-    """Return the settings that the page sends to the server."""
-    with visit.redrawing():
-        visit.page.get_by_role("button", name="Draw again").first.click()
-    drawn = [request for request in visit.answered if request.url.endswith("/api/sanitize")]
-    found: dict[str, Any] = json.loads(drawn[-1].post_data or "{}")["settings"]
-    return found
+    """Return the settings that the page sends to the server, twice: what it sent before may be answered in between."""
+    found: list[dict[str, Any]] = []
+    while len(found) < 2 or found[-1] != found[-2]:
+        with visit.redrawing():
+            visit.page.get_by_role("button", name="Draw again").first.click()
+        drawn = [request for request in visit.answered if request.url.endswith("/api/sanitize")]
+        found.append(json.loads(drawn[-1].post_data or "{}")["settings"])
+    return found[-1]
 
 
 def test_a_new_tab_with_the_address_has_the_same_settings(visit: Visit) -> None:
