@@ -204,7 +204,7 @@ def test_a_file_can_be_released_by_keys(releasing: Address, browse: Callable[...
     choosers: list[Any] = []
     visit.page.on(
         "filechooser", lambda chooser: choosers.append(chooser)
-    )  # in time: Chromium must know it before the key is pressed
+    )  # Chromium must know before the key
     visit.open()
     tab_to(visit, visit.page.locator("#tab-text"))
     press(visit, "ArrowRight")
