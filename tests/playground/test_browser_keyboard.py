@@ -202,9 +202,7 @@ def test_showing_the_rest_of_a_long_text_does_not_lose_the_focus(visit: Visit) -
 def test_a_file_can_be_released_by_keys(releasing: Address, browse: Callable[..., Visit]) -> None:
     visit = browse(releasing)
     choosers: list[Any] = []
-    visit.page.on(
-        "filechooser", lambda chooser: choosers.append(chooser)
-    )  # Chromium must know before the key
+    visit.page.on("filechooser", lambda chooser: choosers.append(chooser))  # Chromium must know before the key
     visit.open()
     tab_to(visit, visit.page.locator("#tab-text"))
     press(visit, "ArrowRight")
