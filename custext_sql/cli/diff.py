@@ -105,13 +105,14 @@ def diff_command(
 def _as_object(row: "ComparedRow") -> dict[str, object]:
     from custext_sql.html.comparison import LEGEND
 
-    pieces = row.pieces
     words = [
         {"before": piece.before, "after": piece.after, "kind": LEGEND[piece.kind][1], "in_clear": piece.in_clear}
-        for piece in pieces
+        for piece in row.pieces
         if piece.kind is not None
     ]
-    before, after = ("".join(getattr(piece, side) for piece in pieces) for side in ("before", "after"))
+    before, after = (
+        None if row.is_null else "".join(getattr(piece, side) for piece in row.pieces) for side in ("before", "after")
+    )
     return {"row": row.place, "before": before, "after": after, "words": words}
 
 
@@ -123,7 +124,7 @@ def _write_page(path: Path, compared: "Comparison", *, force: bool) -> None:
         [row.pieces for row in compared.rows],
         title=f"{compared.name}, eps = {compared.eps:g}",
         note="This page contains the original texts. Protect it as you protect the data.",
-        remarks=[f"row {row.place:,}: {count_clear(row.pieces)}" for row in compared.rows],
+        remarks=[f"row {row.place:,}: {'NULL' if row.is_null else count_clear(row.pieces)}" for row in compared.rows],
     )
     publish_text(path, page, force=force, private=True)
 
@@ -139,7 +140,7 @@ def _print(compared: "Comparison", *, numbered: bool) -> None:
         if numbered:
             console.print(Text(f"row {row.place:,}", style="bold"))
         for label, side in (("- ", "before"), ("+ ", "after")):
-            line = Text().append(label, style="bold")
+            line = Text().append(label, style="bold").append("NULL" * row.is_null, style="bright_black italic")
             for piece in row.pieces:
                 style = "" if piece.kind is None else _STYLES[piece.kind]
                 line.append(show_control(getattr(piece, side)), style=f"{style} underline" if piece.in_clear else style)

@@ -31,6 +31,18 @@ def test_words_are_shown_by_what_became_of_them(db: Path, reviews: Path) -> None
     assert list_releases(db) == []
 
 
+def test_null_is_no_empty_text(db: Path, folder: Path) -> None:
+    (folder / "null.csv").write_text('id,body\n1,\n2,""\n')
+    shown = run("diff", "null.csv", "--column", "body").output
+    assert shown == "- NULL\n+ NULL\n\n- \n+ \n\nThe texts have no words.\n"
+    missing, empty = json.loads(run("diff", "null.csv", "--column", "body", "--json").stdout)
+    assert (missing["before"], missing["after"]) == (None, None)
+    assert (empty["before"], empty["after"]) == ("", "")
+    run("diff", "null.csv", "--column", "body", "--html", "null.html")
+    page = (folder / "null.html").read_text()
+    assert page.count("row 1: NULL") == 1 and page.count("NULL") == 1
+
+
 @pytest.mark.parametrize("policy", ["strict", "paper"])
 def test_json_gives_every_word(db: Path, reviews: Path, policy: str) -> None:
     options = () if policy == "strict" else ("--policy", policy)

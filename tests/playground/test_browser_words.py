@@ -78,6 +78,21 @@ def test_the_card_says_what_an_attacker_learns(visit: Visit, served_db: Path) ->
     assert f"{chances.right:.0%}" in says.replace("over 99.9%", "100%")
 
 
+def test_a_word_that_is_never_guessed_is_not_called_safe(visit: Visit, served_db: Path) -> None:
+    attacker = TextAttacker(Sanitizer.load(served_db))
+    rare = next(
+        word for word in Sanitizer.load(served_db).distribution("doctor", 1.0) if is_never_guessed(attacker, word)
+    )
+    visit.write(rare)
+    card = open_word(visit)
+    expect(card).to_contain_text(f"the best guess is never “{rare}”")
+    expect(card).to_contain_text("may still give it away")
+
+
+def is_never_guessed(attacker: TextAttacker, word: str) -> bool:
+    return attacker.find_chances(word, 1.0).right == 0
+
+
 def test_at_eps_0_repeating_a_word_tells_no_more(visit: Visit) -> None:
     visit.write("doctor")
     visit.choose_eps("Home")

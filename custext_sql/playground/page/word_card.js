@@ -66,11 +66,16 @@ function tell(word, found, settings) {
   if (settings.eps === 0) {
     facts.push("Repeating the word reveals nothing more, because it always becomes the same word.");
   } else {
-    const { right } = found.chances;
-    facts.push(`Over all possible draws, the best guess is right with a probability of ${percent(right)}.`);
+    facts.push(tellChance(found));
     facts.push(tellDraws(found.draws.likeliest));
   }
   return [make("ul", { class: "facts" }, ...facts.map((fact) => make("li", {}, fact)))];
+}
+
+// A chance of zero is no promise: it speaks of guesses from this word alone.
+function tellChance({ word, chances }) {
+  if (chances.right > 0) return `Over all possible draws, the best guess is right with a probability of ${percent(chances.right)}.`;
+  return `Over all possible draws, the best guess is never “${word}”, because a word of its group is far more frequent. The words around it may still give it away.`;
 }
 
 // With plus, kept stopwords hide nothing.

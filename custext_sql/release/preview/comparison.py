@@ -23,10 +23,11 @@ from custext_sql.text.columns import TextColumn
 
 @dataclass(frozen=True)
 class ComparedRow:
-    """A text before and after, in pieces; a missing text has none. place: the number of its row, from 1."""
+    """A text before and after, in pieces. place: the number of its row, from 1. is_null: whether the text is NULL."""
 
     place: int
     pieces: list[Piece]
+    is_null: bool = False
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,7 @@ def compare_texts(
         None if record_column is None else _name_records(sanitizer, name_texts(data), record_column, exact, picked)
     )
     compared = sanitizer.compare(texts, records=records)
-    found = [ComparedRow(row.place, pieces) for row, pieces in zip(picked, compared, strict=True)]
+    found = [ComparedRow(row.place, pieces, row.text is None) for row, pieces in zip(picked, compared, strict=True)]
     return Comparison(name_texts(data), sanitizer.settings.eps, found, bool(leaking), read)
 
 
