@@ -165,6 +165,7 @@ def test_equal_sanitizers_are_shared_and_others_are_let_go(mapped_db: Path) -> N
 )
 def test_connections_closed_in_any_order_or_never_leave_no_noise(mapped_db: Path, ending: str) -> None:
     script = f"""
+        __file__ = "script.py"  # without a file, DuckDB prints a bar if a query takes seconds
         import duckdb
         from custext_sql import connect, register
         path, query = {str(mapped_db)!r}, "SELECT custext_sanitize('alice', 1.0, true) FROM range(5000)"
