@@ -97,10 +97,20 @@ def drop_invisible(text: EncodedText, offsets: Places, texts: Places) -> tuple[E
     styles = ((wide.codes & ~1) == _STYLE).nonzero()[0]
     dropped[styles[_follow_symbols(text, wide, styles) & ~begin_rows(wide.leads[styles], texts)]] = False
     gone = wide.at(dropped)
-    kept = np.ones(len(text.content), dtype=bool)
+    return remove(text, gone)[0], offsets - count_removed(gone, offsets)
+
+
+def remove(text: EncodedText, gone: WideCharacters) -> tuple[EncodedText, Places]:
+    """Return the text without some of its characters, and where each remaining byte was, and the end of the text."""
+    kept = np.ones(len(text.content) + 1, dtype=bool)
     gone.spread(np.zeros(len(gone.leads), dtype=bool), kept)
-    before = np.append(0, np.cumsum(gone.widths))
-    return EncodedText(text.content[kept]), offsets - before[gone.leads.searchsorted(offsets)]
+    return EncodedText(text.content[kept[:-1]]), kept.nonzero()[0]
+
+
+def count_removed(gone: WideCharacters, places: Places) -> Places:
+    """Return how many bytes before each place belong to removed characters."""
+    before: Places = np.append(0, np.cumsum(gone.widths))[gone.leads.searchsorted(places)]
+    return before
 
 
 def _follow_symbols(text: EncodedText, wide: WideCharacters, some: Places) -> Flags:

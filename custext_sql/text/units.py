@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from custext_sql.arrays import Bytes, Flags, Places
-from custext_sql.text.characters import INVISIBLE, traits, unit_characters
-from custext_sql.text.encoded_text import EncodedText, spread_out
+from custext_sql.text.characters import INVISIBLE, unit_characters
+from custext_sql.text.encoded_text import EncodedText, WideCharacters, begin_rows, count_removed, remove, spread_out
 from custext_sql.text.unit_patterns import (
     ADDRESSES,
     IBANS,
@@ -25,7 +25,7 @@ from custext_sql.text.unit_patterns import (
 
 _AROUND, _BETWEEN = 6, 18  # bytes that may matter around a number, and most bytes between two of its groups
 _COMPACT = 7  # bytes of the shortest number that can be a unit without separators
-_IP_COLONS, _IP_GROUP, _LONGEST_IP = 7, 5, 45  # colons of an IP address in full, bytes of a group with one, and of all
+_IP_COLONS, _IP_GROUP = 7, 5  # colons of an IP address in full, and bytes of a group with one
 _IN_CHAIN = np.isin(np.arange(256), np.frombuffer(b"-./:", dtype=np.uint8))
 _IN_JOIN = np.isin(np.arange(256), np.frombuffer(b"0123456789 -./()+", dtype=np.uint8))
 _IS_SIGN = np.isin(np.arange(256), np.frombuffer(b"+(", dtype=np.uint8))
@@ -51,6 +51,8 @@ class _Windows:
 
 def find_units(text: EncodedText, offsets: Places, starts: Places, ends: Places) -> Units | None:
     """Return the units of some texts; None if there are none. offsets: of the texts. starts, ends: of their words."""
+    if text.wide is not None and (hidden := (text.wide.traits & INVISIBLE) != 0).any():
+        return _look_through(text, text.wide.at(hidden), offsets, starts, ends)
     found = [
         units
         for pattern, windows in _find_windows(text, offsets, starts, ends)
@@ -59,23 +61,36 @@ def find_units(text: EncodedText, offsets: Places, starts: Places, ends: Places)
     return _join(found) if found else None
 
 
+def _look_through(
+    text: EncodedText, hidden: WideCharacters, offsets: Places, starts: Places, ends: Places
+) -> Units | None:
+    """Return the units that a reader sees in texts with invisible characters, which a policy may keep."""
+    seen, places = remove(text, hidden)
+    rows, starts, ends = (spots - count_removed(hidden, spots) for spots in (offsets, starts, ends))
+    some = (starts < ends).nonzero()[0]
+    starts, ends = starts[some], ends[some]
+    apart = (starts[1:] > ends[:-1]) | begin_rows(starts[1:], rows)  # what touches now is one word
+    edges = np.concatenate([[0], apart.nonzero()[0] + 1])[: len(starts)]
+    units = find_units(seen, rows, starts[edges], np.maximum.reduceat(ends, edges) if len(ends) else ends)
+    if units is None:
+        return None
+    row = rows.searchsorted(units.starts, "right")
+    return Units(places[units.starts], np.minimum(places[units.ends], offsets[row]), units.types)
+
+
 def _find_windows(
     text: EncodedText, offsets: Places, starts: Places, ends: Places
 ) -> Iterator[tuple[Pattern, _Windows]]:
     """Yield parts of the texts, cut off at the ends of texts, with the pattern that may match there."""
     anchors, colons = _find_anchors(text)
     if len(anchors):
-        spaces = np.concatenate([[-1], (text.content <= ord(" ")).nonzero()[0], [len(text.content)]])
-        place = spaces.searchsorted(anchors)
-        yield ADDRESSES, _cut(spaces[place - 1] + 1, spaces[place], anchors, offsets)
+        yield ADDRESSES, _cut_at_spaces(text, anchors, offsets)
     if len(colons) > 1:
-        double = colons[:-1][colons[1:] - colons[:-1] == 1]
-        if len(double):
-            yield LONG_IPS, _cut(double - _LONGEST_IP, double + _LONGEST_IP, double, offsets)
         many = _IP_COLONS - 1
+        double = colons[:-1][colons[1:] - colons[:-1] == 1]
         first = colons[:-many][colons[many:] - colons[:-many] <= _IP_GROUP * many]
-        if len(first):
-            yield LONG_IPS, _cut(first - _IP_GROUP, first + _LONGEST_IP, first, offsets)
+        if len(double) or len(first):
+            yield LONG_IPS, _cut_at_spaces(text, np.union1d(double, first), offsets)
     digits = _have_digits(text, starts, ends).nonzero()[0]
     if len(digits):
         first, last = starts.take(digits), ends.take(digits)
@@ -137,6 +152,13 @@ def _begin_ibans(content: Bytes, first: Places, last: Places) -> Flags:
         fits = ((byte | 0x20) - np.uint8(ord("a"))) < 26 if step < 2 else (byte - np.uint8(ord("0"))) < 10
         found &= fits | (byte >= 0x80)
     return found | (content.take(first) >= 0x80)
+
+
+def _cut_at_spaces(text: EncodedText, places: Places, offsets: Places) -> _Windows:
+    """Return windows from space to space around some places, in ascending order, cut off at the ends of texts."""
+    spaces = np.concatenate([[-1], (text.content <= ord(" ")).nonzero()[0], [len(text.content)]])
+    next_space = spaces.searchsorted(places)
+    return _cut(spaces[next_space - 1] + 1, spaces[next_space], places, offsets)
 
 
 def _cut(starts: Places, ends: Places, places: Places, offsets: Places) -> _Windows:
@@ -210,7 +232,6 @@ def _read(text: EncodedText, windows: _Windows) -> tuple[Bytes, Places]:
     leads = (characters >= 0xC0).nonzero()[0]
     codes = text.wide.codes.take(text.wide.leads.searchsorted(places[leads]), mode="clip")
     whole = (characters & 0xC0) != 0x80
-    whole[leads] = (traits.find(codes) & INVISIBLE) == 0  # a policy may keep them, but they do not end a unit
     whole[ends] = True
     characters[leads] = unit_characters.find(codes)
     characters[ends] = ord("\n")
