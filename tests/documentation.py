@@ -182,6 +182,7 @@ def _keep_all(output: str) -> str:
 
 def _keep_steady(output: str) -> list[str]:
     """Return the lines of a random output that do not depend on the draws; of others, only that they are there."""
+    output = re.sub(r"\n {4,}(?=\S)", " ", output)  # a long row of a table goes on in the next line
     lines = [_keep_all(line) if _STEADY.match(line) else "..." for line in output.splitlines()]
     return [_SELF_DRAWS.sub("", line) for line in lines]
 

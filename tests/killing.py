@@ -137,5 +137,5 @@ class Moments:
     def kill(self, jobs: Jobs, job: str, *arguments: str | Path | int) -> bool:
         """Start a job, kill it at a random moment, and return whether it was killed before its end."""
         killed = jobs.kill(job, *arguments, after=self._chooser.uniform(0.0, 1.1 * self._whole))
-        self._whole *= 1.03 if killed else 0.9
+        self._whole *= 1.12 if killed else 0.7
         return killed

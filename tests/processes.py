@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,16 @@ def can_write(path: Path) -> bool:
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert done.returncode == 0 or "Could not set lock" in done.stderr, done.stderr
     return done.returncode == 0
+
+
+def find_files(folder: Path, pattern: str = "*") -> list[Path]:
+    """Return the files and folders below a folder whose names match a pattern; others may delete some meanwhile."""
+    return [
+        Path(place, name)
+        for place, folders, files in os.walk(folder)
+        for name in (*folders, *files)
+        if fnmatch(name, pattern)
+    ]
 
 
 def wait_for(condition: Callable[[], object], seconds: float = 120.0) -> None:

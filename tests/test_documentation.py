@@ -77,6 +77,7 @@ _REAL = Block((REAL,), "console", "", "", 0, 0)
         (_DRAWN, Step("c", "a\neps 1\n", "b\neps 1\n", 0), False),
         (_DRAWN, Step("c", "a\neps 1\n", "b\neps 2\n", 0), True),
         (_DRAWN, Step("c", "a\n", "b\nc\n", 0), True),
+        (_DRAWN, Step("c", "id  body\n 1  a\n", "id  body\n 1  a\n    b\n", 0), False),
         (_DRAWN, Step("c", "9 words: 6 replaced (1 drew itself)\n", "9 words: 6 replaced\n", 0), False),
         (_DRAWN, Step("c", "9 words: 6 replaced\n", "8 words: 6 replaced\n", 0), True),
         (_DRAWN, Step("c", "a\n", "Error: x\n", 1), True),

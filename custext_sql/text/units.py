@@ -120,9 +120,13 @@ def _find_anchors(text: EncodedText) -> tuple[Places, Places]:
 
 
 def _have_digits(text: EncodedText, starts: Places, ends: Places) -> Flags:
-    """Return which words begin or end with a digit, contain one of another script, or may be bank numbers."""
+    """Return which words begin or end with a digit, contain one of another script, or may be bank numbers.
+
+    A letter may come first, as in the weeks of dates and in extensions.
+    """
     content = text.content
     found: Flags = (content.take(starts) - np.uint8(ord("0"))) < 10
+    found |= (content.take(starts + 1, mode="clip") - np.uint8(ord("0"))) < 10
     found |= (content.take(ends - 1) - np.uint8(ord("0"))) < 10
     found |= ends - starts >= SHORTEST_IBAN
     if text.wide is not None:

@@ -1,9 +1,11 @@
 """After a signal, every command ends within ten seconds, whatever DuckDB does, and leaves no partial output."""
 
+import fcntl
 import os
 import signal
 import subprocess
 import sys
+import termios
 import time
 from pathlib import Path
 from typing import Any
@@ -42,6 +44,11 @@ def run_stuck(command: list[str], folder: Path) -> Any:
     return start(command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
+def wait_until_read(writer: int) -> None:
+    """Wait until nothing is left in a pipe."""
+    wait_for(lambda: fcntl.ioctl(writer, termios.FIONREAD, bytes(4)) == bytes(4))
+
+
 def end(process: Any, number: int) -> tuple[float, bytes]:
     """Send a signal; return how many seconds the process took to end, and what it printed."""
     started = time.monotonic()
@@ -60,7 +67,8 @@ def test_a_stuck_query_ends_in_time(mapped_db: Path, folder: Path, number: signa
         with run_stuck(command, folder) as process:
             os.write(writer, b"alice bob\n" * 1000)
             wait_for(lambda: list(folder.glob(".out.parquet.*.draft")))
-            time.sleep(1.0)  # by now DuckDB has read everything and waits for more
+            wait_until_read(writer)
+            time.sleep(1.0)  # by now DuckDB waits for more
             seconds, printed = end(process, number)
     finally:
         os.close(writer)
@@ -79,7 +87,9 @@ def test_a_second_signal_ends_at_once(mapped_db: Path, folder: Path) -> None:
     writer = os.open(folder / "pipe.csv", os.O_RDWR)
     try:
         with run_stuck(command, folder) as process:
+            os.write(writer, b"alice bob\n" * 1000)
             wait_for(lambda: list(folder.glob(".out.parquet.*.draft")))
+            wait_until_read(writer)
             time.sleep(1.0)
             os.kill(process.pid, signal.SIGTERM)
             time.sleep(1.0)

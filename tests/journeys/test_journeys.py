@@ -49,7 +49,7 @@ def travel(script: str) -> str:
     """Run the commands of a script one after the other, and return what they print; fail if one of them fails."""
     command = ["bash", "-eux", "-o", "pipefail", str(HERE / script)]
     with start(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
-        output, _ = process.communicate(timeout=900)
+        output, _ = process.communicate(timeout=3600)
     assert process.returncode == 0, output[-4000:]
     assert "Traceback" not in output
     return str(output)

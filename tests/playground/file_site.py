@@ -15,6 +15,7 @@ from custext_sql.playground import serving
 from custext_sql.playground.serving import Address, open_server
 from tests.conftest import copy_database
 from tests.playground.requesting import ask, connect, explain, read
+from tests.processes import find_files
 
 MOST_BYTES = 8 << 20  # of a file
 
@@ -30,7 +31,7 @@ class Site:
 
     def list_files(self) -> list[Path]:
         """Return every file that the server keeps."""
-        return sorted(path for path in self.temporary.rglob("*") if path.is_file())
+        return sorted(path for path in find_files(self.temporary) if path.is_file())
 
     def preview(self, file: dict[str, Any], column: str | None, **settings: Any) -> Any:
         return ask(self.client, f"files/{file['id']}/preview", column=column, settings=settings)

@@ -11,7 +11,7 @@ import pytest
 
 from tests.playground.file_site import MOST_BYTES, Site, open_site
 from tests.playground.requesting import name_self, read, upload
-from tests.processes import wait_for
+from tests.processes import find_files, wait_for
 
 SECRET = "Qzxvsecret"
 NO_FILE = {"id": "0123456789abcdef"}
@@ -30,7 +30,7 @@ def clean(site: Site) -> Iterator[None]:
     yield
     for file_id in list(find_uploads(site)):
         site.delete({"id": file_id})
-    wait_for(lambda: site.list_files() == [], 30.0)
+    wait_for(lambda: site.list_files() == [])
 
 
 def find_uploads(site: Site) -> set[str]:
@@ -193,7 +193,7 @@ def test_a_file_is_deleted_while_others_read_it(site: Site) -> None:
     with ThreadPoolExecutor(15) as pool:
         found = list(pool.map(work, range(15)))
     assert 200 in found
-    wait_for(lambda: site.list_files() == [], 30.0)
+    wait_for(lambda: site.list_files() == [])
 
 
 def test_an_output_can_be_downloaded_while_it_is_deleted_and_replaced(site: Site) -> None:
@@ -215,8 +215,8 @@ def test_a_client_that_leaves_while_sending_leaves_nothing(site: Site) -> None:
         with socket.create_connection((site.address.host, site.address.port)) as connection:
             connection.sendall(f"POST /api/files?name=a.csv HTTP/1.1\r\n{head}{length}\r\n\r\n".encode())
             connection.sendall(b"ff\r\n" + b"x" * 255)
-            wait_for(lambda: len(list(site.temporary.rglob("a.csv"))) == 1)
-        wait_for(lambda: list(site.temporary.rglob("a.csv")) == [])
+            wait_for(lambda: len(find_files(site.temporary, "a.csv")) == 1)
+        wait_for(lambda: find_files(site.temporary, "a.csv") == [])
     assert read(site.client.get("/api/setup"))
 
 

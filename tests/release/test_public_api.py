@@ -15,6 +15,7 @@ import pytest
 
 from custext_sql import (
     CusTextError,
+    Dataset,
     Policy,
     PrivacyWarning,
     ReleaseReport,
@@ -141,8 +142,11 @@ def test_keys_bring_their_settings(db: Path, data: Path) -> None:
     assert first == second and (first["eps"], first["plus"], first["draws"]) == (2.0, True, "keyed")
     assert report.receipt.eps == 2.0
     make_key("other", db, eps=2.0, plus=True)
-    sanitize_file("in.csv", "three.csv", columns="body", key_file="other", record_column="id")
-    assert (data / "three.csv").read_bytes() != (data / "one.csv").read_bytes()
+    (data / "many.csv").write_text("id,body\n" + "".join(f"{number},alice bob carol\n" for number in range(40)))
+    for key in ("k", "other"):
+        dataset = Dataset("many", reuse_key=True)
+        sanitize_file("many.csv", key + ".csv", columns="body", key_file=key, record_column="id", dataset=dataset)
+    assert (data / "k.csv").read_bytes() != (data / "other.csv").read_bytes()
     with pytest.raises(CusTextError, match="this key is for eps = 2"):
         sanitize_file("in.csv", "x.csv", columns="body", key_file="k", record_column="id", eps=1.0)
     with pytest.raises(SettingError, match="need a column of IDs.*record_column="):

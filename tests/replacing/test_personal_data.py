@@ -126,7 +126,7 @@ def test_no_more_survives_than_the_tables_say(starter_db: Path, folder: Path, te
                 chances.append(survival(sanitizer, before, [units[number] for number in inside]))
     assert of_whole < 1e-3  # the probability that any of them survives
     assert whole == 0
-    low, high = interval(chances, 0.999)
+    low, high = interval(chances, 1 - 1e-8)
     print(f"\n{names} of {len(chances)} names came out whole; the tables predict {low} to {high}")
     assert low <= names <= high
     receipt = json.loads(done.stdout)["receipt"]

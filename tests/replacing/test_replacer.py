@@ -216,7 +216,7 @@ def test_digits_are_uniform(mapping: Mapping, vocabulary: Vocabulary) -> None:
     [result] = replaced(["7777777777" * 2000], mapping, vocabulary, PAPER, False)
     counts = np.bincount([int(digit) for digit in result], minlength=10)
     assert len(result) == 20_000
-    assert ((counts - 2000) ** 2 / 2000).sum() < 40  # chi-squared with 9 degrees of freedom: about one in 100,000
+    assert ((counts - 2000) ** 2 / 2000).sum() < 56  # chi-squared with 9 degrees of freedom: about one in 10^8
 
 
 def test_separators_survive_in_a_long_random_text(mapping: Mapping, vocabulary: Vocabulary) -> None:

@@ -16,7 +16,7 @@ from spacy.tokens import Doc
 from custext_sql import Sanitizer
 from tests.spacy_plugin.test_component import make_pipeline, words_of
 
-TEXT = "alice bob carol dave erin frank grace heidi ivan judy mallory niaj"
+TEXT = " ".join(["alice bob carol dave erin frank grace heidi ivan judy mallory niaj"] * 2)
 SCRIPT = """
     import multiprocessing, sys
     import spacy
@@ -31,8 +31,8 @@ SCRIPT = """
         found = []
         for doc, number in nlp.pipe(zip(texts, range(60)), as_tuples=True, n_process=2, batch_size=5):
             if sys.argv[3] == "annotate":
-                assert doc._.custext_receipt.sampled == 12, doc._.custext_receipt
-                assert [token._.custext_kind for token in doc] == ["sampled"] * 12
+                assert doc._.custext_receipt.sampled == 24, doc._.custext_receipt
+                assert [token._.custext_kind for token in doc] == ["sampled"] * 24
             else:
                 assert doc._.custext_receipt is None
                 assert [token._.custext for token in doc] == doc.text.split()
@@ -50,7 +50,7 @@ SCRIPT = """
 @pytest.mark.parametrize("output", ["annotate", "replace"])
 @pytest.mark.parametrize("method", ["fork", "spawn"])
 def test_processes_draw_independently(mapped_db: Path, tmp_path: Path, method: str, output: str) -> None:
-    """60 equal texts of 12 words with four almost equally likely outputs each: no two results are equal."""
+    """60 equal texts of 24 words with four almost equally likely outputs each: no two results are equal."""
     script = tmp_path / "script.py"
     script.write_text(textwrap.dedent(SCRIPT))
     command = [sys.executable, str(script), method, str(mapped_db), output, TEXT]

@@ -112,7 +112,7 @@ def test_docs_of_units_alone_and_docs_without_any(pipeline: Open, text: str, car
 
 parts = st.sampled_from(["people", "Time", "zzyzxa", "7", "12", "30", "1980", "john@x.com", "+49", "1234567", "5:30pm"])
 marks = st.sampled_from([" ", " ", " ", "-", "/", ".", ":", "://", "@", "(", ")", ", ", "; ", "_", "  ", "\n"])
-EXCHANGE = str.maketrans("0123456789john", "9876543210mary")
+EXCHANGE = str.maketrans("02345678john", "86754032mary")  # years of the 1900s stay such years
 
 
 @settings(max_examples=100)

@@ -169,7 +169,8 @@ def test_a_database_in_use_by_another_process_is_named(mapped_db: Path, monkeypa
                 pass
 
 
-def test_a_short_use_by_another_process_is_waited_for(mapped_db: Path) -> None:
+def test_a_short_use_by_another_process_is_waited_for(mapped_db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(duckdb_files, "PATIENCE", 120.0)  # the machine may be busy
     with hold_open(mapped_db, 0.5), reading(mapped_db) as connection:
         assert connection.execute("SELECT count(*) FROM mappings").fetchall() == [(1,)]
 

@@ -3,13 +3,17 @@
 import subprocess
 import sys
 import textwrap
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import duckdb
 import pytest
 
-from custext_sql import Sanitizer, build_mapping, connect, load_mapping, register
+from custext_sql import Sanitizer, build_mapping, connect, list_mappings, load_mapping, register
 from custext_sql.errors import DatabaseError
+from custext_sql.store.database import reading
+from custext_sql.store.files import duckdb_files
 from custext_sql.store.files.descriptors import is_open_here
 from custext_sql.store.ledger.table import list_releases
 from tests.processes import can_write
@@ -158,6 +162,22 @@ def test_a_fork_does_not_write_to_what_its_parent_has_open(mapped_db: Path) -> N
         [sys.executable, "-c", textwrap.dedent(script), mapped_db], capture_output=True, text=True, check=False
     )
     assert done.returncode == 3, done.stderr
+
+
+@pytest.mark.slow
+def test_a_write_waits_until_this_process_has_read(mapped_db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise it would get the read-only instance of the reader, in which every statement that writes fails."""
+    monkeypatch.setattr(duckdb_files, "PATIENCE", 120.0)
+    with ThreadPoolExecutor(1) as pool:
+        with reading(mapped_db):
+            written = pool.submit(build_mapping, mapped_db, embedding="small", k=5)
+            time.sleep(0.5)
+            assert not written.done()
+        written.result()
+    assert len(list_mappings(mapped_db)[0]) == 2
+    monkeypatch.setattr(duckdb_files, "PATIENCE", 0.2)
+    with reading(mapped_db), pytest.raises(DatabaseError, match="is being read by this process; close what reads it"):
+        build_mapping(mapped_db, embedding="small", k=3)
 
 
 def test_a_detached_or_lost_connection_is_not_asked(mapped_db: Path) -> None:

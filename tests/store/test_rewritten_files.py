@@ -190,7 +190,10 @@ print(number)
 
 
 @pytest.mark.slow
-def test_no_write_is_lost_while_a_database_is_compacted_again_and_again(mapped_db: Path) -> None:
+def test_no_write_is_lost_while_a_database_is_compacted_again_and_again(
+    mapped_db: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(duckdb_files, "PATIENCE", 120.0)  # the machine may be busy
     enough = mapped_db.with_name("enough")
     count = "SELECT count(*) FROM settings WHERE key LIKE 'write %'"
     with start([sys.executable, "-c", WRITE, mapped_db, enough], stdout=subprocess.PIPE) as process:

@@ -3,7 +3,9 @@
 import subprocess
 import sys
 import textwrap
+from collections.abc import Callable
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 
 import duckdb
@@ -13,6 +15,7 @@ from spacy.tokens import Doc
 
 from custext_sql import Dataset, Sanitizer, build_mapping, connect, make_key, register
 from custext_sql.errors import BudgetError, CusTextError, KeyFileError, SettingError
+from custext_sql.store.ledger import running_entry
 from custext_sql.store.ledger.running_entry import settle_all
 from custext_sql.store.ledger.spending import add_up
 from custext_sql.store.ledger.table import list_releases
@@ -21,17 +24,31 @@ from tests.processes import hold_open, wait_for
 QUERY = "SELECT custext_sanitize(text, 0.1, true) FROM (VALUES ('alice bob carol'), ('dave')) t(text)"
 
 
+NEVER = 3600.0
+Pace = Callable[[float], None]
+
+
+@pytest.fixture
+def pace(monkeypatch: pytest.MonkeyPatch) -> Pace:
+    """Return a function that sets after how many seconds without a text counts are entered; until then, never."""
+    assert running_entry._REST == 1.0
+    monkeypatch.setattr(running_entry, "_REST", NEVER)
+    return partial(monkeypatch.setattr, running_entry, "_REST")
+
+
 def states(db: Path) -> list[tuple[str, Decimal | None]]:
     return [(release.state, release.largest_row_eps) for release in list_releases(db)]
 
 
 @pytest.mark.slow
-def test_a_connection_enters_what_it_sanitizes(mapped_db: Path) -> None:
+def test_a_connection_enters_what_it_sanitizes(mapped_db: Path, pace: Pace) -> None:
     with connect(mapped_db, dataset="d") as connection:
         assert list_releases(mapped_db) == []
         connection.execute(QUERY).fetchall()
         assert states(mapped_db) == [("pending", None)]
+        pace(0.1)
         wait_for(lambda: states(mapped_db) == [("complete", Decimal("0.3"))])
+        pace(NEVER)
         connection.execute(QUERY.replace("dave", "dave erin frank grace")).fetchall()
         assert states(mapped_db) == [("pending", None)]
         settle_all()
@@ -138,6 +155,8 @@ def test_no_text_leaves_if_the_ledger_cannot_be_written(mapped_db: Path, monkeyp
 SCRIPT = """
 import os, sys, signal, time
 import custext_sql
+from custext_sql.store.ledger import running_entry
+running_entry._REST = 3600.0
 connection = custext_sql.connect(sys.argv[1], dataset="d")
 connection.execute(sys.argv[2]).fetchall()
 if sys.argv[3] == "attach":
@@ -170,15 +189,17 @@ def test_a_process_that_ends_leaves_the_truth(mapped_db: Path, end: str, expecte
 
 
 @pytest.mark.slow
-def test_a_release_waits_until_the_ledger_can_be_written(mapped_db: Path) -> None:
+def test_a_release_waits_until_the_ledger_can_be_written(mapped_db: Path, pace: Pace) -> None:
     with connect(mapped_db, dataset="d") as connection:
         connection.execute(QUERY).fetchall()
         with connect(mapped_db):
             settle_all()
             assert states(mapped_db) == [("pending", None)]
+        pace(0.1)
         wait_for(lambda: states(mapped_db) == [("complete", Decimal("0.3"))])
 
 
+@pytest.mark.usefixtures("pace")
 def test_a_pipeline_enters_its_docs(mapped_db: Path) -> None:
     nlp = spacy.blank("en")
     nlp.add_pipe("custext", config={"database": str(mapped_db), "epsilon": 0.5, "dataset": "notes"})

@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from custext_sql.text.characters import INVISIBLE, traits, unit_characters
@@ -242,10 +242,16 @@ PARTS = [
 
 @settings(max_examples=500)
 @given(st.lists(st.sampled_from(PARTS), max_size=40).map("".join))
+@example("1-1-1990\u2013W4561\u8acb")
+@example("555-123-4567 x123456word")
+@example(":\u00ad:1")
+@example("bc\u00ad4111111111111111,-1,")
+@example(":_23):::@2. 7890::word:4111111111111111/::4111111111111111/x_)john@2. ")
 def test_windows_lose_nothing(text: str) -> None:
     assert find(text) == [search_everywhere(text)]
 
 
+@example(["7890\uff11::", ":::::"])
 @given(st.lists(st.lists(st.sampled_from(PARTS), max_size=12).map("".join), max_size=6))
 def test_texts_do_not_touch_each_other(texts: list[str]) -> None:
     assert find(*texts) == [find(text)[0] for text in texts] if texts else True

@@ -45,7 +45,10 @@ _inherited: frozenset[FileID] = frozenset()  # in a fork: files that the parent 
 
 
 class _AgainError(Exception):
-    """A file must be opened again, for example because it was replaced while it was being opened."""
+    """A file must be opened again, for example because it was replaced while it was being opened.
+
+    Its text, if any, says what to do if that does not help.
+    """
 
 
 @dataclass(frozen=True)
@@ -82,7 +85,11 @@ def open_file(path: Path, *, read_only: bool, patience: float | None = None) -> 
             if holder is not None:
                 holder.close()
             if holder is None or is_main:
-                return share_instance(_find_shared_name(path))
+                shared = share_instance(_find_shared_name(path))
+                if read_only or not _is_read_only(shared):
+                    return shared
+                shared.close()
+                raise _AgainError(f"{path} is being read by this process; close what reads it, or try again later")
             raise DatabaseError(
                 f"cannot write {path}: this process has it attached to another connection; close that first"
             )
@@ -108,6 +115,11 @@ def connect_file(path: Path, config: dict[str, Any]) -> duckdb.DuckDBPyConnectio
         connection.close()
         raise ForeignFileError(f"{path} is not a DuckDB file")
     return connection
+
+
+def _is_read_only(connection: duckdb.DuckDBPyConnection) -> bool:
+    found = connection.execute("SELECT readonly FROM duckdb_databases() WHERE database_name = current_database()")
+    return found.fetchall() == [(True,)]
 
 
 def attach_file(connection: duckdb.DuckDBPyConnection, path: Path, name: str) -> bool:
@@ -191,6 +203,7 @@ def when_free(path: Path, attempt: Callable[[], _Result], patience: float | None
     """
     deadline = time.monotonic() + (PATIENCE if patience is None else patience)
     while True:
+        busy = f"{path} is in use by another process; try again later"
         try:
             return attempt()
         except duckdb.Error as error:
@@ -201,10 +214,10 @@ def when_free(path: Path, attempt: Callable[[], _Result], patience: float | None
                 raise ForeignFileError(f"{path} is not a DuckDB file") from None
             if "lock" not in message.lower():
                 raise DatabaseError(f"cannot open {path}: {find_reason(error)}") from None
-        except _AgainError:
-            pass
+        except _AgainError as error:
+            busy = str(error) or busy
         if time.monotonic() > deadline:
-            raise DatabaseError(f"{path} is in use by another process; try again later")
+            raise DatabaseError(busy)
         time.sleep(_TICK)
 
 

@@ -46,7 +46,7 @@ def private_folder(parent: Path, label: str) -> Iterator[Path]:
     finally:
         if folder in _live:
             try:
-                shutil.rmtree(folder, ignore_errors=True)
+                _remove(folder)
             finally:  # only now: if the process must end at once, `remove_private_folders` deletes what is left
                 with _changed:
                     _live.discard(folder)
@@ -77,10 +77,14 @@ def scratch_folder() -> Iterator[Path]:
 def remove_private_folders() -> None:
     """Delete all private folders of this process at once. Call this right before the process ends."""
     for folder in tuple(_live):
-        for _ in range(_ATTEMPTS):
-            shutil.rmtree(folder, ignore_errors=True)
-            if not folder.exists():  # it does if another thread wrote a file meanwhile
-                break
+        _remove(folder)
+
+
+def _remove(folder: Path) -> None:
+    for _ in range(_ATTEMPTS):
+        shutil.rmtree(folder, ignore_errors=True)
+        if not folder.exists():  # it does if another thread wrote a file meanwhile
+            return
 
 
 def _make_folder(folder: Path) -> None:
