@@ -1,5 +1,6 @@
 """Serves the page: finds a port, makes a token, opens the browser, and ends with everything deleted."""
 
+import asyncio
 import ipaddress
 import os
 import secrets
@@ -26,6 +27,7 @@ from custext_sql.playground.workbench import Workbench
 LOOPBACK = "127.0.0.1"
 USUAL_PORT = 8790
 _WAIT = 3.0  # seconds that requests get to end
+_IDLE = 75  # seconds that a connection may rest between requests
 
 
 @dataclass(frozen=True)
@@ -128,15 +130,26 @@ def open_server(
             ws="none",
             server_header=False,
             timeout_graceful_shutdown=int(_WAIT),
+            timeout_keep_alive=_IDLE,
         )
         server = uvicorn.Server(config)
-        thread = threading.Thread(target=server.run, args=([listener],), name="custext-playground", daemon=True)
+        thread = threading.Thread(
+            target=lambda: asyncio.run(_run(server, listener)), name="custext-playground", daemon=True
+        )
         thread.start()
         try:
             yield address, thread
         finally:
             server.should_exit = True
             thread.join(_WAIT + 1.0)
+
+
+async def _run(server: uvicorn.Server, listener: socket.socket) -> None:
+    """Serve until the server ends, and close what it leaves open: uvicorn misses connections that have just come."""
+    await server.serve([listener])
+    for connection in list(server.server_state.connections):
+        connection.transport.abort()
+    await asyncio.sleep(0)  # until they are closed
 
 
 @contextmanager

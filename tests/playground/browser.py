@@ -15,7 +15,17 @@ import pytest
 from custext_sql.playground.serving import Address
 
 pytest.importorskip("playwright", reason="needs Playwright's Python package, which the extra test installs")
-from playwright.sync_api import Browser, BrowserContext, Error, Locator, Page, Request, expect, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    Error,
+    Locator,
+    Page,
+    Request,
+    Response,
+    expect,
+    sync_playwright,
+)
 
 __all__ = ["MARKS", "Error", "Locator", "Page", "Visit", "expect", "launch"]
 
@@ -127,10 +137,20 @@ class Visit:
             self.wait_for_text()
 
     @contextmanager
-    def answer(self, path: str) -> Iterator[list[dict[str, Any]]]:
-        """Wait until the server has answered a request that the block causes; its answer is then in the list."""
+    def answer(self, path: str, **asked: object) -> Iterator[list[dict[str, Any]]]:
+        """Wait until the server has answered a request that the block causes; its answer is then in the list.
+
+        asked: what the request says, or its settings, such as `text` or `eps`; other requests are not waited for.
+        """
         found: list[dict[str, Any]] = []
-        with self.page.expect_response(lambda response: path in response.url and response.status == 200) as answer:
+
+        def fits(response: Response) -> bool:
+            if path not in response.url or response.status != 200:
+                return False
+            said = json.loads(response.request.post_data or "{}") if asked else {}
+            return asked.items() <= {**said.pop("settings", {}), **said}.items()
+
+        with self.page.expect_response(fits) as answer:
             yield found
         found.append(json.loads(answer.value.body()))
 
@@ -214,6 +234,11 @@ class Visit:
     def region(self, name: str) -> Locator:
         """Return a part of the page by its heading."""
         return self.page.get_by_role("region", name=name)
+
+    @property
+    def busy(self) -> Locator:
+        """Whatever waits for an answer of the server."""
+        return self.page.locator("[aria-busy=true]")
 
     @property
     def message(self) -> Locator:

@@ -77,11 +77,12 @@ def test_with_public_texts_the_page_names_them(browse: Callable[..., Visit], pub
 
 
 def test_what_only_the_original_text_has_is_not_in_the_attackers_view(visit: Visit) -> None:
-    visit.write(TEXT + "Štěpánková 4711 a.novak@example.com")
+    text = TEXT + "brother teacher river church winter kitchen garden dinner"  # an attacker guesses a few of them
+    visit.write(f"{text} Štěpánková 4711 a.novak@example.com")
     after = visit.read_output()
     visit.turn_on_attack()
     seen = {word for pair in list_guesses(visit) for word in pair[:2]} | set(re.findall(r"\w+", after))
-    hidden = set(re.findall(r"\w+", TEXT)) - seen | {"Štěpánková", "4711", "novak"}
+    hidden = set(re.findall(r"\w+", text)) - seen | {"Štěpánková", "4711", "novak"}
     assert len(hidden) > 3
     markup = visit.output().evaluate("element => element.outerHTML")
     found = set(re.findall(r"\w+", re.sub(r' (class|role|tabindex|data-place)="[^"]*"', "", markup)))

@@ -119,6 +119,9 @@ def test_enter_and_space_open_a_word_and_do_not_scroll(visit: Visit, key: str) -
 
 def test_every_stop_of_the_tab_key_is_visible_and_none_is_a_trap(visit: Visit) -> None:
     visit.words().first.click()
+    card = visit.region("A word and its group")
+    expect(card).not_to_contain_text("Choose a word")
+    expect(card).to_be_in_viewport(ratio=0.99)  # the page scrolls to it
     visit.page.get_by_text("Every point of the verdict").click()
     visit.setting("Numbers")
     visit.page.locator("#tab-text").focus()
@@ -139,28 +142,51 @@ def test_every_stop_of_the_tab_key_is_visible_and_none_is_a_trap(visit: Visit) -
 
 
 def test_no_update_loses_the_focus(visit: Visit) -> None:
-    steps: list[tuple[Locator, str]] = [
-        (visit.page.get_by_role("button", name="Draw again"), "Enter"),
-        (visit.switch(), "Space"),
-        (visit.switch(), "Space"),
-        (visit.slider(), "End"),
-        (visit.slider(), "ArrowLeft"),
-        (visit.setting("Mapping"), "ArrowDown"),
-        (visit.setting("Policy"), "ArrowDown"),
-        (visit.page.locator("#compare"), "Enter"),
-        (visit.page.locator("#compare"), "Enter"),
-        (visit.page.get_by_text("Every point of the verdict"), "Enter"),
-        (visit.page.locator("#tab-text"), "ArrowRight"),
-        (visit.page.locator("#tab-file"), "ArrowLeft"),
-    ]
-    lost = []
-    for place, (target, key) in enumerate(steps):
+    def count_verdicts() -> int:
+        return sum(request.url.endswith("/api/verdict") for request in visit.answered)
+
+    def use(target: Locator, key: str, verdicts: int = 0, shown: Locator | None = None) -> None:
+        """Press a key on an element, and check the focus when as many verdicts as this have come."""
+        expected = count_verdicts() + verdicts
         target.first.focus()
         visit.page.keyboard.press(key)
-        visit.page.wait_for_timeout(900)  # until the verdict is there
-        if read_focus(visit)["tag"] == "BODY":
-            lost.append((place, key, str(target)))
-    assert lost == []
+        visit.wait_until(lambda: count_verdicts() >= expected)
+        expect(visit.busy).to_have_count(0)
+        if shown is not None:
+            expect(shown.first).to_be_visible()
+        assert read_focus(visit)["tag"] != "BODY", (str(target), key)
+
+    expect(visit.busy).to_have_count(0)
+    use(visit.page.get_by_role("button", name="Draw again"), "Enter", 1)
+    use(visit.switch(), "Space", shown=visit.output().locator("rt"))
+    use(visit.switch(), "Space")
+    use(visit.slider(), "End", 1)
+    use(visit.slider(), "ArrowLeft", 1)
+    use(visit.setting("Mapping"), "ArrowDown", 1)
+    use(visit.setting("Policy"), "ArrowDown", 1)
+    use(visit.page.locator("#compare"), "Enter", 2)
+    use(visit.page.locator("#compare"), "Enter", 1)
+    use(visit.page.get_by_text("Every point of the verdict"), "Enter")
+    use(visit.page.locator("#tab-text"), "ArrowRight")
+    use(visit.page.locator("#tab-file"), "ArrowLeft")
+
+
+def test_a_verdict_that_arrives_while_it_has_the_focus_does_not_take_it_away(visit: Visit) -> None:
+    points = visit.page.get_by_text("Every point of the verdict")
+    unfolded = visit.region("Verdict").locator("details[open]")
+    expect(visit.busy).to_have_count(0)
+    held: list[Any] = []
+    visit.page.route("**/api/verdict", lambda route: held.append(route))
+    for count in (1, 0):
+        visit.page.get_by_role("button", name="Draw again").press("Enter")
+        visit.wait_until(lambda: held)
+        tab_to(visit, points)
+        press(visit, "Enter")
+        expect(unfolded).to_have_count(count)
+        held.pop().continue_()
+        expect(visit.busy).to_have_count(0)
+        expect(points).to_be_focused()
+        expect(unfolded).to_have_count(count)
 
 
 def test_a_text_that_arrives_while_a_word_has_the_focus_does_not_take_it_away(visit: Visit) -> None:

@@ -1,7 +1,10 @@
 """What goes wrong is said on the page, and the page goes on, in a browser."""
 
 import json
+import secrets
+import socket
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +16,20 @@ from tests.playground.browser import MARKS, Visit, expect
 
 pytestmark = MARKS
 
+TOO_LONG = "doctor " * 28_572  # 200,004 characters
+
+
+def find_port() -> int:
+    """Return a free port among those that no connection gets by itself, so that it is still free a moment later."""
+    while True:
+        port = 20_000 + secrets.randbelow(12_000)
+        with socket.socket() as tried, suppress(OSError):
+            tried.bind(("127.0.0.1", port))
+            return port
+
 
 def test_a_text_that_is_too_long_is_refused_and_not_cut(visit: Visit) -> None:
-    visit.text.fill("doctor " * 28_572)  # 200,004 characters
+    visit.text.fill(TOO_LONG)
     expect(visit.message).to_contain_text("too long")
     expect(visit.message).to_contain_text("200,000")
     assert len(visit.text.input_value()) == 200_004
@@ -91,10 +105,11 @@ def test_a_file_above_the_limit_is_not_sent(tab: Visit) -> None:
 
 
 def test_a_server_that_was_stopped_is_missed(browse: Callable[..., Visit], served_db: Path) -> None:
-    with open_server(served_db, port=0) as (address, _):
+    with open_server(served_db, port=find_port()) as (address, _):
         visit = browse(address)
-        visit.expected = ("ERR_CONNECTION", "403")
+        visit.expected = ("ERR_CONNECTION", "ERR_EMPTY_RESPONSE", "403")
         visit.open()
+        expect(visit.busy).to_have_count(0)
     visit.text.fill("doctor")
     expect(visit.message).to_contain_text("does not answer")
     expect(visit.message).to_contain_text("custext playground")
@@ -141,15 +156,17 @@ def test_a_message_is_in_view_wherever_the_person_is(
     build_mapping(few_db, embedding="starter", k=5)
     visit = browse(releasing, viewport={"width": width, "height": 700})
     visit.expected = ("400",)
-    visit.page.goto(f"{visit.origin}/#token={releasing.token}&mode=file")
+    visit.open("mode=file")
     rows = "\n".join(["doctor and mother"] * 12)
     given = {"name": "a.txt", "mimeType": "text/plain", "buffer": rows.encode()}
     visit.page.locator("#file-input").set_input_files(given)  # type: ignore[arg-type]
     release = visit.page.get_by_role("button", name="Sanitize and download")
     with visit.page.expect_download():
         release.click()
-    with visit.answer("/preview"):
-        visit.setting("Mapping", None).select_option("starter-euclidean-k5")
+    mapping = "starter-euclidean-k5"
+    with visit.answer("/preview", mapping=mapping), visit.answer("/api/verdict", mapping=mapping):
+        visit.setting("Mapping", None).select_option(mapping)
+    expect(visit.busy).to_have_count(0)
     release.click()
     expect(visit.message).to_contain_text("mapping")
     expect(visit.message).to_be_in_viewport()
@@ -160,9 +177,32 @@ def test_a_message_is_in_view_wherever_the_person_is(
 
 
 def test_a_text_that_is_too_long_is_not_drawn_again(visit: Visit) -> None:
-    visit.text.fill("doctor " * 28_572)
+    visit.text.fill(TOO_LONG)
     expect(visit.message).to_contain_text("too long")
     visit.page.get_by_role("button", name="Draw again").click()
+    expect(visit.message).to_contain_text("too long")
+
+
+def test_a_text_that_becomes_too_long_is_not_drawn_as_it_was_before(visit: Visit) -> None:
+    held: list[object] = []
+    visit.page.route("**/api/sanitize", lambda route: held.append(route), times=1)
+    visit.text.fill("doctor")
+    visit.wait_until(lambda: held)
+    with visit.page.expect_event("requestfailed", lambda request: request.url.endswith("/api/sanitize")):
+        visit.text.fill(TOO_LONG)
+    expect(visit.message).to_contain_text("too long")
+
+
+def test_guesses_that_come_late_leave_the_message_that_a_text_is_too_long(visit: Visit) -> None:
+    visit.turn_on_attack()
+    held: list[Any] = []
+    visit.page.route("**/api/attack", lambda route: held.append(route), times=1)
+    visit.text.fill("doctor and mother")
+    visit.wait_until(lambda: held)
+    visit.text.fill(TOO_LONG)
+    expect(visit.message).to_contain_text("too long")
+    held[0].continue_()
+    expect(visit.words()).to_have_count(3)
     expect(visit.message).to_contain_text("too long")
 
 

@@ -153,10 +153,10 @@ def test_the_receipt_is_that_of_the_library(visit: Visit, served_db: Path) -> No
 
 def test_the_verdict_follows_the_text_and_the_settings(visit: Visit) -> None:
     color = visit.region("Verdict").locator("strong").first
-    with visit.answer("/api/verdict") as first:
+    with visit.answer("/api/verdict", text=MIXED, eps=1) as first:
         visit.write(MIXED)
     expect(color).to_have_text(first[0]["verdict"]["color"])
-    with visit.answer("/api/verdict") as second:
+    with visit.answer("/api/verdict", text=MIXED, eps=50) as second:
         visit.choose_eps("End")
     assert second[0]["verdict"]["color"] == "red"
     expect(color).to_have_text("red")
@@ -221,3 +221,16 @@ def test_without_a_clipboard_the_snippet_is_selected(visit: Visit) -> None:
     snippets.get_by_role("button", name="Copy").click()
     expect(snippets.get_by_role("status")).to_contain_text("Ctrl+C")
     assert visit.page.evaluate("getSelection().toString()") == snippets.locator("code").inner_text()
+
+
+def test_a_snippet_stays_selected_while_it_is_the_same(visit: Visit) -> None:
+    code = visit.region("The same settings").locator("code")
+    expect(code).to_contain_text("custext")
+    expect(visit.busy).to_have_count(0)
+    code.select_text()
+    before = visit.page.evaluate("getSelection().toString()")
+    assert before == code.inner_text()
+    with visit.answer("/api/snippets"), visit.answer("/api/verdict"):
+        visit.page.get_by_role("button", name="Draw again").press("Enter")
+    expect(visit.busy).to_have_count(0)
+    assert visit.page.evaluate("getSelection().toString()") == before

@@ -1,16 +1,21 @@
 """Who may talk to the server: only its own page, at its own address, with its token."""
 
+import asyncio
 import ipaddress
+import socket
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+import uvicorn
 from hypothesis import given
 from hypothesis import strategies as st
 
 from custext_sql.playground.guard import Doorway, is_loopback
 from custext_sql.playground.serving import Address, open_server
-from tests.playground.requesting import TOKEN, Answer, connect, list_routes, name_self, send
+from tests.playground.requesting import PATIENCE, TOKEN, Answer, connect, list_routes, name_self, send
+from tests.processes import wait_for
 
 OWN_NAMES = ("127.0.0.1", "LocalHost", "localhost", "127.0.0.2", "[::1]")
 FOREIGN_NAMES = (
@@ -211,6 +216,37 @@ def test_a_server_on_all_addresses_knows_no_names_of_other_sites(everywhere: Add
         check_refusal(send(everywhere, "GET", "/api/setup", [host]), "token is missing")
         foreign = [host, (TOKEN, everywhere.token), ("Origin", f"http://8.8.8.8:{everywhere.port}")]
         check_refusal(send(everywhere, "GET", "/api/setup", foreign), "only to its own page")
+
+
+def test_a_connection_that_comes_while_the_server_ends_is_closed(
+    served_db: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server has accepted it when it closes the others, but does not have it in its list yet."""
+    made: list[Any] = []
+    opened: list[socket.socket] = []
+    shut_down = uvicorn.Server.shutdown
+
+    async def shut_down_then(server: uvicorn.Server, sockets: list[socket.socket] | None = None) -> None:
+        usual: Any = server.config.http_protocol_class
+
+        def make(*given: Any, **named: Any) -> Any:
+            made.append(usual(*given, **named))
+            return made[-1]
+
+        monkeypatch.setattr(server.config, "http_protocol_class", make)
+        opened.append(socket.create_connection((address.host, address.port), timeout=PATIENCE))
+        while not made:
+            await asyncio.sleep(0)
+        assert made[0] not in server.server_state.connections
+        await shut_down(server, sockets)
+
+    monkeypatch.setattr(uvicorn.Server, "shutdown", shut_down_then)
+    with open_server(served_db, port=0) as (address, thread):
+        assert send(address, "GET", "/api/setup", name_self(address)).status == 200
+    wait_for(lambda: not thread.is_alive())
+    [connection] = opened
+    with connection:
+        assert connection.recv(1) == b""
 
 
 names = st.one_of(

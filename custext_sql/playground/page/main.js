@@ -28,6 +28,7 @@ let wordCard;
 let snippets;
 let fileMode;
 let judged = null; // the pane whose verdict is shown
+let unfolded = false; // whether every point of the verdict is shown
 let notice = null; // a message that stays until a setting is changed
 let mode = "text";
 let chooseMode;
@@ -125,7 +126,7 @@ function setPanes(list) {
         else show(pane);
       },
       drawn: () => {
-        succeed();
+        if (!isTooLong()) succeed();
         pane.verdict = null;
         show(pane);
         judgeLater(pane);
@@ -160,21 +161,25 @@ function drawAll() {
   draw(...panes);
 }
 
+function isTooLong() {
+  return text.value.length > setup.limits.characters;
+}
+
 // Text beyond the limit is refused, not cut off, so that nobody takes a part for the whole.
 function draw(...some) {
   const { length } = text.value;
   const most = setup.limits.characters;
-  const isTooLong = length > most;
   const note = find("#text-note");
   note.textContent = `${countOf(length, "character")} of at most ${most.toLocaleString("en")}`;
-  note.classList.toggle("warning", isTooLong);
-  if (isTooLong)
+  note.classList.toggle("warning", isTooLong());
+  if (isTooLong()) {
+    for (const pane of panes) pane.abort();
     fail(
       new Error(
         `This text is too long: it has ${countOf(length, "character")}, and ${most.toLocaleString("en")} are accepted. Save it as a file, and use the tab File.`,
       ),
     );
-  else for (const pane of some) pane.draw(text.value);
+  } else for (const pane of some) pane.draw(text.value);
 }
 
 function takeFileSettings(settings) {
@@ -191,10 +196,13 @@ function show(pane) {
   if (pane !== active || !pane.traced) return;
   if (wordCard.pane === pane && wordCard.traced !== pane.traced) wordCard.follow(pane).catch(fail);
   const [verdict, receipt] = [find("#verdict"), find("#receipt")];
+  const held = verdict.contains(document.activeElement);
+  unfolded = find("details", verdict)?.open ?? unfolded;
   if (judged !== pane) for (const body of [verdict, receipt]) body.replaceChildren();
   judged = pane;
   if (pane.verdict) {
-    verdict.replaceChildren(...showVerdict(pane.verdict, { open: find("details", verdict)?.open }));
+    verdict.replaceChildren(...showVerdict(pane.verdict, { open: unfolded }));
+    if (held) find("summary", verdict).focus({ preventScroll: true });
     receipt.replaceChildren(...showReceipt(pane.receipt));
   } else if (!pane.words.length) {
     verdict.replaceChildren(make("p", { class: "note" }, "Type a text to get a verdict."));

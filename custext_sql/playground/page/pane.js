@@ -92,6 +92,11 @@ export class Pane {
     }
   }
 
+  // Ends a draw that the server has not answered yet.
+  abort() {
+    this.#draws.abort();
+  }
+
   async #show() {
     this.#attacks.abort();
     if (!this.traced) return;

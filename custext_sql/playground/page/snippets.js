@@ -54,8 +54,11 @@ export class Snippets {
     }
   }
 
+  // The same lines stay as they are, since a person may have selected or copied them.
   #show() {
-    this.#code.textContent = this.#found[this.#chosen] ?? "";
+    const lines = this.#found[this.#chosen] ?? "";
+    if (this.#code.textContent === lines) return;
+    this.#code.textContent = lines;
     this.#copy.textContent = "Copy";
   }
 
