@@ -62,6 +62,14 @@ def find_files(folder: Path, pattern: str = "*") -> list[Path]:
     ]
 
 
+def size_of(path: Path) -> int:
+    """Return the size of a file; 0 if it is gone."""
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
 def wait_for(condition: Callable[[], object], seconds: float = 120.0) -> None:
     """Wait until a condition is true; fail after `seconds`, a limit that suits a busy machine."""
     deadline = time.monotonic() + seconds

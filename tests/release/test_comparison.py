@@ -50,7 +50,8 @@ def test_with_a_key_the_very_release_is_shown(db: Path, folder: Path, source: st
     with duckdb.connect("shop.duckdb") as connection:
         reader = target if source == "table" else f"'{target}'"
         found = [text for (text,) in connection.execute(f"SELECT Body FROM {reader}").fetchall()]
-    assert [row["after"] for row in shown] == [text or "" for text in found]
+    assert [row["after"] or "" for row in shown] == [text or "" for text in found]
+    assert (shown[1]["after"], shown[3]["after"]) == (None, "")
     assert any(row["after"] != row["before"] for row in shown)
     [fifth] = [
         row for row in json.loads(run("diff", *data, *keyed, "--sample", "6", "--json").stdout) if row["row"] == 5

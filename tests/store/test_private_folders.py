@@ -16,7 +16,7 @@ from custext_sql.errors import OutputError
 from custext_sql.store.files import private_folders
 from custext_sql.store.files.atomic_outputs import atomic_output, publish_text
 from custext_sql.store.files.private_folders import private_folder
-from tests.processes import find_files, start, wait_for
+from tests.processes import find_files, size_of, start, wait_for
 
 LONG_AGO = 11 * 60.0
 
@@ -225,13 +225,6 @@ FROM (SELECT repeat('SECRETMARKER ', 20) || i AS t FROM range(3000000) r(i) ORDE
 """
 
 
-def is_large(path: Path) -> bool:
-    try:
-        return path.stat().st_size > 1 << 20
-    except FileNotFoundError:  # it was deleted meanwhile
-        return False
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("output", [False, True])
 def test_what_is_spilled_is_private_and_does_not_outlive_a_killed_run_for_long(
@@ -245,7 +238,7 @@ def test_what_is_spilled_is_private_and_does_not_outlive_a_killed_run_for_long(
     place = work if output else temporary
     options = ["--output", "out.parquet"] if output else ["--json"]
     with start([*command, SPILLING, *options], cwd=work, env=environment, stdout=subprocess.DEVNULL) as process:
-        wait_for(lambda: any(map(is_large, find_files(place, "*.tmp"))))
+        wait_for(lambda: any(size_of(path) > 1 << 20 for path in find_files(place, "*.tmp")))
         [folder] = place.glob(".*.draft")
         assert stat.S_IMODE(folder.stat().st_mode) == 0o700
         os.kill(process.pid, signal.SIGKILL)
