@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 _GROUP, _DESCRIPTION = "spark.jobGroup.id", "spark.job.description"
-_WAIT = 60.0  # seconds for jobs to end after they were canceled
+_WAIT = 60.0  # seconds for jobs and their tasks to end after they were canceled
 
 
 @contextmanager
@@ -29,11 +29,21 @@ def own_jobs(spark: Any) -> Iterator[None]:
 
 
 def _cancel(context: Any, group: str) -> None:
+    """Cancel the jobs of a group, and wait until their last task has ended: until then, tasks may write files."""
     deadline = time.monotonic() + _WAIT
     while time.monotonic() < deadline:
         with suppress(Exception):  # the first call after an interrupt may fail
-            tracker = context.statusTracker()
-            if not set(tracker.getActiveJobsIds()) & set(tracker.getJobIdsForGroup(group)):
+            if not _is_running(context.statusTracker(), group):
                 return
             context.cancelJobGroup(group)
         time.sleep(0.2)
+
+
+def _is_running(tracker: Any, group: str) -> bool:
+    """Return whether a job of a group is active, or a task of such a job, which may go on after its job has failed."""
+    jobs = tracker.getJobIdsForGroup(group)
+    if set(jobs) & set(tracker.getActiveJobsIds()):
+        return True
+    known = [info for info in map(tracker.getJobInfo, jobs) if info is not None]
+    stages = [tracker.getStageInfo(stage) for info in known for stage in info.stageIds]
+    return any(stage is not None and stage.numActiveTasks > 0 for stage in stages)

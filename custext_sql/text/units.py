@@ -87,10 +87,10 @@ def _find_windows(
         yield ADDRESSES, _cut_at_spaces(text, anchors, offsets)
     if len(colons) > 1:
         many = _IP_COLONS - 1
-        double = colons[:-1][colons[1:] - colons[:-1] == 1]
-        first = colons[:-many][colons[many:] - colons[:-many] <= _IP_GROUP * many]
-        if len(double) or len(first):
-            yield LONG_IPS, _cut_at_spaces(text, np.union1d(double, first), offsets)
+        near = np.append(colons[1:] - colons[:-1] == 1, False)
+        near[:-many] |= colons[many:] - colons[:-many] <= _IP_GROUP * many
+        if near.any():
+            yield LONG_IPS, _cut_at_spaces(text, colons[near], offsets)
     digits = _have_digits(text, starts, ends).nonzero()[0]
     if len(digits):
         first, last = starts.take(digits), ends.take(digits)

@@ -14,9 +14,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from tests.processes import start
+from tests.processes import find_files, start, wait_for
 
-_WAIT = 120.0  # seconds for a process to get ready, on a busy machine
+_WAIT = 300.0  # seconds for a process to get ready or to write a line, on a busy machine
 HOST = "127.0.0.1"
 _ANY_PORT = ("--port", "0", "--webui-port", "0")
 
@@ -45,7 +45,7 @@ class Cluster:
     def start(self, workers: int = 2) -> None:
         """Start the master and the workers, each with one core."""
         master = "org.apache.spark.deploy.master.Master"
-        found = r"Starting Spark master at (spark://\S+)"
+        found = r"Starting Spark master at (spark://\S+)\n"
         self.master = self.run("master", master, "--host", HOST, *_ANY_PORT, ready=found)
         for _ in range(workers):
             self.add_worker()
@@ -72,17 +72,25 @@ class Cluster:
         os.killpg(self._last.pid, signal.SIGKILL)
         self._last.wait()
 
-    def read_logs(self) -> str:
-        """Return the logs of all processes of the cluster, including the executors."""
-        names = ("*.log", "worker-*/**/stderr", "worker-*/**/stdout")
-        logs = [path for name in names for path in self.folder.glob(name)]
-        return "\n".join(path.read_text(encoding="utf-8", errors="replace") for path in logs)
+    def read_logs(self, message: str) -> str:
+        """Wait until an executor has written a message, and return the logs of all processes of the cluster."""
+        wait_for(lambda: message in _read(self._find_outputs()), _WAIT)
+        return _read([*self.folder.glob("*.log"), *self._find_outputs()])
+
+    def _find_outputs(self) -> list[Path]:
+        """Return the files to which workers copy, with some delay, what their executors write."""
+        return [path for name in ("stderr", "stdout") for path in find_files(self.folder, name)]
 
 
 def environment() -> dict[str, str]:
     """Return the environment of all processes of a cluster."""
     own = {"SPARK_LOCAL_IP": HOST, "PYSPARK_PYTHON": sys.executable, "SPARK_HOME": str(_find_home())}
-    return {**os.environ, **own, "SPARK_DAEMON_MEMORY": "512m"}
+    no_fixed_port = "-Dspark.master.rest.enabled=false"
+    return {**os.environ, **own, "SPARK_DAEMON_MEMORY": "512m", "SPARK_MASTER_OPTS": no_fixed_port}
+
+
+def _read(logs: list[Path]) -> str:
+    return "\n".join(path.read_text(encoding="utf-8", errors="replace") for path in logs)
 
 
 def _find_home() -> Path:

@@ -32,6 +32,7 @@ def spark(cluster: Cluster) -> Iterator[Any]:
         spark__eventLog__enabled="true",
         spark__eventLog__dir=events.as_uri(),
         spark__eventLog__compress="false",  # tests look for words in it
+        spark__python__task__killTimeout="600s",  # a task may outlive its job
     )
     yield session
     session.stop()

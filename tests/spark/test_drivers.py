@@ -1,7 +1,6 @@
 """Drivers in their own processes: one that is killed, and a client of a Spark Connect server."""
 
 import json
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,7 +10,7 @@ import duckdb
 import pytest
 
 from custext_sql import read_ledger, register
-from tests.processes import start, wait_for
+from tests.processes import find_files, start, wait_for
 from tests.spark import MARKS
 from tests.spark.cluster import HOST, Cluster, environment, running_cluster, why_not
 
@@ -20,23 +19,24 @@ pytestmark = MARKS
 SAME = Path(__file__).with_name("same.sql")
 ROOT = Path(__file__).parents[2]
 KILLED = """
-import sys, time
+import sys
 from pathlib import Path
 from custext_sql.spark import sanitize
-from tests.processes import start, wait_for
 from tests.spark.cluster import open_session
 
 folder, master, reviews, database, output = sys.argv[1:]
 spark = open_session(master, Path(folder))
 
-def slowly(batches):
+def pass_first_part(batches):
     import time
-    for batch in batches:
-        time.sleep(0.5)
-        yield batch
+    from pyspark import TaskContext
+    if TaskContext.get().partitionId() > 0:
+        time.sleep(3600)  # the driver is killed meanwhile
+    yield from batches
 
 frame = spark.read.parquet(reviews)
-frame = frame.mapInArrow(slowly, frame.schema)
+assert frame.rdd.getNumPartitions() > 1
+frame = frame.mapInArrow(pass_first_part, frame.schema)
 sanitize(frame, "body", 1.0, output=output, dataset="reviews", database=database)
 """
 CLIENT = """
@@ -76,13 +76,18 @@ def own_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         yield cluster
 
 
+def has_rows(folder: Path) -> bool:
+    """Return whether a task has written all its rows: its file is then in a folder of the task."""
+    return any(path.parent.name.startswith("task_") for path in find_files(folder, "part-*.parquet"))
+
+
 def test_a_killed_driver_leaves_no_output_and_no_entry(
     own_cluster: Cluster, reviews: Path, own_db: Path, tmp_path: Path
 ) -> None:
     output = tmp_path / "outputs" / "out"
     arguments = [str(own_cluster.folder), own_cluster.master, str(reviews), str(own_db), str(output)]
     with start([sys.executable, "-W", "ignore", "-c", KILLED, *arguments], env=environment(), cwd=ROOT) as driver:
-        wait_for(lambda: driver.poll() is not None or list(output.parent.rglob("part-*.parquet")))  # rows are written
+        wait_for(lambda: driver.poll() is not None or has_rows(output.parent), 600)
         assert driver.poll() is None
     # the driver was killed, with its JVM
     assert not output.exists()
@@ -94,24 +99,21 @@ def test_a_killed_driver_leaves_no_output_and_no_entry(
 @pytest.fixture(scope="module")
 def address(own_cluster: Cluster) -> Iterator[str]:
     """Return the address of a Spark Connect server on the cluster."""
-    with socket.socket() as free:
-        free.bind((HOST, 0))
-        port = free.getsockname()[1]
     settings = {
         "spark.connect.grpc.binding.address": HOST,
-        "spark.connect.grpc.binding.port": str(port),
+        "spark.connect.grpc.binding.port": "0",  # any free one
         "spark.driver.host": HOST,
         "spark.ui.enabled": "false",
         "spark.executor.memory": "600m",
         "spark.sql.shuffle.partitions": "4",
     }
     options = [part for name, value in settings.items() for part in ("--conf", f"{name}={value}")]
-    own_cluster.run(
+    port = own_cluster.run(
         "connect",
         "org.apache.spark.deploy.SparkSubmit",
         *("--master", own_cluster.master, *options),
         *("--class", "org.apache.spark.sql.connect.service.SparkConnectServer", "spark-internal"),
-        ready=r"(Spark Connect server started at)",
+        ready=r"Spark Connect server started at: \S+:(\d+)\n",
     )
     yield f"sc://{HOST}:{port}"
 
@@ -128,12 +130,14 @@ def test_spark_connect_gives_the_same_as_duckdb(
         capture_output=True,
         text=True,
         check=False,
+        timeout=1200,
     )
     assert client.returncode == 0, client.stderr
     wrong, classic_only = json.loads(client.stdout.splitlines()[-1])
-    assert "eps must be 0, or between 0.001 and 100; found 1000.0" in wrong
+    message = "eps must be 0, or between 0.001 and 100; found 1000.0"
+    assert message in wrong
     assert classic_only.startswith("SettingError: sanitize needs a classic Spark session")
-    assert "Zaphod" not in wrong + own_cluster.read_logs()
+    assert "Zaphod" not in wrong + own_cluster.read_logs(message)
     with duckdb.connect() as connection:
         register(connection, starter_db, key_file=key)
         connection.execute(f"CREATE VIEW reviews AS FROM '{reviews}/part-*.parquet'")

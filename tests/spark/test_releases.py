@@ -1,9 +1,8 @@
 """Releases of frames: what is written, counted and entered, on a real cluster, through failures."""
 
-import threading
-import time
 import warnings
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ from custext_sql import (
     read_ledger,
     sanitize_file,
 )
+from tests.processes import wait_for
 from tests.spark import MARKS
 from tests.spark.cluster import Cluster
 from tests.spark.reviews import list_left, read_rows
@@ -120,39 +120,71 @@ def test_a_killed_worker_loses_no_row_and_repeats_none(
 ) -> None:
     from custext_sql.spark import sanitize
 
-    started = tmp_path / "started"
+    started, killed = tmp_path / "started", tmp_path / "killed"
     started.mkdir()
 
-    def slowly(batches: Iterator[pa.RecordBatch], folder: str = str(started)) -> Iterator[pa.RecordBatch]:
+    def pausing(
+        batches: Iterator[pa.RecordBatch], folder: str = str(started), end: str = str(killed)
+    ) -> Iterator[pa.RecordBatch]:
         import os
         import time
         from pathlib import Path
 
         for batch in batches:
-            Path(folder, str(os.getppid())).touch()
-            time.sleep(0.2)
             yield batch
-
-    killed: list[float] = []
+            Path(folder, str(os.getppid())).touch()
+            deadline = time.monotonic() + 600
+            while not Path(end).exists():
+                if time.monotonic() > deadline:
+                    raise TimeoutError("no worker was killed")
+                time.sleep(0.05)
 
     def kill() -> None:
-        while len(list(started.iterdir())) < 2:  # both workers are busy
-            time.sleep(0.05)
-        time.sleep(1)
+        wait_for(lambda: len(list(started.iterdir())) >= 2, 300)  # both workers are in the middle of a task
         cluster.kill_last()
-        killed.append(time.monotonic())
+        killed.touch()
 
-    thread = threading.Thread(target=kill)
-    thread.start()
-    slow = frame.mapInArrow(slowly, frame.schema)
-    receipt = sanitize(slow, "body", 1.0, output=tmp_path / "out", dataset="reviews", database=own_db)
-    ended = time.monotonic()
-    thread.join()
+    paused = frame.mapInArrow(pausing, frame.schema)
+    with ThreadPoolExecutor(1) as pool:
+        killing = pool.submit(kill)
+        receipt = sanitize(paused, "body", 1.0, output=tmp_path / "out", dataset="reviews", database=own_db)
+        killing.result()
     cluster.add_worker()
-    assert killed[0] < ended
     assert [row[0] for row in read_rows(tmp_path / "out")] == list(range(20_000))
     assert receipt.rows == sum(row[1] is not None for row in read_rows(tmp_path / "out"))
     assert read_ledger(own_db).releases[0].row_count == receipt.rows
+
+
+def test_a_release_that_fails_ends_after_its_last_task(spark: Any, own_db: Path, tmp_path: Path) -> None:
+    """A task that goes on could create files again after the hidden folder was deleted."""
+    from custext_sql.spark import sanitize
+
+    marks, folder = tmp_path / "marks", tmp_path / "outputs"
+    marks.mkdir()
+
+    def fail_or_go_on(batches: Iterator[pa.RecordBatch], marks: str = str(marks)) -> Iterator[pa.RecordBatch]:
+        import time
+        from pathlib import Path
+
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        assert context is not None
+        deadline = time.monotonic() + 600
+        while context.partitionId() == 0:
+            if Path(marks, "started").exists() or time.monotonic() > deadline:
+                raise RuntimeError("this task fails")
+            time.sleep(0.05)
+        Path(marks, "started").touch()
+        time.sleep(10)
+        Path(marks, "went on").touch()
+        yield from batches
+
+    frame = spark.range(0, 2, 1, 2).selectExpr("CAST(id AS STRING) AS body").mapInArrow(fail_or_go_on, "body string")
+    with pytest.raises(Exception, match="this task fails"):
+        sanitize(frame, "body", 1.0, output=folder / "out", dataset="reviews", database=own_db)
+    assert list_left(marks) == ["started", "went on"]
+    assert list_left(folder) == []
 
 
 def test_what_is_refused_leaves_nothing_behind(frame: Any, own_db: Path, tmp_path: Path) -> None:
