@@ -122,11 +122,13 @@ def _find_anchors(text: EncodedText) -> tuple[Places, Places]:
 def _have_digits(text: EncodedText, starts: Places, ends: Places) -> Flags:
     """Return which words begin or end with a digit, contain one of another script, or may be bank numbers.
 
-    A letter may come first, as in the weeks of dates and in extensions.
+    A letter may come first: the W of a week, or the x of an extension.
     """
     content = text.content
-    found: Flags = (content.take(starts) - np.uint8(ord("0"))) < 10
-    found |= (content.take(starts + 1, mode="clip") - np.uint8(ord("0"))) < 10
+    first = content.take(starts)
+    found: Flags = (first - np.uint8(ord("0"))) < 10
+    marked = (((first | 0x20) - np.uint8(ord("w"))) < 2).nonzero()[0]
+    found[marked] = (content.take(starts.take(marked) + 1, mode="clip") - np.uint8(ord("0"))) < 10
     found |= (content.take(ends - 1) - np.uint8(ord("0"))) < 10
     found |= ends - starts >= SHORTEST_IBAN
     if text.wide is not None:
