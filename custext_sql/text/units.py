@@ -162,7 +162,10 @@ def _begin_ibans(content: Bytes, first: Places, last: Places) -> Flags:
 
 def _cut_at_spaces(text: EncodedText, places: Places, offsets: Places) -> _Windows:
     """Return windows from space to space around some places, in ascending order, cut off at the ends of texts."""
-    spaces = np.concatenate([[-1], (text.content <= ord(" ")).nonzero()[0], [len(text.content)]])
+    rows = offsets.searchsorted(places, "right")
+    rows = rows[np.append(True, rows[1:] != rows[:-1])]
+    spots = spread_out(offsets[rows - 1], offsets[rows] - offsets[rows - 1])  # only of these texts, often very few
+    spaces = np.concatenate([[-1], spots[text.content.take(spots) <= ord(" ")], [len(text.content)]])
     next_space = spaces.searchsorted(places)
     return _cut(spaces[next_space - 1] + 1, spaces[next_space], places, offsets)
 
