@@ -54,7 +54,7 @@ def draw_report() -> None:
         page = folder / "report.html"
         command = ["report", str(folder / "films.txt"), "--eps", "1", "--public", str(public), "--html", str(page)]
         custext(command, standalone_mode=False)
-        take_picture(page, HERE / "verdict.png", width=920, height=1560)
+        take_picture(page, HERE / "verdict.png", width=920, height=1660)
         figures = page.read_text(encoding="utf-8").replace("</style>", ".letter { display: none; }</style>")
         page.write_text(figures, encoding="utf-8")
         take_picture(page, HERE / "report.png", width=920, height=1060)
