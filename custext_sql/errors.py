@@ -21,6 +21,10 @@ class ForeignFileError(DatabaseError):
     """A file is not a DuckDB file."""
 
 
+class DamagedFileError(DatabaseError):
+    """A DuckDB file is damaged."""
+
+
 class SourceError(CusTextError):
     """An input cannot be used: a vector file, word list or stopword corpus, or a file or table to sanitize."""
 
@@ -119,9 +123,13 @@ def tell_arrow_type(kind: object) -> str:
     return found[0] if found else "another type"
 
 
+FULL = "the disk is full"
+FULL_BY_SPILLING = f"{FULL}; temporary files need room"
+
 # A message that contains one of these phrases may quote data around it, so it is replaced as a whole.
 _FAILURES = {  # the phrase of the system: our wording
-    "No space left on device": "the disk is full",
+    "No space left on device": FULL,
+    "failed to offload data block": FULL_BY_SPILLING,
     "Disk quota exceeded": "the disk quota is used up",
     "File too large": "the file would exceed the size limit",
     "Permission denied": "permission denied",
@@ -142,3 +150,8 @@ _FAILURES = {  # the phrase of the system: our wording
 def tell_failure(message: str) -> str | None:
     """Return the reason for a failure, if the message contains a known phrase of the operating system, else None."""
     return next((reason for phrase, reason in _FAILURES.items() if phrase.lower() in message.lower()), None)
+
+
+def tell_system_error(error: OSError) -> str:
+    """Return the reason that the operating system gives: in our words if it is known, else in its own."""
+    return tell_failure(str(error.strerror)) or error.strerror or type(error).__name__

@@ -16,7 +16,7 @@ class Alignment:
     """Moves annotations from original tokens to new ones.
 
     firsts, lasts: the first new token of each original one, and the one after the last. origins: an original token of
-    each new one. joined: which original tokens begin within a unit.
+    each new one. joined: which original tokens begin within a replaced word or unit.
     """
 
     firsts: Places
@@ -26,7 +26,7 @@ class Alignment:
 
     @classmethod
     def by_characters(cls, text: NewText, new: Doc) -> "Alignment":
-        """Return the alignment in which tokens that share characters belong together, as do those of a unit."""
+        """Return the alignment in which tokens that share characters belong together, as do those of a word."""
         begins, ends = text.in_characters()
         new_starts, lengths = new.to_array([IDX, LENGTH]).astype(np.int64).T
         return cls(
@@ -37,8 +37,8 @@ class Alignment:
         )
 
     @classmethod
-    def by_units(cls, text: NewText) -> "Alignment":
-        """Return the alignment in which all tokens of a unit are one new token, and each other token is one."""
+    def by_words(cls, text: NewText) -> "Alignment":
+        """Return the alignment in which the tokens of a replaced word are one new token, and any other token is one."""
         joined = text.joined
         places = np.cumsum(~joined) - 1
         return cls(firsts=places, lasts=places + 1, origins=np.flatnonzero(~joined), joined=joined)
@@ -53,7 +53,7 @@ class Alignment:
     def move_sentences(self, starts: Places) -> Places:
         """Return for each new token whether it begins a sentence: 1 if it does, -1 if not, 0 if unknown.
 
-        A sentence that begins within a unit becomes part of the one before.
+        A sentence that begins within a word or unit becomes part of the one before.
         """
         moved = np.full(len(self.origins), -1 if starts.all() else 0)
         for value in (-1, 1):

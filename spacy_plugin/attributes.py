@@ -109,7 +109,8 @@ def get_receipt(doc: Doc) -> "Receipt | None":
 def get_replacement(token: Token) -> str | None:
     """Return the replacement of the token; the token itself if it was kept, and on a new Doc.
 
-    The mask of a unit is the replacement of its first token; that of the others is empty, or what follows the unit.
+    If a word or unit spans several tokens, its output is the replacement of the first; that of the others is empty,
+    or what follows the word.
     """
     if is_replaced(token.doc):
         return token.text
@@ -123,17 +124,17 @@ def get_replacement(token: Token) -> str | None:
 def get_kind(token: Token) -> str | None:
     """Return the kind of the token: sampled, stopword, unknown, number, ending, kept, alone or unit.
 
-    A token of several words has the first kind that occurs among unit, unknown, alone, number, sampled, stopword and
-    ending. None on a new Doc, where the kind would distinguish a drawn "and" from one that was kept.
+    A token of several words, or parts of words, has the first kind that occurs among unit, unknown, alone, number,
+    sampled, stopword and ending. None on a new Doc, where the kind would distinguish a drawn "and" from a kept one.
     """
     found = _find_at(token)
     return None if found is None else Kind(found["kinds"][token.i]).name.lower()
 
 
 def find_joined(doc: Doc) -> list[bool]:
-    """Return for each token of an annotated Doc whether it begins within a unit that began in an earlier token."""
+    """Return for each token of an annotated Doc whether it begins within a word that began in an earlier token."""
     found = _find(doc) or {}
-    return [flag != 0 for flag in found.get("joined", bytes(len(doc)))]  # earlier versions stored none
+    return [flag != 0 for flag in found.get("joined", bytes(len(doc)))]
 
 
 _ATTRIBUTES: tuple[tuple[type[Doc] | type[Token], str, dict[str, Any]], ...] = (

@@ -1,4 +1,4 @@
-"""The pipeline component `custext`, which replaces the tokens of Docs, one batch at a time."""
+"""The pipeline component `custext`, which sanitizes the texts of Docs, one batch at a time."""
 
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -28,9 +28,12 @@ from spacy_plugin.config import (
     check_choice,
     check_eps,
     check_key_masks,
+    check_language,
     check_mask_unknown,
     check_one_of,
     check_plus,
+    check_stopwords,
+    find_language,
     naming_config_keys,
     read_dataset,
     read_policy,
@@ -48,11 +51,11 @@ _KEYS = {KeyFileError: "key_file", DatabaseError: "database", MappingError: "map
 
 
 class CusText:
-    """A pipeline component that replaces tokens.
+    """A pipeline component that sanitizes Docs.
 
-    Each Doc is sanitized once, when it passes; the results are in `doc._.custext`, `doc._.custext_receipt`,
-    `token._.custext` and `token._.custext_kind`. Settings that are not given come from the key file, if there is one,
-    else they have the defaults of `custext_sql.Settings`.
+    The text of each Doc is sanitized once, when it passes, as `custext_sql.Sanitizer.sanitize` would do it. The results
+    are in `doc._.custext`, `doc._.custext_receipt`, `token._.custext` and `token._.custext_kind`. Settings that are not
+    given come from the key file, if there is one, else they have the defaults of `custext_sql.Settings`.
 
     database, mapping, calibration, key_file: as for `custext_sql.Sanitizer.load`. policy: the name of a policy, or a
     dict of parts of `custext_sql.Policy`, such as {"units": "keep", "keep_words": ["agent"]}. eps: the privacy budget
@@ -68,15 +71,18 @@ class CusText:
     If False, the policy decides. Units and the words that it lists are left to the policy in any case: the words of a
     unit that is not masked are replaced like all others.
 
-    A unit, such as an e-mail address, is found in the text of the Doc and masked as a whole if one of its tokens is
-    replaced.
+    Words and units, such as e-mail addresses, are those of the text, however it is split into tokens. One that spans
+    several tokens is replaced if one of them is sensitive, at their smallest eps.
+
+    language: of the stopwords, or the name of a list of your own; by default the key's, else that of `nlp`. It is an
+    error if the mapping or the key was made with the stopwords of another language.
 
     output: "annotate" leaves the Doc unchanged and adds the results; "replace" returns a new Doc that has the new text
     and, from the original, only what `carry` names.
 
     carry: entries of `spacy_plugin.new_docs.CARRIED`, which says what each one reveals; default: "sentences" and
-    "entities". Entries that belong to tokens (pos, tag, morph, dep, lemma, ent_id, ent_kb_id, tensor, user_data) imply
-    "tokens", the token boundaries of the original. Without "tokens", the pipeline's tokenizer splits the new text.
+    "entities". Entries that belong to tokens (pos, tag, morph, dep, ent_id, ent_kb_id, user_data) imply "tokens", the
+    token boundaries of the original. Without "tokens", the pipeline's tokenizer splits the new text.
     nlp: that pipeline, held weakly; `nlp.add_pipe` passes it.
 
     dataset: the name of the data in the ledger, or a dict of parts of `custext_sql.Dataset`. If it is given, every
@@ -97,6 +103,7 @@ class CusText:
         policy: str | dict[str, Any] | None = None,
         calibration: str | None = None,
         key_file: str | None = None,
+        language: str | None = None,
         output: str = "annotate",
         sensitive: Any = None,
         mask_unknown: bool | None = None,
@@ -132,9 +139,18 @@ class CusText:
             "policy": chosen_policy,
             "calibration": calibration,
             "key_file": key_file,
+            "language": language,
         }
+        spoken = find_language(language, nlp)
+        if language is None and key_file is None and self._source["plus"]:
+            self._source["language"] = check_stopwords(spoken, nlp)
         self._dataset, self._run_id = read_dataset(dataset), uuid.uuid4().hex
         self._error_handler: ErrorHandler = raise_error
+        try:
+            check_language(spoken, self.sanitizer)
+        except SettingError:  # no stopwords: if the mapping is for another language too, that is what to say
+            check_language(spoken, Sanitizer.load(**{**self._source, "language": None}))  # type: ignore[arg-type]
+            raise
         key = self.sanitizer.key
         if self.mask_unknown and key is not None:
             check_key_masks(key)
@@ -227,21 +243,15 @@ class CusText:
         self._labels.check(self, docs)
         tokens = DocBatch(docs)
         budgets = self._find_budgets(docs)
-        punctuation = tokens.find_punctuation()
-        stays = np.isnan(budgets)
-        budgets[stays] = max(self._budgets)  # these tokens are drawn too, but their draws are not used
-        sensitive = ~(stays | punctuation) if stays.any() or punctuation.any() else None
         key = self.sanitizer.key
         records = None if key is None else find_records(key, docs)
         with self._release.drawing() as tally:
-            result = self.sanitizer.sanitize_tokens(
-                tokens.batch, budgets, sensitive=sensitive, listed=self._listed, records=records
-            )
+            result = self.sanitizer.sanitize_tokens(tokens.batch, budgets, listed=self._listed, records=records)
             finished = self._replace(tokens, result) if self.output == "replace" else self._annotate(tokens, result)
             tally.add(result.counts)
             if key is not None and records is not None:
-                masked = None if self._listed is None else Kind.ALONE.find_in(result.kinds)
-                tally.add_sum(sum_docs(key, records, tokens, sensitive, masked))
+                masked = (self._listed is not None) & Kind.ALONE.find_in(result.kinds)
+                tally.add_sum(sum_docs(key, records, tokens, np.isnan(budgets), masked))
         return finished
 
     def _annotate(self, tokens: DocBatch, result: SanitizedTokens) -> list[Doc]:

@@ -1,13 +1,35 @@
 """Checks of the component's config that go beyond the types of its values."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
 from typing import Any, cast
 
-from custext_sql import BudgetError, Dataset, KeyFile, KeyFileError, Policy, SettingError, Settings, suggest
+from spacy.language import Language
+
+from custext_sql import (
+    BudgetError,
+    CusTextError,
+    Dataset,
+    KeyFile,
+    KeyFileError,
+    MappingError,
+    Policy,
+    Sanitizer,
+    SettingError,
+    Settings,
+    suggest,
+)
 from spacy_plugin.sensitive_tokens import AllTokens, ByFunction, TokenChoice, choose_eps
 
+# NLTK's stopword lists, by the codes of spaCy's languages
+_NAMES = """
+ar:arabic az:azerbaijani bn:bengali ca:catalan da:danish de:german el:greek en:english es:spanish eu:basque fi:finnish
+fr:french he:hebrew hu:hungarian id:indonesian it:italian nb:norwegian ne:nepali nl:dutch nn:norwegian pt:portuguese
+ro:romanian ru:russian sl:slovene sv:swedish tr:turkish zh:chinese
+"""
+_LANGUAGES = dict(re.findall(r"(\w+):(\w+)", _NAMES))
 _POLICY_PARTS = tuple(part.name for part in fields(Policy))
 _DATASET_PARTS = ("name", "second_mapping", "reuse_key")
 
@@ -70,6 +92,45 @@ def check_mask_unknown(mask_unknown: bool | None, choice: TokenChoice) -> bool:
     if not isinstance(mask_unknown, bool):
         raise SettingError(f"mask_unknown must be true or false; found {type(mask_unknown).__name__}")
     return mask_unknown
+
+
+def find_language(language: str | None, nlp: Language | None) -> str | None:
+    """Return the language of the texts, as NLTK calls it; None if NLTK has no stopwords for it, or it is unknown.
+
+    language: what the config gives, else it is that of the pipeline.
+    """
+    if not isinstance(language, str | None):
+        raise SettingError(f"language must be a name; found {type(language).__name__}")
+    if language is None:
+        return None if nlp is None else _LANGUAGES.get(nlp.lang or "")
+    return language if language in _LANGUAGES.values() else None
+
+
+def check_stopwords(language: str | None, nlp: Language | None) -> str | None:
+    """Return the language whose stopwords to keep. Raise SettingError if NLTK has no list for that of the pipeline."""
+    if language is None and nlp is not None:
+        raise SettingError(
+            f'language: NLTK has no stopwords for the language of this pipeline, "{nlp.lang}"; set "language" to the '
+            "name of a list in the database: run custext stopwords to see them, or custext stopwords --file FILE "
+            f"--name {nlp.lang} to add one of your own"
+        )
+    return language
+
+
+def check_language(language: str | None, sanitizer: Sanitizer) -> None:
+    """Raise MappingError or KeyFileError if the mapping or the key was made with stopwords of another language."""
+    info, settings = sanitizer.mapping.info, sanitizer.settings
+    kept = settings.language if settings.key is not None and settings.plus else None
+    found: list[tuple[type[CusTextError], str, str | None]] = [
+        (MappingError, f"mapping: {info.name!r}", info.stopword_language),
+        (KeyFileError, "key_file: the key", kept),
+    ]
+    for error, what, other in found:
+        if language is not None and other in _LANGUAGES.values() and other != language:
+            raise error(
+                f"{what} was made with the stopwords for {other}, but the language is {language}; use one made for "
+                f'{language}, or, if the texts are in {other}, set "language": "{other}"'
+            )
 
 
 def read_policy(policy: str | dict[str, Any] | Policy | None) -> str | Policy | None:

@@ -9,7 +9,7 @@ import pyarrow as pa
 from spacy.attrs import ORTH, SPACY
 from spacy.tokens import Doc
 
-from custext_sql import KeyFile, KeyFileError, Kind, SanitizedTokens, TokenBatch
+from custext_sql import KeyFile, KeyFileError, SanitizedTokens, TokenBatch
 from spacy_plugin.new_text import Flags, NewText, Places
 
 
@@ -23,24 +23,15 @@ class DocBatch:
         documents = np.cumsum([0, *(len(doc) for doc in docs)])
         distinct = pa.array(attributes[:, 0]).dictionary_encode()
         self._number_of = distinct.indices.to_numpy().astype(np.int64)
-        self._orths = distinct.dictionary.to_pylist()
         strings = docs[0].vocab.strings
-        self._texts = [strings[orth] for orth in self._orths]
+        self._texts = [strings[orth] for orth in distinct.dictionary.to_pylist()]
         text, offsets = self._lay_out()
         self.batch = TokenBatch(text, offsets, documents)
 
-    def find_punctuation(self) -> Flags:
-        """Return which tokens are punctuation with an underscore, a character that can also be part of a word."""
-        vocab = self.docs[0].vocab
-        found = ["_" in text and vocab[orth].is_punct for orth, text in zip(self._orths, self._texts, strict=True)]
-        flags: Flags = np.array(found, dtype=bool)[self._number_of]
-        return flags
-
     def split(self, result: SanitizedTokens) -> Iterator[tuple[Doc, slice, NewText]]:
         """Yield each Doc, the slice of its tokens in the batch, and its new text."""
-        within_units = np.append(result.joined, False)[1:]  # the space after these tokens, if any
-        starts, ends = result.offsets[:-1], result.offsets[1:] - (self.spaces & ~within_units)
-        masked = Kind.UNIT.find_in(result.kinds)
+        goes_on = np.append(result.joined, False)[1:]  # the space after these tokens, if any, is within a unit
+        starts, ends = result.offsets[:-1], result.offsets[1:] - (self.spaces & ~goes_on)
         for doc, (first, last) in zip(self.docs, pairwise(self.batch.documents.tolist()), strict=True):
             within = slice(first, last)
             start, end = result.offsets[first], result.offsets[last]
@@ -52,7 +43,6 @@ class DocBatch:
                     starts[within] - start,
                     ends[within] - start,
                     result.begins[within] - start,
-                    masked[within],
                 ),
             )
 
@@ -77,22 +67,19 @@ def find_records(key: KeyFile, docs: Sequence[Doc]) -> list[str]:
     return records
 
 
-def sum_docs(key: KeyFile, records: Sequence[str], tokens: DocBatch, chosen: Flags | None, masked: Flags | None) -> int:
-    """Return a sum that is equal for equal keyed releases: same records, texts, token boundaries and chosen tokens.
+def sum_docs(key: KeyFile, records: Sequence[str], tokens: DocBatch, stays: Flags, masked: Flags) -> int:
+    """Return a sum that is equal for equal keyed releases: same records, texts, tokens that stay and masked tokens.
 
-    masked: tokens with a word that is masked because of a list. Draws depend on how a text is split into tokens, so the
-    sum of a Doc differs from that of the same text in a file or a query.
+    masked: tokens with a word that is masked because of a list. The sum of a Doc without such tokens and without tokens
+    that stay is that of its text in a file or a query, because the output is too.
     """
-    marks = np.ones(len(tokens.spaces), dtype=np.uint8) if chosen is None else chosen.astype(np.uint8)
-    marks += 2 * (np.uint8(0) if masked is None else masked.astype(np.uint8))
-    batch = tokens.batch
-    bounds, cuts = batch.document_offsets.tolist(), batch.documents.tolist()
-    contents = []
-    for number in range(len(records)):
-        first, last = cuts[number], cuts[number + 1]
-        places = (batch.offsets[first : last + 1] - bounds[number]).astype("<i8").tobytes()
-        within = b"" if (marks[first:last] == 1).all() else marks[first:last].tobytes()
-        contents.append(batch.text[bounds[number] : bounds[number + 1]].tobytes() + places + within)
+    batch, marks = tokens.batch, stays + np.uint8(2) * masked
+    contents, known_by = [], []
+    for record, (first, last) in zip(records, pairwise(batch.documents.tolist()), strict=True):
+        bounds = batch.offsets[first : last + 1]
+        content, is_text = batch.text[bounds[0] : bounds[-1]].tobytes(), not marks[first:last].any()
+        places = b"" if is_text else (bounds - bounds[0]).astype("<i8").tobytes() + marks[first:last].tobytes()
+        contents.append(content + places)
+        known_by.append(record if is_text else f"\0spacy\0{record}")
     text = np.frombuffer(b"".join(contents), dtype=np.uint8)
-    offsets = np.append(0, np.cumsum([len(content) for content in contents]))
-    return key.key.sum_rows([f"\0spacy\0{record}" for record in records], text, offsets)
+    return key.key.sum_rows(known_by, text, np.append(0, np.cumsum([len(content) for content in contents])))

@@ -29,6 +29,7 @@ register_attributes()
         "policy": None,
         "calibration": None,
         "key_file": None,
+        "language": None,
         "output": "annotate",
         "sensitive": None,
         "mask_unknown": None,
@@ -47,6 +48,7 @@ def make_custext(
     policy: Any,
     calibration: Any,
     key_file: Any,
+    language: Any,
     output: Any,
     sensitive: Any,
     mask_unknown: Any,
@@ -69,6 +71,8 @@ def make_custext(
     calibration: "paper" (default) or "tight"; see `custext_sql.Settings`.
     key_file: path of a key; the same key, record and text then give the same output. Set doc._.custext_record to a
         string on every Doc before it reaches the component.
+    language: of the stopwords that `plus` keeps, or the name of a list of your own; see `custext stopwords`. Default:
+        the key's, else the pipeline's. If the mapping was made with the stopwords of another language, it is refused.
     output: "annotate" (default) leaves the Doc unchanged and adds doc._.custext, doc._.custext_receipt,
         token._.custext and token._.custext_kind; "replace" returns a new Doc with the sanitized text.
     sensitive: which tokens are replaced, and at what eps; default: all. A choice such as
@@ -93,6 +97,7 @@ def make_custext(
         policy=policy,
         calibration=calibration,
         key_file=key_file,
+        language=language,
         output=output,
         sensitive=sensitive,
         mask_unknown=mask_unknown,

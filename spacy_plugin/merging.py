@@ -1,11 +1,10 @@
-"""Makes one token of the tokens of a unit, for new Docs that have the token boundaries of the original."""
+"""Makes one token of the tokens of a replaced word, for new Docs that have the token boundaries of the original."""
 
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
-from spacy.attrs import ENT_ID, ENT_IOB, ENT_KB_ID, ENT_TYPE, HEAD, LEMMA, ORTH, SENT_START
+from spacy.attrs import ENT_ID, ENT_IOB, ENT_KB_ID, ENT_TYPE, HEAD, SENT_START
 from spacy.tokens import Doc
 
 from spacy_plugin.alignment import Alignment
@@ -15,7 +14,7 @@ _OF_ENTITIES = (ENT_ID, ENT_KB_ID)
 
 
 def merge_tokens(doc: Doc, text: NewText, spaces: Flags) -> Doc:
-    """Return a Doc with the new text and the token boundaries of the original, except within units.
+    """Return a Doc with the new text and the token boundaries of the original, except within replaced words.
 
     spaces: which original tokens are followed by a space.
     """
@@ -26,15 +25,14 @@ def merge_tokens(doc: Doc, text: NewText, spaces: Flags) -> Doc:
     return Doc(doc.vocab, words=words, spaces=spaces[last].tolist())
 
 
-def merge_attributes(doc: Doc, new: Doc, attributes: Sequence[int], text: NewText, alignment: Alignment) -> Any:
+def merge_attributes(doc: Doc, attributes: Sequence[int], alignment: Alignment) -> Any:
     """Return attributes for the tokens of a new Doc, one row per token, ready for `Doc.from_array`.
 
-    A unit has the attributes of its token that is highest in the parse, or else the first, with its head; but it begins
-    a sentence if its first token does, it is in the first entity that has a part of it, and its lemma, which would
-    reveal it, is the mask.
+    A word of several tokens has the attributes of the one that is highest in the parse, or else the first, with its
+    head; but it begins a sentence if its first token does, and it is in the first entity that has a part of it.
     """
     values = doc.to_array(list(attributes)).reshape(len(doc), -1)
-    if not text.masked.any():
+    if not alignment.joined.any():
         return values
     heads = np.arange(len(doc)) + doc.to_array(HEAD).astype(np.int64)
     highest = _find_highest(heads, alignment)
@@ -44,28 +42,13 @@ def merge_attributes(doc: Doc, new: Doc, attributes: Sequence[int], text: NewTex
     for column, attribute in enumerate(attributes):
         before, after = values[:, column], merged[:, column]
         if attribute == HEAD:
-            after[:] = (alignment.firsts[heads[highest]] - np.arange(len(new))).astype(np.uint64)
+            after[:] = (alignment.firsts[heads[highest]] - np.arange(len(highest))).astype(np.uint64)
         elif attribute == SENT_START:
             after[:] = before[alignment.origins]
         elif attribute in (ENT_IOB, ENT_TYPE):
             after[:] = (tags if attribute == ENT_IOB else labels).astype(np.uint64)
         elif attribute in _OF_ENTITIES:
             after[:] = before[sources]
-        elif attribute == LEMMA:
-            reveals = text.masked[alignment.origins] & (after != 0)
-            after[reveals] = new.to_array(ORTH)[reveals]
-    return merged
-
-
-def merge_tensor(doc: Doc, text: NewText, alignment: Alignment) -> npt.NDArray[Any] | None:
-    """Return the vectors of the new tokens: zero for units. None if the Doc has units and no vector for each token."""
-    tensor = doc.tensor
-    if not text.masked.any():
-        return tensor
-    if len(tensor) != len(doc):
-        return None
-    merged: npt.NDArray[Any] = tensor[alignment.origins]
-    merged[text.masked[alignment.origins]] = 0
     return merged
 
 

@@ -4,13 +4,13 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from spacy.attrs import DEP, ENT_ID, ENT_IOB, ENT_KB_ID, ENT_TYPE, HEAD, LEMMA, MORPH, POS, SENT_START, TAG
+from spacy.attrs import DEP, ENT_ID, ENT_IOB, ENT_KB_ID, ENT_TYPE, HEAD, MORPH, POS, SENT_START, TAG
 from spacy.tokens import Doc, Span
 
 from custext_sql import SettingError, suggest
 from spacy_plugin.alignment import Alignment
 from spacy_plugin.attributes import RECORD_KEY, mark_replaced
-from spacy_plugin.merging import merge_attributes, merge_tensor, merge_tokens
+from spacy_plugin.merging import merge_attributes, merge_tokens
 from spacy_plugin.new_text import Flags, NewText, Places
 from spacy_plugin.surroundings import Surroundings
 from spacy_plugin.tokenizing import tokenize
@@ -19,17 +19,15 @@ from spacy_plugin.tokenizing import tokenize
 CARRIED = {
     "sentences": "where sentences begin in the original: a sentencizer sees one in 'Mr. Li' and two in 'Sir. Li'",
     "entities": "where entities are in the original, and their labels",
-    "tokens": "where tokens begin and end in the original, except in units: 'Mr.' is one token, but 'Sir.' is two",
+    "tokens": "where tokens begin and end, except in units and replaced words: 'Mr.' is one token, but 'Sir.' is two",
     "pos": "the part of speech of the original word",
     "tag": "the fine-grained tag of the original word",
     "morph": "number, tense and other features of the original word",
     "dep": "the parse of the original sentences: heads, labels, and where sentences begin",
-    "lemma": "the lemma of the original word: the word itself, without its inflection; of a unit, its mask",
     "ent_id": "the ID of an entity's pattern or cluster",
     "ent_kb_id": "the ID of the entity itself in a knowledge base",
     "cats": "categories predicted from the original text",
     "spans": "span groups with their labels and IDs",
-    "tensor": "vectors computed from the original words, which can reveal them; zero for units",
     "user_data": "extension attributes, and whatever else components left in doc.user_data",
 }
 DEFAULT = ("sentences", "entities")
@@ -40,11 +38,10 @@ _ATTRIBUTES = {
     "tag": (TAG,),
     "morph": (MORPH,),
     "dep": (HEAD, DEP),
-    "lemma": (LEMMA,),
     "ent_id": (ENT_ID,),
     "ent_kb_id": (ENT_KB_ID,),
 }
-_OF_TOKENS = {"pos", "tag", "morph", "dep", "lemma", "ent_id", "ent_kb_id", "tensor", "user_data"}
+_OF_TOKENS = {"pos", "tag", "morph", "dep", "ent_id", "ent_kb_id", "user_data"}
 
 
 def check_carry(carry: Iterable[str] | None) -> frozenset[str]:
@@ -65,12 +62,12 @@ def check_carry(carry: Iterable[str] | None) -> frozenset[str]:
 def write_doc(doc: Doc, text: NewText, spaces: Flags, carry: frozenset[str], surroundings: Surroundings | None) -> Doc:
     """Return a Doc with the new text and, from the original Doc, what is carried and nothing else.
 
-    Every unit is one token. spaces: which original tokens are followed by a space. surroundings: may be None if tokens
-    are carried.
+    Every mask is within one token. spaces: which original tokens are followed by a space. surroundings: may be None if
+    tokens are carried.
     """
     if "tokens" in carry:
-        new, alignment = merge_tokens(doc, text, spaces), Alignment.by_units(text)
-        _copy_attributes(doc, new, carry, text, alignment)
+        new, alignment = merge_tokens(doc, text, spaces), Alignment.by_words(text)
+        _copy_attributes(doc, new, carry, alignment)
     else:
         assert surroundings is not None
         new = tokenize(text.decode(), surroundings.tokenizer, doc.vocab)
@@ -80,8 +77,6 @@ def write_doc(doc: Doc, text: NewText, spaces: Flags, carry: frozenset[str], sur
         new.cats = dict(doc.cats)
     if "spans" in carry:
         _move_spans(doc, new, alignment)
-    if "tensor" in carry and (tensor := merge_tensor(doc, text, alignment)) is not None:
-        new.tensor = tensor
     if "user_data" in carry:
         new.user_data.update(_move_user_data(doc, new, alignment))
     mark_replaced(new)
@@ -89,14 +84,14 @@ def write_doc(doc: Doc, text: NewText, spaces: Flags, carry: frozenset[str], sur
     return new
 
 
-def _copy_attributes(doc: Doc, new: Doc, carry: frozenset[str], text: NewText, alignment: Alignment) -> None:
+def _copy_attributes(doc: Doc, new: Doc, carry: frozenset[str], alignment: Alignment) -> None:
     """Copy the carried attributes from each original token to the token that replaces it."""
     names = carry & _ATTRIBUTES.keys()
     if "dep" in names:  # a parse includes sentence boundaries
         names -= {"sentences"} if doc.has_annotation("DEP") else {"dep"}
     attributes = [attribute for name in _ATTRIBUTES if name in names for attribute in _ATTRIBUTES[name]]
     if attributes and len(doc):
-        new.from_array(attributes, merge_attributes(doc, new, attributes, text, alignment))
+        new.from_array(attributes, merge_attributes(doc, attributes, alignment))
 
 
 def _move_attributes(
@@ -128,7 +123,7 @@ def _move_spans(doc: Doc, new: Doc, alignment: Alignment) -> None:
 
 
 def _move_user_data(doc: Doc, new: Doc, alignment: Alignment) -> dict[Any, Any]:
-    """Return the user data for a new Doc with the same tokens, except in units.
+    """Return the user data for a new Doc with the same tokens, except in units and replaced words.
 
     The keys of spaCy contain the character offsets of tokens and spans, which differ in the new Doc. Where several
     tokens or spans become the same one, it has the data that were stored first.

@@ -13,19 +13,18 @@ Flags = npt.NDArray[np.bool_]
 class NewText:
     """A text in UTF-8, with the start and end, in bytes, of the replacement of each original token.
 
-    The mask of a unit is the replacement of its first token. begins: the start of each replacement, or of the mask, for
-    tokens that begin within a unit. masked: which tokens have a part of a unit.
+    If a word or unit spans several tokens, its output is the replacement of the first. begins: the start of each
+    replacement, or of that output, for tokens that begin within such a word.
     """
 
     content: npt.NDArray[np.uint8]
     starts: Places
     ends: Places
     begins: Places
-    masked: Flags
 
     @property
     def joined(self) -> Flags:
-        """Which tokens begin within a unit that began in an earlier token."""
+        """Which tokens begin within a replaced word or unit that began in an earlier token."""
         joined: Flags = self.begins < self.starts
         return joined
 

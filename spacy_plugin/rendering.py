@@ -26,7 +26,8 @@ def _count(receipt: Receipt) -> str:
     characters = "1 character" if clear == 1 else f"{clear:,} characters"
     units = "1 unit" if receipt.units_masked == 1 else f"{receipt.units_masked:,} units"
     masked = f", {units} masked" if receipt.units_masked else ""
-    return f"{words}, {receipt.sampled:,} replaced{masked}; {characters} in the clear"
+    unchanged = "; unchanged" if receipt.texts_unchanged else ""
+    return f"{words}, {receipt.sampled:,} replaced{masked}; {characters} in the clear{unchanged}"
 
 
 def _read_pieces(doc: Doc) -> list[Piece]:

@@ -6,12 +6,14 @@ with one value per token: True (replace it, at the component's eps), False (keep
 Its attribute `budgets` must list every eps that it can return, so that the guarantee does not depend on the text.
 
 Unknown words and numbers among these tokens are masked even if the policy would keep them, unless `mask_unknown` is
-false. Units are masked as a whole if one of their tokens is selected. A label or tag that nothing sets is reported.
+false. A word or unit that spans several tokens is replaced if one of them is selected, at their smallest eps. A
+label or tag that nothing sets is reported.
 
 A choice that depends on the text is itself visible in the output. Which words stayed, and how far words of a kind were
 moved, shows what the pipeline took them for.
 """
 
+import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +22,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 from pydantic import StrictFloat, StrictInt
-from spacy.attrs import ENT_TYPE, ORTH, POS, TAG
+from spacy.attrs import ENT_TYPE, ORTH, POS, SPACY, TAG
 from spacy.parts_of_speech import IDS
 from spacy.strings import get_string_id
 from spacy.tokens import Doc
@@ -37,6 +39,7 @@ _SETTERS = {  # what an attribute of tokens holds, and components that set it
     POS: ("parts of speech", "morphologizer or attribute_ruler"),
     TAG: ("tags", "tagger or attribute_ruler"),
 }
+_JOINING = {"Mn", "Mc", "Me", "Cf", "Co", "Cn"}  # marks, and what policies may drop
 STAYS = float("nan")  # instead of an eps, for tokens that stay unchanged: NaN is never a valid budget
 
 
@@ -137,9 +140,17 @@ class ByWord:
         return self.budgets.list(usual)
 
     def find_budgets(self, doc: Doc, usual: float) -> Floats:
-        distinct, number_of = np.unique(doc.to_array(ORTH), return_inverse=True)
+        orths, spaces = doc.to_array([ORTH, SPACY]).reshape(-1, 2).T
+        distinct, number_of = np.unique(orths, return_inverse=True)
         texts = [doc.vocab.strings[int(orth)] for orth in distinct]
-        return self.budgets.find(self.words.find_in(texts)[number_of], {"words": 1}, usual)
+        found = self.words.find_in(texts)[number_of]
+        # a word may span several tokens: look through all that have only letters and the like where they touch
+        firsts, lasts = (np.array([_may_join(text[place]) for text in texts])[number_of] for place in (0, -1))
+        touching = np.flatnonzero((spaces[:-1] == 0) & lasts[:-1] & firsts[1:])
+        for run in np.split(touching, np.flatnonzero(np.diff(touching) > 1) + 1) if len(touching) else ():
+            start, end = int(run[0]), int(run[-1]) + 2
+            found[start:end] |= self.words.find_in([doc[start:end].text])
+        return self.budgets.find(found, {"words": 1}, usual)
 
 
 @dataclass(frozen=True)
@@ -225,7 +236,7 @@ def choose_words(
     others: Number | None = None,
     epsilon: Number | None = None,
 ) -> ByWord:
-    """Choose tokens that contain a listed word, in upper or lower case.
+    """Choose tokens that contain a listed word, or a part of one, in upper or lower case.
 
     words: a list, or path: a UTF-8 file with one word per line. eps: of these tokens; default: the component's.
     epsilon: another name for eps. others: as for entities.
@@ -266,6 +277,11 @@ def _read_value(value: Any, usual: float) -> float:
     raise SettingError(
         f"sensitive: the function must return True, False or an eps such as 2.0 for each token; found {found}"
     )
+
+
+def _may_join(character: str) -> bool:
+    """Return whether a word may go on after or before a character."""
+    return character.isalnum() or character in "_'\u2019" or unicodedata.category(character) in _JOINING
 
 
 def _read_words(path: str) -> list[str]:

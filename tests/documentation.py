@@ -4,6 +4,7 @@ import csv
 import gzip
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -26,12 +27,6 @@ PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
 GLOVE = "glove.840B.300d.34k.txt.gz"
 FILMS = ("films.txt", "more-films.txt")
 LABELED = ("train.csv", "test.csv")
-REVIEWS = """id,body
-1,"My doctor in Boston was kind, and the surgery went well."
-2,The pizza arrived cold. Terrible service!
-3,
-4,I bought this camera for my wedding and I love it.
-"""
 
 # What the comments above a block say of it.
 DRAWN = "random output"  # the output differs from run to run: only its steady lines are compared
@@ -50,7 +45,9 @@ _VARYING = re.compile(r"\bin \d+\.\d s\b|\b\d+\.\d MB\b|(?:\b[0-9a-f]{8}  )?\b20
 _STEADY = re.compile(
     r"(?:\$ |\d+ words?: |  [a-z]|eps \d|each replaced word|Error: |Warning: |columns copied|dataset |when )"
 )
-_SELF_DRAWS = re.compile(r" \(\d+ drew (?:itself|themselves)\)")
+_SELF_DRAWS = re.compile(
+    r" \(\d+ drew (?:itself|themselves)\)|; \d+ texts? unchanged|\nWarning: \d+ texts? came out unchanged.*"
+)
 _FAILURE = re.compile(r"(?:Error: |Traceback |\w+Error: )")
 
 
@@ -182,9 +179,8 @@ def _keep_all(output: str) -> str:
 
 def _keep_steady(output: str) -> list[str]:
     """Return the lines of a random output that do not depend on the draws; of others, only that they are there."""
-    output = re.sub(r"\n {4,}(?=\S)", " ", output)  # a long row of a table goes on in the next line
-    lines = [_keep_all(line) if _STEADY.match(line) else "..." for line in output.splitlines()]
-    return [_SELF_DRAWS.sub("", line) for line in lines]
+    output = re.sub(r"\n {4,}(?=\S)", " ", _SELF_DRAWS.sub("", output))  # a long row goes on in the next line
+    return [_keep_all(line) if _STEADY.match(line) else "..." for line in output.splitlines()]
 
 
 def fill(page: str, folder: Path) -> str:
@@ -204,9 +200,21 @@ def _fill_block(block: Block, steps: list[Step]) -> str:
     return f"python\n{block.body}```\n{output}"
 
 
-def prepare(folder: Path) -> bool:
-    """Lay out the files that the examples name; return whether they are the real ones."""
-    (folder / "reviews.csv").write_text(REVIEWS)
+def copy_checkout(folder: Path) -> None:
+    """Copy what a fresh checkout has, except for the tests."""
+    ignored = shutil.ignore_patterns(".*", "build", "site", "*.egg-info", "__pycache__", "*.duckdb*", "tests")
+    shutil.copytree(ROOT, folder, ignore=ignored, dirs_exist_ok=True)
+
+
+def prepare(folder: Path, page: Path) -> bool:
+    """Lay out the files that the examples of a page name; return whether they are the real ones.
+
+    The README's examples get nothing but a checkout: that is what a newcomer has.
+    """
+    if page == PAGES[0]:
+        copy_checkout(folder)
+        return "CUSTEXT_DATA" in os.environ
+    shutil.copytree(ROOT / "examples", folder, dirs_exist_ok=True)
     with duckdb.connect(str(folder / "shop.duckdb")) as connection:
         connection.execute("CREATE TABLE reviews AS FROM read_csv(?)", [str(folder / "reviews.csv")])
     data = os.environ.get("CUSTEXT_DATA")
@@ -248,7 +256,7 @@ def main(names: list[str]) -> None:
             os.environ["XDG_DATA_HOME"] = str(folder / "home")
             default_path().parent.mkdir(parents=True)
             default_path().write_bytes(template.read_bytes())
-            prepare(folder)
+            prepare(folder, page)
             page.write_text(fill(page.read_text(encoding="utf-8"), folder), encoding="utf-8")
 
 

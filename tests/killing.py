@@ -59,7 +59,6 @@ def compact(database, point):  # dies before or after one of its steps
 
     watch(rewritten_files, "_copy_database")
     watch(rewritten_files, "find_difference")
-    watch(shutil, "copymode")
     watch(atomic_outputs, "_sync")  # of the file, and of its folder once it is in place
     watch(shutil, "rmtree")
     compact_database(database)

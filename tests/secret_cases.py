@@ -152,7 +152,7 @@ report cells.csv --column body --evaluated-on nothing
 report cells.csv --column body --dataset ''
 evaluate utility --train headless.tsv --test headless.tsv --text NEAR
 evaluate utility --train headless.tsv --test headless.tsv --text 9 --label 1 --no-header
-evaluate utility --train headless.csv --test headless.csv --text 1 --label 2 --no-header
+evaluate utility --train headless.csv --test headless.csv --text 9 --label 2 --no-header
 evaluate utility --train headless.tsv --test headless.tsv --text sentence --limit 0
 evaluate utility --train headless.csv --test headless.csv --text NEAR --label nothing
 evaluate utility --train keys.jsonl --test keys.jsonl --text NEAR --label x
@@ -161,6 +161,7 @@ evaluate utility --train train.tsv --test unlabelled.tsv --text sentence
 evaluate utility --train one.tsv --test one.tsv --text sentence
 evaluate utility --train train.tsv --test latin.tsv --text sentence
 evaluate utility --train train.tsv --test labels.csv --text sentence
+evaluate utility --train train.tsv --test stray.tsv --text sentence
 evaluate utility --train train.tsv --test wrong.parquet --text sentence
 evaluate utility --train train.tsv --test test.tsv --text sentence --text other --task similarity
 evaluate utility --train broken.jsonl --test broken.jsonl --text body --label body

@@ -133,12 +133,13 @@ def _write_folders(folder: Path, text: str) -> None:
 def _write_labelled(folder: Path, text: str) -> None:
     line = " ".join(text.split())
     (folder / "headless.tsv").write_text(f"{line}\t1\n{line}\t0\n")
+    (folder / "stray.tsv").write_text(f'sentence\tlabel\n"{line}\t1\n{line}"\t0\n')
     (folder / "train.tsv").write_text("sentence\tother\tlabel\ngood\tx\t1\nbad\ty\t0\n")
     (folder / "test.tsv").write_text(f"sentence\tother\tlabel\ngood\tx\t{line}\n")
     (folder / "unlabelled.tsv").write_text(f"sentence\tother\tlabel\n{line}\tx\t\n")
     (folder / "one.tsv").write_text(f"sentence\tother\tlabel\n{line}\tx\t{line}\n")
     (folder / "latin.tsv").write_bytes(f"sentence\tlabel\n{line}".encode() + b"\xff\t1\n")
-    _write_csv(folder / "labels.csv", [["sentence", "label"], ["good", "1"], [text, ""]])
+    _write_csv(folder / "labels.csv", [["sentence", "label"], [text, ""], ["", text]])
     with zipfile.ZipFile(folder / "empty.zip", "w") as archive:
         archive.writestr("other.txt", text)
 

@@ -3,6 +3,7 @@
 import ast
 import importlib.metadata
 import inspect
+import os
 import re
 import shutil
 import subprocess
@@ -15,6 +16,7 @@ from pathlib import Path
 import pytest
 
 import custext_sql
+from tests.documentation import copy_checkout
 from tests.shared_builds import build_once
 
 ROOT = Path(__file__).parents[1]
@@ -55,6 +57,52 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
         next(path.parent.glob("*.whl")).rename(path)
 
     return zipfile.ZipFile(build_once(tmp_path_factory, "wheel.zip", build))
+
+
+_MAKE = """
+import sys
+from pathlib import Path
+import custext_sql, spacy
+custext_sql.load_embeddings("a.duckdb", "small.txt", name="small")
+custext_sql.build_mapping("a.duckdb", embedding="small", k=4)
+nlp = spacy.blank("en")
+nlp.add_pipe("custext", config={"database": "a.duckdb", "eps": 1.0})
+print(len(nlp("alice")._.custext.split()), Path(custext_sql.__file__).parent.parent)
+"""
+
+
+def run_apart(arguments: list[str], cwd: Path, *installed: Path) -> str:
+    """Run Python without the editable installation of this checkout: -S leaves out what .pth files add."""
+    libraries = [path for path in sys.path if path.endswith("-packages")]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, [*installed, *libraries]))}
+    done = subprocess.run(
+        [sys.executable, "-S", *arguments], cwd=cwd, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_a_checkout_runs_without_an_installation(tmp_path: Path, glove_file: Path) -> None:
+    copy_checkout(tmp_path / "checkout")
+    glove_file.rename(tmp_path / "checkout" / "small.txt")
+    assert run_apart(["-c", _MAKE], tmp_path / "checkout") == f"1 {tmp_path / 'checkout'}\n"
+    load = ["cli.py", "--db", "b.duckdb", "load", "small.txt", "--name", "small"]
+    assert "16 words" in run_apart(load, tmp_path / "checkout")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("inside", [True, False])
+def test_an_installed_package_runs_inside_a_checkout_and_outside(
+    inside: bool, wheel: zipfile.ZipFile, tmp_path: Path, glove_file: Path
+) -> None:
+    """Inside, the folders of the checkout come before the installed packages."""
+    installed, work = tmp_path / "installed", tmp_path / "work"
+    wheel.extractall(installed)
+    work.mkdir()
+    if inside:
+        copy_checkout(work)
+    glove_file.rename(work / "small.txt")
+    assert run_apart(["-c", _MAKE], work, installed) == f"1 {work if inside else installed}\n"
 
 
 @pytest.mark.slow

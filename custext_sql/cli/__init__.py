@@ -33,8 +33,8 @@ from custext_sql.cli import (
     use,
 )
 from custext_sql.cli.ending import Ending
-from custext_sql.cli.output import name_database
-from custext_sql.errors import CusTextError
+from custext_sql.cli.output import name_database, printed_warnings
+from custext_sql.errors import CusTextError, tell_system_error
 from custext_sql.parameters import find_closest
 from custext_sql.store.files.private_folders import remove_private_folders
 
@@ -90,7 +90,8 @@ class _Commands(click.Group):
 
     def invoke(self, context: click.Context) -> Any:
         try:
-            return super().invoke(context)
+            with printed_warnings():
+                return super().invoke(context)
         except click.UsageError as error:
             raise _without_text(error) from None
         except CusTextError as error:
@@ -98,7 +99,7 @@ class _Commands(click.Group):
         except OSError as error:
             if error.errno == errno.EPIPE:  # the reader closed the pipe; click exits quietly
                 raise
-            raise click.ClickException(f"cannot write the output: {error.strerror}") from None
+            raise click.ClickException(f"cannot write the output: {tell_system_error(error)}") from None
 
 
 def _without_text(error: click.UsageError) -> click.UsageError:

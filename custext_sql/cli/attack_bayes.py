@@ -4,19 +4,22 @@ from typing import TYPE_CHECKING
 
 import click
 
-from custext_sql.cli.options import epsilons_option, json_option, mapping_option, plus_option, prior_options
+from custext_sql.cli.input_options import public_options
+from custext_sql.cli.options import epsilons_option, json_option, mapping_option, plus_option
 from custext_sql.cli.output import print_json, print_table, progress_bar
 from custext_sql.cli.policy_options import policy_options
 from custext_sql.parameters import count_of
 
 if TYPE_CHECKING:
     from custext_sql.experiments.attacks.bayes_attack import BayesResult
+    from custext_sql.release.inputs.texts import Texts
     from custext_sql.replacing.policy import Policy
 
 
 @click.command("bayes", short_help="How often the best single guess is right.")
 @epsilons_option("0.5,1,2,3,5,8")
-@prior_options
+@click.option("--prior", metavar="FILE", help="Word frequencies: one word and one number per line.")
+@public_options("Public texts, whose word frequencies the attacker uses.", column="none, for lines of text")
 @plus_option
 @policy_options("paper")
 @click.option(
@@ -33,7 +36,7 @@ def bayes_command(
     db: str | None,
     eps: list[float],
     prior: str | None,
-    public: str | None,
+    public: "Texts | None",
     public_column: str | None,
     plus: bool,
     policy: "str | Policy",
@@ -43,11 +46,12 @@ def bayes_command(
 ) -> None:
     """Compute how often the best single guess is right, exactly, from the tables.
 
-    The attacker sees one output, knows the tables and how frequent words are, and guesses the most likely input. No
-    attacker who sees one word at a time does better. The floor is the success rate of an attacker who knows only the
-    group of the word; no eps goes below it. Results are for a uniform prior, and also for the one from --prior or
-    --public if given. With --plus, the priors cover only words that are not stopwords, and with --keep-words only
-    words that are not listed. The rest of the policy only changes how the words of --public are counted.
+    The attacker sees one output, is told that it is a replacement, knows the tables and how frequent words are, and
+    guesses the most likely input. No attacker who sees one word at a time does better. The floor is the success rate if
+    only the group of the word is known; against this attacker, no eps goes below it. Results are for a uniform prior,
+    and also for the one from --prior or --public if given. With --plus, the priors cover only words that are not
+    stopwords, and with --keep-words only words that are not listed. The rest of the policy only changes how the words
+    of --public are counted.
 
     \b
     Examples:

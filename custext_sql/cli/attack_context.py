@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from custext_sql.cli.input_options import input_options
+from custext_sql.cli.input_options import input_options, public_options
 from custext_sql.cli.options import (
     SEED,
     epsilons_option,
@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 
 @click.command("context", short_help="How often a word is guessed from the whole text around it.")
 @input_options(required=True)
-@click.option("--public", required=True, metavar="FILE", help="Public texts from which the attacker learns.")
-@click.option("--public-column", metavar="NAME", help="Column of --public.  [default: same as --column]")
+@public_options("Public texts from which the attacker learns.", required=True)
 @click.option("--rows", type=click.IntRange(1), help="Texts to attack, from the top.  [default: all]")
 @epsilons_option("0,1,2,3")
 @plus_option
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
 def context_command(
     db: str | None,
     data: "Texts",
-    public: str,
+    public: "Texts",
     column: str | None,
     public_column: str | None,
     rows: int | None,
@@ -55,9 +54,11 @@ def context_command(
     INPUT has the texts to sanitize and attack: a file, a folder or a quoted pattern of files; for a table, give --data
     and --table instead. The attacker sees the sanitized texts, knows the mapping, eps and the stopwords, and has public
     texts, from which a bigram model learns which words follow each other. Each guess is the word with the largest exact
-    posterior probability, given the whole text. At eps = 0, the output shows the groups and nothing else, so this is
-    the share that groups and context reveal at any eps. Public texts that also occur in INPUT are left out. Results are
-    saved in the table measurements, without any text.
+    posterior probability, given the whole text. At eps = 0, the output shows the groups of replaced words and nothing
+    else. A larger eps reveals as much or more, apart from sampling noise, unless kept words (--plus, --keep-words)
+    share groups with replaced ones: a drawn word may then pass for a kept one, which a group's representative never
+    does. Public texts that also occur in INPUT are left out. Results are saved in the table measurements, without any
+    text.
 
     \b
     Examples:
@@ -89,6 +90,7 @@ def context_command(
     click.echo(f"{attack.mapping}, K = {attack.k}, calibration {attack.calibration}, policy {attack.policy}{kept}")
     click.echo(f"attacked: {attack.data}, {count_of(attack.texts, 'text')}, {count_of(attack.words, 'replaced word')}")
     left_out = f"; left out because they are in both: {attack.left_out:,}" if attack.left_out else ""
+    left_out += f"; skipped because they are empty: {attack.skipped:,}" if attack.skipped else ""
     click.echo(f"learned from: {attack.public}, {count_of(attack.public_texts, 'text')}{left_out}\n")
     table = [
         [
@@ -101,4 +103,4 @@ def context_command(
     ]
     columns = ["eps", "guessed with context", "without context", "texts guessed entirely"]
     print_table(columns, table, right=range(4))
-    click.echo(f"\nGroups and context alone (eps = 0): {attack.results[0].floor:.4f} of the replaced words")
+    click.echo(f"\nAt eps = 0: {attack.results[0].success_at_0:.4f} of the replaced words")

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from custext_sql.cli.input_options import input_options
+from custext_sql.cli.input_options import input_options, public_options
 from custext_sql.cli.options import (
     SEED,
     epsilons_option,
@@ -13,7 +13,7 @@ from custext_sql.cli.options import (
     mapping_option,
     plus_option,
 )
-from custext_sql.cli.output import print_json, print_table, progress_bar
+from custext_sql.cli.output import print_json, print_table, progress_bar, report_skipped
 from custext_sql.cli.policy_options import policy_options
 from custext_sql.parameters import count_of
 
@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     metavar="NAME",
     help="Masked language model: a folder, a Hugging Face name, or ngram.",
 )
-@click.option("--public", metavar="FILE", help="Public texts from which ngram learns.")
-@click.option("--public-column", metavar="NAME", help="Column of --public.  [default: same as --column]")
+@public_options("Public texts from which ngram learns.")
 @click.option("--rows", default=200, show_default=True, type=click.IntRange(1), help="Texts to attack, from the top.")
 @epsilons_option("0,1,2,3")
 @plus_option
@@ -49,7 +48,7 @@ def mask_command(
     data: "Texts",
     model: str,
     column: str | None,
-    public: str | None,
+    public: "Texts | None",
     public_column: str | None,
     rows: int,
     eps: list[float],
@@ -95,6 +94,7 @@ def mask_command(
             batch_size=batch_size,
             progress=progress,
         )
+    report_skipped(attack.skipped)
     if as_json:
         print_json(attack.results)
         return

@@ -46,9 +46,9 @@ def audit_command(
       custext audit --eps 1 --calibration tight
     """
     from custext_sql import audit
-    from custext_sql.sanitizing.keep_words import read_keep_words
+    from custext_sql.text.word_list import read_word_file
 
-    listed = () if keep_words is None else read_keep_words(keep_words)
+    listed = () if keep_words is None else read_word_file(keep_words)
     found = audit(
         db, mapping=mapping, eps=eps, plus=plus, calibration=calibration, language=language, keep_words=listed
     )

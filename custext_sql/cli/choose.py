@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from custext_sql.cli.input_options import input_options, show_input
+from custext_sql.cli.input_options import input_options, public_options, show_input
 from custext_sql.cli.options import json_option, keyless_calibration_option, plus_option
 from custext_sql.cli.output import again, draw_bar, print_json, print_table, progress_bar
 from custext_sql.cli.policy_options import policy_options
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 _SHOWN = (0.0, 1.0, 2.0, 3.0, 5.0, 8.0, 12.0, 20.0)  # eps of the printed curve
 _WIDTH = 80
+_FLAGS = ("public_no_quotes",)
+_PUBLIC = ("public", *(f"public_{name}" for name in ("table", "column", "format", "encoding", "no_quotes")))
 
 
 def _read_sizes(context: click.Context, parameter: click.Parameter, value: str | None) -> list[int] | None:
@@ -74,8 +76,7 @@ def _read_sizes(context: click.Context, parameter: click.Parameter, value: str |
     metavar="NAME",
     help="Name of your texts in the ledger, for earlier releases.  [default: their files or their table]",
 )
-@click.option("--public", metavar="FILE", help="Public texts from which the context attack learns.")
-@click.option("--public-column", metavar="NAME", help="Column of --public.  [default: same as --column]")
+@public_options("Public texts from which the context attack learns.")
 @plus_option
 @policy_options("strict")
 @keyless_calibration_option
@@ -138,7 +139,7 @@ def choose_command(
         column,
         named=show_input(data),
         more=_show_options(*policy_parts),
-        known=_show_options("prior", "public", "public_column"),
+        known=_show_options("prior", *_PUBLIC),
         dataset=settings["dataset"],
     )
     commands = [again(db, step) for step in steps]
@@ -158,7 +159,11 @@ def _show_options(*names: str) -> str:
     """Return the options, as typed, that this command shares with another."""
     context = click.get_current_context()
     given = [name for name in names if context.get_parameter_source(name) == ParameterSource.COMMANDLINE]
-    return shlex.join(part for name in given for part in (f"--{name.replace('_', '-')}", str(context.params[name])))
+    return shlex.join(
+        part
+        for name in given
+        for part in (f"--{name.replace('_', '-')}", *([] if name in _FLAGS else [str(context.params[name])]))
+    )
 
 
 def _print_choice(choice: "Choice") -> None:
@@ -168,7 +173,7 @@ def _print_choice(choice: "Choice") -> None:
         _print_wrapped(line, "  ")
     click.echo()
     _print_candidates(choice)
-    shown = choice.chosen or min(choice.candidates, key=lambda candidate: candidate.floor)
+    shown = choice.chosen or min(choice.candidates, key=lambda candidate: candidate.least)
     click.echo(f"\nK = {shown.k}: share guessed, by eps")
     _print_curve(shown, choice.bound)
     for line in describe_choice(choice):
@@ -193,7 +198,7 @@ def _print_candidates(choice: "Choice") -> None:
     rows = [
         [
             ("* " if candidate is choice.chosen else "  ") + str(candidate.k),
-            f"{candidate.floor:.4f}",
+            f"{candidate.success_at_0:.4f}",
             "none" if candidate.eps is None else f"{candidate.eps:g}",
             "" if candidate.success is None else f"{candidate.success:.4f}",
             "" if candidate.distance is None else f"{candidate.distance:.3f}",
@@ -206,7 +211,7 @@ def _print_candidates(choice: "Choice") -> None:
         columns, rows = columns[:5] + columns[6:], [row[:5] + row[6:] for row in rows]
     print_table(columns, rows, right=range(len(columns) - 1))
     for note in (
-        "eps = 0: share guessed if only groups are known; guessed: the same at the eps",
+        "eps = 0: share guessed at eps = 0; guessed: the same at the eps beside it",
         "distance: mean distance of a word from its replacement; 1 is the typical",
         "  distance of two random words",
     ):

@@ -8,7 +8,7 @@ import click
 
 from custext_sql.cli.input_options import input_options
 from custext_sql.cli.options import SEED, calibration_option, json_option, language_option, mapping_option
-from custext_sql.cli.output import print_json, printed_warnings, show_control
+from custext_sql.cli.output import print_json, show_control, warn
 from custext_sql.cli.policy_options import policy_options
 from custext_sql.parameters import count_of
 from custext_sql.replacing.kinds import Kind
@@ -68,7 +68,7 @@ def diff_command(
     **settings: Any,
 ) -> None:
     """Show some texts of INPUT before and after, with a color for what happened to each word, and the share of words
-    that stay in the clear.
+    that stay in the clear. A text that came out unchanged, apart from case, is marked with =.
 
     INPUT is a file, a folder or a quoted pattern of files; for a table, give --data and --table instead. Draws are
     fresh, so a release will have different words. With --key-file, the texts are those of a release with that key. The
@@ -88,8 +88,7 @@ def diff_command(
         raise click.UsageError("Give --rows, for the first rows, or --sample, for random ones, not both.")
     if html is not None:
         check_place(Path(html), force=force)
-    with printed_warnings():
-        compared = compare_texts(data, rows=rows or 5, sample=sample, only_leaks=only_leaks, database=db, **settings)
+    compared = compare_texts(data, rows=rows or 5, sample=sample, only_leaks=only_leaks, database=db, **settings)
     if html is not None:
         _write_page(Path(html), compared, force=force)
         click.echo(f"{html}: {count_of(len(compared.rows), 'row')}")
@@ -100,6 +99,8 @@ def diff_command(
         click.echo(f"No word outside the vocabulary passes in the clear ({found}).")
     else:
         _print(compared, numbered=only_leaks or sample is not None)
+    if compared.unchanged:
+        warn(compared.unchanged)
 
 
 def _as_object(row: "ComparedRow") -> dict[str, object]:
@@ -113,7 +114,7 @@ def _as_object(row: "ComparedRow") -> dict[str, object]:
     before, after = (
         None if row.is_null else "".join(getattr(piece, side) for piece in row.pieces) for side in ("before", "after")
     )
-    return {"row": row.place, "before": before, "after": after, "words": words}
+    return {"row": row.place, "before": before, "after": after, "unchanged": row.is_unchanged, "words": words}
 
 
 def _write_page(path: Path, compared: "Comparison", *, force: bool) -> None:
@@ -123,10 +124,14 @@ def _write_page(path: Path, compared: "Comparison", *, force: bool) -> None:
     page = write_comparison(
         [row.pieces for row in compared.rows],
         title=f"{compared.name}, eps = {compared.eps:g}",
-        note="This page contains the original texts. Protect it as you protect the data.",
-        remarks=[f"row {row.place:,}: {'NULL' if row.is_null else count_clear(row.pieces)}" for row in compared.rows],
+        note="This page contains the original texts. Protect it as you protect the data."
+        + (f" {compared.unchanged}." if compared.unchanged else ""),
+        remarks=[
+            f"row {row.place:,}: {'NULL' if row.is_null else count_clear(row.pieces)}{'; unchanged' * row.is_unchanged}"
+            for row in compared.rows
+        ],
     )
-    publish_text(path, page, force=force, private=True)
+    publish_text(path, page, force=force)
 
 
 def _print(compared: "Comparison", *, numbered: bool) -> None:
@@ -139,7 +144,7 @@ def _print(compared: "Comparison", *, numbered: bool) -> None:
     for row in compared.rows:
         if numbered:
             console.print(Text(f"row {row.place:,}", style="bold"))
-        for label, side in (("- ", "before"), ("+ ", "after")):
+        for label, side in (("- ", "before"), ("= " if row.is_unchanged else "+ ", "after")):
             line = Text().append(label, style="bold").append("NULL" * row.is_null, style="bright_black italic")
             for piece in row.pieces:
                 style = "" if piece.kind is None else _STYLES[piece.kind]

@@ -3,7 +3,8 @@
 The first signal interrupts the command, which then removes its unfinished work. If it has not ended after some seconds,
 or on a second signal, a watcher thread removes the private folders and ends the process, because DuckDB may hang
 forever in code that no interrupt reaches. The watcher learns of signals from a pipe that the C-level handler writes to,
-so it does not need the main thread, where Python runs its own handlers.
+so it does not need the main thread, where Python runs its own handlers. A command that failed and left such a query
+behind, as on a full disk, ends the process in the same way.
 """
 
 import os
@@ -33,6 +34,7 @@ class Ending:
         self._number: int | None = None
 
     def __enter__(self) -> "Ending":
+        self._earlier = _find_queries()
         if threading.current_thread() is not threading.main_thread():
             return self  # only the main thread can set handlers; a program with threads ends its commands itself
         for number in _SIGNALS:
@@ -47,7 +49,9 @@ class Ending:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
         if self._number is not None:
-            self._leave(self._number)
+            self._leave(128 + self._number)
+        if isinstance(error, SystemExit) and _find_queries() - self._earlier:
+            self._leave(error.code if isinstance(error.code, int) else 1)
         for number, before in self._replaced.items():
             signal.signal(number, before)
         if self._replaced and os.name == "posix":
@@ -83,11 +87,16 @@ class Ending:
                 return received[0]
         return None
 
-    def _leave(self, number: int) -> None:
+    def _leave(self, status: int) -> None:
         """End the process after the cleanup; a normal interpreter exit might wait for DuckDB."""
         with suppress(Exception):
             self._clean_up()  # what other threads are still working on, such as those of a server
         for stream in (sys.stdout, sys.stderr):
             with suppress(Exception):
                 stream.flush()
-        os._exit(128 + number)
+        os._exit(status)
+
+
+def _find_queries() -> set[threading.Thread]:
+    """Return the threads that wait for DuckDB; `sql.queries` starts them."""
+    return {thread for thread in threading.enumerate() if thread.name == "custext-query"}

@@ -12,7 +12,7 @@ def evaluate_command() -> None:
 
     \b
     Example:
-      custext evaluate utility --train train.tsv --test dev.tsv --text sentence
+      custext evaluate utility --train train.csv --test test.csv --text sentence
     """
 
 

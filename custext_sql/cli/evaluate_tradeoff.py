@@ -12,16 +12,17 @@ from custext_sql.cli.experiment_options import (
     evaluation_settings,
     mechanisms_option,
     need_names,
-    report_skipped,
     show_figure,
     split_names,
 )
+from custext_sql.cli.input_options import public_options
 from custext_sql.cli.options import epsilons_option, json_option
-from custext_sql.cli.output import print_json, print_table, progress_bar
+from custext_sql.cli.output import print_json, print_table, progress_bar, report_skipped
 from custext_sql.parameters import count_of
 
 if TYPE_CHECKING:
     from custext_sql.experiments.evaluation.tradeoff import TradeOff
+    from custext_sql.release.inputs.texts import Texts
 
 
 @click.command("tradeoff", short_help="Privacy against utility, over eps and mappings.")
@@ -39,10 +40,9 @@ if TYPE_CHECKING:
 @click.option(
     "--attack-model", default="ngram", show_default=True, help="Guesser for the mask attack: ngram or a model."
 )
-@click.option(
-    "--public", metavar="FILE", help="Texts from which context and ngram learn.  [default: the training texts]"
+@public_options(
+    "Texts from which context and ngram learn.  [default: the training texts]", column="none, for lines of text"
 )
-@click.option("--public-column", metavar="NAME", help="Column of --public; leave it out for lines of text.")
 @click.option("--html", metavar="FILE", help="Also draw the curves on a self-contained page.")
 @click.option("--force", is_flag=True, help="Replace an existing page.")
 @json_option
@@ -54,7 +54,7 @@ def tradeoff_command(
     eps: list[float],
     attack: str,
     attack_model: str,
-    public: str | None,
+    public: "Texts | None",
     public_column: str | None,
     html: str | None,
     force: bool,
@@ -90,7 +90,7 @@ def tradeoff_command(
             progress=progress,
             **evaluation_settings(given),
         )
-    report_skipped(evaluation.setup)
+    report_skipped(evaluation.setup.skipped)
     if html is not None:
         write_tradeoff(evaluation, html, force=force)
         click.echo(f"{html}: {count_of(len(evaluation.points), 'point')}", err=True)

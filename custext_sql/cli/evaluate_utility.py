@@ -11,12 +11,11 @@ from custext_sql.cli.experiment_options import (
     evaluation_settings,
     mechanisms_option,
     need_names,
-    report_skipped,
     show_figure,
     split_names,
 )
 from custext_sql.cli.options import epsilons_option, json_option
-from custext_sql.cli.output import print_json, print_table, progress_bar
+from custext_sql.cli.output import print_json, print_table, progress_bar, report_skipped
 
 if TYPE_CHECKING:
     from custext_sql.experiments.evaluation.utility import UtilityResult
@@ -32,18 +31,18 @@ def utility_command(db: str | None, /, mechanisms: str, eps: list[float], as_jso
     """Sanitize training and test data with each mechanism, train and test a model, and print the paper's Table 1.
 
     Values are accuracies (Pearson correlations for similarity): the mean over seeds ± the standard deviation. The
-    column "clear" has the share of words that a mechanism leaves in the clear. If the data is SST-2, by the names of
-    its files, the paper's value is shown below ours where it is known. Finished values are saved in the database, so an
+    column "clear" has the share of words that a mechanism leaves in the clear. If the data is SST-2, MedSTS or QNLI, by
+    the names of its files, the paper's value is shown below ours. Finished values are saved in the database, so an
     interrupted run resumes where it stopped. Draws come from seeds, so a run can be repeated; no sanitized text is
     written anywhere.
 
     \b
     Examples:
-      custext evaluate utility --train SST-2/train.tsv --test SST-2/dev.tsv --text sentence --label label
-      custext evaluate utility --train QNLI/train.tsv --test QNLI/dev.tsv --text question --text sentence
-      custext evaluate utility --train STS-B/train.tsv --test STS-B/dev.tsv --text sentence1 --text sentence2 \\
-          --label score --task similarity
-      custext evaluate utility --train CoLA/train.tsv --test CoLA/dev.tsv --no-header --text 4 --label 2 --limit 2000
+      custext evaluate utility --train SST-2/train.tsv --test SST-2/dev.tsv --no-quotes --text sentence
+      custext evaluate utility --train QNLI/train.tsv --test QNLI/dev.tsv --no-quotes --text question --text sentence
+      custext evaluate utility --train STS-B/train.tsv --test STS-B/dev.tsv --no-quotes --text sentence1 \\
+          --text sentence2 --label score --task similarity
+      custext evaluate utility --train CoLA/train.tsv --test CoLA/dev.tsv --no-quotes --no-header --text 4 --label 2
       custext evaluate utility --data sst2.duckdb --train-table train --test-table dev --text sentence
     """
     from custext_sql import evaluate_utility
@@ -52,7 +51,7 @@ def utility_command(db: str | None, /, mechanisms: str, eps: list[float], as_jso
         evaluation = evaluate_utility(
             db, mechanisms=split_names(mechanisms), eps=eps, progress=progress, **evaluation_settings(given)
         )
-    report_skipped(evaluation.setup)
+    report_skipped(evaluation.setup.skipped)
     if as_json:
         print_json(evaluation.results)
         return
@@ -63,7 +62,7 @@ def utility_command(db: str | None, /, mechanisms: str, eps: list[float], as_jso
         from custext_sql.experiments.evaluation.paper_table import CITATION, list_differences
 
         differences = "; ".join(list_differences(evaluation.setup))
-        click.echo(click.wrap_text(f"paper: {CITATION}, as far as its values are known. Here: {differences}", 80))
+        click.echo(click.wrap_text(f"paper: {CITATION}. Here: {differences}", 80))
 
 
 def _print_utility(results: "Sequence[UtilityResult]", epsilons: list[float]) -> None:
@@ -78,7 +77,7 @@ def _print_utility(results: "Sequence[UtilityResult]", epsilons: list[float]) ->
         names = [mapping or embedding or ""] if several else []
         share = next(one for cell in cells for one in cell).in_clear
         table.append([mechanism, *names, f"{share:.0%}" if share == 1.0 else f"{share:.1%}", *map(_show, cells)])
-        papers = [next((f"{one.paper:g}" for one in cell if one.paper is not None), "") for cell in cells]
+        papers = [next((f"{one.paper:.4f}" for one in cell if one.paper is not None), "") for cell in cells]
         if any(papers):
             table.append(["  paper", *([""] * (1 + len(names))), *papers])
     columns = ["mechanism", *(["mapping or embedding"] if several else []), "clear"]

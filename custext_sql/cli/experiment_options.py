@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from custext_sql.cli.file_options import file_options
 from custext_sql.cli.options import keyless_calibration_option
 from custext_sql.cli.policy_options import policy_options
 from custext_sql.parameters import count_of
@@ -15,13 +16,14 @@ if TYPE_CHECKING:
     from custext_sql.experiments.evaluation.tradeoff import Figure
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
+_FILE_OPTIONS = ("format", "encoding", "no_quotes", "no_header")
 
 
 def data_options(command: _Command) -> _Command:
     """Add the options for data, task, model and sanitization to a command."""
     for option in reversed(
         (
-            click.option("--train", metavar="FILE", help="Labeled training texts: GLUE's TSV, CSV, JSON, ..."),
+            click.option("--train", metavar="FILE", help="Labeled training texts: CSV, TSV, JSON, Parquet."),
             click.option("--test", metavar="FILE", help="Labeled test texts."),
             click.option(
                 "--data", "data_file", metavar="FILE", help="Instead of files: a DuckDB file with two tables."
@@ -35,10 +37,11 @@ def data_options(command: _Command) -> _Command:
                 "--text", multiple=True, metavar="COLUMN", help="Column of the texts; give it twice for pairs."
             ),
             click.option("--label", default="label", show_default=True, metavar="COLUMN", help="Column of the labels."),
+            *file_options("--train and --test"),
             click.option(
                 "--no-header",
                 is_flag=True,
-                help="All lines of the TSV files are rows, as in GLUE's CoLA; --text and --label are numbers from 1.",
+                help="CSV and TSV: all lines are rows, as in GLUE's CoLA; --text and --label are numbers from 1.",
             ),
             click.option(
                 "--limit",
@@ -99,19 +102,23 @@ def mechanisms_option(default: str) -> Callable[[_Command], _Command]:
 
 def evaluation_settings(given: dict[str, Any]) -> dict[str, Any]:
     """Return the values of `data_options` as keyword arguments of the public functions."""
-    named = ("no_conversion", "no_header", "data_file", "train_table", "test_table")
+    named = ("no_conversion", *_FILE_OPTIONS, "data_file", "train_table", "test_table")
     rest = {name: value for name, value in given.items() if name not in named}
-    settings = {"convert_eps": not given["no_conversion"], "header": not given["no_header"]}
-    return rest | _find_tables(given) | settings
+    return rest | _find_data(given) | {"convert_eps": not given["no_conversion"]}
 
 
-def _find_tables(given: dict[str, Any]) -> dict[str, Any]:
-    """Return the training and test tables, if any, as keyword arguments."""
-    from custext_sql.release.inputs.texts import DataTable
+def _find_data(given: dict[str, Any]) -> dict[str, Any]:
+    """Return the training and test data as keyword arguments."""
+    from custext_sql.release.inputs.texts import DataFiles, DataTable
 
     path, train, test = given["data_file"], given["train_table"], given["test_table"]
     if path is None and train is None and test is None:
-        return {}
+        files = {name: given[name] for name in ("train", "test") if given[name] is not None}
+        option = next((name.replace("_", "-") for name in _FILE_OPTIONS if given[name]), None)
+        if option is not None and not files:
+            raise click.UsageError(f"--{option} is for files; give them with --train FILE and --test FILE.")
+        options = given["format"], given["encoding"], not given["no_quotes"], not given["no_header"]
+        return {name: DataFiles(file, *options) for name, file in files.items()}
     if path is not None and tell_format(path) is not None:
         raise click.UsageError("--data is for DuckDB files; give files of texts with --train FILE and --test FILE.")
     if path is None or train is None or test is None:
@@ -119,12 +126,6 @@ def _find_tables(given: dict[str, Any]) -> dict[str, Any]:
     if given["train"] is not None or given["test"] is not None or given["corpus"] is not None:
         raise click.UsageError("Expected --train and --test, or --corpus, or --data with two tables; found several.")
     return {"train": DataTable(path, train), "test": DataTable(path, test)}
-
-
-def report_skipped(setup: "EvaluationSetup") -> None:
-    """Print to standard error how many lines of each file were skipped."""
-    for name, count in setup.left_out.items():
-        click.echo(f"{name}: skipped {count_of(count, 'line')} with missing columns", err=True)
 
 
 def split_names(mechanisms: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""The one way in which commands take the user's texts: INPUT, or --data and --table; with --column."""
+"""The one way in which commands take texts: INPUT, or --data and --table, with --column; and --public."""
 
 import shlex
 from collections.abc import Callable
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from custext_sql.cli.file_options import no_quotes_option
-from custext_sql.release.inputs.file_formats import FORMAT_NAMES, tell_format
+from custext_sql.cli.file_options import file_options
+from custext_sql.release.inputs.file_formats import tell_format
 
 if TYPE_CHECKING:
     from custext_sql.release.inputs.texts import Texts
@@ -20,13 +20,7 @@ _OPTIONS = (
     click.option("--data", "data_file", metavar="FILE", help="DuckDB file with the table; instead of INPUT."),
     click.option("--table", metavar="NAME", help="Table or view of --data."),
     click.option("--column", metavar="NAME", help="Column of the texts; leave it out for lines of text."),
-    click.option(
-        "--format", "format_", type=click.Choice(FORMAT_NAMES), help="Format of INPUT.  [default: from its name]"
-    ),
-    click.option(
-        "--encoding", metavar="NAME", help="Encoding of INPUT, such as utf-16, latin-1 or cp1252.  [default: utf-8]"
-    ),
-    no_quotes_option,
+    *file_options("INPUT"),
 )
 
 
@@ -39,7 +33,7 @@ def input_options(*, required: bool) -> Callable[[_Command], _Command]:
     def decorate(command: _Command) -> _Command:
         @wraps(command)
         def with_data(*arguments: Any, **given: Any) -> Any:
-            names = ("input_", "data_file", "table", "format_", "encoding", "no_quotes")
+            names = ("input_", "data_file", "table", "format", "encoding", "no_quotes")
             data = _find_texts(**{name: given.pop(name) for name in names})
             if data is None and given["column"] is not None:
                 raise click.UsageError("--column names a column of your texts. Give them as INPUT.")
@@ -49,6 +43,34 @@ def input_options(*, required: bool) -> Callable[[_Command], _Command]:
 
         decorated: Any = with_data
         for option in reversed(_OPTIONS):
+            decorated = option(decorated)
+        return decorated  # type: ignore[no-any-return]
+
+    return decorate
+
+
+def public_options(
+    about: str, *, column: str = "same as --column", required: bool = False
+) -> Callable[[_Command], _Command]:
+    """Return a decorator that adds --public, --public-table, --public-column and the options of its files.
+
+    The command gets `public`, the texts that they name or None, and `public_column`. about: the help text of --public.
+    column: the default column.
+    """
+    options = (
+        click.option("--public", metavar="FILE", required=required, help=about),
+        click.option("--public-table", metavar="NAME", help="Table or view, if --public is a DuckDB file."),
+        click.option("--public-column", metavar="NAME", help=f"Column of --public.  [default: {column}]"),
+        *file_options("--public", "public-"),
+    )
+
+    def decorate(command: _Command) -> _Command:
+        @wraps(command)
+        def with_public(*arguments: Any, public: str | None, public_table: str | None, **given: Any) -> Any:
+            return command(*arguments, public=_find_public(public, public_table, given), **given)
+
+        decorated: Any = with_public
+        for option in reversed(options):
             decorated = option(decorated)
         return decorated  # type: ignore[no-any-return]
 
@@ -81,7 +103,7 @@ def _find_texts(
     input_: str | None,
     data_file: str | None,
     table: str | None,
-    format_: str | None,
+    format: str | None,
     encoding: str | None,
     no_quotes: bool,
 ) -> "Texts | None":
@@ -93,7 +115,7 @@ def _find_texts(
         raise click.UsageError("--data and --table go together: a DuckDB file and one of its tables.")
     if data_file is not None and input_ is not None:
         raise click.UsageError("Expected INPUT, or --data and --table; found both.")
-    given = {"--format": format_ is not None, "--encoding": encoding is not None, "--no-quotes": no_quotes}
+    given = {"--format": format is not None, "--encoding": encoding is not None, "--no-quotes": no_quotes}
     option = next((name for name, is_given in given.items() if is_given), None)
     if input_ is None and option is not None:
         raise click.UsageError(f"{option} is for files; {'a table has none' if data_file else 'give one as INPUT'}.")
@@ -101,4 +123,28 @@ def _find_texts(
         return DataTable(data_file, table)
     if input_ is None or option is None:
         return input_
-    return DataFiles(input_, format_, encoding, not no_quotes)
+    return DataFiles(input_, format, encoding, not no_quotes)
+
+
+def _find_public(path: str | None, table: str | None, given: dict[str, Any]) -> "Texts | None":
+    """Return the texts that --public names. Takes the options of its files out of what is given to the command."""
+    from custext_sql.release.inputs.texts import DataFiles, DataTable
+
+    format, encoding, no_quotes = (given.pop(f"public_{name}") for name in ("format", "encoding", "no_quotes"))
+    options = {
+        "--public-table": table,
+        "--public-column": given["public_column"],
+        "--public-format": format,
+        "--public-encoding": encoding,
+        "--public-no-quotes": no_quotes,
+    }
+    option = next((name for name, value in options.items() if value), None)
+    if path is None:
+        if option is not None:
+            raise click.UsageError(f"{option} is about public texts. Name them: --public FILE.")
+        return None
+    if table is None:
+        return DataFiles(path, format, encoding, not no_quotes)
+    if format or encoding or no_quotes:
+        raise click.UsageError(f"{list(filter(options.get, options))[-1]} is for files; a table has none.")
+    return DataTable(path, table)

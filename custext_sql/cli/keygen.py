@@ -54,19 +54,20 @@ def keygen_command(
       custext sql "SELECT custext_sanitize_keyed(body, 'body:' || id) FROM 'reviews.csv'" --key-file reviews.key
     """
     from custext_sql import make_key
+    from custext_sql.store.key_files import FORMAT
 
     made = make_key(
         path, db, mapping=mapping, eps=eps, plus=plus, policy=policy, calibration=calibration, language=language
     )
     if as_json:
-        known = {"path": str(made.path), "name": made.key.name, "format": made.format, "rules": made.rules}
+        known = {"path": str(made.path), "name": made.key.name, "format": FORMAT}
         print_json(known | asdict(made.settings) | {"policy": made.settings.policy.to_dict()})
         return
     settings = made.settings
     click.echo(f"{path}: key {made.key.name}, for these settings only:")
     for name, value in _describe(settings):
         click.echo(f"  {name:<12} {value}")
-    click.echo(f"  {'format':<12} {made.format}")
+    click.echo(f"  {'format':<12} {FORMAT}")
     click.echo("Keep it secret: anyone who has it can identify many released words, and narrow down the rest.")
     click.echo("Use it for one dataset only. Give each text its own record ID, the same one every time.")
     click.echo("Do not use it where callers can choose texts or record IDs.")

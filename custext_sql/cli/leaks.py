@@ -49,7 +49,8 @@ def leaks_command(
     as_json: bool,
 ) -> None:
     """List the words of INPUT that are not in the vocabulary, which a release would mask or let through: how often
-    each occurs, what becomes of it, and what you can do about it.
+    each occurs, what becomes of it, and what you can do about it. Texts that would come out unchanged at eps = 0, or at
+    any eps, are counted too.
 
     INPUT is a file, a folder or a quoted pattern of files; for a table, give --data and --table instead. All texts are
     read, however many. The output contains words of your texts: it is for you only. Nothing is entered in the ledger or
@@ -110,7 +111,11 @@ def _print_summary(leaks: "Leaks") -> None:
     ]
     print_table(["kind", "count", "distinct", "share", "becomes"], table, right=(1, 2, 3))
     share = _show_share(leaks.in_clear / max(1, leaks.words))
-    click.echo(f"\n{leaks.in_clear:,} of {count_of(leaks.words, 'word')} would pass in the clear ({share})\n")
+    click.echo(f"\n{leaks.in_clear:,} of {count_of(leaks.words, 'word')} would pass in the clear ({share})")
+    if texts := leaks.unchanged_at_eps_0:
+        always = f", {leaks.unchanged_at_any_eps:,} of them at any eps" if leaks.unchanged_at_any_eps else ""
+        click.echo(f"{count_of(texts, 'text')} would come out unchanged at eps = 0{always}")
+    click.echo()
 
 
 def _print_kind(kind: "LeakedKind") -> None:

@@ -35,7 +35,10 @@ reuse_key_option = click.option(
     help="Allow a key that was used for other data; this makes the outputs comparable.",
 )
 mapping_option = click.option("--mapping", help="Name of the mapping.  [default: the default mapping of the database]")
-_LANGUAGE = "Language of the stopwords that --plus keeps; see custext stopwords.  [default: {}english]"
+_LANGUAGE = (
+    "Language of the stopwords that --plus keeps, or name of your own list; see custext stopwords.  "
+    "[default: {}english]"
+)
 language_option = click.option("--language", help=_LANGUAGE.format("the key's, else "))
 keyless_language_option = click.option("--language", default="english", help=_LANGUAGE.format(""))
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -77,14 +80,3 @@ def epsilons_option(default: str) -> Callable[[_Command], _Command]:
         type=Epsilons(),
         help="Privacy budgets per word, comma-separated.",
     )
-
-
-def prior_options(command: _Command) -> _Command:
-    """Add the options for the word frequencies that an attacker assumes."""
-    for option in (
-        click.option("--public-column", metavar="NAME", help="Column of --public; leave it out for lines of text."),
-        click.option("--public", metavar="FILE", help="Public texts, whose word frequencies the attacker uses."),
-        click.option("--prior", metavar="FILE", help="Word frequencies: one word and one number per line."),
-    ):
-        command = option(command)
-    return command

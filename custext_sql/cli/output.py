@@ -8,7 +8,7 @@ import shutil
 import sys
 import time
 import warnings
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
 from datetime import date, datetime
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from custext_sql.cli.table_layout import lay_out
+from custext_sql.errors import PrivacyWarning, ReleaseWarning
 from custext_sql.parameters import count_of
 
 if TYPE_CHECKING:
@@ -189,15 +190,28 @@ def tell_receipt(receipt: "Receipt", *, with_receipt: bool = True) -> None:
         warn(warning)
 
 
+def report_skipped(skipped: Mapping[str, int]) -> None:
+    """Print on standard error how many rows were skipped. skipped: their number, by the name of the data."""
+    for name, count in skipped.items():
+        if count:
+            click.echo(f"{name}: skipped {count_of(count, 'row')} with missing values", err=True)
+
+
 @contextmanager
 def printed_warnings() -> Iterator[None]:
-    """Print warnings as they occur, except those about a finished release, which are printed with its receipt."""
-    from custext_sql.errors import ReleaseWarning
+    """Print our warnings as they occur, except those about a finished release, which are printed with its receipt."""
+    show = warnings.showwarning
+
+    def print_ours(message: Warning | str, category: type[Warning], *place: Any, **options: Any) -> None:
+        if issubclass(category, PrivacyWarning):
+            warn(str(message))
+        else:
+            show(message, category, *place, **options)
 
     with warnings.catch_warnings():
-        warnings.simplefilter("always")
+        warnings.simplefilter("always", PrivacyWarning)
         warnings.simplefilter("ignore", ReleaseWarning)
-        warnings.showwarning = lambda message, *_, **__: warn(str(message))
+        warnings.showwarning = print_ours
         yield
 
 

@@ -6,15 +6,16 @@ from typing import TYPE_CHECKING
 
 import click
 
+from custext_sql.cli.input_options import public_options
 from custext_sql.cli.output import warn
 
 if TYPE_CHECKING:
+    from custext_sql import DataFiles, DataTable
     from custext_sql.playground import Address
 
 
 @click.command("playground", short_help="Try it on a page in your browser.")
-@click.option("--public", metavar="FILE", help="Public texts from which the attacker on the page learns.")
-@click.option("--public-column", metavar="NAME", help="Column of --public; leave it out for lines of text.")
+@public_options("Public texts from which the attacker on the page learns.", column="none, for lines of text")
 @click.option("--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="Address to listen on.")
 @click.option(
     "--port",
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 @click.pass_obj
 def playground_command(
     db: str | None,
-    public: str | None,
+    public: "DataFiles | DataTable | None",
     public_column: str | None,
     host: str,
     port: int | None,
@@ -61,7 +62,7 @@ def playground_command(
         raise click.ClickException(str(error)) from None
 
     if public is not None:
-        click.echo(f"Learning from {public} ...", err=True)
+        click.echo(f"Learning from {public.path} ...", err=True)
     opens = not no_browser and not as_json
     try:
         serve(

@@ -67,10 +67,10 @@ def _combine(
     from dataclasses import replace
 
     from custext_sql.replacing.policy import choose_policy
-    from custext_sql.sanitizing.keep_words import read_keep_words
+    from custext_sql.text.word_list import read_word_file
 
     if "keep_words" in given:
-        given["keep_words"] = read_keep_words(given["keep_words"])
+        given["keep_words"] = read_word_file(given["keep_words"])
     if policy is None and key_file is not None:
         from custext_sql.store.key_files import read_key_file
 

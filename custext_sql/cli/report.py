@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from custext_sql.cli.input_options import input_options
+from custext_sql.cli.input_options import input_options, public_options
 from custext_sql.cli.options import eps_option, json_option, keyless_calibration_option, mapping_option, plus_option
-from custext_sql.cli.output import print_json, progress_bar
+from custext_sql.cli.output import print_json, progress_bar, report_skipped
 from custext_sql.cli.policy_options import policy_options
 
 if TYPE_CHECKING:
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 @click.option(
     "--prior", metavar="FILE", help="Word frequencies to use instead of those in INPUT: a word and a number per line."
 )
-@click.option("--public", metavar="FILE", help="Public texts, for the context attack on INPUT.")
-@click.option("--public-column", metavar="NAME", help="Column of --public.  [default: same as --column]")
+@public_options("Public texts, for the context attack on INPUT.")
 @click.option(
     "--word",
     "words",
@@ -78,6 +77,8 @@ def report_command(
 
     with progress_bar("measuring") as progress:
         report = write_report(db, html=html, data=data, policy=policy, progress=progress, **settings)
+    if report.context is not None:
+        report_skipped({report.context.public: report.context.skipped})
     if as_json:
         print_json(report)
     elif html is None:

@@ -17,7 +17,6 @@ from custext_sql.cli.options import (
 from custext_sql.cli.output import (
     counting_bar,
     print_json,
-    printed_warnings,
     show_control,
     tell_receipt,
     to_json,
@@ -149,27 +148,26 @@ def sanitize_command(
         "reuse_key": reuse_key,
         "seed": seed,
     }
-    with printed_warnings():
-        if len(arguments) < wanted:
-            _print_text(*sanitize_text(arguments[0], **options), as_json=as_json)
-            return
-        from custext_sql import sanitize_file, sanitize_table  # not needed, and slow to load, for one text
-        from custext_sql.sql.queries import let_threads_alternate
+    if len(arguments) < wanted:
+        _print_text(*sanitize_text(arguments[0], **options), as_json=as_json)
+        return
+    from custext_sql import sanitize_file, sanitize_table  # not needed, and slow to load, for one text
+    from custext_sql.sql.queries import let_threads_alternate
 
-        let_threads_alternate()
-        with counting_bar("sanitizing") as progress:
-            if data is not None and table is not None:
-                report = sanitize_table(data, table, arguments[0], force=force, progress=progress, **options)
-            else:
-                report = sanitize_file(
-                    *arguments,
-                    format=format_,
-                    encoding=encoding,
-                    quotes=not no_quotes,
-                    force=force,
-                    progress=progress,
-                    **options,
-                )
+    let_threads_alternate()
+    with counting_bar("sanitizing") as progress:
+        if data is not None and table is not None:
+            report = sanitize_table(data, table, arguments[0], force=force, progress=progress, **options)
+        else:
+            report = sanitize_file(
+                *arguments,
+                format=format_,
+                encoding=encoding,
+                quotes=not no_quotes,
+                force=force,
+                progress=progress,
+                **options,
+            )
     _print_report(report, arguments[-1], to_stream=arguments[-1] == STANDARD, as_json=as_json)
 
 

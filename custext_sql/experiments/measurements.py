@@ -26,7 +26,7 @@ ShareDone = Callable[[float], None]
 _log = logging.getLogger(__name__)
 _PATIENCE = 600.0  # seconds to wait for another process that has the database open, before a result is lost
 _NAMES = ("embedding", "mapping", "dataset")  # for readers; values do not depend on them
-_VERSION = 1  # raise it when the same subject would give a different value, so that older values are not reused
+_VERSION = 2  # raise it when the same subject would give a different value, so that older values are not reused
 
 
 @dataclass(frozen=True)

@@ -135,6 +135,12 @@ class MappingUnderTest:
         numbers = np.arange(self.vocabulary.size, dtype=np.int32)
         return ~Kind.SAMPLED.find_in(self.vocabulary.find_kinds(numbers, plus))
 
+    def mixes_kept(self, *, plus: bool) -> bool:
+        """Return whether some group has both words that are replaced and words that are kept."""
+        sizes = self.mapping.sizes
+        undrawn = np.add.reduceat(self.find_undrawn(plus=plus).astype(np.int64), np.cumsum(sizes) - sizes)
+        return bool(((undrawn > 0) & (undrawn < sizes)).any())
+
     @cached_property
     def words_digest(self) -> str:
         """The SHA-256 of the words, regardless of their groups."""

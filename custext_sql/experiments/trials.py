@@ -21,7 +21,6 @@ from custext_sql.mechanism.weights import check_epsilon
 from custext_sql.parameters import check_at_least
 from custext_sql.replacing.policy import Policy
 from custext_sql.store.key_files import digest_stopwords
-from custext_sql.text.word_boundaries import RULES
 
 Rows = Sequence[tuple[str, ...]]  # one or two texts per row
 
@@ -70,7 +69,7 @@ class Trial:
         """How the trial treats words, as far as `describe` does not say."""
         if self.mechanism == ORIGINAL:
             return {}
-        handling: dict[str, Any] = describe_policy(self.under_test.policy) | {"rules": RULES}
+        handling: dict[str, Any] = describe_policy(self.under_test.policy)
         if self.mechanism in DISTANCE_BASED:
             handling["converted"] = self.under_test.converted
         if self.mechanism == CUSTEXT_PLUS:

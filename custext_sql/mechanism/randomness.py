@@ -54,14 +54,12 @@ class SeededRandomness:
         return np.asarray(self._bits.random_raw(len(words)), dtype=np.uint64)
 
 
-def count_earlier(rows: Numbers, words: Numbers, draws: Numbers | None = None) -> Numbers:
-    """Return for each word how many draws its earlier occurrences in its row take: one each, or as many as given."""
+def count_earlier(rows: Numbers, words: Numbers) -> Numbers:
+    """Return for each word how often it occurs earlier in its row."""
     pairs = rows << 33 | words
     order = np.argsort(pairs, kind="stable")
-    each = np.ones(len(pairs), dtype=np.int64) if draws is None else draws[order]
-    before = np.cumsum(each) - each
     is_first = np.append(True, np.diff(pairs[order]) != 0)[: len(pairs)]
     starts = np.flatnonzero(is_first)
     earlier = np.empty(len(pairs), dtype=np.int64)
-    earlier[order] = before - before[starts[np.cumsum(is_first) - 1]]
+    earlier[order] = np.arange(len(pairs)) - starts[np.cumsum(is_first) - 1]
     return earlier

@@ -56,9 +56,13 @@ class TextRequest(_Request):
 
 
 class DrawnRequest(TextRequest):
-    """A text that was sanitized at these settings. unchanged: how many of its words were replaced by themselves."""
+    """A text that was sanitized at these settings.
+
+    unchanged: how many of its words were replaced by themselves. is_unchanged: whether the text came out unchanged.
+    """
 
     unchanged: Annotated[int, Field(ge=0, le=MOST_CHARACTERS)]
+    is_unchanged: bool = False
 
 
 class AttackRequest(TextRequest):

@@ -18,7 +18,7 @@ from types import FrameType
 
 import uvicorn
 
-from custext_sql import CusTextError, DataFiles, PrivacyWarning, SettingError, scratch_folder
+from custext_sql import CusTextError, DataFiles, DataTable, PrivacyWarning, SettingError, scratch_folder
 from custext_sql.playground.application import make_application
 from custext_sql.playground.guard import Doorway, Guard, is_loopback
 from custext_sql.playground.uploads import MOST_BYTES, Uploads
@@ -67,7 +67,7 @@ class Address:
 def serve(
     database: str | os.PathLike[str] | None = None,
     *,
-    public: DataFiles | str | os.PathLike[str] | None = None,
+    public: DataFiles | DataTable | str | os.PathLike[str] | None = None,
     public_column: str | None = None,
     host: str = LOOPBACK,
     port: int | None = None,
@@ -77,8 +77,8 @@ def serve(
 ) -> None:
     """Serve a page to try custext-sql on, until the process is interrupted.
 
-    database: a path; by default the file that CUSTEXT_DB names, else the user's default database. public: a file of
-    public texts, from which the attacker on the page learns; public_column: its column. host: the address to listen on.
+    database: a path; by default the file that CUSTEXT_DB names, else the user's default database. public: public
+    texts, from which the attacker on the page learns; public_column: their column. host: the address to listen on.
     port: by default 8790, or another one if that is taken. allow_remote: allow an address that other machines can
     reach; texts then travel unencrypted. browser: whether to open the page. tell: called with the address of the page,
     which prints as its `url`.
@@ -105,7 +105,7 @@ def serve(
 def open_server(
     database: str | os.PathLike[str] | None = None,
     *,
-    public: DataFiles | str | os.PathLike[str] | None = None,
+    public: DataFiles | DataTable | str | os.PathLike[str] | None = None,
     public_column: str | None = None,
     host: str = LOOPBACK,
     port: int | None = None,
@@ -114,7 +114,7 @@ def open_server(
     """Serve the page in a thread, and yield its address and the thread. The parameters are those of `serve`."""
     host = _check_place(host, port, allow_remote=allow_remote)
     place = None if database is None else Path(database)
-    given = public if public is None or isinstance(public, DataFiles) else DataFiles(public)
+    given = public if public is None or isinstance(public, (DataFiles, DataTable)) else DataFiles(public)
     workbench = Workbench(place, given, public_column)
     with scratch_folder() as folder, _listen(host, port) as listener, warnings.catch_warnings():
         warnings.filterwarnings("ignore", category=PrivacyWarning)  # the page shows what they say

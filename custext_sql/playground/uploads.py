@@ -1,5 +1,6 @@
 """Files that were dropped on the page: kept in a private folder, and deleted when they are no longer needed."""
 
+import errno
 import os
 import re
 import secrets
@@ -83,7 +84,8 @@ class Uploads:
         except BaseException as error:
             shutil.rmtree(upload.folder, ignore_errors=True)
             if isinstance(error, OSError):
-                raise SourceError(f"the file could not be stored: {error.strerror}") from None
+                reason = "the disk is full" if error.errno == errno.ENOSPC else error.strerror
+                raise SourceError(f"the file could not be stored: {reason}") from None
             raise
         return self._keep(upload)
 
@@ -131,7 +133,8 @@ class Uploads:
         shown = asdict(found)
         for kind in shown["kinds"]:
             kind["words"] = [_shorten(word["word"]) for word in kind["words"]]
-        return {name: shown[name] for name in ("rows", "words", "replaced", "stopwords", "in_clear", "kinds", "advice")}
+        unused = {"data", "mapping", "policy", "plus", "endings", "kept"}
+        return {name: value for name, value in shown.items() if name not in unused}
 
     def release(self, file_id: str, request: ReleaseRequest) -> dict[str, Any]:
         """Sanitize a file, enter the release in the ledger, and return the receipt."""

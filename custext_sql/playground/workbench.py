@@ -12,6 +12,7 @@ import numpy as np
 
 from custext_sql import (
     DataFiles,
+    DataTable,
     Kind,
     Receipt,
     Sanitizer,
@@ -64,11 +65,14 @@ class Recent:
 class Workbench:
     """A database, and the texts from which an attacker may learn. Threads may share it.
 
-    public: a file of public texts, if any. public_column: its column.
+    public: a file or table of public texts, if any. public_column: its column.
     """
 
     def __init__(
-        self, database: Path | None = None, public: DataFiles | None = None, public_column: str | None = None
+        self,
+        database: Path | None = None,
+        public: DataFiles | DataTable | None = None,
+        public_column: str | None = None,
     ) -> None:
         self.database, self._public, self._public_column = database, public, public_column
         self._sanitizers, self._attackers = Recent(_SANITIZERS), Recent(_ATTACKERS)
@@ -133,7 +137,11 @@ class Workbench:
         """
         sanitizer, choice = self.open(request.settings), request.settings
         traced = sanitizer.trace(request.text, choice.eps, choice.plus)  # counts the same, except words that stay
-        receipt = replace(sanitizer.receipt(traced.tally, choice.eps, choice.plus), sampled_unchanged=request.unchanged)
+        receipt = replace(
+            sanitizer.receipt(traced.tally, choice.eps, choice.plus),
+            sampled_unchanged=request.unchanged,
+            texts_unchanged=int(request.is_unchanged),
+        )
         if request.unchanged > receipt.sampled:
             raise SettingError("unchanged must be at most the number of replaced words")
         verdict = judge_text(self._open_attacker(choice), request.text, receipt)
@@ -166,6 +174,7 @@ def show_traced(traced: TracedText) -> dict[str, Any]:
         "new_ends": _count_units(traced.after, traced.new_ends),
         "kinds": traced.kinds.tolist(),
         "unchanged": traced.unchanged.nonzero()[0].tolist(),
+        "is_unchanged": traced.is_unchanged,
     }
 
 

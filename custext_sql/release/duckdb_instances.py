@@ -11,6 +11,7 @@ from custext_sql.sql.queries import close_in_time
 from custext_sql.sql.query_errors import safe_errors
 from custext_sql.store.files.duckdb_files import connect_file, when_free
 from custext_sql.store.files.private_folders import scratch_folder
+from custext_sql.store.files.shared_instances import SETTINGS
 
 _MEMORY = "400MB"  # DuckDB's limit; what does not fit is spilled into a private folder
 
@@ -22,8 +23,8 @@ def open_instance(
     """Yield a connection with bounded memory, in memory or to a DuckDB file. spill: a private folder, if any."""
     with scratch_folder() if spill is None else nullcontext(spill) as folder:
         config: dict[str, Any] = {
+            **SETTINGS,
             "memory_limit": _MEMORY,
-            "autoinstall_known_extensions": False,
             "temp_directory": str(folder),
             **({"access_mode": "READ_ONLY"} if read_only else {}),
         }

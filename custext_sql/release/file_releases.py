@@ -10,9 +10,9 @@ from custext_sql.errors import OutputError
 from custext_sql.release.inputs.data_files import open_files
 from custext_sql.release.inputs.encodings import check_encoding_use, files_as_utf8, find_encoding, read_as_utf8
 from custext_sql.release.inputs.file_formats import (
+    check_csv_options,
     check_format,
     check_no_database,
-    check_quotes_use,
     explain_unknown_format,
     tell_format,
 )
@@ -129,8 +129,7 @@ def _release_files(
     source, sink = find_input_stream(given), find_output_stream(output)
     name = _name_input(given)
     source_format = _choose_format(given, format, is_stream=source is not None)
-    if not quotes:
-        check_quotes_use(name, source_format)
+    check_csv_options(name, source_format, quotes=quotes)
     if source is not None:
         plan = replace(plan, dataset=plan.dataset.or_called(STREAM))
         if encoding is not None:

@@ -8,7 +8,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from custext_sql.errors import SettingError
+from custext_sql.errors import OutputError, SettingError
+from custext_sql.parameters import count_of
 from custext_sql.release.release_plan import ReleasePlan, check_chosen, check_ids
 from custext_sql.release.row_sanitizer import RowSanitizer
 from custext_sql.replacing.policy import Policy
@@ -30,7 +31,8 @@ def sanitize_part(
     _check_part(sanitizer, columns, ids)
     tally = Tally()
     done = RowSanitizer(sanitizer, list(columns)).sanitize(list(columns.values()), ids, tally)
-    part = {"made_with": _describe(sanitizer), "counts": tally.pack().decode()}
+    rows = len(next(iter(columns.values())))
+    part = {"made_with": _describe(sanitizer), "counts": tally.pack().decode(), "rows": rows}
     return dict(zip(columns, done, strict=True)), json.dumps(part).encode()
 
 
@@ -110,7 +112,7 @@ class PartedRelease:
         self._name = name
         self._plan = replace(plan, dataset=plan.dataset.or_called(""))
         self._entry = self._plan.open_entry(must_be_made=True)
-        self._tally = Tally()
+        self._tally, self._rows = Tally(), 0
 
     @property
     def sanitizer(self) -> Sanitizer:
@@ -121,7 +123,7 @@ class PartedRelease:
         """Add what `sanitize_part` returned for a part; SettingError if the part was made with other settings."""
         try:
             part = json.loads(counts)
-            made_with, packed = part["made_with"], part["counts"].encode()
+            made_with, packed, rows = part["made_with"], part["counts"].encode(), int(part["rows"])
         except (AttributeError, LookupError, TypeError, ValueError):
             raise SettingError("counts must be what sanitize_part returned") from None
         if made_with != _describe(self.sanitizer):
@@ -129,15 +131,22 @@ class PartedRelease:
                 "a part was made with other settings than the release: mapping, eps, plus, policy or key"
             )
         self._tally.add_packed(packed)
+        self._rows += rows
 
     def check_ids(self, missing: int, repeated: int) -> None:
         """Raise SourceError unless both are 0. missing: rows without an ID; repeated: IDs that occur more than once."""
         check_ids(self._name, str(self._plan.record_column), missing, repeated)
 
-    def publish(self, publish: Callable[[], object]) -> Receipt:
-        """Call `publish`, which makes the output appear, and return the receipt.
+    def publish(self, publish: Callable[[], object], rows: int) -> Receipt:
+        """Call `publish`, which makes the output appear, and return the receipt. rows: how many were written.
 
-        The release is pending in the ledger before the call and complete after it. BudgetError, before anything is
-        published, if a row spent too much; DatabaseError if the ledger cannot be written.
+        The release is pending in the ledger before the call and complete after it. Before anything is published,
+        OutputError if the number of rows counted differs from the number written, BudgetError if a row spent too much,
+        and DatabaseError if the ledger cannot be written.
         """
+        if rows != self._rows:
+            raise OutputError(
+                f"{self._name}: {count_of(rows, 'row')} would be published, but {self._rows:,} were counted; add the "
+                "counts of each part of the output exactly once; nothing was published"
+            )
         return self._plan.publish(self._entry, publish, self._tally, self._name)

@@ -19,7 +19,7 @@ from custext_sql.sql.copy_options import choose_copy_options
 from custext_sql.sql.queries import fetch
 from custext_sql.sql.query_errors import safe_errors
 from custext_sql.store.files.atomic_outputs import atomic_output
-from custext_sql.store.files.private_folders import private_folder
+from custext_sql.store.files.private_folders import named_full_disk, private_folder
 from custext_sql.store.files.quoting import quote_text
 from custext_sql.store.ledger.entry import receipt_beside
 
@@ -60,7 +60,7 @@ def release_to_file(
                 zipped=is_zipped(target),
             )
             copy = f"COPY ({query}) TO {quote_text(str(output.path))} ({options})"
-            rows = _run(connection, copy, tally, source.rows, progress)
+            rows = _run(connection, copy, output.path, tally, source.rows, progress)
         receipt = plan.publish(entry, output.publish, tally, source.name)
     return ReleaseReport(rows, receipt, str(target), copied, entry.note)
 
@@ -75,7 +75,11 @@ def release_to_table(
     progress: RowProgress | None = None,
 ) -> ReleaseReport:
     """Sanitize columns of a table into a new table of the same DuckDB file, in one transaction; return a report."""
-    with private_folder(data.parent, data.name) as spill, open_instance(data, spill=spill) as connection:
+    with (
+        private_folder(data.parent, data.name) as spill,
+        named_full_disk(data),
+        open_instance(data, spill=spill) as connection,
+    ):
         source = open_source(connection)
         new = find_new_table(connection, table)
         beside = data.with_name(f"{data.name}.{new}.receipt.json")
@@ -85,7 +89,7 @@ def release_to_table(
         query, tally, copied = prepare_query(connection, source, "table", plan, entry)
         connection.execute("BEGIN")
         create = "CREATE OR REPLACE TABLE" if force else "CREATE TABLE"
-        rows = _run(connection, f"{create} {new.quoted} AS {query}", tally, source.rows, progress)
+        rows = _run(connection, f"{create} {new.quoted} AS {query}", data, tally, source.rows, progress)
         with safe_errors():
             receipt = plan.publish(entry, lambda: connection.execute("COMMIT"), tally, source.name)
     return ReleaseReport(rows, receipt, f"{data}, table {new}", copied, entry.note)
@@ -98,11 +102,17 @@ def _name_dataset(plan: ReleasePlan, data: Path, source: Source) -> ReleasePlan:
 
 
 def _run(
-    connection: duckdb.DuckDBPyConnection, statement: str, tally: Tally, total: int | None, progress: RowProgress | None
+    connection: duckdb.DuckDBPyConnection,
+    statement: str,
+    writes: Path,
+    tally: Tally,
+    total: int | None,
+    progress: RowProgress | None,
 ) -> int:
     """Run the statement of a release, and return its number of rows.
 
-    total: about how many rows there will be. DuckDB's own share stands still within a row group or a block of a file.
+    writes: the file that it writes. total: about how many rows there will be. DuckDB's own share stands still within a
+    row group or a block of a file.
     """
 
     def tell(share: float) -> None:
@@ -112,5 +122,5 @@ def _run(
 
     told = None if progress is None else tell
     with safe_errors():
-        [(rows,)] = fetch(connection, statement, progress=told)
+        [(rows,)] = fetch(connection, statement, writes=writes, progress=told)
     return int(rows)

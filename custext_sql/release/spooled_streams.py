@@ -11,7 +11,7 @@ from typing import BinaryIO
 
 from custext_sql.errors import SettingError
 from custext_sql.release.inputs.encodings import renamed_errors
-from custext_sql.store.files.private_folders import scratch_folder
+from custext_sql.store.files.private_folders import named_full_disk, scratch_folder
 
 FileOrStream = str | os.PathLike[str] | BinaryIO  # "-" means standard input or output
 
@@ -46,7 +46,7 @@ def spool_input(stream: BinaryIO, format: str, name: str) -> Iterator[Path]:
     """Write a stream to a private file whose name ends like its format; within, errors call the file by `name`."""
     with scratch_folder() as folder:
         spooled = folder / ("input.jsonl" if format == "json" else f"input.{format}")
-        with spooled.open("wb") as file:
+        with named_full_disk(folder.parent), spooled.open("wb") as file:
             shutil.copyfileobj(stream, file)
         with renamed_errors({str(spooled): name}):
             yield spooled
@@ -57,7 +57,8 @@ def spool_output(stream: BinaryIO) -> Iterator[Path]:
     """Yield the path of a private file to be written; its content is then copied to the stream."""
     with scratch_folder() as folder:
         target = folder / "output"
-        yield target
+        with renamed_errors({str(target): str(folder.parent)}):
+            yield target
         with target.open("rb") as file:
             shutil.copyfileobj(file, stream)
         stream.flush()

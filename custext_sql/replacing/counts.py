@@ -15,6 +15,7 @@ class Counts:
 
     by_kind: Numbers  # words of each kind
     unchanged: Numbers  # replaced words that drew themselves
+    texts_unchanged: Numbers  # 1 if the text has words, and all of them came out as they went in, apart from case
     characters_in_clear: Numbers  # of words that were kept
     symbols: Numbers  # characters of the new texts that are neither words, spaces nor punctuation
     spent: Floats
@@ -28,6 +29,7 @@ class Counts:
         return Counts(
             self.by_kind[texts],
             self.unchanged[texts],
+            self.texts_unchanged[texts],
             self.characters_in_clear[texts],
             self.symbols[texts],
             self.spent[texts],
@@ -40,6 +42,7 @@ class Counts:
         return Counts(
             self.by_kind + other.by_kind,
             self.unchanged + other.unchanged,
+            self.texts_unchanged + other.texts_unchanged,
             self.characters_in_clear + other.characters_in_clear,
             self.symbols + other.symbols,
             self.spent + other.spent,
@@ -55,6 +58,7 @@ def join_counts(parts: Sequence[Counts]) -> Counts:
     return Counts(
         np.concatenate([np.zeros((0, len(Kind)), dtype=np.int64), *(part.by_kind for part in parts)]),
         np.concatenate([none, *(part.unchanged for part in parts)]),
+        np.concatenate([none, *(part.texts_unchanged for part in parts)]),
         np.concatenate([none, *(part.characters_in_clear for part in parts)]),
         np.concatenate([none, *(part.symbols for part in parts)]),
         np.concatenate([np.zeros(0), *(part.spent for part in parts)]),

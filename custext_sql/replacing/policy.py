@@ -39,9 +39,8 @@ class Policy:
     invisible: invisible characters, such as format characters, and private-use characters are removed before words are
     found (`drop`), or stay (`keep`, as in the paper). Receipts count those that stay as symbols.
 
-    units: e-mail addresses, URLs, IP addresses, bank, card, phone and social-security numbers, and dates and times of
-    at least two numbers become one mask each, such as <email> (`mask`), or their words and numbers are treated like any
-    other (`keep`, as in the paper).
+    units: e-mail addresses, URLs, phone numbers, dates of at least two numbers and the like become one mask each, such
+    as <email> (`mask`), or their words and numbers are treated like any other (`keep`, as in the paper).
 
     keep_words: words that stay, such as the labels of speakers: at most 10,000 words, in any case. They are in the
     clear, receipts count them as kept, and other words do not hide among them. The list must not depend on private

@@ -38,9 +38,12 @@ class Receipt:
     worst_log_ratio: the largest verified log-ratio of two words of a group that are drawn at the same eps.
     union_log_ratio: the same for two words that may be drawn at different eps; infinite if one of them is 0.
     hides_among: each replaced word hides among at least this many words of its group, including itself.
-    symbols: characters that are kept and are neither words, spaces nor punctuation (pictures, circled letters, control
+    symbols: characters that are kept and are neither words, spaces nor punctuation (pictures, flags, control
         characters).
     unknown_distinct: the number of distinct words, ignoring case, that unknown_kept counts.
+    texts_unchanged: texts that have words, all of which were kept or replaced by themselves, so that the text came out
+        unchanged apart from case. In a table, each column of a row is a text. Like sampled_unchanged, it must not be
+        stored beside the output.
     """
 
     rows: int
@@ -68,11 +71,17 @@ class Receipt:
     units_masked: int = 0
     symbols: int = 0
     unknown_distinct: int = 0
+    texts_unchanged: int = 0
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """What to know before the output is shared, as sentences without a period."""
         found = []
+        if self.texts_unchanged:
+            whose = "its words were" if self.texts_unchanged == 1 else "their words were"
+            found.append(
+                f"{count_of(self.texts_unchanged, 'text')} came out unchanged: {whose} kept or replaced by themselves"
+            )
         if self.unknown_kept:
             words = count_of(self.unknown_kept, "word")
             are = "is" if self.unknown_kept == 1 else f"({self.unknown_distinct:,} distinct) are"
@@ -110,6 +119,8 @@ class Receipt:
         counted = count_of(self.words, "word") + (f": {', '.join(parts)}" if self.words else "")
         clear = f"{count_of(self.characters_in_clear, 'character')} in the clear"
         symbols = f"; {count_of(self.symbols, 'symbol')} passed" if self.symbols else ""
+        if self.texts_unchanged:
+            symbols += f"; {count_of(self.texts_unchanged, 'text')} unchanged"
         mapping = f"mapping {self.mapping} ({self.fingerprint[:12]})"
         if not self.sampled:
             return f"{counted}; {clear}{symbols}\nno eps was spent; {mapping}"
@@ -129,11 +140,11 @@ class Receipt:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything except `sampled_unchanged`, which must not be stored, ready for JSON.
+        """Return everything ready for JSON, except `sampled_unchanged` and `texts_unchanged`, which must not be stored.
 
         An infinite `union_log_ratio` is None, since JSON has no infinity.
         """
-        found = {name: value for name, value in asdict(self).items() if name != "sampled_unchanged"}
+        found = {name: value for name, value in asdict(self).items() if not name.endswith("_unchanged")}
         return found | {"union_log_ratio": self.union_log_ratio if math.isfinite(self.union_log_ratio) else None}
 
 

@@ -21,13 +21,13 @@ from custext_sql.text.distinct_spans import find_distinct
 from custext_sql.text.encoded_text import (
     EncodedText,
     drop_invisible,
-    find_rows,
     hash_spans,
     join_lines,
     join_texts,
     split_lines,
+    spread_out,
 )
-from custext_sql.text.word_boundaries import RULES, find_cases, find_symbols, fold_word
+from custext_sql.text.word_boundaries import find_cases, find_symbols, fold_word, normalize_words
 
 
 class Mechanism(Protocol):
@@ -54,20 +54,24 @@ class Piece:
         """Whether the piece is a word that is unchanged without having drawn itself."""
         return self.kind not in (None, Kind.SAMPLED) and self.before == self.after
 
+    @property
+    def is_same(self) -> bool:
+        """Whether the piece came out as it went in, apart from case and equivalent spellings."""
+        return normalize_words(self.before) == normalize_words(self.after)
+
 
 @dataclass(frozen=True, eq=False)
 class Replaced:
     """A block of new texts, and the old texts and words that it was made from."""
 
     text: Bytes
-    offsets: Places  # of rows
+    offsets: Places  # of rows, or of tokens
     cuts: Places  # of the new text: its start, the start and end of each word, and its end
     before: EncodedText
-    texts: Places  # where each old text begins and ends
     words: FoundWords
     kept: Flags  # which words were kept
     unchanged: Places  # replaced words that drew themselves
-    epsilon: float | Floats  # of each row
+    epsilon: float | Floats  # of each word
 
     def compare(self) -> list[list[Piece]]:
         """Return each row in pieces, before and after: words, and the text between them. Slow for many rows."""
@@ -88,8 +92,8 @@ class Replaced:
 
     def count(self) -> Counts:
         """Return the counts of each text."""
-        found, count = self.words, len(self.texts) - 1
-        text_of = find_rows(found.starts, self.texts)
+        found, count = self.words, len(self.words.offsets) - 1
+        text_of = found.rows
         in_clear = self.before.count_characters(found.starts[self.kept], found.ends[self.kept])
         kinds = np.bincount(text_of * len(Kind) + found.kinds, minlength=count * len(Kind)).reshape(count, len(Kind))
         spent: Floats = kinds[:, Kind.SAMPLED].astype(np.float64)
@@ -97,18 +101,34 @@ class Replaced:
             spent *= self.epsilon
         else:
             sampled = found.at(Kind.SAMPLED)
-            spent = np.bincount(text_of[sampled], self.epsilon[found.rows[sampled]], count).astype(np.float64)
+            spent = np.bincount(text_of[sampled], self.epsilon[sampled], count).astype(np.float64)
         symbols = find_symbols(self.before, found.starts, found.ends)
         unknown = (Kind.UNKNOWN.find_in(found.kinds) & self.kept).nonzero()[0]
+        kept_in, unchanged = text_of[self.kept], np.bincount(text_of[self.unchanged], minlength=count)
+        staying = unchanged + np.bincount(np.append(kept_in, text_of[self._find_same_numbers()]), minlength=count)
         return Counts(
             by_kind=kinds,
-            unchanged=np.bincount(text_of[self.unchanged], minlength=count),
-            characters_in_clear=np.bincount(text_of[self.kept], in_clear, minlength=count).astype(np.int64),
-            symbols=np.bincount(self.texts.searchsorted(symbols, "right") - 1, minlength=count),
+            unchanged=unchanged,
+            texts_unchanged=((staying == np.einsum("ij->i", kinds)) & (staying > 0)).astype(np.int64),
+            characters_in_clear=np.bincount(kept_in, in_clear, minlength=count).astype(np.int64),
+            symbols=np.bincount(found.offsets.searchsorted(symbols, "right") - 1, minlength=count),
             spent=spent,
             unknown_texts=text_of[unknown],
             unknown_hashes=_hash_words(self.before, found.starts[unknown], found.ends[unknown]),
         )
+
+    def _find_same_numbers(self) -> Places:
+        """Return the numbers all of whose digits drew themselves."""
+        numbers: Places = (Kind.NUMBER.find_in(self.words.kinds) & ~self.kept).nonzero()[0]
+        lengths = self.words.ends[numbers] - self.words.starts[numbers]
+        alike = lengths == self.cuts[2 * numbers + 2] - self.cuts[2 * numbers + 1]
+        numbers, lengths = numbers[alike], lengths[alike]
+        if not len(numbers):
+            return numbers
+        old = self.before.content[spread_out(self.words.starts[numbers], lengths)]
+        new = self.text[spread_out(self.cuts[2 * numbers + 1], lengths)]
+        same: Places = numbers[np.logical_and.reduceat(old == new, np.cumsum(lengths) - lengths)]
+        return same
 
 
 def _hash_words(text: EncodedText, starts: Places, ends: Places) -> Hashes:
@@ -122,12 +142,11 @@ def _hash_words(text: EncodedText, starts: Places, ends: Places) -> Hashes:
 
 @dataclass(frozen=True)
 class Replacer:
-    """Replaces words by words of their group, and treats other words by a policy. rules: for finding words."""
+    """Replaces words by words of their group, and treats other words by a policy."""
 
     vocabulary: Vocabulary
     mechanism: Mechanism
     policy: Policy
-    rules: int = RULES
 
     def open_text(self, text: Bytes, offsets: Places, texts: Places | None = None) -> tuple[EncodedText, Places]:
         """Return a block without the characters that the policy drops, and its new offsets.
@@ -142,7 +161,7 @@ class Replacer:
     def find_words(self, text: EncodedText, offsets: Places, *, plus: bool | Flags, units: bool = True) -> FoundWords:
         """Return the words of a block. units: whether to find units, if the policy masks them."""
         units = units and self.policy.units == "mask"
-        return find_words(text, offsets, self.vocabulary, plus=plus, rules=self.rules, units=units)
+        return find_words(text, offsets, self.vocabulary, plus=plus, units=units)
 
     def find_number(self, word: str) -> int | None:
         """Return the number of a word of the mapping, in any spelling that is found in texts; None if it is not one."""
@@ -157,28 +176,33 @@ class Replacer:
         """Return the new texts of a block. Between words, only the characters that the policy drops are missing."""
         encoded, offsets = self.open_text(text, offsets)
         found = self.find_words(encoded, offsets, plus=settings.plus)
-        return self.replace_found(encoded, offsets, found, randomness, settings.epsilon)
+        epsilon = settings.epsilon
+        return self.replace_found(
+            encoded, found, randomness, epsilon[found.rows] if isinstance(epsilon, np.ndarray) else epsilon, offsets
+        )
 
     def replace_found(
         self,
         text: EncodedText,
-        texts: Places,
         found: FoundWords,
         randomness: Randomness,
         epsilon: float | Floats,
-        chosen: Flags | None = None,
+        offsets: Places,
     ) -> Replaced:
         """Return the new texts of a block whose words are found.
 
-        texts: where each text begins and ends; `randomness` counts rows by these. epsilon: one, or one per row of the
-        words. chosen: which rows to replace at all.
+        epsilon: one, or one per word, NaN for words that stay. These draw too, so that with a key the draws of a word
+        do not depend on which others stay. offsets: of rows or tokens, which the result then has too.
         """
         rewriting = Rewriting(text.content, found.starts, found.ends)
+        stays = np.isnan(epsilon) if isinstance(epsilon, np.ndarray) else None
+        if stays is not None:
+            epsilon = np.where(stays, 0.0, epsilon)
         spell = _Speller(self.vocabulary, rewriting, text, found, match_case=self.policy.case == "match")
-        draw = _Drawing(randomness, found, texts)
+        draw = _Drawing(randomness, found)
         sampled, unknown, numbers, alone = map(found.at, (Kind.SAMPLED, Kind.UNKNOWN, Kind.NUMBER, Kind.ALONE))
         words = found.numbers.take(sampled).astype(np.int64)
-        per_word = epsilon[found.rows.take(sampled)] if isinstance(epsilon, np.ndarray) else epsilon
+        per_word = epsilon.take(sampled) if isinstance(epsilon, np.ndarray) else epsilon
         plus = found.plus.take(sampled) if isinstance(found.plus, np.ndarray) else found.plus
         drawn = self._choose(words, per_word, plus, lambda: draw.for_words(sampled, words))
         spell.write(sampled, drawn)
@@ -198,14 +222,12 @@ class Replacer:
             first = rewriting.add(digits.astype(np.uint8), np.append(0, np.cumsum(lengths)))
             rewriting.replace(numbers, first + np.arange(len(numbers)))
         unchanged = sampled[drawn == words]
-        if chosen is not None:
-            stays = ~chosen.take(found.rows)
-            stays[found.at(Kind.UNIT)] = ~found.find_touched_units(chosen)
+        if stays is not None:
             rewriting.keep(stays.nonzero()[0])
             unchanged = unchanged[~stays[unchanged]]
             found = replace(found, kinds=np.where(stays, np.uint8(Kind.KEPT), found.kinds))
-        written, offsets, cuts = rewriting.write(found.offsets)
-        return Replaced(written, offsets, cuts, text, texts, found, rewriting.find_kept(), unchanged, epsilon)
+        written, offsets, cuts = rewriting.write(offsets)
+        return Replaced(written, offsets, cuts, text, found, rewriting.find_kept(), unchanged, epsilon)
 
     def _choose(
         self, words: Numbers, epsilon: float | Floats, plus: bool | Flags, draw: Callable[[], Draws]
@@ -229,21 +251,18 @@ class Replacer:
 
 @dataclass(frozen=True, eq=False)
 class _Drawing:
-    """Draws for words. Finds the texts of the words only if the source of randomness needs them."""
+    """Draws for words. Finds the rows of the words only if the source of randomness needs them."""
 
     randomness: Randomness
     words: FoundWords
-    texts: Places
 
     def for_words(self, places: Numbers, words: Numbers) -> Hashes:
         """Return a draw for each word at these places. words: their numbers in the vocabulary."""
         return self.randomness.draw(words, lambda: self._find_places(places, words))
 
     def _find_places(self, places: Numbers, words: Numbers) -> tuple[Numbers, Numbers]:
-        rows = find_rows(self.words.starts, self.texts).take(places)
-        if self.words.earlier is None:
-            return rows, count_earlier(rows, words)
-        return rows, self.words.earlier.take(places) + count_earlier(places, words)  # one draw per digit of a number
+        rows = self.words.rows.take(places)
+        return rows, count_earlier(rows, words)
 
     def below(self, limit: int, places: Numbers, symbol: int) -> Numbers:
         """Return integers below a limit, uniform to within limit / 2**64."""

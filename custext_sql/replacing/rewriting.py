@@ -55,7 +55,7 @@ class Rewriting:
         pieces = self._cuts.searchsorted(offsets, "right") - 1
         beyond = offsets - self._cuts.take(pieces)
         new_offsets = new_cuts.take(pieces) + beyond
-        within = ((pieces & 1 == 1) & (beyond > 0)).nonzero()[0]  # of a unit that goes over several tokens
+        within = ((pieces & 1 == 1) & (beyond > 0)).nonzero()[0]  # of a unit that spans several tokens
         within = within[self._chosen[pieces[within]] != pieces[within]]
         new_offsets[within] = new_cuts[pieces[within] + 1]  # the first of them gets the mask
         return new_text, new_offsets, new_cuts

@@ -65,7 +65,7 @@ class Tally:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._kinds = np.zeros(len(Kind), dtype=np.int64)
-        self._rows = self._clear = self._symbols = 0
+        self._rows = self._clear = self._symbols = self._texts_unchanged = 0
         self._unchanged: int | None = 0  # None: unknown
         self._unknown = _Distinct()
         self._largest = self._spent = 0.0
@@ -78,6 +78,7 @@ class Tally:
             self._kinds += counts.by_kind.sum(axis=0)
             self._rows += len(counts.spent) - (0 if missing is None else int(missing.sum()))
             self._unchanged = None if self._unchanged is None else self._unchanged + int(counts.unchanged.sum())
+            self._texts_unchanged += int(counts.texts_unchanged.sum())
             self._clear += int(counts.characters_in_clear.sum())
             self._symbols += int(counts.symbols.sum())
             self._unknown.add(counts.unknown_hashes)
@@ -95,6 +96,7 @@ class Tally:
         counts = {
             "kinds": self._kinds.tolist(),
             "rows": self._rows,
+            "texts_unchanged": self._texts_unchanged,
             "clear": self._clear,
             "symbols": self._symbols,
             "unknown": self._unknown.numbers.astype("<u8").tobytes().hex(),
@@ -112,6 +114,7 @@ class Tally:
             self._kinds += np.array(counts["kinds"], dtype=np.int64)
             self._rows += counts["rows"]
             self._unchanged = None
+            self._texts_unchanged += counts["texts_unchanged"]
             self._clear += counts["clear"]
             self._symbols += counts["symbols"]
             self._unknown.add(np.frombuffer(bytes.fromhex(counts["unknown"]), dtype="<u8").astype(np.uint64))
@@ -168,6 +171,7 @@ class Tally:
             hides_among=guarantee.hides_among,
             symbols=self._symbols,
             unknown_distinct=len(self._unknown),
+            texts_unchanged=self._texts_unchanged,
         )
 
     def _find_largest(self, budgets: tuple[float, ...]) -> float:

@@ -20,7 +20,8 @@ class TracedText:
 
     before: the original, without the characters that the policy drops. after: the sanitized text.
     starts, ends: where each word begins and ends in `before`, in characters. new_starts, new_ends: the same in `after`.
-    kinds: the `Kind` of each word, as a number. unchanged: whether each word was replaced by itself.
+    kinds: the `Kind` of each word, as a number. unchanged: whether each word was replaced by itself. is_unchanged:
+    whether the text came out unchanged, apart from case.
     tally: what was counted; `Sanitizer.receipt` makes a receipt of it.
     """
 
@@ -32,6 +33,7 @@ class TracedText:
     new_ends: Places
     kinds: Kinds
     unchanged: Flags
+    is_unchanged: bool
     tally: Tally
 
     def list_outputs(self) -> list[str]:
@@ -45,7 +47,8 @@ def trace(replaced: Replaced) -> TracedText:
     """Return the text of a block that has only one."""
     found, old, cuts = replaced.words, replaced.before.content, replaced.cuts[1:-1]
     tally = Tally()
-    tally.add(replaced.count())
+    counts = replaced.count()
+    tally.add(counts)
     unchanged = np.zeros(len(found.kinds), dtype=bool)
     unchanged[replaced.unchanged] = True
     return TracedText(
@@ -57,6 +60,7 @@ def trace(replaced: Replaced) -> TracedText:
         new_ends=_count_characters(replaced.text, cuts[1::2]),
         kinds=found.kinds,
         unchanged=unchanged,
+        is_unchanged=bool(counts.texts_unchanged[0]),
         tally=tally,
     )
 

@@ -33,18 +33,14 @@ class Vocabulary:
 
     A replaced word hides only among the words of its group that are replaced too: not among words that are always kept,
     nor among stopwords if these are kept. If there is only one such word, nothing would hide it: its kind is
-    Kind.ALONE, and it is masked. masks_listed: whether this also goes for words that are alone because only listed
-    words are replaced.
+    Kind.ALONE, and it is masked.
+
+    Words of the mapping that have an apostrophe may replace others, but are not looked up in texts: their parts are.
+    Otherwise, if the mapping has "it's" but not "that's", a reader could tell these apart, even if "it" and "that" are
+    in one group.
     """
 
-    def __init__(
-        self,
-        mapping: Mapping,
-        stopwords: Iterable[str],
-        keep_words: Collection[str] = frozenset(),
-        *,
-        masks_listed: bool = True,
-    ) -> None:
+    def __init__(self, mapping: Mapping, stopwords: Iterable[str], keep_words: Collection[str] = frozenset()) -> None:
         kept = frozenset(stopwords)
         listed = kept | _ENDINGS | frozenset(keep_words)
         numbers = {word: number for number, word in enumerate(mapping.words) if word in listed}
@@ -52,7 +48,6 @@ class Vocabulary:
         self.size = len(mapping.words)
         numbers |= {word: number for number, word in enumerate(words[self.size :], start=self.size)}
         self._listed = words
-        self._aliases = find_aliases(words)
         # by number; the last two are for DIGITS and NOT_LISTED, which are not words
         is_stopword, always = np.zeros(len(words), dtype=bool), np.zeros(len(words), dtype=bool)
         self.is_ending = np.zeros(len(words) + 2, dtype=bool)
@@ -61,12 +56,12 @@ class Vocabulary:
         self.is_ending[[numbers[word] for word in _ENDINGS]] = True
         self._words = mapping.words
         self._mapping = mapping
-        self._masks_listed = masks_listed
         self._alone: dict[tuple[bool, frozenset[str]], Flags] = {}
         self._representatives: dict[bool, Places] = {}
         self._spellings: dict[int, Spelling] = {}
         self._group_of = np.repeat(np.arange(len(mapping.sizes)), mapping.sizes)
-        usual = np.where(always, Kind.KEPT, np.where(np.arange(len(words)) < self.size, Kind.SAMPLED, Kind.UNKNOWN))
+        looked_up = np.array(["'" not in word for word in mapping.words] + [False] * (len(words) - self.size))
+        usual = np.where(always, Kind.KEPT, np.where(looked_up, Kind.SAMPLED, Kind.UNKNOWN))
         plus = np.where(is_stopword & ~always, Kind.STOPWORD, usual)
         self._drawn: list[Flags] = []  # without and with `plus`, like the next two
         self._kinds: list[Kinds] = []
@@ -83,17 +78,10 @@ class Vocabulary:
         """Return which words of the mapping are not kept, or None if all are. plus: whether stopwords are kept."""
         return None if self._drawn[plus].all() else self._drawn[plus]
 
-    def lexicon(self, rules: int) -> Lexicon:
-        """Return the lexicon for some rules. Rules 1 have no NFKC forms."""
-        return self._stored if rules == 1 and self._aliases else self._lexicon
-
     @cached_property
-    def _lexicon(self) -> Lexicon:
-        return Lexicon(self._listed, self._aliases)
-
-    @cached_property
-    def _stored(self) -> Lexicon:
-        return Lexicon(self._listed)
+    def lexicon(self) -> Lexicon:
+        """The words of the mapping and all others that are listed, with their NFKC forms."""
+        return Lexicon(self._listed, find_aliases(self._listed))
 
     def find_kinds(self, words: WordNumbers, plus: bool | Flags) -> Kinds:
         """Return the kind of each word. STOPWORD occurs only if plus is true, for all words or for each."""
@@ -108,7 +96,7 @@ class Vocabulary:
     def hides_among_listed(self, plus: bool, listed: frozenset[str]) -> int:
         """Return the same if only listed words are replaced. Those that are masked hide among each other."""
         together = self._count_listed(plus, listed)[1]
-        sizes = together[together > 1 if self._masks_listed else together > 0]
+        sizes = together[together > 1]
         masked = int(self.find_alone(plus, listed).sum())
         return min([*sizes.tolist(), *([masked] if masked else [])], default=0)
 
@@ -118,8 +106,7 @@ class Vocabulary:
         if alone is None:
             drawn, together = self._count_listed(plus, listed)
             alone = np.zeros(len(self.is_ending), dtype=bool)
-            if self._masks_listed:
-                alone[: self.size] = drawn & (together[self._group_of] == 1)
+            alone[: self.size] = drawn & (together[self._group_of] == 1)
             self._alone = {(plus, listed): alone}
         return alone
 

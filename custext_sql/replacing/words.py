@@ -11,7 +11,7 @@ from custext_sql.replacing.vocabulary import Vocabulary
 from custext_sql.text.encoded_text import EncodedText, find_rows, spread_out
 from custext_sql.text.lexicon import NOT_LISTED, fold_text
 from custext_sql.text.units import Units, find_units
-from custext_sql.text.word_boundaries import RULES, find_digits, find_parts
+from custext_sql.text.word_boundaries import find_digits, find_parts
 
 
 @dataclass(frozen=True)
@@ -25,35 +25,11 @@ class FoundWords:
     kinds: Kinds
     plus: bool | Flags  # whether stopwords are kept, for all words or for each
     unit_types: Places | None = None  # of the words that are units, in their order
-    earlier: Places | None = None  # earlier draws of the same text and number, unless in the order of these words
 
     @cached_property
     def rows(self) -> Places:
         """The row of each word."""
         return find_rows(self.starts, self.offsets)
-
-    @property
-    def units(self) -> Units | None:
-        """The units among the words; None if there are none."""
-        if self.unit_types is None:
-            return None
-        places = self.at(Kind.UNIT)
-        return Units(self.starts[places], self.ends[places], self.unit_types)
-
-    def find_unit_rows(self) -> tuple[Places, Places]:
-        """Return the first and last row of each unit."""
-        places = self.at(Kind.UNIT)
-        first, last = (
-            self.offsets.searchsorted(some, "right") - 1 for some in (self.starts[places], self.ends[places] - 1)
-        )
-        return first, last
-
-    def find_touched_units(self, chosen: Flags) -> Flags:
-        """Return for each unit whether it has a part in one of the chosen rows."""
-        first, last = self.find_unit_rows()
-        before = np.append(0, np.cumsum(chosen))
-        touched: Flags = before[last + 1] > before[first]
-        return touched
 
     def at(self, kind: Kind) -> Places:
         """Return the indices of the words of a kind."""
@@ -66,7 +42,6 @@ def find_words(
     vocabulary: Vocabulary,
     *,
     plus: bool | Flags,
-    rules: int = RULES,
     units: bool = False,
 ) -> FoundWords:
     """Return the words of some texts with their kinds. plus: whether stopwords are kept, for all rows or for each.
@@ -75,37 +50,60 @@ def find_words(
 
     A word that is not found in its own spelling is looked up in NFKC. If that is not found either, it is unknown.
 
-    A word with apostrophes that is neither in the vocabulary nor a kept stopword is split: an English ending is kept,
-    and every other part is a word of its own.
+    A word with apostrophes is kept if it is listed as a stopword or a word to keep; else it is split. An English ending
+    is kept, and every other part is looked up as a word. If there are several of these, as in O'Brien, none of them is
+    a stopword or a word to keep: left as it is, it would give the name away.
     """
-    parts = find_parts(text, offsets, rules)
-    folded, lexicon = fold_text(text), vocabulary.lexicon(rules)
+    parts = find_parts(text, offsets)
+    folded, lexicon = fold_text(text), vocabulary.lexicon
     starts, ends = parts.starts, parts.ends
     first, last = _find_chains(parts.joined)
-    words, whole = lexicon.find_both(folded, starts, ends, starts[first], ends[last])
-    if rules > 1:
-        lexicon.find_normalized(text, starts, ends, words)
-        lexicon.find_normalized(text, starts[first], ends[last], whole)
-    endings = first[:0]
+    chains = starts[first], ends[last]
+    words, whole = lexicon.find_both(folded, starts, ends, *chains)
+    lexicon.find_normalized(text, starts, ends, words)
+    lexicon.find_normalized(text, *chains, whole)
+    endings = inner = first[:0]
     if len(first):
         known = ~Kind.UNKNOWN.find_in(vocabulary.find_kinds(whole, _at(plus, starts[first], offsets)))
-        apart = last[~known]
-        endings = apart[vocabulary.is_ending[words[apart]]]
+        apart, last_apart = first[~known], last[~known]
+        ends_apart = vocabulary.is_ending[words[last_apart]]
+        endings = last_apart[ends_apart]
+        lengths = last_apart - apart + ~ends_apart  # without the endings
+        inner = spread_out(apart[lengths > 1], lengths[lengths > 1])
         first, last = first[known], last[known]
         words[first], ends[first] = whole[known], ends[last]
         swallowed = spread_out(first + 1, last - first)
-        endings -= np.searchsorted(swallowed, endings)
+        endings, inner = (some - np.searchsorted(swallowed, some) for some in (endings, inner))
         kept = np.ones(len(starts), dtype=bool)
         kept[swallowed] = False
         places = kept.nonzero()[0]
         starts, ends, words = starts.take(places), ends.take(places), words.take(places)
     plus = _at(plus, starts, offsets)
     kinds = vocabulary.find_kinds(words, plus)
+    if len(inner):
+        kinds[inner[np.isin(kinds[inner], (Kind.STOPWORD, Kind.KEPT))]] = Kind.UNKNOWN
     strange = Kind.UNKNOWN.find_in(kinds).nonzero()[0]
     kinds[strange[find_digits(text, starts[strange], ends[strange])]] = Kind.NUMBER
     kinds[endings] = Kind.ENDING
     found = FoundWords(offsets, starts, ends, words, kinds, plus)
-    return join_units(found, find_units(text, offsets, starts, ends)) if units else found
+    return join_units(found, _take_chains(find_units(text, offsets, starts, ends), *chains)) if units else found
+
+
+def _take_chains(units: Units | None, starts: Places, ends: Places) -> Units | None:
+    """Return units with the whole of each word with apostrophes that is partly in them. starts, ends: of these words.
+
+    Otherwise #it's and #he's would differ if only one of these words is listed.
+    """
+    if units is None or not len(starts):
+        return units
+    before, after = ends.searchsorted(units.starts, "right"), starts.searchsorted(units.ends) - 1
+    begins, stops = starts.take(before, mode="clip"), ends.take(after, mode="clip")
+    touches = (before < len(starts)) & (begins < units.ends), (after >= 0) & (stops > units.starts)
+    return Units(
+        np.where(touches[0], np.minimum(begins, units.starts), units.starts),
+        np.where(touches[1], np.maximum(stops, units.ends), units.ends),
+        units.types,
+    )
 
 
 def join_units(found: FoundWords, units: Units | None) -> FoundWords:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from custext_sql.arrays import Flags, Floats
+from custext_sql.arrays import Floats
 from custext_sql.errors import SettingError
 from custext_sql.mapping.mapping import Mapping
 from custext_sql.mechanism.distribution import Distribution, find_distribution
@@ -28,7 +28,6 @@ from custext_sql.sanitizing.vocabularies import SharedVocabulary, Vocabularies
 from custext_sql.store.key_files import KeyFile
 from custext_sql.text.columns import TextColumn, join_blocks, open_column, split_column
 from custext_sql.text.encoded_text import EncodedText
-from custext_sql.text.word_boundaries import RULES
 
 
 class ColumnSanitizer:
@@ -54,14 +53,12 @@ class ColumnSanitizer:
 
     @property
     def _vocabulary(self) -> SharedVocabulary:
-        masks_listed = self.key is None or self.key.masks_listed
-        return self._vocabularies.find(frozenset(self.policy.keep_words), masks_listed=masks_listed)
+        return self._vocabularies.find(frozenset(self.policy.keep_words))
 
     @cached_property
     def replacer(self) -> Replacer:
         """Finds the words of texts and replaces them, with what the key and the policy say."""
-        rules = RULES if self.key is None else self.key.rules
-        return Replacer(self._vocabulary.words, self._sampler, self.policy, rules)
+        return Replacer(self._vocabulary.words, self._sampler, self.policy)
 
     @property
     def key(self) -> KeyFile | None:
@@ -89,7 +86,7 @@ class ColumnSanitizer:
     def identity(self) -> tuple[object, ...]:
         """A value that is equal for sanitizers that do the same, apart from their key."""
         info = self.mapping.info
-        return info.name, info.fingerprint, self.stopwords, self.policy, self.calibration, self.replacer.rules
+        return info.name, info.fingerprint, self.stopwords, self.policy, self.calibration
 
     def sanitize_column(
         self,
@@ -117,27 +114,25 @@ class ColumnSanitizer:
     def sanitize_tokens(
         self,
         batch: TokenBatch,
-        eps: Epsilon | None = None,
-        plus: bool | None = None,
+        eps: Floats,
         *,
-        sensitive: Flags | None = None,
         listed: frozenset[str] | None = None,
         records: Any = None,
     ) -> SanitizedTokens:
-        """Return sanitized documents that were already tokenized; each token is replaced on its own, except for units.
+        """Return documents that were already tokenized, sanitized as `sanitize_column` sanitizes their texts.
 
-        eps: one value, or one per token. sensitive: which tokens to replace; others stay unchanged. listed: the only
-        words that make a token sensitive, if there is a list; see `guarantee`. records: with a key, one ID per
-        document; words of the whole text then get the same replacements as in that text.
+        eps: of each token, NaN if it stays unchanged; see `replace_tokens`. listed: the only words that make a token
+        sensitive, if there is a list; see `guarantee`. records: with a key, one ID per document.
         """
+        stays = np.isnan(eps)
+        settings = self.settings.settle_rows(eps[~stays], None, len(eps) - int(stays.sum()))
         known_by = self.settings.settle_records(records, len(batch.documents) - 1)
         return replace_tokens(
             self.replacer,
             batch,
-            self.settings.settle_rows(eps, plus, len(batch.offsets) - 1),
+            eps if stays.any() else settings.epsilon,
             lambda documents: self._draw_for(known_by[documents]),
-            keyed=self.key is not None,
-            sensitive=sensitive,
+            plus=bool(settings.plus),
             listed=listed,
         )
 

@@ -194,8 +194,9 @@ class Sanitizer(ColumnSanitizer):
         """Return sanitized texts as `sanitize_batch` does, and a receipt: what was drawn, kept and spent.
 
         dataset: the name of the data; the release is then entered in the ledger before the texts are returned. Each
-        text counts as a row. PrivacyWarning if words stayed in the clear, or texts seem to be in another language.
-        BudgetError or KeyFileError if the ledger does not allow the release; DatabaseError if it cannot be written.
+        text counts as a row. PrivacyWarning if unknown words stayed in the clear, texts came out unchanged, or texts
+        seem to be in another language. BudgetError or KeyFileError if the ledger does not allow the release;
+        DatabaseError if it cannot be written.
         """
         column, rebuild = open_column(texts)
         settings = self.settings.settle_rows(eps, plus, 1)

@@ -114,7 +114,7 @@ class Settings:
 
     def without_key(self) -> "Settings":
         """Return these settings with fresh draws, and without the behavior of older key formats."""
-        return self if self.key is None else replace(self, key=None, policy=self.key.newest_policy)
+        return self if self.key is None else replace(self, key=None)
 
     def settle_rows(self, eps: Epsilon | None, plus: Plus | None, rows: int) -> RowSettings:
         """Return eps and plus of a number of rows: as given, for all or per row, else from these settings.

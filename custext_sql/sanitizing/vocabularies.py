@@ -23,16 +23,15 @@ class Vocabularies:
 
     def __init__(self, mapping: Mapping, stopwords: frozenset[str], sampler: Sampler) -> None:
         self._mapping, self._stopwords, self._sampler = mapping, stopwords, sampler
-        self._made: dict[tuple[frozenset[str], bool], SharedVocabulary] = {}
+        self._made: dict[frozenset[str], SharedVocabulary] = {}
 
-    def find(self, keep_words: frozenset[str], *, masks_listed: bool) -> SharedVocabulary:
-        """Return the vocabulary with these settings, which `Vocabulary` explains."""
-        case = keep_words, masks_listed
-        found = self._made.get(case)
+    def find(self, keep_words: frozenset[str]) -> SharedVocabulary:
+        """Return the vocabulary with these words to keep."""
+        found = self._made.get(keep_words)
         if found is None:
-            words = Vocabulary(self._mapping, self._stopwords, keep_words, masks_listed=masks_listed)
+            words = Vocabulary(self._mapping, self._stopwords, keep_words)
             found = SharedVocabulary(words, Guarantees(self._mapping, words, self._sampler))
             if len(self._made) >= _REMEMBERED:
                 self._made.clear()
-            self._made[case] = found
+            self._made[keep_words] = found
         return found

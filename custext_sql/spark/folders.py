@@ -1,4 +1,9 @@
-"""Output folders in the file systems of Spark: hidden while they are written, renamed when they are complete."""
+"""Output folders in the file systems of Spark: hidden while they are written, renamed when they are complete.
+
+Nothing but the release itself deletes its hidden folders: their names are not those of private_folders.py, and a later
+release only reports those that are left. Beside output NAME, new rows are in .NAME.ID.spark-draft; while they take the
+place of an earlier output, that one is in .NAME.ID.spark-replaced.
+"""
 
 import os
 import re
@@ -15,7 +20,7 @@ from custext_sql import OutputError
 
 _OWNER = "700"
 _MARK = "_custext"  # an empty file in every output; readers skip names that begin with an underscore
-_REPLACED = "replaced"  # where the previous output is while the new one takes its place
+_DRAFT, _REPLACED = "spark-draft", "spark-replaced"
 _STRAGGLERS = 3.0  # seconds
 _PATTERN = re.compile(r"[*?\[\]{}\\]")
 
@@ -24,7 +29,7 @@ class DraftFolder:
     """A hidden folder beside an output. Only its owner can enter it, where the file system has permissions.
 
     OutputError if the output exists, or with `force` if it is not an output of ours, or if the folder cannot be
-    created.
+    created. left: what to tell the user about folders that earlier releases left beside the output.
     """
 
     def __init__(self, spark: Any, output: str, *, force: bool) -> None:
@@ -32,7 +37,7 @@ class DraftFolder:
         self._hadoop = spark._jvm.org.apache.hadoop.fs
         self._new_array = spark.sparkContext._gateway.new_array
         configuration = spark._jsc.hadoopConfiguration()
-        self._output, self._force = output, force
+        self._output, self._force, self._is_published = output, force, False
         with self._own_errors():
             given = self._hadoop.Path(output)
             self._files = given.getFileSystem(configuration)
@@ -42,8 +47,10 @@ class DraftFolder:
             self._context = self._hadoop.FileContext.getFileContext(self._target.toUri(), configuration)
             self._check_target()
             parent, name = self._target.getParent(), self._target.getName()
-            self._folder = self._hadoop.Path(parent, f".{name}.{secrets.token_hex(8)}.draft")
-            self._old = self._hadoop.Path(self._folder, _REPLACED)
+            self.left = self._find_left()
+            stem = f".{name}.{secrets.token_hex(8)}"
+            self._folder = self._hadoop.Path(parent, f"{stem}.{_DRAFT}")
+            self._old = self._hadoop.Path(parent, f"{stem}.{_REPLACED}")
             self._files.mkdirs(parent)
             if not self._files.mkdirs(self._folder, self._hadoop.permission.FsPermission(_OWNER)):
                 raise OutputError(f"cannot write {output}: a folder beside it cannot be created")
@@ -65,7 +72,7 @@ class DraftFolder:
         return os.path.realpath(path.toUri().getPath()) if path.toUri().getScheme() == "file" else str(path.toString())
 
     def publish(self, name: str) -> None:
-        """Rename an entry of the folder to the output, in one step; first move an existing output into the folder."""
+        """Rename an entry of the folder to the output, in one step; first rename an existing output."""
         with self._own_errors():
             self._check_target()
             new = self._hadoop.Path(self._folder, name)
@@ -77,9 +84,11 @@ class DraftFolder:
             except BaseException:
                 self._bring_back()
                 raise
+            finally:
+                self._is_published = not self._files.exists(new)  # also if it was interrupted after the rename
 
     def delete(self, *, wait: float = 0.0) -> None:
-        """Delete the folder with everything in it, unless it has the only copy of the previous output.
+        """Delete the folder with everything in it, and the previous output once the new one is in place.
 
         wait: seconds for which it may come back, because tasks of a failed job go on for a moment.
         """
@@ -87,8 +96,9 @@ class DraftFolder:
         while True:
             with suppress(Exception):  # the error that led here matters more
                 self._bring_back()
-                if self._files.exists(self._target) or not self._files.exists(self._old):
-                    self._files.delete(self._folder, True)
+                if self._is_published:
+                    self._files.delete(self._old, True)
+                self._files.delete(self._folder, True)
             if time.monotonic() >= deadline:
                 return
             time.sleep(0.5)
@@ -113,6 +123,19 @@ class DraftFolder:
             raise OutputError(
                 f"{self._output} was not written by custext, so it is not overwritten; give the output another name"
             )
+
+    def _find_left(self) -> list[str]:
+        found: list[str] = []
+        with suppress(Exception):  # the parent may not exist yet, or may not be readable
+            pattern = f".{self._target.getName()}.{'[0-9a-f]' * 16}.spark-*"
+            statuses = self._files.globStatus(self._hadoop.Path(self._target.getParent(), pattern))
+            found = [str(status.getPath().toString()) for status in statuses]
+        draft, replaced = "has rows that were not published", f"is the output that was in {self._output} before"
+        return [
+            f"{folder} {replaced if folder.endswith(_REPLACED) else draft}; unless a release is writing "
+            f"{self._output} now, a killed one left it behind: rename it to keep it, or delete it"
+            for folder in found
+        ]
 
     @contextmanager
     def _own_errors(self) -> Iterator[None]:

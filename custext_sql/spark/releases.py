@@ -1,9 +1,11 @@
 """Releases of Spark frames: `sanitize`."""
 
 import os
+import warnings
 from collections.abc import Callable, Sequence
 
 import pyarrow as pa
+from pyspark import Accumulator
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 from pyspark.sql.types import ByteType, IntegerType, LongType, ShortType, StringType
@@ -13,6 +15,7 @@ from custext_sql import (
     OutputError,
     PartedRelease,
     Policy,
+    PrivacyWarning,
     Receipt,
     ReleaseReport,
     SettingError,
@@ -60,6 +63,7 @@ def sanitize(
 
     The rows are written with their counts into a hidden folder beside the output. Only what Spark committed there is
     counted and published, however often a task ran. max_row_eps and budget_total are checked just before publishing.
+    OutputError, and nothing is published, if the number of rows there is not the number of rows that were sanitized.
 
     The frame must belong to a classic session, because a Spark Connect client cannot rename a folder of the cluster.
     """
@@ -98,8 +102,12 @@ def sanitize(
     with own_errors(), draft_folder(spark, target, force=force) as draft, own_jobs(spark):
         if draft.is_replaced(frame.inputFiles()):
             raise OutputError(f"{output} is read by the frame; give the output another name")
+        for left in draft.left:
+            warnings.warn(left, PrivacyWarning, stacklevel=2)
         counts = find_new_name(frame, "custext_counts")
-        _sanitize_rows(frame, chosen, record, shipped, counts).write.options(**_COMMIT).parquet(draft.path(_COUNTED))
+        sanitized = spark.sparkContext.accumulator(0)  # Spark adds up the rows of tasks that succeeded, each task once
+        rows = _sanitize_rows(frame, chosen, record, shipped, counts, sanitized)
+        rows.write.options(**_COMMIT).parquet(draft.path(_COUNTED))
         committed = spark.read.parquet(draft.path(_COUNTED))
         if record is not None:
             # sanitized IDs are no IDs; those of the frame are not written anywhere, not even for a moment
@@ -107,17 +115,31 @@ def sanitize(
         for row in committed.select(counts).where(sf.col(counts).isNotNull()).toLocalIterator():
             release.add(bytes(row[0]))
         committed.drop(counts).write.options(**_COMMIT).parquet(draft.path(_ROWS))
-        receipt = release.publish(lambda: draft.publish(_ROWS))
+        written = spark.read.parquet(draft.path(_ROWS)).count()
+        if written != sanitized.value:
+            raise OutputError(
+                f"{sanitized.value:,} rows were sanitized, but {written:,} are in {draft.path(_ROWS)}: something else "
+                "changed files there; nothing was published"
+            )
+        receipt = release.publish(lambda: draft.publish(_ROWS), written)
     ReleaseReport(receipt.rows, receipt).warn()
     return receipt
 
 
 def _sanitize_rows(
-    frame: DataFrame, chosen: Sequence[str], record: str | None, shipped: Shipped, counts: str
+    frame: DataFrame,
+    chosen: Sequence[str],
+    record: str | None,
+    shipped: Shipped,
+    counts: str,
+    sanitized: Accumulator[int],
 ) -> DataFrame:
-    """Return the sanitized frame with another column: the counts of each batch, on the first row of the batch."""
+    """Return the sanitized frame with another column: the counts of each batch, on the first row of the batch.
+
+    sanitized: adds up the rows when the frame is written.
+    """
     fields = [f"c{number} string" for number in range(len(chosen))]
-    make = make_arrow_function(_make_rows(shipped, list(chosen)), f"{', '.join(fields)}, counts binary")
+    make = make_arrow_function(_make_rows(shipped, list(chosen), sanitized), f"{', '.join(fields)}, counts binary")
     texts = [sf.col(quote(name)) for name in chosen]
     ids = [] if record is None else [sf.col(quote(record)).cast("string")]
     made = find_new_name(frame, "custext_made")
@@ -127,10 +149,11 @@ def _sanitize_rows(
     return whole.select(*rows, sf.col(f"{made}.counts").alias(counts))
 
 
-def _make_rows(shipped: Shipped, names: list[str]) -> Callable[..., pa.Array]:
+def _make_rows(shipped: Shipped, names: list[str], sanitized: Accumulator[int]) -> Callable[..., pa.Array]:
     def custext_rows(*columns: pa.Array) -> pa.Array:
         texts, ids = dict(zip(names, columns, strict=False)), columns[len(names) :]
         done, counts = sanitize_part(open_shipped(shipped), texts, *ids)
+        sanitized.add(len(columns[0]))
         made = [text.cast(pa.string()) for text in done.values()]
         made.append(pa.array([counts, *[None] * (len(columns[0]) - 1)], pa.binary()))
         return pa.StructArray.from_arrays(made, names=[*(f"c{number}" for number in range(len(names))), "counts"])

@@ -11,7 +11,8 @@ from custext_sql.text.utf8 import explain_encoding
 _CSV = re.compile(r"(Conversion|Invalid Input) Error: CSV Error on Line: (\d+)\n")
 _CSV_FILE = re.compile(r"^  file = (.+)$", re.MULTILINE)
 _CSV_COLUMN = re.compile(rf"^Column (\w+) is being converted as type ({PLAIN_TYPE})", re.MULTILINE)
-_CSV_COUNT = re.compile(r"Expected Number of Columns: (\d+) Found: (\d+)")
+_COUNTED = "Expected Number of Columns: "
+_CSV_COUNT = re.compile(rf"{_COUNTED}(\d+) Found: (\d+)")
 _UNTERMINATED, _NOT_UTF8, _LONG = (
     "Value with unterminated quote found",
     "This file is not utf-8 encoded",
@@ -59,7 +60,8 @@ def _explain_csv(message: str, words: QueryWords) -> str | None:
         column = words.find_column(name)
         return f"{where}, column {column!r}: expected {expected}" if column else f"{where}: expected {expected}"
     if counts := _CSV_COUNT.findall(message):
-        return f"{where}: expected {count_of(int(counts[-1][0]), 'column')}, found {counts[-1][1]}"
+        hint = f"; {_advise_ordinary_quotes(words)}" if '"' in message.partition(_COUNTED)[0] else ""
+        return f"{where}: expected {count_of(int(counts[-1][0]), 'column')}, found {counts[-1][1]}{hint}"
     return f"{where}: {_explain_line(message, words)}"
 
 

@@ -24,6 +24,7 @@ from custext_sql.sql.usage import Usage
 from custext_sql.store.database import Database, attach, locate
 from custext_sql.store.files.duckdb_files import note_attached
 from custext_sql.store.files.private_folders import process_folder
+from custext_sql.store.files.shared_instances import NO_ASYNC_WRITES
 from custext_sql.store.ledger.dataset import Dataset
 from custext_sql.store.ledger.entry import LedgerEntry
 from custext_sql.store.ledger.running_entry import RunningEntry, check_running
@@ -129,7 +130,7 @@ def connect(
     Raise a CusTextError if the database, the mapping, the key or a setting cannot be used.
     """
     sanitizer = Sanitizer.load(database, mapping=mapping, policy=policy, calibration=calibration, key_file=key_file)
-    connection = duckdb.connect(config={"temp_directory": process_folder(), **(config or {})})
+    connection = duckdb.connect(config={**NO_ASYNC_WRITES, "temp_directory": process_folder(), **(config or {})})
     try:
         usage = None if dataset is None else _enter(sanitizer, database, dataset)
         attach(connection, database, copied=dataset is not None)  # last: nothing else is read from the file then

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import sys
 import threading
 import time
@@ -14,7 +15,7 @@ from typing import Any
 
 import duckdb
 
-from custext_sql.errors import ForeignFileError, QueryError
+from custext_sql.errors import FULL, ForeignFileError, QueryError
 from custext_sql.sanitizing.sanitizer import Sanitizer
 from custext_sql.sql.copy_options import choose_copy_options
 from custext_sql.sql.functions import register_sanitizer
@@ -25,6 +26,7 @@ from custext_sql.store.database import Database, attach, locate
 from custext_sql.store.files.duckdb_files import connect_file, when_free
 from custext_sql.store.files.private_folders import scratch_folder
 from custext_sql.store.files.quoting import quote_text
+from custext_sql.store.files.shared_instances import SETTINGS
 
 RESULT_FORMATS = {".parquet": "parquet", ".csv": "csv", ".json": "json", ".jsonl": "json"}
 
@@ -32,11 +34,13 @@ _READERS = {"parquet": "read_parquet({})", "csv": "read_csv({}, header = true)",
 Done = Callable[[], None]
 
 _CONFIG: dict[str, Any] = {
-    "autoinstall_known_extensions": False,  # nothing is downloaded unless the user asks for it
+    **SETTINGS,
     "python_enable_replacements": False,  # variables of this program are not tables
 }
 _TICK = 0.2  # seconds between two checks of a query's progress
 _PATIENCE = 2.0  # seconds for an interrupted query to end and for a connection to close: DuckDB may hang forever
+_STILL = 10.0  # seconds without progress, on a full disk, after which a statement that writes counts as stuck
+_ROOM = 2**20  # a disk with fewer free bytes is full
 _NUMBERS = re.compile(r"U?(?:TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)|FLOAT|DOUBLE|DECIMAL")
 
 
@@ -169,7 +173,7 @@ def write_result(
         last, is_query = _run_up_to_the_last(connection, query, done)
         if not is_query:
             raise QueryError("--output needs a query that ends with a statement that returns rows")
-        told = fetch(connection, f"COPY (\n{last}\n) TO {quoted} ({options})", progress=progress)
+        told = fetch(connection, f"COPY (\n{last}\n) TO {quoted} ({options})", writes=path, progress=progress)
         # DuckDB does not return the number of rows of a PIVOT
         [(rows,)] = told or fetch(connection, f"SELECT count(*) FROM {_READERS[format].format(quoted)}")
     return int(rows)
@@ -202,12 +206,16 @@ def fetch(
     statement: str,
     limit: int | None = None,
     *,
+    writes: Path | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> list[tuple[Any, ...]]:
-    """Run a statement and return its rows, at most `limit` of them. progress: called with the share done meanwhile.
+    """Run a statement and return its rows, at most `limit` of them.
+
+    writes: the file that the statement writes; QueryError if its disk is full and the statement makes no progress.
+    progress: called with the share done meanwhile.
 
     The statement runs in a thread of its own, so that Ctrl-C always reaches this one: within a function that DuckDB
-    calls, it could be lost.
+    calls, it could be lost. If DuckDB ignores an interrupt, that thread is left behind.
     """
     outcome: list[Any] = []
     begun, done = (
@@ -225,17 +233,21 @@ def fetch(
         finally:
             done.set()
 
-    if progress is not None:
+    if progress is not None or writes is not None:
         connection.execute(
             "SET enable_progress_bar = true; SET enable_progress_bar_print = false"
         )  # DuckDB keeps no progress without these
-    share = 0.0
+    share, moved = 0.0, time.monotonic()
     try:
-        threading.Thread(target=work).start()
+        threading.Thread(target=work, name="custext-query", daemon=True).start()
         while not done.wait(_TICK):
+            before, share = share, max(share, connection.query_progress() / 100.0)  # -1 if unknown
             if progress is not None:
-                share = max(share, connection.query_progress() / 100.0)  # -1 if unknown
                 progress(min(share, 1.0))
+            if writes is None or share > before or not _is_on_full_disk(writes):
+                moved = time.monotonic()
+            elif time.monotonic() > moved + _STILL:
+                raise QueryError(FULL)
     except BaseException:
         deadline = time.monotonic() + _PATIENCE
         while begun.wait(1.0) and not done.wait(_TICK) and time.monotonic() < deadline:
@@ -245,3 +257,10 @@ def fetch(
     if isinstance(rows, BaseException):
         raise rows
     return list(rows)
+
+
+def _is_on_full_disk(path: Path) -> bool:
+    try:
+        return shutil.disk_usage(path.parent).free < _ROOM
+    except OSError:  # the folder is gone; DuckDB will say so
+        return False

@@ -30,8 +30,11 @@ _SIGNATURES = {
     "custext_distribution": "custext_distribution(word, eps)",
 }
 _USED = re.compile(rf"\b({'|'.join(_SIGNATURES)})\(")
-_FROM_THE_MACHINE = re.compile(r"(?:IO|Permission|Out of Memory) Error: ")
+_FROM_THE_MACHINE = re.compile(
+    r"(?:IO|Permission|Out of Memory) Error: |TransactionContext Error: Failed to commit: Could not "
+)
 _FILE_AT_FAULT = re.compile(r' (?:file|directory) \\?"(.+?)\\?": ')
+_DAMAGED = "a DuckDB file that the query reads is damaged; restore a backup of it"
 _EXTENSION = re.compile(
     r"An error occurred while trying to automatically install the required extension '"
     r"(avro|aws|azure|delta|ducklake|encodings|excel|fts|httpfs|iceberg|icu|inet|json|mysql_scanner|parquet"
@@ -101,6 +104,7 @@ def explain(error: duckdb.Error | OSError, query: str | None = None, names: Coll
         or explain_syntax(message, words, query)
         or _explain_query(message, words)
         or _explain_machine(message, words)
+        or (_DAMAGED if message.startswith("Corrupt database file: ") else None)
     )
     kind = type(error).__name__.removesuffix("Exception")
     failed = f"the query failed with DuckDB's {kind} error" if isinstance(error, duckdb.Error) else "the query failed"

@@ -1,5 +1,6 @@
 """Opens and creates the files of custext databases. database.py picks the file."""
 
+import os
 import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -7,9 +8,10 @@ from pathlib import Path
 
 import duckdb
 
-from custext_sql.errors import DatabaseError, ForeignFileError, OutputError
+from custext_sql.errors import DamagedFileError, DatabaseError, ForeignFileError, OutputError, tell_system_error
 from custext_sql.store.files.atomic_outputs import atomic_output
-from custext_sql.store.files.duckdb_files import find_reason, open_file
+from custext_sql.store.files.duckdb_files import find_reason, is_damaged, open_file
+from custext_sql.store.files.private_folders import make_private_folders
 from custext_sql.store.files.quoting import quote_path
 from custext_sql.store.schema.revisions import REVISIONS
 
@@ -29,7 +31,7 @@ def reading_file(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
             raise DatabaseError(f"{path} is empty; fill it with: {name_command(path)} load FILE --name NAME")
         yield connection
     except duckdb.Error as error:
-        raise DatabaseError(f"cannot read {path}: {find_reason(error)}") from None
+        raise DatabaseError(f"cannot read {path}: {tell_reason(error, path)}") from None
     finally:
         connection.close()
 
@@ -53,12 +55,13 @@ def writing_file(path: Path, *, patience: float | None = None) -> Iterator[duckd
 def new_database(path: Path) -> Iterator[Path]:
     """Yield the path of an unfinished file, and move it to `path` at the end; an error leaves nothing behind.
 
+    Only the owner can read the file, and enter the folder if that is new too.
     DatabaseError if the file cannot be created, or if another process creates one at `path` in the meantime.
     """
     made: list[Path] = []
     try:
-        made = _make_folders(path.parent)
-        with atomic_output(path, force=False) as output:
+        made = make_private_folders(path.parent)
+        with atomic_output(path, force=False, private=True) as output:
             _create_empty(output.path)
             yield output.path
             if output.path.with_name(f"{output.path.name}.wal").exists():
@@ -67,25 +70,24 @@ def new_database(path: Path) -> Iterator[Path]:
     except (OSError, OutputError, duckdb.Error) as error:
         if path.exists():
             raise DatabaseError(f"another process created {path} in the meantime; try again") from None
-        raise DatabaseError(f"cannot create {path}: {tell_reason(error)}") from None
+        raise DatabaseError(f"cannot create {path}: {tell_reason(error, path)}") from None
     finally:
         for folder in made:
             with suppress(OSError):  # the database is in it now
                 folder.rmdir()
 
 
-def tell_reason(error: Exception) -> str:
-    """Return why a file could not be written, without quoting DuckDB's message."""
+def tell_reason(error: Exception, path: Path) -> str:
+    """Return why a database could not be read or written, without quoting DuckDB's message."""
     if isinstance(error, OutputError):
         return str(error)
-    return getattr(error, "strerror", None) or find_reason(error)
+    if isinstance(error, OSError):
+        return tell_system_error(error)
+    return f"{find_reason(error)}{_or_make_another(path)}" if is_damaged(error) else find_reason(error)
 
 
-def _make_folders(folder: Path) -> list[Path]:
-    """Make a folder and its parents, and return those that did not exist, innermost first."""
-    missing = [path for path in (folder, *folder.parents) if not path.exists()]
-    folder.mkdir(parents=True, exist_ok=True)
-    return missing
+def _or_make_another(path: Path) -> str:
+    return f", or move it away and make a new one with: {name_command(path)} load starter"
 
 
 def _create_empty(path: Path) -> None:
@@ -104,7 +106,8 @@ def _transaction(path: Path, patience: float | None = None) -> Iterator[duckdb.D
         connection.execute("BEGIN")
         try:
             yield connection
-            connection.execute("COMMIT")
+            with _private_log(path):
+                connection.execute("COMMIT")
         except BaseException:
             with suppress(duckdb.Error):  # an interrupted statement may have ended the transaction
                 connection.execute("ROLLBACK")
@@ -114,24 +117,46 @@ def _transaction(path: Path, patience: float | None = None) -> Iterator[duckdb.D
             raise KeyboardInterrupt from None
         if not isinstance(error, duckdb.Error):
             raise
-        raise DatabaseError(f"cannot write {path}: {find_reason(error)}; nothing was changed") from None
+        raise DatabaseError(f"cannot write {path}: {tell_reason(error, path)}; nothing was changed") from None
     finally:
         connection.close()
 
 
+@contextmanager
+def _private_log(path: Path) -> Iterator[None]:
+    """Give the write-ahead log the permissions of its database, as SQLite does: DuckDB lets every user read it.
+
+    DuckDB creates the log on the first commit, and writes to an empty one that is already there.
+    """
+    log = path.with_name(f"{path.name}.wal")
+    try:
+        descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_EXCL, path.stat().st_mode & 0o666)
+    except OSError:  # another connection of this process created it
+        yield
+        return
+    os.close(descriptor)
+    yield
+    if log.exists() and not log.stat().st_size:  # nothing was changed
+        log.unlink()
+
+
 def is_interrupt(error: Exception) -> bool:
-    """Return whether DuckDB reports Ctrl-C."""
+    """Return whether DuckDB reports Ctrl-C; fetching turns it into a RuntimeError."""
+    if isinstance(error, duckdb.Error):  # its text may name a path
+        return isinstance(error, duckdb.InterruptException)
     return "interrupted" in str(error).lower()
 
 
 def connect(path: Path, *, read_only: bool, patience: float | None = None) -> duckdb.DuckDBPyConnection:
-    """Return a connection to a file, whatever tables it has; DatabaseError if it is not a DuckDB file."""
+    """Return a connection to a file, whatever tables it has; DatabaseError if DuckDB cannot open it."""
     try:
         connection = open_file(path, read_only=read_only, patience=patience)
     except ForeignFileError:
         raise DatabaseError(
             f"{path} is not a custext database (nor any DuckDB file); name another one: {_OPTION}"
         ) from None
+    except DamagedFileError as error:
+        raise DatabaseError(f"{error}{_or_make_another(path)}") from None
     connection.execute(NO_BAR)
     return connection
 

@@ -1,13 +1,16 @@
 """Picks the database: the argument, CUSTEXT_DB, or the default. Connections are open only in a `with` block."""
 
 import os
+import shlex
+import stat
 from contextlib import AbstractContextManager
+from functools import cache
 from pathlib import Path
 
 import duckdb
 import platformdirs
 
-from custext_sql.errors import DatabaseError
+from custext_sql.errors import DatabaseError, PrivacyWarning, warn_caller
 from custext_sql.parameters import check_path
 from custext_sql.store.connections import reading_file, writing_file
 from custext_sql.store.files.duckdb_files import attach_file
@@ -28,7 +31,7 @@ def default_path() -> Path:
 def locate(database: Database = None) -> Path:
     """Return the path of a database: the argument, else CUSTEXT_DB, else the default, which is built on first use.
 
-    DatabaseError if the path cannot be used. A named database need not exist yet.
+    DatabaseError if the path cannot be used. A named database need not exist yet. Warns if other users can read it.
     """
     named = database if database is not None else os.environ.get("CUSTEXT_DB") or None
     if named is not None:
@@ -38,14 +41,30 @@ def locate(database: Database = None) -> Path:
             raise DatabaseError("the name of the database is empty; name a file: --db (in Python: database)")
         if str(path).startswith(":memory:"):
             raise DatabaseError("a custext database must be a file, not in memory; found :memory:")
-        _exists(path)
+        if _exists(path) and path.is_file():
+            _warn_if_open(path, 0o600)
         return path
     path = default_path()
     if not _exists(path):
         from custext_sql.store.default_database import build_default  # on first use only: it loads all about vectors
 
         build_default(path)
+    _warn_if_open(path.parent, 0o700)
     return path
+
+
+@cache  # once per process
+def _warn_if_open(path: Path, wanted: int) -> None:
+    """Warn if other users can use a file or folder of this user, unless they cannot enter a folder above it."""
+    found = path.stat()
+    if not hasattr(os, "geteuid") or found.st_uid != os.geteuid() or not found.st_mode & 0o077:
+        return
+    if all(folder.stat().st_mode & 0o011 for folder in path.resolve().parents):
+        warn_caller(
+            f"{path} is open to other users (mode {stat.S_IMODE(found.st_mode):04o}), who can see what you "
+            f"released and measured; run: chmod {wanted:o} {shlex.quote(str(path))}",
+            PrivacyWarning,
+        )
 
 
 def _exists(path: Path) -> bool:

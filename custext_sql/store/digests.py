@@ -6,15 +6,15 @@ database, which only its owner can read. If it is lost, results are measured aga
 """
 
 import secrets
-from contextlib import suppress
 from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
 
 import platformdirs
 
-from custext_sql.errors import DatabaseError, OutputError
+from custext_sql.errors import DatabaseError, OutputError, tell_system_error
 from custext_sql.store.files.atomic_outputs import publish_text
+from custext_sql.store.files.private_folders import make_private_folders
 
 _BYTES = 32
 
@@ -44,13 +44,17 @@ def secret_path() -> Path:
 def _read_secret(path: Path) -> bytes:
     """Return the secret, and create it on first use."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folders(path.parent)
         if not path.exists():
-            with suppress(OutputError):  # another process was first
-                publish_text(path, secrets.token_hex(_BYTES), force=False, private=True)
+            try:
+                publish_text(path, secrets.token_hex(_BYTES), force=False)
+            except OutputError as error:
+                if not path.exists():  # otherwise, another process was first
+                    raise DatabaseError(str(error)) from None
         found = bytes.fromhex(path.read_text(encoding="ascii"))
     except OSError as error:
-        raise DatabaseError(f"cannot read or create {path}, the secret for digests: {error.strerror}") from None
+        reason = tell_system_error(error)
+        raise DatabaseError(f"cannot read or create {path}, the secret for digests: {reason}") from None
     except ValueError:
         found = b""
     if len(found) != _BYTES:

@@ -13,7 +13,6 @@ from custext_sql.store.connections import (
     NO_BAR,
     STORAGE,
     connect,
-    is_current,
     is_interrupt,
     known_revision,
     migrate,
@@ -46,12 +45,8 @@ def compact_file(path: Path) -> Compaction:
     DatabaseError if it cannot be rewritten, or if the new file does not contain the same; nothing was changed then.
     """
     path = _find_file(path, "compact")
-    connection = connect(path, read_only=True)
-    try:
-        if not is_current(connection, path):
-            raise _refuse_empty(path)
-    finally:
-        connection.close()
+    with reading_file(path):  # it is a custext database of this revision
+        pass
     with _rewriting(path, "compact") as (connection, output):
         before = path.stat().st_size
         _copy_database(connection, "old", output.path)
@@ -93,10 +88,12 @@ def upgrade_file(path: Path) -> tuple[str, str]:
     connection = connect(path, read_only=False)
     try:
         before = known_revision(connection, path)
+    except duckdb.Error as error:
+        raise DatabaseError(f"cannot read {path}: {tell_reason(error, path)}") from None
     finally:
         connection.close()
     if before is None:
-        raise _refuse_empty(path)
+        raise DatabaseError(f"{path} is empty; fill it with: {name_command(path)} load FILE --name NAME")
     if before != newest:
         with _rewriting(path, "upgrade") as (connection, output):
             upgraded = output.path.with_name("upgraded.duckdb")
@@ -121,10 +118,6 @@ def _find_file(path: Path, verb: str) -> Path:
     return path
 
 
-def _refuse_empty(path: Path) -> DatabaseError:
-    return DatabaseError(f"{path} is empty; fill it with: {name_command(path)} load FILE --name NAME")
-
-
 @contextmanager
 def _rewriting(path: Path, verb: str) -> Iterator[tuple[duckdb.DuckDBPyConnection, AtomicOutput]]:
     """Yield a connection that has a database attached as `old`, and an output that replaces it at the end.
@@ -133,7 +126,7 @@ def _rewriting(path: Path, verb: str) -> Iterator[tuple[duckdb.DuckDBPyConnectio
     """
     try:
         with (
-            atomic_output(path, force=True) as output,
+            atomic_output(path, force=True, private=True) as output,
             duckdb.connect() as connection,
             hold_still(connection, path, "old"),
         ):
@@ -143,7 +136,6 @@ def _rewriting(path: Path, verb: str) -> Iterator[tuple[duckdb.DuckDBPyConnectio
             yield connection, output
             if output.path.with_name(f"{output.path.name}.wal").exists():
                 raise DatabaseError(f"cannot {verb} {path}: DuckDB did not write all of it; nothing was changed")
-            shutil.copymode(path, output.path)
             with suppress(OSError):  # only root can change the owner
                 shutil.chown(output.path, path.stat().st_uid, path.stat().st_gid)
             output.publish()
@@ -152,7 +144,7 @@ def _rewriting(path: Path, verb: str) -> Iterator[tuple[duckdb.DuckDBPyConnectio
             raise KeyboardInterrupt from None
         if isinstance(error, RuntimeError):
             raise
-        raise DatabaseError(f"cannot {verb} {path}: {tell_reason(error)}; nothing was changed") from None
+        raise DatabaseError(f"cannot {verb} {path}: {tell_reason(error, path)}; nothing was changed") from None
 
 
 def _copy_database(connection: duckdb.DuckDBPyConnection, name: str, target: Path) -> None:

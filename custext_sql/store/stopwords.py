@@ -1,26 +1,35 @@
-"""The public functions on stopword lists: the shipped one, and others from NLTK's corpus."""
+"""The public functions on stopword lists: the shipped one, others from NLTK's corpus, and the user's own."""
 
+import os
 from collections.abc import Sequence
+from pathlib import Path
 
 from custext_sql.errors import SettingError, SourceError
-from custext_sql.parameters import suggest
+from custext_sql.parameters import check_name, suggest
 from custext_sql.store.database import Database, reading, writing
 from custext_sql.store.rows.stopwords import write_stopwords
 from custext_sql.text.word_boundaries import fold_word
+from custext_sql.text.word_list import read_word_file
 
 _CORPUS_SOURCE = "NLTK stopwords corpus, as installed"
 
 
-def add_stopwords(database: Database = None, *, language: str) -> int:
-    """Store the stopwords of a language from NLTK's installed corpus, and return how many there are.
+def add_stopwords(database: Database = None, *, language: str, file: str | os.PathLike[str] | None = None) -> int:
+    """Store the stopwords of a language from NLTK's installed corpus, or from a file; return how many there are.
 
-    They replace those of the same language in the database. language: as in NLTK, such as "german". SourceError if the
-    corpus is not installed or cannot be read; SettingError if it does not have the language; DatabaseError if the
-    database cannot be written.
+    They replace those of the same language in the database. language: as in NLTK, such as "german"; with a file, any
+    name, which is then given wherever a language is. file: UTF-8, one word per line. The list is public, like the
+    mapping: it must not depend on private texts. SourceError if the corpus is not installed, or it or the file cannot
+    be read; SettingError if the corpus does not have the language; DatabaseError if the database cannot be written.
     """
-    words = list(dict.fromkeys(fold_word(word) for word in _corpus_words(language)))
+    if file is None:
+        found, source = _corpus_words(language), _CORPUS_SOURCE
+    else:
+        check_name(language, "a stopword list")
+        found, source = read_word_file(file), f"file {Path(file).name}"
+    words = list(dict.fromkeys(map(fold_word, found)))
     with writing(database) as connection:
-        write_stopwords(connection, language, words, _CORPUS_SOURCE)
+        write_stopwords(connection, language, words, source)
     return len(words)
 
 

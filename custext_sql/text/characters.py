@@ -12,7 +12,15 @@ from custext_sql.arrays import Codes
 LOWER, TITLE, UPPER = 0, 1, 2  # the case of a word; for a letter, TITLE means lowercase and UPPER a capital
 
 _UNKNOWN = -2
-_MINUS, _APOSTROPHE = "\u2212", "\u2019"
+_MINUS = "\u2212"
+_SIGNS = {
+    "\u2019": ord("'"),
+    "\u2032": ord("'"),
+    "\u2033": ord('"'),
+    "\u201d": ord('"'),
+    "\u00b0": 2,
+    "\u02da": 2,
+}  # in units
 _SIGMA = "\u03a3"  # its lowercase form depends on what follows
 
 WORD, MARK, SYMBOL, OTHER, INVISIBLE, CHANGING = (1 << bit for bit in range(6))  # the bits of `traits`
@@ -23,6 +31,9 @@ _IGNORABLE = (
     *((0x034F, 0x034F), (0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180F), (0x2065, 0x2065), (0x3164, 0x3164)),
     *((0xFE00, 0xFE0F), (0xFFA0, 0xFFA0), (0xFFF0, 0xFFF8), (0xE0000, 0xE0FFF)),
 )
+# Braille, and white letters on black, which NFKC does not change; then emoji, also future ones
+_LETTERLIKE = ((0x2800, 0x28FF), (0x1F150, 0x1F169), (0x1F170, 0x1F189))
+_PICTOGRAPHS = ((0x1F000, 0x1FAFF), (0x1FC00, 0x1FFFD))
 # Characters other than marks that can combine with the one before them: vowels and finals of Hangul, Kirat Rai
 _COMPOSING = ((0x1161, 0x1175), (0x11A8, 0x11C2), (0x16D63, 0x16D63), (0x16D67, 0x16D67))
 
@@ -50,12 +61,24 @@ class CharacterTable:
 
 def _find_traits(character: str) -> int:
     category = unicodedata.category(character)
-    found = WORD if character == "_" else _TRAITS.get(category[0], 0)
+    found = WORD if character == "_" or _carries_text(character, category) else _TRAITS.get(category[0], 0)
     if category in ("Cf", "Co") or _lies_in(character, _IGNORABLE):
         found |= INVISIBLE
     if found & MARK or _lies_in(character, _COMPOSING) or unicodedata.normalize("NFKC", character) != character:
         found |= CHANGING
     return found
+
+
+def _carries_text(character: str, category: str) -> bool:
+    """Return whether people may read a character as a letter that Unicode does not classify as one.
+
+    These are circled letters and the like, Braille, and characters that this Python does not know yet, which may be
+    letters of a new script; new emoji are not among them.
+    """
+    if category == "So":
+        equivalent = unicodedata.normalize("NFKC", character).strip("()")
+        return _lies_in(character, _LETTERLIKE) or (len(equivalent) == 1 and equivalent.isalpha())
+    return category == "Cn" and not _lies_in(character, (*_PICTOGRAPHS, *_IGNORABLE))
 
 
 def _lies_in(character: str, ranges: Sequence[tuple[int, int]]) -> bool:
@@ -74,22 +97,20 @@ def _lower_case(character: str) -> int:
 
 
 def _as_ascii(character: str) -> int:
-    """Return the ASCII form that a character has in units; 255 for a letter of another alphabet.
+    """Return the ASCII form that a character has in units.
 
-    Other letters are 2: scripts without cases often surround an address without a space. Anything else is 1.
+    255 stands for any other letter, 2 for a degree sign, 1 for the rest.
     """
     category, equivalent = unicodedata.category(character), unicodedata.normalize("NFKC", character)
     if category == "Nd":
         return ord("0") + unicodedata.decimal(character)
     if category == "Pd" or character == _MINUS:
         return ord("-")
-    if character == _APOSTROPHE:
-        return ord("'")
-    if len(equivalent) == 1 and " " <= equivalent <= "~" and (category[0] in "LN" or not equivalent.isalnum()):
+    if character in _SIGNS:
+        return _SIGNS[character]
+    if len(equivalent) == 1 and " " <= equivalent <= "~":
         return ord(equivalent)
-    if category in ("Lu", "Ll", "Lt", "Mn"):
-        return 255
-    return 2 if category[0] in "LMN" else ord(" ") if category == "Zs" else 1
+    return 255 if _find_traits(character) & WORD else ord(" ") if category == "Zs" else 1
 
 
 # WORD: letters, digits, marks and underscores. MARK: marks. SYMBOL: Unicode category S. OTHER: controls, format

@@ -14,20 +14,31 @@ from custext_sql.text.characters import INVISIBLE, unit_characters
 from custext_sql.text.encoded_text import EncodedText, WideCharacters, begin_rows, count_removed, remove, spread_out
 from custext_sql.text.unit_patterns import (
     ADDRESSES,
+    COORDINATES,
+    DEGREE,
+    HEX_CHAINS,
     IBANS,
-    LONG_IPS,
-    LONGEST_IBAN,
     MARKED_PHONES,
     NUMBERS,
     SHORTEST_IBAN,
+    SUFFIXES,
+    UNIT_TYPES,
     Pattern,
 )
 
-_AROUND, _BETWEEN = 6, 18  # bytes that may matter around a number, and most bytes between two of its groups
+_AROUND, _BETWEEN = 8, 18  # bytes that may matter around a number, and most bytes between two of its groups
 _COMPACT = 7  # bytes of the shortest number that can be a unit without separators
-_IP_COLONS, _IP_GROUP = 7, 5  # colons of an IP address in full, and bytes of a group with one
+_MARKS = (*b":-@#.", DEGREE)
+_HEX_REACH = 5  # bytes from one mark of a hexadecimal number to the next
+_DECIMALS = 4  # of coordinates without a degree sign
+_ID, _ID_DIGITS = UNIT_TYPES.index("id"), 6  # digits that make a number an ID if it is joined to a word before it
 _IN_CHAIN = np.isin(np.arange(256), np.frombuffer(b"-./:", dtype=np.uint8))
 _IN_JOIN = np.isin(np.arange(256), np.frombuffer(b"0123456789 -./()+", dtype=np.uint8))
+_IS_LETTER = np.array([chr(code).isalpha() or code == ord("_") or code >= 0x80 for code in range(256)])
+_BEGINS_SUFFIX = np.zeros((256, 256), dtype=bool)  # two bytes that SUFFIXES or other characters than ASCII begin with
+_BEGINS_SUFFIX[0x80:] = _BEGINS_SUFFIX[:, 0x80:] = True
+for _name in (name for suffix in SUFFIXES for name in (suffix, suffix.upper())):
+    _BEGINS_SUFFIX[ord(_name[0]), ord(_name[1])] = True
 _IS_SIGN = np.isin(np.arange(256), np.frombuffer(b"+(", dtype=np.uint8))
 _IS_SEPARATOR = np.isin(np.arange(256), np.frombuffer(b" .-/:()+#", dtype=np.uint8)) | (np.arange(256) >= 0x80)
 
@@ -82,19 +93,22 @@ def _find_windows(
     text: EncodedText, offsets: Places, starts: Places, ends: Places
 ) -> Iterator[tuple[Pattern, _Windows]]:
     """Yield parts of the texts, cut off at the ends of texts, with the pattern that may match there."""
-    anchors, colons = _find_anchors(text)
-    if len(anchors):
-        yield ADDRESSES, _cut_at_spaces(text, anchors, offsets)
-    if len(colons) > 1:
-        many = _IP_COLONS - 1
-        near = np.append(colons[1:] - colons[:-1] == 1, False)
-        near[:-many] |= colons[many:] - colons[:-many] <= _IP_GROUP * many
-        if near.any():
-            yield LONG_IPS, _cut_at_spaces(text, colons[near], offsets)
+    content = text.content
+    colons, dashes, signs, tags, dots, degrees = _find_marks(text)
+    after = content.take(colons + 1, mode="clip")
+    anchors = (colons[(after == ord("/")) | (after >= 0x80)], signs, tags, dots[_are_in_hosts(content, dots)])
+    if sum(map(len, anchors)):
+        yield ADDRESSES, _cut_at_spaces(text, np.sort(np.concatenate(anchors)), offsets)
+    width, far = (1, _HEX_REACH) if text.wide is None else (3, 4 * _HEX_REACH)  # of a colon, and to the next mark
+    chains = np.concatenate([colons[:-1][np.diff(colons) <= width], _find_near(colons, far), _find_near(dashes, far)])
+    if len(chains):
+        yield HEX_CHAINS, _cut_at_spaces(text, np.sort(chains), offsets)
     digits = _have_digits(text, starts, ends).nonzero()[0]
     if len(digits):
         first, last = starts.take(digits), ends.take(digits)
-        linked = _find_linked(text.content, first, last, offsets, digits)
+        decimals = first[last - first >= _DECIMALS]
+        degrees = np.concatenate([degrees, decimals[content.take(decimals - 1, mode="clip") == ord(".")]])
+        linked = _find_linked(content, first, last, offsets, digits)
         is_near = last - first >= _COMPACT
         is_near[linked] = is_near[linked + 1] = True
         near = is_near.nonzero()[0]
@@ -102,21 +116,39 @@ def _find_windows(
             reach = last + _AROUND
             reach[linked] = np.maximum(reach[linked], first[linked + 1])
             yield NUMBERS, _cut(first[near] - _AROUND, reach[near], first[near], offsets)
-        banks = first[_begin_ibans(text.content, first, last)]
+        banks = first[_begin_ibans(content, first, last)]
         if len(banks):
-            yield IBANS, _cut(banks - _AROUND, banks + LONGEST_IBAN, banks, offsets)
+            yield IBANS, _take_rows(banks, offsets)
+    if len(degrees):
+        yield COORDINATES, _take_rows(np.sort(degrees), offsets)
 
 
-def _find_anchors(text: EncodedText) -> tuple[Places, Places]:
-    """Return where there is an @ or ://, and where there are colons."""
-    content = text.content
-    colons = (content == ord(":")).nonzero()[0]
-    anchors = colons[content.take(colons + 1, mode="clip") == ord("/")]
-    signs = (content == ord("@")).nonzero()[0]
+def _find_marks(text: EncodedText) -> Iterator[Places]:
+    """Yield where each of : - @ # . and the degree sign is, or a character that stands for it."""
+    places = ((text.content - np.uint8(ord("#"))) <= ord("@") - ord("#")).nonzero()[0]
+    marks = text.content.take(places)
     if text.wide is not None:
-        wide = text.wide.leads[np.isin(unit_characters.find(text.wide.codes), (ord("@"), ord(":")))]
-        signs = np.concatenate([signs, wide])
-    return (np.sort(np.concatenate([anchors, signs])) if len(signs) else anchors), colons
+        kinds = unit_characters.find(text.wide.codes)
+        wide = np.isin(kinds, _MARKS).nonzero()[0]
+        places = np.concatenate([places, text.wide.leads[wide]])
+        marks = np.concatenate([marks, kinds[wide].astype(np.uint8)])
+        order = np.argsort(places, kind="stable")
+        places, marks = places[order], marks[order]
+    return (places[marks == mark] for mark in _MARKS)
+
+
+def _are_in_hosts(content: Bytes, dots: Places) -> Flags:
+    """Return which dots follow a w, as in www, or come before what a suffix may begin with."""
+    before, first, second = (content.take(dots + step, mode="clip") for step in (-1, 1, 2))
+    found: Flags = _BEGINS_SUFFIX[first, second] | (before | 0x20 == ord("w")) | (before >= 0x80)
+    return found
+
+
+def _find_near(marks: Places, reach: int) -> Places:
+    """Return marks that are followed by three others as closely as in MAC and IP addresses and in UUIDs."""
+    gaps = np.diff(marks)
+    near = (gaps > 1) & (gaps <= reach)
+    return marks[:-3][near[:-2] & near[1:-1] & near[2:]]
 
 
 def _have_digits(text: EncodedText, starts: Places, ends: Places) -> Flags:
@@ -170,6 +202,12 @@ def _cut_at_spaces(text: EncodedText, places: Places, offsets: Places) -> _Windo
     return _cut(spaces[next_space - 1] + 1, spaces[next_space], places, offsets)
 
 
+def _take_rows(places: Places, offsets: Places) -> _Windows:
+    """Return whole texts as windows: those of some places, in ascending order."""
+    rows = np.unique(offsets.searchsorted(places, "right"))
+    return _Windows(offsets[rows - 1], offsets[rows])
+
+
 def _cut(starts: Places, ends: Places, places: Places, offsets: Places) -> _Windows:
     """Return windows in ascending order, cut off at the ends of the texts of some places; windows that overlap are one.
 
@@ -207,9 +245,17 @@ def _match_numbers(characters: Bytes) -> list[tuple[int, int, int]]:
         if start >= end:
             match = (marked if is_sign else numbers).match(text, start)
             if match is not None:
-                end = match.end()
-                found.append((start, end, (marked_types if is_sign else types)[match.lastindex or 0]))
+                end, kind = match.end(), (marked_types if is_sign else types)[match.lastindex or 0]
+                if not is_sign and _names_thing(text, start, end):
+                    start, kind = start - 2, _ID
+                found.append((start, end, kind))
     return found
+
+
+def _names_thing(text: bytes, start: int, end: int) -> bool:
+    """Return whether a number is joined to a word before it, as in ORD-2025-524501."""
+    joined = start > 1 and text[start - 1] in b"-/" and bool(_IS_LETTER[text[start - 2]])
+    return joined and sum(48 <= byte < 58 for byte in text[start:end]) >= _ID_DIGITS
 
 
 def _list_beginnings(characters: Bytes) -> Iterator[tuple[int, bool]]:

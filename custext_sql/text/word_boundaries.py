@@ -15,9 +15,6 @@ from custext_sql.arrays import Bytes, Flags, Numbers, Places
 from custext_sql.text.characters import LOWER, MARK, OTHER, SYMBOL, TITLE, UPPER, WORD, decimal_digits, letter_cases
 from custext_sql.text.encoded_text import EncodedText, WideCharacters, begin_rows, drop_invisible, find_rows, join_texts
 
-# A key file records the rules for finding words, because other rules would change the draws of released records. Under
-# rules 1, marks that stand alone are words, and words are not looked up in NFKC.
-RULES = 2
 OTHER_APOSTROPHE = 0x2019  # three bytes in UTF-8
 _IS_CONTROL = np.array([(code < 32 or code == 127) and chr(code) not in "\t\n\v\f\r" for code in range(256)])
 
@@ -44,9 +41,9 @@ def normalize_words(words: str) -> str:
     return unicodedata.normalize("NFKC", fold_word(unicodedata.normalize("NFKC", words)))
 
 
-def find_parts(text: EncodedText, offsets: Places, rules: int = RULES) -> Parts:
+def find_parts(text: EncodedText, offsets: Places) -> Parts:
     """Return the parts of words in a buffer whose row i goes from offsets[i] to offsets[i + 1]."""
-    is_word = _find_word_bytes(text, offsets, rules)
+    is_word = _find_word_bytes(text, offsets)
     edges = (is_word[1:] != is_word[:-1]).nonzero()[0]  # alternately into a word and out of it
     inner = offsets[1:-1]
     touching = inner[is_word[inner] & is_word[inner + 1]]  # a word does not continue in the next row
@@ -153,7 +150,7 @@ def find_cases(text: EncodedText, starts: Places, ends: Places) -> Numbers:
     return np.where((capitals > 1) & (small == 0), UPPER, title)
 
 
-def _find_word_bytes(text: EncodedText, offsets: Places, rules: int) -> Flags:
+def _find_word_bytes(text: EncodedText, offsets: Places) -> Flags:
     """Return for each byte whether its character belongs to a word, with one False added at either end."""
     size = len(text.content)
     found = np.zeros(size + 2, dtype=bool)
@@ -162,8 +159,7 @@ def _find_word_bytes(text: EncodedText, offsets: Places, rules: int) -> Flags:
     inner |= text.content == ord("_")
     if text.wide is not None:
         text.wide.spread((text.wide.traits & WORD) != 0, inner)
-        if rules > 1:
-            _clear_stray_marks(text.wide, offsets, found)
+        _clear_stray_marks(text.wide, offsets, found)
     return found
 
 

@@ -17,6 +17,7 @@ NAMES = (
     "context",
     "unknown_words",
     "units",
+    "identifiers",
     "better_text",
     "playground",
 )

@@ -19,7 +19,7 @@ def files(tmp_path: Path) -> list[str]:
     return ["--public", str(tmp_path / "public.txt"), str(tmp_path / "data.jsonl"), "--column", "body"]
 
 
-def test_context_prints_a_table_with_the_floor(few_db: Path, files: list[str]) -> None:
+def test_context_prints_a_table_with_the_success_at_eps_0(few_db: Path, files: list[str]) -> None:
     result = run("--db", few_db, "attack", "context", *files)
     assert result.exit_code == 0
     lines = result.output.splitlines()
@@ -27,8 +27,8 @@ def test_context_prints_a_table_with_the_floor(few_db: Path, files: list[str]) -
     assert lines[1].startswith("attacked: data.jsonl, 3 texts, ") and lines[1].endswith(" replaced words")
     assert lines[2] == "learned from: public.txt, 8 texts; left out because they are in both: 4"
     assert [line.split()[0] for line in lines[4:9]] == ["eps", "0", "1", "2", "3"]
-    floor = lines[5].split()[1]
-    assert lines[-1] == f"Groups and context alone (eps = 0): {floor} of the replaced words"
+    at_0 = lines[5].split()[1]
+    assert lines[-1] == f"At eps = 0: {at_0} of the replaced words"
     assert max(map(len, lines)) <= 80
     assert not any(word in result.output for word in ("doctor", "nurse", "music"))
 
@@ -53,7 +53,7 @@ def test_choose_bounds_the_context_attack(few_db: Path, files: list[str]) -> Non
     assert f"custext --db {few_db} sanitize" in flat and f"--public {files[1]} --html report.html" in flat
     none = run(*usual, "--max-attack", "0.001")
     assert none.exit_code == 1
-    assert "groups and context alone give away" in " ".join(none.output.split())
+    assert "the attack guesses at least" in " ".join(none.output.split())
 
 
 def test_choose_states_what_eps_0_guarantees(few_db: Path, files: list[str]) -> None:

@@ -137,7 +137,7 @@ def test_without_a_k_within_the_bound_the_exit_code_is_1(db: Path) -> None:
     result = run(*given, "--max-attack", "0.04", "--plus")
     assert result.exit_code == 1
     flat = " ".join(result.output.split())
-    assert "No eps meets the bound: at K = 4, the group alone gives away" in flat
+    assert "No eps meets the bound: at K = 4, the attack guesses at least" in flat
     assert "Larger groups still help" in flat and "Try larger groups: --k 8,16" in flat
     assert "Replace stopwords too: leave out --plus." in flat
     assert "Run:" not in flat
@@ -146,7 +146,7 @@ def test_without_a_k_within_the_bound_the_exit_code_is_1(db: Path) -> None:
     found = json.loads(printed.output)
     assert (found["chosen"], found["commands"], found["verdict"]) == (None, [], None)
     bound = flat.split("Or accept more: --max-attack ")[1].split()[0]
-    assert float(bound) == pytest.approx(found["candidates"][1]["floor"], abs=0.01)
+    assert float(bound) == pytest.approx(found["candidates"][1]["success_at_0"], abs=0.01)
     assert run(*given, "--max-attack", bound, "--plus").exit_code == 0
     default = run(*given)
     assert default.exit_code == 1 and "bound: at most 0.2 of the replaced words are guessed" in default.output

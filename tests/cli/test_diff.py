@@ -66,7 +66,7 @@ def test_json_gives_every_word(db: Path, reviews: Path, policy: str) -> None:
 
 
 def test_a_page_is_whole_and_its_own(db: Path, reviews: Path, folder: Path) -> None:
-    assert run("diff", "in.csv", "--column", "body", "--html", "page.html").output == "page.html: 4 rows\n"
+    assert run("diff", "in.csv", "--column", "body", "--html", "page.html").stdout == "page.html: 4 rows\n"
     page = (folder / "page.html").read_text()
     assert page.count("<article>") == 4 and "&lt;" in page and "http" not in page and "src=" not in page
     assert "page.html already exists" in run("diff", "in.csv", "--column", "body", "--html", "page.html").output

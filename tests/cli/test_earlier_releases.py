@@ -91,8 +91,8 @@ def test_choose_has_no_command_that_sanitize_refuses(db: Path) -> None:
 def test_choose_says_if_the_mapping_of_earlier_releases_exceeds_the_bound(db: Path) -> None:
     release(SECOND)
     both = ("--mapping", FIRST, "--mapping", SECOND)
-    floors = {one["mapping"]: one["floor"] for one in choose(*both, "--max-attack", "0.99")[0]["candidates"]}
-    between = (floors[FIRST] + floors[SECOND]) / 2
+    shares = {one["mapping"]: one["success_at_0"] for one in choose(*both, "--max-attack", "0.99")[0]["candidates"]}
+    between = (shares[FIRST] + shares[SECOND]) / 2
     found, code, text = choose(*both, "--max-attack", str(between))
     assert (found["chosen"]["mapping"], found["commands"], code) == (FIRST, [], 1)
     enough = text.split(f"No eps of {SECOND} meets the bound; to accept more: --max-attack ")[1].split()[0]

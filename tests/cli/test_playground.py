@@ -244,7 +244,7 @@ def test_places_where_no_server_may_or_can_listen(mapped_db: Path, monkeypatch: 
         (["--public", "news.csv", "--public-column", "text"], "news.csv: column 'text' does not exist"),
         (["--public", "empty.txt"], "learns from public texts, but all of them are empty"),
         (["--public", "blank.csv", "--public-column", "body"], "but all of them are empty; use others: --public FILE"),
-        (["--public-column", "body"], "names a column of texts, but no texts were given"),
+        (["--public-column", "body"], "--public-column is about public texts. Name them: --public FILE."),
     ],
 )
 def test_public_texts_that_teach_nothing(

@@ -59,7 +59,7 @@ def test_a_full_disk_is_named(starter_db: Path) -> None:
     with open("/dev/full", "w") as full:  # noqa: PTH123
         result = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert result.returncode == 1
-    assert "No space left on device" in result.stderr
+    assert "the disk is full" in result.stderr
     assert "Traceback" not in result.stderr
 
 

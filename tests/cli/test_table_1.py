@@ -6,7 +6,10 @@ from pathlib import Path
 import pytest
 
 from custext_sql import build_mapping
+from custext_sql.experiments.evaluation.experiment import EvaluationSetup
+from custext_sql.experiments.evaluation.paper_table import find_paper_value
 from custext_sql.experiments.measurements import read_measurements
+from custext_sql.mapping.recipe import Recipe
 from tests.cli.test_commands import run
 from tests.experiments.test_linear_models import make_sentences
 
@@ -28,19 +31,61 @@ def test_the_papers_values_are_below_ours_with_what_differs(few_db: Path, tmp_pa
     utility = ["--db", str(few_db), "evaluate", "utility", *sst2, "--mechanisms", "original,custext+,custext,random"]
     lines = run(*utility, "--seeds", "2").output.splitlines()
     assert max(map(len, lines)) <= 80
-    cells = [line.split() for line in lines[3:11]]
+    cells = [line.split() for line in lines[3:12]]
     assert cells[0] == ["mechanism", "clear", "eps", "=", "0", "eps", "=", "1", "eps", "=", "2", "eps", "=", "3"]
-    assert [row[0] for row in cells[1:]] == ["original", "paper", "custext+", "paper", "custext", "paper", "random"]
-    assert [row[1:] for row in cells if row[0] == "paper"] == [["0.905"] * 4, ["0.75"], ["0.6985", "0.7172", "0.7029"]]
+    assert [row[0] for row in cells[1:]] == [
+        "original",
+        "paper",
+        "custext+",
+        "paper",
+        "custext",
+        "paper",
+        "random",
+        "paper",
+    ]
+    assert [row[1:] for row in cells if row[0] == "paper"] == [
+        ["0.9050"] * 4,
+        ["0.7501", "0.7452", "0.7683"],
+        ["0.6985", "0.7172", "0.7029"],
+        ["0.5014"] * 4,
+    ]
     eps_1, paper = lines[3].index("eps = 1") + len("eps = 1"), lines[7]
-    assert paper.rstrip().endswith("0.75") and len(paper.rstrip()) == eps_1  # in the column of eps = 1
-    notes = " ".join(lines[12:])
+    assert paper[:eps_1].endswith("0.7501")  # in the column of eps = 1
+    notes = " ".join(lines[13:])
     assert notes.startswith("clear: share of the words of the test texts that stay in the clear")
-    assert "paper: Chen et al., Findings of ACL 2023, Table 1, as far as its values are known. Here: model" in notes
-    assert "model tfidf (paper: bert-base-uncased, fine-tuned); vectors starter; 60 and 30 rows" in notes
+    assert "paper: Chen et al., Findings of ACL 2023, Tables 1 and 2. Here: model tfidf" in notes
+    assert "model tfidf (paper: bert-base-uncased); vectors starter (paper: GloVe); words in the vocabulary:" in notes
+    assert "(paper: 65,713); 60 and 30 rows (paper: 67k and 1.8k)" in notes
     found = json.loads(run(*utility, "--seeds", "2", "--json").output)
     papers = {(one["mechanism"], one["eps"]): one["paper"] for one in found}
-    assert papers["custext", 2.0] == 0.7172 and papers["custext", 0.0] is papers["custext+", 2.0] is None
+    assert papers["custext", 2.0] == 0.7172 and papers["custext", 0.0] is None and papers["custext+", 2.0] == 0.7452
+
+
+def test_every_task_and_measure_has_its_own_values() -> None:
+    def find(dataset: str, mechanism: str, measure: str = "euclidean", eps: float | None = 1.0) -> float | None:
+        metric = "pearson" if "STS" in dataset else "accuracy"
+        recipe = Recipe("vectors", measure=measure)
+        setup = EvaluationSetup(dataset, metric, "tfidf", 1, 1, ("m",), "paper", "paper", {}, (recipe,), (1,))
+        mapping = "m" if mechanism.startswith("custext") else None
+        return find_paper_value(setup, mechanism, eps, embedding="vectors", mapping=mapping)
+
+    mechanisms = ("fbdd", "santext", "custext", "santext+", "custext+", "original", "random")
+    assert [find("SST-2/train.tsv", one) for one in mechanisms] == [
+        *(0.5022, 0.5014, 0.6985, 0.7211, 0.7501, 0.9050, 0.5014)
+    ]
+    assert [find("MedSTS.csv", one, eps=3.0) for one in mechanisms] == [
+        *(0.0411, 0.1124, 0.5242, 0.5423, 0.6213, 0.7598, 0.0382)
+    ]
+    assert [find("data/QNLI.csv", one, eps=2.0) for one in mechanisms] == [
+        *(0.5152, 0.5302, 0.6884, 0.7636, 0.7602, 0.9096, 0.5037)
+    ]
+    assert [find("sst2", "custext", "cosine", eps) for eps in (0.0, 1.0, 2.0, 3.0, 8.0)] == [
+        *(None, 0.7117, 0.7370, 0.7298, 0.7957)
+    ]
+    assert find("sst2", "custext", eps=8.0) == 0.8155
+    others = [("sst2", "custext", "manhattan"), ("sst2", "custext+", "cosine"), ("qnli", "custext", "cosine")]
+    assert [find(*one) for one in others] == [None] * 3
+    assert [find("sst2", one, "cosine") for one in mechanisms[:2]] == [None] * 2
 
 
 def test_other_data_has_no_values_of_the_paper(few_db: Path, tmp_path: Path) -> None:
@@ -115,23 +160,27 @@ def test_cola_is_read_without_a_header(few_db: Path, tmp_path: Path) -> None:
         (tmp_path / "CoLA" / f"{name}.tsv").write_text(COLA * 10)
     data = ["--train", str(tmp_path / "CoLA/train.tsv"), "--test", str(tmp_path / "CoLA/dev.tsv")]
     utility = ["--db", str(few_db), "evaluate", "utility", *data, "--mechanisms", "original"]
-    shown = run(*utility, "--no-header", "--text", "4", "--label", "2")
+    shown = run(*utility, "--no-quotes", "--no-header", "--text", "4", "--label", "2")
     assert shown.output.startswith("accuracy, tfidf; 20 training rows, 20 test rows\n")
     hint = run(*utility, "--text", "sentence")
     assert hint.exit_code == 1
-    assert "train.tsv: the first line does not name the columns, as in GLUE's CoLA" in hint.output
-    assert "number them: --no-header --text 4 --label 2" in hint.output
+    assert "if the first line is a row, as in GLUE's CoLA, number the columns: --no-header --text 4" in hint.output
     wrong = run(*utility, "--no-header", "--text", "5", "--label", "2")
-    assert "column '5' does not exist; without a header, columns are numbers from 1 to 4" in wrong.output
+    assert "column '5' does not exist; columns: 1, 2, 3, 4" in wrong.output
     assert not any(word in hint.output + wrong.output for word in ("doctor", "music", "gj04"))
 
 
-def test_only_tsv_files_have_no_header(few_db: Path, tmp_path: Path) -> None:
-    (tmp_path / "x.csv").write_text("a,1\nb,0\n")
-    data = ["--train", str(tmp_path / "x.csv"), "--test", str(tmp_path / "x.csv"), "--text", "1", "--label", "2"]
-    refused = run("--db", few_db, "evaluate", "utility", *data, "--no-header")
-    assert refused.exit_code == 1
-    assert "x.csv: only TSV files can be without a header" in refused.output
+def test_only_csv_and_tsv_files_have_no_header(few_db: Path, tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("a,1\nb,0\n" * 4)
+    (tmp_path / "x.jsonl").write_text('{"a": "b", "label": 1}\n')
+    utility = ["--db", str(few_db), "evaluate", "utility", "--no-header", "--mechanisms", "original", "--seeds", "1"]
+    for name, code, said in (
+        ("x.csv", 0, "8 training rows"),
+        ("x.jsonl", 1, "--no-header (in Python: header=False) is"),
+    ):
+        data = ["--train", str(tmp_path / name), "--test", str(tmp_path / name), "--text", "1", "--label", "2"]
+        found = run(*utility, *data)
+        assert found.exit_code == code and said in found.output, found.output
 
 
 @pytest.mark.slow

@@ -138,9 +138,6 @@ def make(revision: str) -> None:
             version.leave_pending("killed", signal.SIGKILL)
         assert not (version.folder / "custext.duckdb.wal").exists(), "the database file is incomplete"
         content = (version.folder / "custext.duckdb").read_bytes()
-        for stored, made in ((f"{revision}.key", "records.key"), (f"{revision}.keyed.csv", "keyed.csv")):
-            if (version.folder / made).exists():
-                (HERE / stored).write_bytes((version.folder / made).read_bytes())
     packed = lzma.compress(content, preset=9 | lzma.PRESET_EXTREME)
     (HERE / f"{revision}.duckdb.xz").write_bytes(packed)
     print(f"{revision}: {len(content):,} bytes, {len(packed):,} compressed")

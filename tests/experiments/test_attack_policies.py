@@ -67,7 +67,7 @@ def test_a_measurement_depends_on_every_part_of_a_policy(few_db: Path) -> None:
 def test_values_under_the_papers_policy_are_still_found(few_db: Path) -> None:
     """Databases have them from before policies had units and words to keep."""
     handled = Trial(MappingUnderTest(few_db), "custext", 1.0, 0).handling
-    assert set(handled) == {"unknown", "numbers", "case", "invisible", "rules"}
+    assert set(handled) == {"unknown", "numbers", "case", "invisible"}
 
 
 def test_results_name_the_policy(few_db: Path) -> None:

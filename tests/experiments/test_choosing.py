@@ -83,13 +83,13 @@ def test_a_bound_below_the_floor_is_out_of_reach(few_db: Path) -> None:
     choice = choose(few_db, data=TEXTS, max_attack=0.3, k=20)
     assert choice.chosen is None
     [candidate] = choice.candidates
-    assert candidate.eps is None and candidate.floor > 0.3
+    assert candidate.eps is None and candidate.success_at_0 > 0.3
     assert len(candidate.curve) > 10
 
 
 def test_kept_stopwords_are_not_in_the_prior(few_db: Path) -> None:
     both = [choose(few_db, data=TEXTS, max_attack=0.99, plus=plus, k=20).candidates[0] for plus in (False, True)]
-    assert both[0].floor != both[1].floor
+    assert both[0].success_at_0 != both[1].success_at_0
 
 
 @pytest.mark.parametrize("bound", [0.0, 1.0, -1.0, float("nan")])
@@ -112,8 +112,8 @@ def test_eps_0_is_chosen_if_its_replacements_are_closer(few_db: Path) -> None:
     under_test = MappingUnderTest(few_db)
     chosen = find(under_test, count(under_test), 0.9, db=few_db)
     assert chosen.eps == 0.0
-    assert chosen.success == chosen.floor == chosen.curve[0].success
-    assert chosen.distance == chosen.floor_distance == pytest.approx(find_distance_at_0(under_test, TEXTS))
+    assert chosen.success == chosen.success_at_0 == chosen.curve[0].success
+    assert chosen.distance == chosen.distance_at_0 == pytest.approx(find_distance_at_0(under_test, TEXTS))
     barely = find(under_test, uniform_prior(len(under_test.mapping.words)), 0.0501, db=few_db)  # groups have 20 words
     assert barely.eps == 0.0 and barely.success == pytest.approx(0.05)
 
@@ -140,7 +140,7 @@ def test_the_context_attack_can_be_bounded(few_db: Path) -> None:
     assert (lenient.attack, lenient.public, lenient.left_out) == ("context", "texts", 0)
     assert (lenient.texts, lenient.attacked) == (2, 2)
     assert candidate.eps is not None and candidate.success is not None and candidate.success <= 0.97
-    assert candidate.floor == attack_context(few_db, data=TEXTS, public=public, eps=0.0).results[0].success
+    assert candidate.success_at_0 == attack_context(few_db, data=TEXTS, public=public, eps=0.0).results[0].success
     [same] = attack_context(few_db, data=TEXTS, public=public, eps=candidate.eps).results
     assert same.success == candidate.success
     strict = choose(few_db, max_attack=0.001, attack="context", data=TEXTS, public=public, k=20)

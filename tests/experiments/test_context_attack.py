@@ -188,7 +188,7 @@ def test_context_helps_and_eps_helps(few_db: Path) -> None:
     attack = attack_context(few_db, public=texts[:200], data=[f"{text}." for text in texts[200:]], eps=[0.0, 1.0, 30.0])
     assert attack.left_out == 0 and attack.words == 1200
     first, second, last = attack.results
-    assert first.success == first.floor == second.floor
+    assert first.success == first.success_at_0 == second.success_at_0
     assert first.success > first.single + 0.1
     assert last.success > max(second.success, 0.9)
     assert 0.0 <= first.texts_guessed <= first.success

@@ -9,7 +9,7 @@ import pytest
 
 from custext_sql.errors import CusTextError
 from custext_sql.experiments.evaluation.datasets import LabeledTexts, read_labeled, read_sentence_polarity
-from custext_sql.experiments.text_files import list_texts
+from custext_sql.release.inputs.texts import DataFiles, list_texts
 
 SST2 = "sentence\tlabel\nhide new secretions from the parental units \t0\nan \"odd quote , isn't it \t1\n"
 QNLI = 'index\tquestion\tsentence\tlabel\n0\tWhat came?\tAs of that day, "it" came.\tentailment\n'
@@ -26,21 +26,45 @@ def write(folder: Path, name: str, text: str) -> str:
     return str(path)
 
 
+def read_glue(path: str, columns: list[str], label: str = "label") -> LabeledTexts:
+    return read_labeled(DataFiles(path, quotes=False), columns, label)
+
+
 def test_glue_files_are_read_unchanged(tmp_path: Path) -> None:
-    single = read_labeled(write(tmp_path, "sst2.tsv", SST2), ["sentence"], "label")
+    single = read_glue(write(tmp_path, "sst2.tsv", SST2), ["sentence"])
     assert single.texts == [("hide new secretions from the parental units ",), ("an \"odd quote , isn't it ",)]
     assert single.labels == ["0", "1"]
-    pair = read_labeled(write(tmp_path, "qnli.tsv", QNLI), ["question", "sentence"], "label")
+    pair = read_glue(write(tmp_path, "qnli.tsv", QNLI), ["question", "sentence"])
     assert pair.texts == [("What came?", 'As of that day, "it" came.')]
     assert pair.labels == ["entailment"]
-    degrees = read_labeled(write(tmp_path, "stsb.tsv.gz", STSB), ["sentence1", "sentence2"], "score")
+    degrees = read_glue(write(tmp_path, "stsb.tsv.gz", STSB), ["sentence1", "sentence2"], "score")
     assert degrees.texts == [("A plane is taking off.", 'An air plane is "taking off.')]
     assert degrees.labels == ["5.000"]
 
 
-def test_lines_without_all_columns_are_counted(tmp_path: Path) -> None:
-    found = read_labeled(write(tmp_path, "x.tsv", SST2 + "no label here\n"), ["sentence"], "label")
-    assert (len(found.texts), found.left_out) == (2, 1)
+def test_rows_without_a_text_or_a_label_are_counted(tmp_path: Path) -> None:
+    for name, text in (
+        ("x.tsv", SST2 + "no label here\n \t1\nempty label\t\n"),
+        ("y.tsv", SST2.replace('"', "") + 'a\t\n""\t1\n\t1\n'),
+        ("x.jsonl", '{"sentence": "a", "label": 1}\n{"sentence": "b"}\n{"label": 1}\n{"sentence": "", "label": 1}\n'),
+    ):
+        path = write(tmp_path, name, text)
+        found = read_glue(path, ["sentence"]) if name == "x.tsv" else read_labeled(path, ["sentence"], "label")
+        assert found.skipped == 3 and len(found.texts) == (1 if name == "x.jsonl" else 2)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    ['"great film\t1\nbad\t0\n', '"great" film\t1\n', '"great film\t1\nso bad "\t0\n', '"great"\t1\t"x\n', '"a"\t\n'],
+)
+def test_stray_quotes_are_explained(tmp_path: Path, lines: str) -> None:
+    with pytest.raises(CusTextError, match=r"ordinary characters in this file, add --no-quotes \(in"):
+        read_labeled(write(tmp_path, "x.tsv", f"sentence\tlabel\n{lines}"), ["sentence"], "label")
+
+
+def test_quoted_texts_may_have_tabs_and_line_ends(tmp_path: Path) -> None:
+    path = write(tmp_path, "x.tsv", 'sentence\tlabel\n"one\ntwo"\t1\n"one\ttwo"\t0\n')
+    assert read_labeled(path, ["sentence"], "label").texts == [("one\ntwo",), ("one\ttwo",)]
 
 
 def test_other_formats_are_read_too(tmp_path: Path) -> None:
@@ -62,9 +86,8 @@ def test_the_digest_depends_on_texts_and_labels(tmp_path: Path) -> None:
     ("name", "text", "columns", "message"),
     [
         ("x.tsv", SST2, ["sentense"], "x.tsv: column 'sentense' does not exist; did you mean 'sentence'?"),
-        ("x.tsv", "sentence\tlabel\n", ["sentence"], "x.tsv: found no rows"),
+        ("x.tsv", "sentence\tlabel\n", ["sentence"], "x.tsv: found no rows with a text and a label"),
         ("x.tsv", "secret, of a file without names\t1\n", ["sentence"], "the file has 2 columns"),
-        ("x.tsv", "sentence\tlabel\nfine\t1\nsecret\t\n", ["sentence"], "x.tsv, line 3: expected a label, found none"),
         ("x.tsv", "", ["sentence"], "x.tsv: the file is empty"),
         (
             "x.tsv",
@@ -76,7 +99,7 @@ def test_the_digest_depends_on_texts_and_labels(tmp_path: Path) -> None:
             "x.csv",
             "sentence,label\nsecret,\n",
             ["sentence"],
-            "x.csv, row 1: expected a value in column 'label', found none",
+            "x.csv: found no rows with a text and a label; if quotes are ordinary characters",
         ),
         ("x.txt", "secret\n", ["sentence"], "plain text has no labels"),
         ("y.csv", None, ["sentence"], "y.csv does not exist"),
@@ -99,7 +122,7 @@ def test_bytes_that_are_not_utf_8_are_refused(tmp_path: Path) -> None:
 def test_a_damaged_archive_is_refused(tmp_path: Path) -> None:
     whole = gzip.compress(SST2.encode())
     (tmp_path / "x.tsv.gz").write_bytes(whole[:20] + b"xxxx" + whole[24:])
-    with pytest.raises(CusTextError, match="x.tsv.gz: cannot read the file"):
+    with pytest.raises(CusTextError, match="x.tsv.gz: expected a complete gzip file"):
         read_labeled(str(tmp_path / "x.tsv.gz"), ["sentence"], "label")
 
 

@@ -15,10 +15,10 @@ def candidate(mapped_db: Path) -> Candidate:
     return choose(mapped_db, data=["alice and bob"], max_attack=0.99).candidates[0]
 
 
-def vary(candidate: Candidate, floors: dict[int, float]) -> list[Candidate]:
+def vary(candidate: Candidate, shares: dict[int, float]) -> list[Candidate]:
     return [
-        replace(candidate, k=k, recipe=replace(candidate.recipe, k=k), floor=floor, floor_distance=1.0 - floor)
-        for k, floor in floors.items()
+        replace(candidate, k=k, recipe=replace(candidate.recipe, k=k), success_at_0=share, distance_at_0=1.0 - share)
+        for k, share in shares.items()
     ]
 
 

@@ -104,9 +104,9 @@ def test_the_ends_of_a_text_are_neighbors() -> None:
 
 
 def test_words_are_folded() -> None:
-    guesser = learn_from(["I DON’T know", None, "", "You  don't, know?", "i will know"])
-    assert guess(guesser, "I x KNOW")[1] == "don't"
-    assert guess(guesser, "YOU x know")[1] == "don't"
+    guesser = learn_from(["I SHALL know", None, "", "You  shall, know?", "i will know"])
+    assert guess(guesser, "I x KNOW")[1] == "shall"
+    assert guess(guesser, "YOU x know")[1] == "shall"
 
 
 def test_words_are_split_as_the_sanitizer_splits_them() -> None:

@@ -32,8 +32,8 @@ from custext_sql.experiments.report.earlier_releases import Earlier, find_earlie
 from custext_sql.experiments.report.let_through import count_let_through
 from custext_sql.experiments.report.one_output import measure_one_output
 from custext_sql.experiments.report.results import find_utility, select_results
-from custext_sql.experiments.text_files import Texts
 from custext_sql.mapping.mapping import Mapping
+from custext_sql.release.inputs.texts import Texts
 from custext_sql.text.columns import open_column
 
 TEXTS = ["the doctor was kind", None, "", "she paid 12345 dollars to zyzzyvaberg", "the car", "write to a.b@c.org"]

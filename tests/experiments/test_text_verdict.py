@@ -37,7 +37,7 @@ def test_the_verdict_is_that_of_the_attackers_figures(
     sanitizer = Sanitizer(mapping, STOPWORDS, settings)
     attacker, (_, receipt) = TextAttacker(sanitizer, public=public), trace(sanitizer, TEXT)
     chances, floor = attacker.expect(TEXT, eps), attacker.expect(TEXT, 0.0)
-    context, context_floor = attacker.expect_context(TEXT, eps), attacker.expect_context(TEXT, 0.0)
+    context, context_at_0 = attacker.expect_context(TEXT, eps), attacker.expect_context(TEXT, 0.0)
     assert chances is not None and floor is not None and (context is None) == (public is None)
     is_strict = policy == "strict"
     figures = Figures(
@@ -50,10 +50,10 @@ def test_the_verdict_is_that_of_the_attackers_figures(
         hides_among=receipt.hides_among,
         prior="texts in general (by Zipf's law)" if public is None else "texts",
         guess=chances.right,
-        guess_floor=floor.right,
+        guess_at_0=floor.right,
         certain=chances.certain,
         context=None if context is None else context.right,
-        context_floor=None if context_floor is None else context_floor.right,
+        context_at_0=None if context_at_0 is None else context_at_0.right,
         texts_guessed=None if context is None else context.all_right,
         fates=Fates(  # of TEXT, counted by hand
             rows=1,
@@ -73,7 +73,7 @@ def test_the_verdict_is_that_of_the_attackers_figures(
         dataset="your text",
     )
     if eps:
-        at_0 = Alternative("small", 4, 0.0, True, floor.right, None if context_floor is None else context_floor.right)
+        at_0 = Alternative("small", 4, 0.0, True, floor.right, None if context_at_0 is None else context_at_0.right)
         figures = replace(figures, alternatives=(at_0,))
     assert judge_text(attacker, TEXT, receipt) == judge(figures)
 

@@ -27,10 +27,10 @@ GREEN = Figures(
     hides_among=150,
     prior="films.txt",
     guess=0.1,
-    guess_floor=0.09,
+    guess_at_0=0.09,
     certain=0.01,
     context=0.2,
-    context_floor=0.195,
+    context_at_0=0.195,
     texts_guessed=0.001,
     draws=20_000,
     draws_measured=True,
@@ -257,9 +257,9 @@ def test_a_larger_eps_that_is_nearly_as_good_is_named() -> None:
 
 
 def test_a_text_that_is_guessed_more_often_at_eps_0_is_said_to_be() -> None:
-    found = judge(change(GREEN, eps=1.0, guess=0.1, guess_floor=0.16)).word[0].text
+    found = judge(change(GREEN, eps=1.0, guess=0.1, guess_at_0=0.16)).word[0].text
     assert "At eps = 0 it would be 16%: more, because" in found and "Nearly all" not in found
-    assert "Nearly all of that" in judge(change(GREEN, eps=1.0, guess=0.1, guess_floor=0.101)).word[0].text
+    assert "Nearly all of that" in judge(change(GREEN, eps=1.0, guess=0.1, guess_at_0=0.101)).word[0].text
 
 
 def test_what_would_not_help_is_said() -> None:

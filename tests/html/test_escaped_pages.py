@@ -70,8 +70,8 @@ REPORT = Report(
     ),
     one_output=OneOutput(Number(0.1, "certain"), Number(0.2, "unchanged"), Number(0.1, "joined")),
     context=ContextAttack(
-        *("mapping", 20, "paper", True, "strict", "data", 9, 99, "public", 5, 1),
-        (ContextResult("mapping", 20, 1.0, "paper", True, 0.5, 0.01, 0.3, 0.0, 0.4, ("all", "one", "texts", "floor")),),
+        *("mapping", 20, "paper", True, "strict", "data", 9, 99, "public", 5, 1, 1),
+        (ContextResult("mapping", 20, 1.0, "paper", True, 0.5, 0.01, 0.3, 0.0, 0.4, ("all", "one", "texts", "at 0")),),
     ),
     queries=(QueryResult("car", 1.0, 9, 1.0, None, None, "mapping", "paper", ("mode", "ml")),),
     quantiles=(Quantile(0.5, 1.0, Number(9, "mode"), Number(None, "ml")),),

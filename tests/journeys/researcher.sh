@@ -10,11 +10,11 @@ custext leaks SST-2/train.tsv --column sentence --no-quotes --top 5
 custext diff SST-2/dev.tsv --column sentence --no-quotes --rows 3 --eps 1 --plus
 
 # Table 1, on a part of the data, next to the paper's figures; and again, which takes no time.
-custext evaluate utility --train SST-2/train.tsv --test SST-2/dev.tsv --text sentence --label label --limit 400 --seeds 1 \
+custext evaluate utility --train SST-2/train.tsv --test SST-2/dev.tsv --no-quotes --text sentence --limit 400 --seeds 1 \
     --mapping glove-euclidean-k20 --mechanisms original,custext+,custext,santext+ --eps 1
-custext evaluate utility --train SST-2/train.tsv --test SST-2/dev.tsv --text sentence --label label --limit 400 --seeds 1 \
+custext evaluate utility --train SST-2/train.tsv --test SST-2/dev.tsv --no-quotes --text sentence --limit 400 --seeds 1 \
     --mapping glove-euclidean-k20 --mechanisms original,custext+,custext,santext+ --eps 1 --json
-custext evaluate utility --train CoLA/train.tsv --test CoLA/dev.tsv --no-header --text 4 --label 2 --limit 200 --seeds 1 \
+custext evaluate utility --train CoLA/train.tsv --test CoLA/dev.tsv --no-quotes --no-header --text 4 --label 2 --limit 200 --seeds 1 \
     --mapping glove-euclidean-k20 --mechanisms original,custext --eps 1
 
 # A better setting, by an attacker who has public texts.

@@ -105,6 +105,16 @@ def test_plus_keeps_stopwords(visit: Visit) -> None:
     expect(visit.region("The same settings").locator("code")).to_contain_text("--plus")
 
 
+def test_a_text_that_comes_out_unchanged_is_told(visit: Visit) -> None:
+    visit.write("the and was")
+    with visit.redrawing():
+        visit.pane().get_by_role("checkbox", name="Keep stopwords").check()
+    expect(visit.region("Receipt").locator(".warning")).to_have_text(re.compile("^1 text came out unchanged: "))
+    visit.write(TEXT)
+    expect(visit.region("Receipt")).to_contain_text("stopwords")
+    expect(visit.region("Receipt")).not_to_contain_text("came out unchanged")
+
+
 def test_the_policy_decides_about_unknown_words_and_units(visit: Visit) -> None:
     visit.write(MIXED)
     assert "<unk>" in visit.read_output() and "<phone>" in visit.read_output() and "<email>" in visit.read_output()

@@ -165,7 +165,7 @@ def test_a_full_disk_is_explained_and_the_server_goes_on(few_db: Path, tmp_path:
     with serve(few_db, temporary, before) as (process, address), connect(address) as client:
         for size in (5 << 20, 100 << 20):
             large = client.post("/api/files", params={"name": "a.txt"}, content=b"family\n" * (size // 7))
-            assert read(large, 400)["error"] == "the file could not be stored: No space left on device"
+            assert read(large, 400)["error"] == "the file could not be stored: the disk is full"
         file = upload(client, "a.csv", b"id,body\n" + b"1,the family was well\n" * 130_000)
         said = explain(client, f"files/{file['id']}/release", columns=["body"], dataset="full")
         assert "the disk is full" in said and str(temporary) not in said

@@ -108,7 +108,8 @@ def test_every_setting_does_what_it_does_in_the_library(
     answer = ask(client, "sanitize", text=text, settings=settings)
     expected, receipt = known.release([text], 0.0, plus)
     assert [answer["after"]] == expected
-    found = ask(client, "verdict", text=text, settings=settings, unchanged=len(answer["unchanged"]))["receipt"]
+    drawn = {"unchanged": len(answer["unchanged"]), "is_unchanged": answer["is_unchanged"]}
+    found = ask(client, "verdict", text=text, settings=settings, **drawn)["receipt"]
     assert found["lines"] == receipt.describe().split("\n")
     assert found["warnings"] == list(receipt.warnings)
     assert found["counts"] == json.loads(json.dumps(asdict(receipt)))
@@ -121,6 +122,20 @@ def test_the_receipt_is_that_of_a_release(client: httpx.Client, sanitizer: Sanit
     expected = replace(sanitizer.release([text], 2.5, True)[1], sampled_unchanged=2)
     assert found == json.loads(json.dumps(asdict(expected)))
     assert "at most the number of replaced words" in explain(client, "verdict", 400, **asked, unchanged=1000)
+
+
+def test_a_text_that_came_out_unchanged_is_told(client: httpx.Client, sanitizer: Sanitizer) -> None:
+    settings = {"eps": 0, "plus": True}
+    words = {word: sanitizer.sanitize(word, 0, True) for word in ("family", "mother", "doctor", "film", "was")}
+    stays = f"The {next(word for word, output in words.items() if word == output).title()}!"
+    changes = f"{stays} {next(word for word, output in words.items() if word != output)}"
+    for text, warned in (
+        (stays, ["1 text came out unchanged: its words were kept or replaced by themselves"]),
+        (changes, []),
+    ):
+        answer = ask(client, "sanitize", text=text, settings=settings)
+        drawn = {"unchanged": len(answer["unchanged"]), "is_unchanged": answer["is_unchanged"]}
+        assert ask(client, "verdict", text=text, settings=settings, **drawn)["receipt"]["warnings"] == warned
 
 
 def test_words_that_draw_themselves_are_named(client: httpx.Client) -> None:

@@ -231,7 +231,7 @@ def test_a_disk_that_cannot_be_written_is_explained(site: Site, monkeypatch: pyt
     monkeypatch.setattr("pathlib.Path.open", open_full)
     for size in (10, 1 << 20):
         said = refuse(site, "a.csv", b"x" * size)
-        assert said == "the file could not be stored: No space left on device"
+        assert said == "the file could not be stored: the disk is full"
     monkeypatch.undo()
     drop(site, "a.csv", b"id,body\n1,family\n")
 

@@ -143,7 +143,7 @@ def test_only_rows_with_words_in_the_clear_are_shown(db: Path, folder: Path) -> 
     assert "row 8,000\n- carol qwfp\n" in run(*form, "--rows", "1").output
     sampled = json.loads(run(*form, "--sample", "5", "--json").stdout)
     assert [row["row"] for row in sampled] == [8000, 9001, 9003]
-    assert run(*form, "--html", "page.html").output == "page.html: 3 rows\n"
+    assert run(*form, "--html", "page.html").stdout == "page.html: 3 rows\n"
     assert "row 9,003: 1 of 1 word in the clear" in (folder / "page.html").read_text()
     numbers = run("diff", "in.csv", "--column", "body", "--only-leaks", "--numbers", "keep", "--rows", "1", "--json")
     assert [row["row"] for row in json.loads(numbers.stdout)] == [1]

@@ -14,6 +14,7 @@ from custext_sql import (
     BudgetError,
     DatabaseError,
     Dataset,
+    OutputError,
     PartedRelease,
     Receipt,
     Sanitizer,
@@ -46,7 +47,7 @@ def release_in_parts(release: PartedRelease, cuts: list[int], key: Path | None =
         made, counts = sanitize_part(sanitizer, columns, ids)
         done += zip(made["body"].to_pylist(), made["title"].to_pylist(), strict=True)
         release.add(counts)
-    return done, release.publish(lambda: None)
+    return done, release.publish(lambda: None, len(done))
 
 
 def count_at_once(database: Path, key: Path) -> Receipt:
@@ -83,13 +84,20 @@ def test_receipts_do_not_depend_on_the_parts(mapped_template: Path, cuts: list[i
     assert [total.total_eps for total in read_ledger(database).totals] == [2.0]  # the same draws count once
 
 
-def test_a_part_that_is_added_twice_is_counted_twice(mapped_db: Path) -> None:
-    release = plan(mapped_db, eps=1.0)
-    _, counts = sanitize_part(release.sanitizer, {"body": pa.array(["alice"]), "title": pa.array(["bob"])})
-    release.add(counts)
-    release.add(counts)
-    receipt = release.publish(lambda: None)
-    assert (receipt.rows, receipt.sampled, receipt.largest_row_eps) == (2, 4, 2.0)
+@pytest.mark.parametrize("times", [0, 1, 2])
+def test_a_part_must_be_added_once(mapped_db: Path, times: int) -> None:
+    """All rows count, also those without text."""
+    release, published = plan(mapped_db, eps=1.0), []
+    columns = {"body": pa.array(["alice", None]), "title": pa.array(["bob", None])}
+    _, counts = sanitize_part(release.sanitizer, columns)
+    for _ in range(times):
+        release.add(counts)
+    if times == 1:
+        assert release.publish(lambda: published.append("published"), 2).rows == 1
+    else:
+        with pytest.raises(OutputError, match=f"the data: 2 rows would be published, but {2 * times} were counted"):
+            release.publish(lambda: published.append("published"), 2)
+    assert len(published) == len(read_ledger(mapped_db).releases) == (times == 1)
 
 
 def test_nothing_is_published_that_spends_too_much(mapped_db: Path) -> None:
@@ -99,7 +107,7 @@ def test_nothing_is_published_that_spends_too_much(mapped_db: Path) -> None:
         columns = {"body": pa.array(["alice bob carol"]), "title": pa.array(["dave"])}
         release.add(sanitize_part(release.sanitizer, columns)[1])
         with pytest.raises(BudgetError):
-            release.publish(lambda: published.append("published"))
+            release.publish(lambda: published.append("published"), 1)
     assert published == []
     assert read_ledger(mapped_db).releases == []
 
@@ -107,14 +115,14 @@ def test_nothing_is_published_that_spends_too_much(mapped_db: Path) -> None:
 def test_the_entry_is_pending_while_the_output_appears_and_gone_if_that_fails(mapped_db: Path) -> None:
     states: list[str] = []
     release = plan(mapped_db, eps=0)
-    release.publish(lambda: states.extend(entry.state for entry in read_ledger(mapped_db).releases))
+    release.publish(lambda: states.extend(entry.state for entry in read_ledger(mapped_db).releases), 0)
     assert (states, [entry.state for entry in read_ledger(mapped_db).releases]) == (["pending"], ["complete"])
 
     def fail() -> None:
         raise OSError("the disk is full")
 
     with pytest.raises(OSError):
-        plan(mapped_db, eps=0).publish(fail)
+        plan(mapped_db, eps=0).publish(fail, 0)
     assert len(read_ledger(mapped_db).releases) == 1
 
 
@@ -123,7 +131,7 @@ def test_without_a_ledger_nothing_is_published(mapped_db: Path, monkeypatch: pyt
     monkeypatch.setattr("custext_sql.store.ledger.table._PATIENCE", 0.5)
     release, published = plan(mapped_db, eps=0), []
     with hold_open(mapped_db), pytest.raises(DatabaseError):
-        release.publish(lambda: published.append("published"))
+        release.publish(lambda: published.append("published"), 0)
     assert published == []
 
 

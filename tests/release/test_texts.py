@@ -99,10 +99,6 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
         lambda: list_texts(DataTable("shop.duckdb", "reviews"), None),
         r"name the column of the texts: --column NAME \(in Python: column=\.\.\.\); columns: id, body",
     ),
-    "another parameter": (
-        lambda: list_texts("in.csv", None, parameter="public_column"),
-        r"--public-column NAME \(in Python: public_column=\.\.\.\)",
-    ),
     "a column of lines": (
         lambda: list_texts("in.txt", "body"),
         r"plain text has no columns; leave out --column \(in Python: column\)",

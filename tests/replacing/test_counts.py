@@ -52,6 +52,9 @@ def test_a_receipt_warns_of_what_passed() -> None:
         "most words (96,566 of 100,000) are not in the vocabulary; the texts may be in a different language or script "
         "from the mapping",
     )
+    assert make_receipt(words=1_500, sampled=1_500, texts_unchanged=1_234).warnings == (
+        "1,234 texts came out unchanged: their words were kept or replaced by themselves",
+    )
     assert make_receipt(words=9, sampled=8, unknown_kept=1, unknown_distinct=1).warnings == (
         "1 word is not in the vocabulary and passed unchanged",
     )
@@ -100,10 +103,11 @@ def test_a_receipt_without_replaced_words_claims_nothing_of_them() -> None:
     assert make_receipt(**fixed).describe().startswith("0 words; 0 characters in the clear\n")
 
 
-def test_the_receipt_is_shown_with_symbols_only_if_there_are_any() -> None:
+def test_the_receipt_is_shown_with_symbols_and_unchanged_texts_only_if_there_are_any() -> None:
     assert "; 1,234 symbols passed\n" in make_receipt(symbols=1234).describe()
     assert "; 1 symbol passed\n" in make_receipt(symbols=1).describe()
-    assert "symbol" not in make_receipt().describe()
+    assert "symbol" not in make_receipt().describe() and "unchanged" not in make_receipt().describe()
+    assert "; 1 symbol passed; 2 texts unchanged\n" in make_receipt(symbols=1, texts_unchanged=2).describe()
     assert (
         make_receipt(symbols=3, unknown_distinct=2).to_dict().items() >= {"symbols": 3, "unknown_distinct": 2}.items()
     )

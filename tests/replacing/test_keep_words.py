@@ -22,7 +22,7 @@ from custext_sql.mapping.mapping import Mapping
 from custext_sql.replacing.kinds import Kind
 from custext_sql.replacing.policy import name_policy
 from custext_sql.replacing.vocabulary import Vocabulary
-from custext_sql.sanitizing.keep_words import read_keep_words
+from custext_sql.text.word_list import read_word_file
 from tests.release.test_data_files import db, folder, run
 from tests.small_mapping import small_mapping
 
@@ -162,7 +162,7 @@ def test_a_file_that_is_no_list_is_refused(folder: Path, content: bytes | None, 
     if content is not None:
         (folder / "kept.txt").write_bytes(content)
     with pytest.raises(SourceError) as caught:
-        read_keep_words("kept.txt")
+        read_word_file("kept.txt")
     assert message in str(caught.value)
     assert "secrets" not in str(caught.value)
 

@@ -92,9 +92,7 @@ def test_without_units_the_check_fails(starter_db: Path, texts: list[dict[str, A
     assert one != other
 
 
-@pytest.mark.parametrize(
-    "text", ["foo :: bar", "+@\u0301 dog", "\u24b6@\u24b7 dog", ":: the a@b 10:30 1-2 red", "@", "a@b"]
-)
+@pytest.mark.parametrize("text", ["foo :: bar", "+@\u0301 dog", ":: the a@b 10:30 1-2 red", "@", "a@b"])
 def test_what_only_looks_like_a_unit_breaks_nothing(sanitizer: Sanitizer, text: str) -> None:
     [alone] = sanitizer.sanitize_batch([text], records=["1"])
     among = sanitizer.sanitize_batch(["red 10:30", text, "1/2/1990 red"], records=["0", "1", "2"])

@@ -107,7 +107,7 @@ def read_kinds(text: str, plus: bool) -> list[tuple[str, int]]:
     def decide(word: str) -> int:
         if plus and find_listed(word, STOPWORDS) is not None:
             return Kind.STOPWORD
-        if find_listed(word, WORDS) is not None:
+        if find_listed(word, WORDS) is not None and "'" not in fold_word(word):
             return Kind.SAMPLED
         return Kind.NUMBER if word.isdecimal() or normalize_words(word).isdecimal() else Kind.UNKNOWN
 
@@ -116,12 +116,15 @@ def read_kinds(text: str, plus: bool) -> list[tuple[str, int]]:
         joined = re.compile("['\u2019]".join(map(re.escape, parts))).search(text, position)
         assert joined is not None
         position = joined.end()
-        if len(parts) == 1 or decide(joined[0]) in (Kind.STOPWORD, Kind.SAMPLED):
+        if len(parts) == 1 or decide(joined[0]) == Kind.STOPWORD:
             found.append((joined[0], decide(joined[0])))
             continue
-        for place, part in enumerate(parts):
-            is_ending = place == len(parts) - 1 and find_listed(part, ENDINGS) is not None
-            found.append((part, Kind.ENDING if is_ending else decide(part)))
+        ending = parts[-1:] if find_listed(parts[-1], ENDINGS) is not None else []
+        others = parts[: len(parts) - len(ending)]
+        for part in others:
+            kind = decide(part)
+            found.append((part, Kind.UNKNOWN if kind == Kind.STOPWORD and len(others) > 1 else kind))
+        found += [(part, Kind.ENDING) for part in ending]
     return found
 
 

@@ -116,7 +116,7 @@ def test_what_cannot_be_written_leaves_nothing(small: Sanitizer, tmp_path: Path)
         small.save(tmp_path, force=True)
     with pytest.raises(OutputError, match="cannot write"):
         small.save(tmp_path / "a\0b")
-    with largest_file(100), pytest.raises(OutputError, match="cannot write .*: File too large"):
+    with largest_file(100), pytest.raises(OutputError, match="cannot write .*: the file would exceed the size limit"):
         small.save(tmp_path / "sanitizer")
     with pytest.raises(SettingError, match="must be a path"):
         small.save(3)  # type: ignore[arg-type]

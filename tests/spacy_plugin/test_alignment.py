@@ -35,7 +35,7 @@ def lay_out(doc: Doc) -> NewText:
     """Return where the tokens are in the text, as the component finds them."""
     starts = np.array([len(doc.text[: token.idx].encode()) for token in doc])
     ends = np.array([len(doc.text[: token.idx + len(token)].encode()) for token in doc])
-    return NewText(np.frombuffer(doc.text.encode(), dtype=np.uint8), starts, ends, starts, np.zeros(len(doc), bool))
+    return NewText(np.frombuffer(doc.text.encode(), dtype=np.uint8), starts, ends, starts)
 
 
 def move(doc: Doc, new: Doc, carry: list[str] | None) -> Doc:

@@ -78,7 +78,7 @@ def test_tokens_and_docs_hold_the_results(starter_db: Path) -> None:
         "doctor": "sampled",
         "in": "stopword",
         "did": "stopword",
-        "n't": "ending",
+        "n't": "stopword",  # didn't is one word
         "bob@example.com": "sampled",
         ";": "kept",
         " ": "kept",
@@ -159,31 +159,31 @@ def test_a_doc_cannot_be_sanitized_twice(starter_db: Path) -> None:
         assert nlp.get_pipe("custext").receipt.rows == 1  # type: ignore[attr-defined]
 
 
-def test_underscores_are_punctuation_to_spacy_and_stay(starter_db: Path) -> None:
-    doc = make_pipeline(starter_db, policy="strict")("a __ b -_- doctor_ house")
-    for token in doc:
-        if token.is_punct:
-            assert (token._.custext, token._.custext_kind) == (token.text, "kept")
-
-
-def test_contractions_are_tokens_of_their_own(starter_db: Path) -> None:
-    doc = make_pipeline(starter_db)("I don't, we'll, Alice’s, they're 's n't")
+def test_contractions_follow_the_rule_for_texts(starter_db: Path) -> None:
+    doc = make_pipeline(starter_db, plus=True)("I don't, we'll, Alice’s, wed cannot 's")
     kinds = [(token.text, token._.custext_kind) for token in doc]
-    for part in ("n't", "'ll", "’s", "'re"):
-        assert kinds[[text for text, _ in kinds].index(part)] == (part, "ending")
-    assert kinds[-1][1] != "ending"  # on its own it is a word
+    assert kinds[1:3] == [("do", "stopword"), ("n't", "stopword")]
+    assert [kind for text, kind in kinds if text in ("'ll", "’s")] == ["ending", "ending"]
+    assert [(text, kind) for text, kind in kinds if kind == "sampled"] == [
+        ("Alice", "sampled"),
+        ("we", "sampled"),
+        ("d", "sampled"),
+        ("can", "sampled"),
+        ("not", "sampled"),
+    ]
+    assert [doc[place]._.custext for place in (2, 11, 13)] == ["n't", "", ""]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("language", ["de", "ar", "zh", "fr", "ru", "xx"])
-def test_other_languages_work(starter_db: Path, language: str) -> None:
+def test_other_languages_work(few_template: Path, language: str) -> None:
     texts = [
         "Der Doctor hat's gesagt: doctor! Ärzte",
         "قال الطبيب doctor نعم",
         "医生说 doctor 很好。",
         "Врач doctor, да",
     ]
-    nlp = make_pipeline(starter_db, language=language, policy="strict")
+    nlp = make_pipeline(few_template, language=language, policy="strict")
     for text, doc in zip(texts, nlp.pipe(texts), strict=True):
         assert doc.text == text
         assert doc._.custext.encode()  # valid UTF-8
@@ -228,7 +228,7 @@ def test_with_a_key_and_a_record_it_agrees_with_sql(starter_db: Path, tmp_path: 
     texts = [
         "My doctor in Boston said : the doctor went to Boston with my doctor",
         "Alice's doctor doesn't know ; does n't know, do n't; do do know 1234567 and 7654321km and 999999 !",
-        "the cat sat on the mat , the cat sat , the dog , Zzyzxa Zzyzxa",
+        "the cat sat on the mat , the cat sat , the dog , Zzyzxa Zzyzxa wed im cannot, O'Brien's __ n't",
     ]
     docs = []
     for number, text in enumerate(texts):
@@ -240,9 +240,7 @@ def test_with_a_key_and_a_record_it_agrees_with_sql(starter_db: Path, tmp_path: 
             [(expected,)] = connection.execute(
                 "SELECT custext_sanitize_keyed(?, ?)", [text, f"body:{number}"]
             ).fetchall()
-            for chunk, theirs, ours in zip(text.split(), expected.split(), doc._.custext.split(), strict=True):
-                if chunk not in ("doesn't", "7654321km"):  # which spaCy splits differently
-                    assert ours == theirs, chunk
+            assert doc._.custext == expected
     again = nlp.make_doc(texts[0])
     again._.custext_record = "body:0"
     assert nlp(again)._.custext == docs[0]._.custext

@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import spacy
 from hypothesis import given, settings
@@ -125,24 +124,6 @@ def test_spans_and_data_of_tokens_and_spans_move(few_template: Path) -> None:
     assert new.user_data["other"] == 1
 
 
-@pytest.mark.parametrize("split", [True, False])
-def test_lemmas_and_vectors_of_units_are_not_carried(few_template: Path, split: bool) -> None:
-    words = WORDS if split else ["Call", "+4930/1234567", "now", ".", "Born", "1980-01-02"]
-    doc = Doc(VOCAB, words=words, spaces=SPACES if split else None, lemmas=[f"zz{word}" for word in words])
-    doc.tensor = np.arange(1.0, 3 * len(words) + 1).reshape(-1, 3)
-    new = replace(few_template, doc, "lemma", "tensor")
-    assert [token.lemma_ for token in new] == ["zzCall", "<phone>", "zznow", "zz.", "zzBorn", "<date>"]
-    kept = [0, 4, 5, 6] if split else [0, 2, 3, 4]
-    assert (new.tensor[[0, 2, 3, 4]] == doc.tensor[kept]).all() and not new.tensor[[PHONE, DATE]].any()
-    assert new.tensor.shape == (6, 3)
-    assert doc.tensor.all() and [token.lemma_ for token in doc] == [f"zz{word}" for word in words]
-    doc.tensor = doc.tensor[:2]
-    assert not replace(few_template, doc.copy(), "tensor").tensor.size  # not one vector per token
-    whole = Doc(VOCAB, words=["Call", "now"])
-    whole.tensor = np.ones((5, 3), dtype=np.float32)
-    assert replace(few_template, whole, "tensor").tensor.shape == (5, 3)
-
-
 def test_a_sentence_that_begins_within_a_unit_goes_on(few_template: Path) -> None:
     starts = [True, False, True, False, False, False, True, False, False, True, False, False]
     for carry in (["sentences"], ["sentences", "tokens"]):
@@ -156,6 +137,18 @@ def test_a_sentence_that_begins_within_a_unit_goes_on(few_template: Path) -> Non
 
 @pytest.mark.parametrize("policy", [{"units": "keep"}, "paper"])
 def test_units_that_are_not_masked_are_tokens_as_before(few_template: Path, policy: Any) -> None:
-    doc = make_doc(heads=[0] * 12, deps=["x"] * 12, lemmas=WORDS)
-    new = replace(few_template, doc, "dep", "lemma", policy=policy)
-    assert len(new) == 12 and [token.lemma_ for token in new] == WORDS
+    new = replace(few_template, make_doc(heads=[0] * 12, deps=["x"] * 12, pos=["X"] * 12), "dep", "pos", policy=policy)
+    assert len(new) == 12 and {token.pos_ for token in new} == {"X"}
+
+
+def test_the_tokens_of_a_replaced_word_become_one(few_template: Path) -> None:
+    """The new Doc is the same whether a word is one token or several."""
+    words, spaces = ["peo", "ple", "people", "'s"], [False, True, False, False]
+    doc = Doc(VOCAB, words=words, spaces=spaces, heads=[1, 2, 2, 2], deps=["a", "b", "ROOT", "c"])
+    doc.set_ents([Span(doc, 1, 3, label="A")])
+    new = replace(few_template, doc, "dep", "entities")
+    assert tokens_of(new) == [tokens_of(new)[0], tokens_of(new)[0], "'s"]
+    assert [(token.head.i, token.dep_) for token in new] == [(1, "b"), (1, "ROOT"), (1, "c")]
+    assert [(entity.start, entity.end) for entity in new.ents] == [(0, 2)]
+    kept = replace(few_template, doc, "tokens", policy={"keep_words": ["people"]})
+    assert tokens_of(kept) == words

@@ -14,6 +14,7 @@ from spacy.tokens import Doc
 from spacy.util import registry
 
 from custext_sql import CusTextError, Sanitizer, load_mapping, make_key, read_key_file
+from custext_sql.text.encoded_text import join_texts
 from spacy_plugin.documents import DocBatch, sum_docs
 from tests.spacy_plugin.test_component import kinds_of, words_of
 
@@ -173,10 +174,11 @@ def test_a_function_with_a_wrong_result_is_an_error(starter_db: Path, values: An
 
 
 def test_listed_words_are_found_within_tokens(starter_db: Path) -> None:
-    choice = {"@misc": "custext.words.v1", "words": ["alice", "o'brien", "bob"]}
-    doc = make_pipeline(starter_db, choice)("Mail alice@corp.com, #Alice; www.bob.org and o'brien bobby")
+    choice = {"@misc": "custext.words.v1", "words": ["alice", "o'brien", "bob", "cannot", "im"]}
+    text = "Mail alice@corp.com, #Alice; www.bob.org and o'brien bobby cannot do, I'm im, can not, wed"
+    doc = make_pipeline(starter_db, choice)(text)
     chosen = [token.text for token in doc if token._.custext_kind != "kept"]
-    assert chosen == ["alice@corp.com", "Alice", "www.bob.org", "o'brien"]
+    assert chosen == ["alice@corp.com", "#", "Alice", "www.bob.org", "o'brien", "can", "not", "i", "m"]
 
 
 def test_an_eps_that_no_token_would_use_is_an_error(starter_db: Path) -> None:
@@ -253,10 +255,12 @@ def test_the_sum_of_keyed_docs_depends_on_each_doc_alone(mapped_db: Path, tmp_pa
     """Otherwise, a release whose Docs come in other batches would count as another one."""
     make_key(tmp_path / "key", mapped_db)
     key, nlp = read_key_file(tmp_path / "key"), spacy.blank("en")
-    docs, chosen = [nlp("alice bob"), nlp("carol")], np.array([True, False, True])
-    whole = sum_docs(key, ["0", "1"], DocBatch(docs), chosen, None)
-    first = sum_docs(key, ["0"], DocBatch(docs[:1]), chosen[:2], None)
-    assert whole == (first + sum_docs(key, ["1"], DocBatch(docs[1:]), None, None)) % 2**256
-    for other in (~chosen, None):
-        assert sum_docs(key, ["0", "1"], DocBatch(docs), other, None) != whole
-    assert sum_docs(key, ["0", "1"], DocBatch(docs), chosen, np.arange(3) == 0) != whole
+    docs, stays, none = [nlp("alice bob"), nlp("carol")], np.array([False, True, False]), np.zeros(3, dtype=bool)
+    whole = sum_docs(key, ["0", "1"], DocBatch(docs), stays, none)
+    first = sum_docs(key, ["0"], DocBatch(docs[:1]), stays[:2], none[:2])
+    text = sum_docs(key, ["1"], DocBatch(docs[1:]), none[2:], none[2:])
+    assert whole == (first + text) % 2**256
+    for other in (~stays, none):
+        assert sum_docs(key, ["0", "1"], DocBatch(docs), other, none) != whole
+    assert sum_docs(key, ["0", "1"], DocBatch(docs), stays, np.arange(3) == 0) != whole
+    assert text == key.key.sum_rows(["1"], *join_texts(["carol"]))  # as in a file: so is the output

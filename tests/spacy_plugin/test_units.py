@@ -69,11 +69,11 @@ def test_the_mask_is_in_the_first_token(pipeline: Open) -> None:
     doc = nlp("People called +49 (30) 1234567, or mail:john@x.com's on 1980-01-02")
     assert [token.text for token in doc][2:7] == ["+49", "(", "30", ")", "1234567"]
     assert words_of(doc)[2:8] == ["<phone>", "", "", "", "", ","] and kinds_of(doc)[2:8] == ["unit"] * 5 + ["kept"]
-    assert re.fullmatch(r"\S+ \S+ <phone>, \S+ \S+:<email>'s \S+ <date>", doc._.custext)
+    assert re.fullmatch(r"\S+ \S+ <phone>, \S+ \S+:<email> \S+ <date>", doc._.custext)
     [address] = [token for token in doc if "@" in token.text]
     assert address._.custext_kind == "unit" and address._.custext.endswith(":<email>")
     receipt = doc._.custext_receipt
-    assert (receipt.units_masked, receipt.words, receipt.characters_in_clear) == (3, 9, len("s"))
+    assert (receipt.units_masked, receipt.words, receipt.characters_in_clear) == (3, 8, 0)
     for copy in (Doc(nlp.vocab).from_bytes(doc.to_bytes()), *DocBin([], True, [doc]).get_docs(nlp.vocab)):
         assert (copy._.custext, words_of(copy), kinds_of(copy)) == (doc._.custext, words_of(doc), kinds_of(doc))
 
@@ -92,13 +92,12 @@ def test_each_unit_is_one_token_of_a_new_doc(
         assert found == EXPECTED
     else:  # with what else the original tokens contain
         assert len(found) == len(EXPECTED) and all(map(str.__contains__, found, EXPECTED))
-    if where != "everywhere":
-        assert [doc.text] == sanitizer.sanitize_batch([TEXT])
+    assert [doc.text] == sanitizer.sanitize_batch([TEXT])
     assert len(list(doc.sents)) == (1 if where == "at spaces" else 2)
     assert "".join(token.text_with_ws for token in doc) == doc.text == doc._.custext
 
 
-ALL = ("tokens", "dep", "tensor", "user_data", "spans")
+ALL = ("tokens", "dep", "user_data", "spans")
 
 
 @pytest.mark.parametrize("carry", [None, DEFAULT, ALL])
@@ -125,9 +124,7 @@ def test_a_new_doc_has_the_text_of_the_sanitizer_and_nothing_of_a_unit(
     [pieces] = sanitizer.compare([text])
     expected = "".join(piece.after for piece in pieces)
     doc = nlp(text)
-    assert MASKS.findall(doc.text) == MASKS.findall(expected)
-    if where in ("at spaces", "at the ends of words"):  # by spaCy, some words are several tokens
-        assert doc.text == expected
+    assert doc.text == expected
     bounds = [(token.idx, token.idx + len(token)) for token in doc]
     for mask in MASKS.finditer(doc.text):
         assert sum(first <= mask.start() and mask.end() <= last for first, last in bounds) == 1
@@ -183,12 +180,12 @@ def test_a_unit_is_masked_if_one_of_its_tokens_is_chosen(
         assert len(new) == len(doc)  # nothing is merged
 
 
-def test_with_a_key_words_outside_units_are_those_of_the_text(few_db: Path, tmp_path: Path) -> None:
+def test_with_a_key_the_output_is_that_of_the_text(few_db: Path, tmp_path: Path) -> None:
     make_key(tmp_path / "key", few_db, eps=2.0)
     texts = [TEXT, f"{TEXT} 1234567 {TEXT} time 1980", "time 12:30 time people, 30 people on 30"]
     records = ["0", "1", "2"]
     expected = Sanitizer.load(few_db, key_file=tmp_path / "key").sanitize_batch(texts, records=records)
-    for where in ("by spaCy", "at spaces", "at the ends of words"):
+    for where in ("by spaCy", *CUTS):
         nlp = make_pipeline(few_db, key_file=str(tmp_path / "key"), dataset={"name": "notes", "reuse_key": True})
         cut(nlp, where)
         docs = [nlp.make_doc(text) for text in texts]

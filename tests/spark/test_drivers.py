@@ -1,18 +1,23 @@
 """Drivers in their own processes: one that is killed, and a client of a Spark Connect server."""
 
 import json
+import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
 
-from custext_sql import read_ledger, register
+from custext_sql import PrivacyWarning, read_ledger, register
+from custext_sql.store.files.atomic_outputs import publish_text
 from tests.processes import find_files, start, wait_for
 from tests.spark import MARKS
 from tests.spark.cluster import HOST, Cluster, environment, running_cluster, why_not
+from tests.spark.reviews import read_rows
 
 pytestmark = MARKS
 
@@ -38,6 +43,26 @@ frame = spark.read.parquet(reviews)
 assert frame.rdd.getNumPartitions() > 1
 frame = frame.mapInArrow(pass_first_part, frame.schema)
 sanitize(frame, "body", 1.0, output=output, dataset="reviews", database=database)
+"""
+KILLED_WHILE_REPLACING = """
+import os, signal, sys
+from pathlib import Path
+from custext_sql.spark import sanitize
+from custext_sql.spark.folders import DraftFolder
+from tests.spark.cluster import open_session
+
+folder, reviews, database, output = sys.argv[1:]
+frame = open_session("local[1]", Path(folder)).read.parquet(reviews)
+known = {"output": output, "dataset": "reviews", "database": database}
+sanitize(frame.limit(50), "body", 0.0, **known)
+rename = DraftFolder._rename
+
+def rename_one(self, source, target):
+    rename(self, source, target)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+DraftFolder._rename = rename_one
+sanitize(frame.limit(20), "body", 0.0, force=True, **known)
 """
 CLIENT = """
 import json, sys
@@ -94,6 +119,31 @@ def test_a_killed_driver_leaves_no_output_and_no_entry(
     [draft] = output.parent.iterdir()
     assert draft.name.startswith(".out.") and draft.stat().st_mode & 0o077 == 0
     assert read_ledger(own_db).releases == []
+
+
+def test_a_driver_that_is_killed_while_it_replaces_an_output_leaves_both(
+    frame: Any, reviews: Path, own_db: Path, tmp_path: Path
+) -> None:
+    from custext_sql.spark import sanitize
+
+    output = tmp_path / "outputs" / "out"
+    arguments = [str(tmp_path), str(reviews), str(own_db), str(output)]
+    script = [sys.executable, "-W", "ignore", "-c", KILLED_WHILE_REPLACING, *arguments]
+    with start(script, env=environment(), cwd=ROOT) as driver:
+        assert driver.wait(600) == -signal.SIGKILL
+    [draft, replaced] = sorted(output.parent.iterdir())
+    assert (len(read_rows(replaced)), len(read_rows(draft / "rows"))) == (50, 20)
+    assert [release.state for release in read_ledger(own_db).releases] == ["complete", "pending"]
+    for folder in (draft, replaced):
+        folder.chmod(0o700)
+        os.utime(folder, (0, 0))
+    publish_text(output.with_name("local.txt"), "local", force=False)
+    with pytest.warns(PrivacyWarning) as told:
+        sanitize(frame.limit(10), "body", 0.0, output=output, dataset="reviews", database=own_db, force=True)
+    messages = [str(warning.message) for warning in told if warning.category is PrivacyWarning]
+    assert [message.split(" ")[0] for message in messages] == [f"file:{draft}", f"file:{replaced}"]
+    assert sorted(output.parent.iterdir()) == [draft, replaced, output.with_name("local.txt"), output]
+    assert (len(read_rows(replaced)), len(read_rows(output))) == (50, 10)
 
 
 @pytest.fixture(scope="module")

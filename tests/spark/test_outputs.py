@@ -56,6 +56,28 @@ def test_a_move_that_fails_or_is_interrupted_leaves_one_whole_output(
     assert states == (["complete", "pending"] if isinstance(error, KeyboardInterrupt) else ["complete"])
 
 
+def test_the_previous_output_stays_if_somebody_else_takes_its_place(
+    frame: Any, own_db: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from custext_sql.spark import sanitize
+    from custext_sql.spark.folders import DraftFolder
+
+    known: dict[str, Any] = {"output": tmp_path / "out", "dataset": "reviews", "database": own_db}
+    sanitize(frame.limit(50), "body", 0.0, **known)
+    move = DraftFolder._rename
+
+    def move_late(folder: DraftFolder, source: Any, target: Any) -> None:
+        if target == folder._target and not (tmp_path / "out").exists():
+            (tmp_path / "out").mkdir()
+        move(folder, source, target)
+
+    monkeypatch.setattr(DraftFolder, "_rename", move_late)
+    with pytest.raises(OutputError, match="already exists"):
+        sanitize(frame.limit(20), "body", 0.0, force=True, **known)
+    [previous] = [path for path in tmp_path.iterdir() if path.name.endswith(".spark-replaced")]
+    assert len(read_rows(previous)) == 50
+
+
 def test_an_output_is_replaced_only_on_demand_and_never_if_it_is_the_input(
     frame: Any, own_db: Path, tmp_path: Path
 ) -> None:

@@ -235,7 +235,6 @@ def test_a_key_is_made_and_used(mapped_db: Path, data: Path, tmp_path: Path) -> 
         "path",
         "name",
         "format",
-        "rules",
         "mapping",
         "fingerprint",
         "eps",

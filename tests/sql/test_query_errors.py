@@ -186,6 +186,9 @@ def test_a_syntax_error_is_told_by_its_place(query: str) -> None:
 
 MACHINE = {
     'IO Error: Could not write file "/x/Alice.csv": No space left on device': "the disk is full",
+    'TransactionContext Error: Failed to commit: Could not write file "/x/Alice.wal": No space left on device': (
+        "the disk is full"
+    ),
     'IO Error: Async write failed: {"exception_message":"Could not write file \\"q.csv\\": Disk quota exceeded"}': (
         "q.csv: the disk quota is used up"
     ),

@@ -1,6 +1,7 @@
 """Key files: who can read them, what they were made for, and that a record always gives the same output."""
 
 import json
+import os
 import pickle
 import stat
 from collections.abc import Callable
@@ -14,7 +15,7 @@ from custext_sql import CusTextError, Policy, Sanitizer, build_mapping, connect,
 from custext_sql.errors import KeyFileError
 from custext_sql.mechanism.keyed_randomness import SecretKey
 from custext_sql.sanitizing.settings import Settings
-from custext_sql.store.key_files import KeyFile, read_key_file
+from custext_sql.store.key_files import FORMAT, KeyFile, read_key_file
 from custext_sql.store.mappings import load_mapping
 from tests.cli.test_commands import run
 from tests.shipped_stopwords import STOPWORDS
@@ -66,7 +67,7 @@ def test_keygen_tells_all_that_a_key_is_for(mapped_db: Path, tmp_path: Path) -> 
         f"stopwords    english, digest {made.settings.stopwords}",
         "policy       paper: unknown keep, numbers shape, case lower, invisible keep, units keep",
         "calibration  tight",
-        "format       3",
+        f"format       {FORMAT}",
         "Use it for one dataset only.",
     ):
         assert expected in result.output
@@ -76,8 +77,7 @@ def test_keygen_tells_all_that_a_key_is_for(mapped_db: Path, tmp_path: Path) -> 
     assert shown == {
         "path": str(tmp_path / "other"),
         "name": other.key.name,
-        "format": 3,
-        "rules": 2,
+        "format": FORMAT,
         "mapping": "small-euclidean-k4",
         "fingerprint": other.settings.fingerprint,
         "eps": 1.0,
@@ -111,6 +111,22 @@ def test_a_key_that_others_can_read_or_change_is_refused(mapped_db: Path, key_pa
         Sanitizer.load(mapped_db, key_file=key_path)
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file to another user")
+def test_a_key_that_belongs_to_another_user_is_refused(mapped_db: Path, key_path: Path) -> None:
+    """Its owner could read it, and change its mode at any time."""
+    os.chown(key_path, 12345, 12345)
+    with pytest.raises(KeyFileError, match="belongs to another user .ID 12345., who can read and change it; make"):
+        Sanitizer.load(mapped_db, key_file=key_path)
+
+
+def test_columns_are_told_apart_in_records(key_path: Path) -> None:
+    key = read_key_file(key_path)
+    assert key.name_records("a", ["b:c"]) == ["a:b:c"]
+    assert key.name_records("a:b", ["c"]) == ["a%3Ab:c"]
+    assert key.name_records("a%3Ab", ["c"]) == ["a%253Ab:c"]
+    assert key.name_records("body", [7, "%:é"]) == ["body:7", "body:%:é"]  # as SQL's 'body:' || id
+
+
 @pytest.mark.parametrize(
     ("edit", "message"),
     [
@@ -119,15 +135,13 @@ def test_a_key_that_others_can_read_or_change_is_refused(mapped_db: Path, key_pa
         (lambda c: c.update(key="xyz"), "is not a key file"),
         (lambda c: c.pop("eps"), "is not a key file"),
         (
-            lambda c: c.update(custext_key=4),
-            "is a key of format 4; this version supports up to 3; upgrade custext",
+            lambda c: c.update(custext_key=3),
+            f"is a key of format 3; this version reads format {FORMAT}; make another one with: custext keygen PATH",
         ),
-        (lambda c: c.update(custext_key=1), "is not a key file"),
-        (lambda c: c.update(custext_key=0), "is not a key file"),
-        (lambda c: c.update(custext_key=3.0), "is not a key file"),
+        (lambda c: c.update(custext_key=float(FORMAT)), "is not a key file"),
         (lambda c: c.update(custext_key=True), "is not a key file"),
-        (lambda c: c.update(custext_key="3"), "is not a key file"),
-        (lambda c: c.update(note="mine"), "has fields that format 3 does not have; make another"),
+        (lambda c: c.update(custext_key=str(FORMAT)), "is not a key file"),
+        (lambda c: c.update(note="mine"), "is not a key file"),
         (lambda c: c["policy"].update(note="mine"), "is not a key file"),
         (lambda c: c["policy"].pop("invisible"), "is not a key file"),
         (lambda c: c["policy"].update(keep_words="alice"), "is not a key file"),
@@ -142,7 +156,7 @@ def test_a_key_that_others_can_read_or_change_is_refused(mapped_db: Path, key_pa
         (lambda c: c["policy"].update(unknown="keep"), "was changed after it was made"),
         (lambda c: c["policy"].update(invisible="keep"), "was changed after it was made"),
         (lambda c: c.update(key="0" * 64), "was changed after it was made"),
-        (lambda c: c.pop("check"), "was changed after it was made"),
+        (lambda c: c.pop("check"), "is not a key file"),
     ],
 )
 def test_a_key_that_was_changed_is_refused(
@@ -153,7 +167,7 @@ def test_a_key_that_was_changed_is_refused(
         Sanitizer.load(mapped_db, key_file=key_path)
 
 
-@pytest.mark.parametrize("content", [b"", b"[]", b"\xff\xfe", b"{}", b"3", b"null", b'{"custext_key": 1}'])
+@pytest.mark.parametrize("content", [b"", b"[]", b"\xff\xfe", b"{}", b"3", b"null", b'{"custext_key": 4}'])
 def test_other_files_are_refused(mapped_db: Path, tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "file"
     path.write_bytes(content)

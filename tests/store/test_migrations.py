@@ -3,7 +3,6 @@
 import ast
 import shutil
 from concurrent.futures import ThreadPoolExecutor
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -82,12 +81,12 @@ def view(path: Path) -> list[tuple[Any, ...]]:
 def next_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A version of the package with one more migration, which succeeds; the value is the path of its script."""
     scripts = tmp_path / "migrations"
-    shutil.copytree(str(files("custext_sql.migrations")), scripts)
+    shutil.copytree(migrate.find_scripts(), scripts)
     script = scripts / "versions" / "9999_later.py"
     script.write_text(NEXT.format(head=REVISIONS[-1], last="pass"))
     for module in (connections, rewritten_files, migrate):
         monkeypatch.setattr(module, "REVISIONS", (*REVISIONS, "9999"))
-    monkeypatch.setattr(migrate, "files", lambda package: scripts)
+    monkeypatch.setattr(migrate, "find_scripts", lambda: scripts)
     return script
 
 
@@ -103,7 +102,7 @@ def test_a_new_database_has_the_view_that_this_version_writes(tmp_path: Path, fr
 
 def test_the_listed_revisions_are_those_of_the_scripts() -> None:
     config = Config()
-    config.set_main_option("script_location", str(files("custext_sql.migrations")))
+    config.set_main_option("script_location", str(migrate.find_scripts()))
     scripts = list(ScriptDirectory.from_config(config).walk_revisions())
     assert tuple(script.revision for script in reversed(scripts)) == REVISIONS
 
@@ -160,8 +159,7 @@ def test_columns_need_no_quoting(mapped_db: Path) -> None:
 
 def test_migrations_use_no_code_of_the_package() -> None:
     """The package changes between versions, but what a revision creates must not."""
-    scripts = [Path(str(script)) for script in files("custext_sql.migrations").joinpath("versions").iterdir()]
-    scripts = [script for script in scripts if script.suffix == ".py"]
+    scripts = list((migrate.find_scripts() / "versions").glob("*.py"))
     assert len(scripts) >= len(REVISIONS)
     for script in scripts:
         imported: set[str] = set()

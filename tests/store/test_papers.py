@@ -45,7 +45,7 @@ def test_words_that_drew_themselves_are_told_to_the_operator_alone(
     assert "sampled_unchanged" in {field.name for field in fields(Receipt)}  # for Python and the terminal only
     assert "sampled_unchanged" not in run("--db", mapped_db, "sanitize", "alice", "--json").output
     done = run("--db", mapped_db, "sanitize", texts, tmp_path / "out.csv", "--column", "body", "--json")
-    assert "sampled" in json.loads(done.output)["receipt"] and "sampled_unchanged" not in done.output
+    assert "sampled" in json.loads(done.stdout)["receipt"] and "sampled_unchanged" not in done.output
     monkeypatch.setattr(ledger, "_PATIENCE", 0.3)
     with hold_open(mapped_db, read_only=True):
         run("--db", mapped_db, "sanitize", texts, tmp_path / "other.csv", "--column", "body")

@@ -1,5 +1,7 @@
 """Unfinished files are in private folders that nobody else can guess or enter, and that are not deleted too early."""
 
+import errno
+import fcntl
 import os
 import shutil
 import signal
@@ -59,7 +61,10 @@ def test_a_planted_link_is_not_followed(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr("secrets.token_hex", lambda count: "ab" * count)
     name = f".out.csv.{'ab' * 8}.draft"
     (tmp_path / name).symlink_to(tmp_path / "victim")
-    with pytest.raises(OutputError, match="cannot write in .*: File exists"), private_folder(tmp_path, "out.csv"):
+    with (
+        pytest.raises(OutputError, match="cannot write in .*: a file or folder of that name already exists"),
+        private_folder(tmp_path, "out.csv"),
+    ):
         pass
     assert names_in(tmp_path / "victim") == set()
     assert names_in(tmp_path) == {"victim", name}
@@ -179,6 +184,44 @@ def test_a_draft_of_another_container_is_left_alone_until_it_is_abandoned(tmp_pa
     assert names_in(tmp_path) == {"out.csv"}
 
 
+def test_an_abandoned_folder_goes_wherever_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a folder of a group, it has inherited the set-group-ID bit; some file systems have no locks."""
+    for number in (errno.ENOTSUP, errno.ENOLCK, None):
+        parent = tmp_path / str(number)
+        parent.mkdir()
+        parent.chmod(0o2775)
+        killed = parent / f".out.csv.{'ab' * 8}.draft"
+        killed.mkdir(mode=0o700)
+        assert stat.S_IMODE(killed.stat().st_mode) == 0o2700
+        age(killed)
+
+        def fail(descriptor: int, operation: int, number: int | None = number) -> None:
+            if number is not None:
+                raise OSError(number, os.strerror(number))
+
+        monkeypatch.setattr(fcntl, "flock", fail)
+        with private_folder(parent, "out.csv"):
+            assert not killed.exists()
+
+
+def test_a_folder_of_a_stopped_process_is_not_abandoned(tmp_path: Path) -> None:
+    """A stopped process touches nothing, and neither does one that wakes up with its machine."""
+    target = tmp_path / "out.csv"
+    command = [sys.executable, "-c", DRAFTING, str(target)]
+    with start(command, stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout is not None
+        name = other.stdout.readline().strip()
+        os.kill(other.pid, signal.SIGSTOP)
+        os.waitid(os.P_PID, other.pid, os.WSTOPPED | os.WNOWAIT)
+        age(tmp_path / name)
+        publish_text(target, "ours", force=True)
+        assert (tmp_path / name / "out.csv").read_text() == "clear text"
+        other.kill()
+        other.wait()
+    publish_text(target, "ours", force=True)
+    assert names_in(tmp_path) == {"out.csv"}
+
+
 def test_a_fork_has_folders_of_its_own_and_leaves_those_of_its_parent(tmp_path: Path) -> None:
     script = """
         import os, sys
@@ -188,8 +231,9 @@ def test_a_fork_has_folders_of_its_own_and_leaves_those_of_its_parent(tmp_path: 
         with private_folders.private_folder(parent, "a") as folder, private_folders._changed:
             child = os.fork()
             if not child:  # the lock is held by a thread that the fork does not have
+                os.utime(folder, (0, 0))  # the parent cannot touch it now
                 with private_folders.private_folder(parent, "b") as own:
-                    assert own.exists() and private_folders._live == {own}
+                    assert own.exists() and set(private_folders._live) == {own}
                 private_folders.remove_private_folders()
                 os._exit(0 if folder.exists() else 1)
             assert os.waitpid(child, 0)[1] == 0
@@ -256,8 +300,10 @@ def test_what_is_spilled_is_private_and_does_not_outlive_a_killed_run_for_long(
 
 
 def test_private_files_are_for_their_owner(tmp_path: Path) -> None:
-    publish_text(tmp_path / "page.html", "<p>", force=False, private=True)
-    publish_text(tmp_path / "open.html", "<p>", force=False)
+    publish_text(tmp_path / "page.html", "<p>", force=False)
+    with atomic_output(tmp_path / "open.html", force=False) as output:
+        output.path.write_text("<p>")
+        output.publish()
     assert stat.S_IMODE((tmp_path / "page.html").stat().st_mode) == 0o600
     assert stat.S_IMODE((tmp_path / "open.html").stat().st_mode) == 0o666 & ~_umask()
 

@@ -54,13 +54,11 @@ def dropped_db(few_db: Path) -> Path:
 
 def test_a_compact_database_is_smaller_and_contains_the_same(dropped_db: Path) -> None:
     before, info = copy(dropped_db), load_mapping(dropped_db).info
-    dropped_db.chmod(0o640)
     done = compact_database(dropped_db)
     assert (done.database, done.bytes_before) == (str(dropped_db), before.stat().st_size)
     assert done.bytes_after == dropped_db.stat().st_size < done.bytes_before
     assert differ(before, dropped_db) is None
     assert load_mapping(dropped_db).info == info
-    assert dropped_db.stat().st_mode & 0o777 == 0o640
     with duckdb.connect(dropped_db) as connection:
         [(tags,)] = connection.execute("SELECT tags FROM duckdb_databases() WHERE NOT internal").fetchall()
         assert tags["storage_version"].startswith("v1.0.0")  # so that older versions of DuckDB read it
@@ -232,7 +230,7 @@ def test_killed_while_compacting(mapped_db: Path) -> None:
         assert connection.execute("SELECT value FROM settings WHERE key = 'from'").fetchall() == [("the log",)]
     replaced = []
     with Jobs() as jobs:
-        for point in range(1, 13):
+        for point in range(1, 11):
             shutil.copyfile(before, mapped_db)
             shutil.copyfile(kept, log)
             inode = mapped_db.stat().st_ino
@@ -242,7 +240,7 @@ def test_killed_while_compacting(mapped_db: Path) -> None:
         for moment in (0.02, 0.05, 0.1, 0.15, 0.2):
             jobs.kill("compact", mapped_db, 0, after=moment)
             assert differ(whole, mapped_db) is None
-    assert replaced == [False] * 8 + [True] * 4
+    assert replaced == [False] * 6 + [True] * 4
     compact_database(mapped_db)
     assert differ(whole, mapped_db) is None and not log.exists()
 

@@ -19,7 +19,6 @@ from tests.store.test_migrations import fetch, macro, schema, view
 
 DATABASES = Path(__file__).parents[1] / "databases"
 STORED = sorted(path.name.partition(".")[0] for path in DATABASES.glob("*.duckdb.xz"))
-WITH_KEY = sorted(path.stem for path in DATABASES.glob("*.key"))
 
 
 def columns(path: Path, table: str) -> list[str]:
@@ -193,13 +192,12 @@ def test_an_upgrade_keeps_what_somebody_else_put_there(tmp_path: Path) -> None:
     assert [name.name for name in tmp_path.iterdir()] == [path.name]
 
 
-def test_an_upgrade_keeps_permissions_and_replaces_the_file_not_a_link_to_it(tmp_path: Path) -> None:
+def test_an_upgrade_replaces_the_file_not_a_link_to_it(tmp_path: Path) -> None:
     path = unpack(STORED[-1], tmp_path)
-    path.chmod(0o600)
     link = tmp_path / "link.duckdb"
     link.symlink_to(path)
     assert run("--db", link, "upgrade").exit_code == 0
-    assert link.is_symlink() and path.stat().st_mode & 0o777 == 0o600
+    assert link.is_symlink()
     assert fetch(path, "FROM alembic_version") == [(REVISIONS[-1],)]
     other = unpack(STORED[0], tmp_path)
     (tmp_path / "hard.duckdb").hardlink_to(other)
@@ -229,25 +227,3 @@ def test_an_upgraded_database_sanitizes_and_enters_it_in_the_ledger(upgraded: Up
     listed = run("--db", path, "ledger")
     assert listed.exit_code == 0, listed.output
     assert all(release.dataset in listed.output for release in releases)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("upgraded", WITH_KEY, indirect=True)
-def test_an_old_key_gives_the_same_texts_after_an_upgrade(upgraded: Upgraded, tmp_path: Path) -> None:
-    path = Path(shutil.copy(upgraded.after, tmp_path))
-    expected = (DATABASES / f"{upgraded.revision}.keyed.csv").read_bytes()
-    texts, key = tmp_path / "texts.csv", tmp_path / "records.key"
-    shutil.copyfile(DATABASES / "texts.csv", texts)
-    shutil.copyfile(DATABASES / f"{upgraded.revision}.key", key)
-    key.chmod(0o600)
-    query = f"SELECT * REPLACE (custext_sanitize_keyed(body, 'body:' || id) AS body) FROM '{texts}'"
-    queried, released = tmp_path / "queried.csv", tmp_path / "released.csv"
-    release = ("--column", "body", "--key-file", key, "--record-column", "id")
-    for result in (
-        run("--db", path, "sql", query, "--key-file", key, "--output", queried),
-        run("--db", path, "sanitize", texts, released, "--dataset", "letters", *release),
-    ):
-        assert result.exit_code == 0, result.output
-    assert queried.read_bytes() == expected
-    assert released.read_bytes() == expected
-    assert expected != texts.read_bytes()

@@ -9,7 +9,16 @@ from hypothesis import strategies as st
 
 from custext_sql.text.characters import INVISIBLE, traits, unit_characters
 from custext_sql.text.encoded_text import EncodedText, join_texts
-from custext_sql.text.unit_patterns import ADDRESSES, IBANS, LONG_IPS, MARKED_PHONES, NUMBERS, UNIT_TYPES
+from custext_sql.text.unit_patterns import (
+    ADDRESSES,
+    COORDINATES,
+    HEX_CHAINS,
+    IBANS,
+    LITERALS,
+    MARKED_PHONES,
+    NUMBERS,
+    UNIT_TYPES,
+)
 from custext_sql.text.units import find_units
 from custext_sql.text.word_boundaries import find_parts
 from tests.text.hostile_texts import PIECES, make_hostile
@@ -43,9 +52,28 @@ def find(*texts: str) -> list[list[tuple[str, str]]]:
         ("url", "...http://example.org"),
         ("url", "1.http://example.org"),
         ("url", "caf\u00e9-http://example.org"),
+        ("url", "www.example.museum/a"),
+        ("url", "mail.example.co.uk"),
+        ("url", "EXAMPLE.COM:8080/a?b#c"),
+        ("handle", "@friend"),
+        ("handle", "@some.one@example.social"),
+        ("hashtag", "#MeToo"),
+        ("hashtag", "#2024goals"),
+        ("mac", "00:1A:2b:3C:4d:5E"),
+        ("mac", "00-1A-2B-3C-4D-5E"),
+        ("ip", "fe80\uff1a\uff1a1"),
+        ("uuid", "f3d9d7f2-d472-49ac-81c2-10f09378c12f"),
+        ("coordinates", "40.7128, -74.0060"),
+        ("coordinates", "40.7128\u00b0 N, 74.0060\u00b0 W"),
+        ("coordinates", "40\u00b042'46\"N 74\u00b000'22\"W"),
+        ("coordinates", "48\u00b051\u2032N"),
+        ("id", "D-2025-524501"),
+        ("id", "v/2024/00017"),
         ("iban", "GB29 NWBK 6016 1331 9268 19"),
         ("iban", "gb42nawi04454264788619"),
         ("iban", "DE89-3704-0044-0532-0130-00"),
+        ("iban", "BR97 6102 3261 5738 3533 1132 812R S"),
+        ("iban", "RU03 0445 2522 5408 1781 0538 0913 1041 9"),
         ("iban", "MT84 MALT 0110 0001 2345 MTLC AST0 01S"),
         ("ip", "10.0.0.1"),
         ("ip", "192.168.100.200:8080"),
@@ -54,7 +82,10 @@ def find(*texts: str) -> list[list[tuple[str, str]]]:
         ("ip", "fe80::dead:beef:1"),
         ("ip", "2001:0db8:0000:0000:0000:ff00:0042:8329"),
         ("ip", "::ffff:10.0.0.1"),
+        ("ip", "fe80::1%eth0"),
         ("date", "1980-01-02"),
+        ("date", "19800102"),
+        ("date", "19800102T103000Z"),
         ("date", "2/8/1935"),
         ("date", "12.05.1990"),
         ("date", "2000-04-16 11:34:35"),
@@ -121,12 +152,15 @@ def test_units_are_found_whole(kind: str, unit: str, frame: str) -> None:
         "On March 5, or in May",
         "std::vector<int> a1",
         "AB12 cake with that from",
-        "@friend, you @ work",
+        "you @ work, # 1 and #1",
+        "10/10, 4.5/5, 7/10 and 3/5",
+        "12::utah 12::arizona",
+        "98.6\u00b0 F, 3.14159 and 2.71",
+        "the end.It is",
         "a:b and x: y",
         "http:// and ://x",
         "In 2010 1500 people, and (1999) 120 min",
         "face::add and ::before",
-        "\u24b6@\u24b7 \u24d0://\u24d1 ::\u24b6",
         "covid19 x86 4th",
         "",
     ],
@@ -137,7 +171,7 @@ def test_what_is_no_unit_is_left_to_the_words(text: str) -> None:
 
 def test_units_end_with_their_text() -> None:
     assert find("555", "123 4567", "", "8", "a@", "b.org", "http:", "//x") == [
-        *([], [("phone", "123 4567")], [], [], [], [], [], [])
+        *([], [("phone", "123 4567")], [], [], [], [("url", "b.org")], [], [])
     ]
 
 
@@ -154,7 +188,16 @@ def test_units_end_with_their_text() -> None:
         ("speaker_1 2020-01-02 10:30 u2 555-1234 mp3 1/2/90", ["2020-01-02 10:30", "555-1234", "1/2/90"]),
         ("Call 555-123-4567 2nd floor", ["555-123-4567"]),
         ("jo\u00adhn@x.org 1990\u200b-01-02", ["jo\u00adhn@x.org", "1990\u200b-01-02"]),
-        ("\u8acbjohn@x.org\u8b1d", ["john@x.org"]),
+        ("\u8acbjohn@x.org\u8b1d", ["\u8acbjohn@x.org\u8b1d"]),
+        ("call ORD-2025-524501", ["D-2025-524501"]),
+        (
+            "id:00:1A:2B:3C:4D:5E, name:f3d9d7f2-d472-49ac-81c2-10f09378c12f-based",
+            ["00:1A:2B:3C:4D:5E", "f3d9d7f2-d472-49ac-81c2-10f09378c12f"],
+        ),
+        (
+            "from 2001:db8::1: refused ...www.example.com/a #one#two",
+            ["2001:db8::1", "...www.example.com/a", "#one#two"],
+        ),
         (
             "555-123-4567 x 89, 555-123-4567 x89, 555-123-4567 # 8",
             ["555-123-4567", "555-123-4567 x89", "555-123-4567 # 8"],
@@ -182,8 +225,11 @@ def search_numbers(plain: bytes) -> list[tuple[int, int, int]]:
             continue
         match = pattern.match(plain, place)
         if place >= end and match is not None:
-            end = match.end()
-            found.append((place, end, types[match.lastindex or 0]))
+            end, kind = match.end(), types[match.lastindex or 0]
+            named = pattern is NUMBERS[0] and re.search(rb"[A-Za-z_\x80-\xff][-/]\Z", plain[:place])
+            if named and len(re.findall(rb"\d", match[0])) >= 6:
+                place, kind = place - 2, UNIT_TYPES.index("id")
+            found.append((place, end, kind))
     return found
 
 
@@ -201,7 +247,7 @@ def search_everywhere(text: str) -> list[tuple[str, str]]:
             *search_numbers(plain),
             *(
                 (match.start(), match.end(), types[match.lastindex or 0])
-                for pattern, types in (ADDRESSES, IBANS, LONG_IPS)
+                for pattern, types in (ADDRESSES, IBANS, HEX_CHAINS, COORDINATES)
                 for match in pattern.finditer(plain)
             ),
         ]
@@ -236,12 +282,22 @@ PARTS = [
         "\U0001f600",
         "#",
         "_",
+        "\u00b0",
+        "\uff1a",
+        "com",
+        "www.",
+        "12.3456",
+        "1a:2b:3c:",
+        "-ab12",
+        "%",
+        "/10",
     ),
 ]
 
 
 @settings(max_examples=500)
 @given(st.lists(st.sampled_from(PARTS), max_size=40).map("".join))
+@example("12\uff1a: 5 for the word: yes: no")
 @example("1-1-1990\u2013W4561\u8acb")
 @example("555-123-4567 x123456word")
 @example(":\u00ad:1")
@@ -264,7 +320,9 @@ def test_hostile_texts_are_searched(name: str) -> None:
     assert find(text) == [search_everywhere(text)]
 
 
-def test_patterns_name_no_words() -> None:
-    for pattern, _ in (ADDRESSES, IBANS, LONG_IPS, NUMBERS, MARKED_PHONES):
-        classes = re.sub(rb"\[[^]]*\]|\\.", b"", pattern.pattern)
-        assert not re.search(rb"[A-Za-z]{2}", classes)
+def test_patterns_name_no_words_but_the_literals() -> None:
+    named: set[bytes] = set()
+    for pattern, _ in (ADDRESSES, IBANS, HEX_CHAINS, COORDINATES, NUMBERS, MARKED_PHONES):
+        classes = re.sub(rb"\[[^]]*\]|\\(?:x..|.)", b"", pattern.pattern)
+        named |= set(re.findall(rb"[A-Za-z]{2,}", classes))
+    assert {name.decode().lower() for name in named} <= set(LITERALS)

@@ -17,11 +17,11 @@ from custext_sql.experiments.measurements import (
     write_settings,
 )
 from custext_sql.experiments.mechanisms import MappingUnderTest
-from custext_sql.experiments.text_files import Texts
 from custext_sql.experiments.trials import list_epsilons
 from custext_sql.mapping.mapping import Mapping
 from custext_sql.mechanism.certified_table import CertifiedTable, certify
 from custext_sql.mechanism.weights import CALIBRATIONS, check_epsilon
+from custext_sql.release.inputs.texts import Texts
 from custext_sql.replacing.policy import Policy, name_policy
 from custext_sql.store.database import Database
 
@@ -36,7 +36,8 @@ class BayesResult:
     eps: the budget per word. calibration: how eps sets the temperature, "paper" or "tight".
     plus: whether stopwords are kept. prior: the name of the prior.
     success: the probability that the best guess from one output is right, 0 to 1.
-    floor: the probability that the best guess is right if only the group of the word is known, 0 to 1.
+    floor: the probability that the best guess is right if only the group of the word is known, 0 to 1. No eps goes
+        lower, since this attacker is told which words were replaced, even where kept words could hide them.
     measurement_ids: the rows of the table `measurements` that hold success and floor, in this order.
     """
 
@@ -83,8 +84,9 @@ def attack_bayes(
 ) -> BayesAttack:
     """Compute exactly how often the best guess from a single output is right.
 
-    The attacker knows the tables and how frequent words are. No attacker who sees one word at a time does better. The
-    first prior is uniform: all words are equally frequent. The second one, if given, comes from `prior` or `public`.
+    The attacker knows the tables, how frequent words are, and that the word was replaced. No attacker who sees one word
+    at a time does better. The first prior is uniform: all words are equally frequent. The second one, if given, comes
+    from `prior` or `public`.
 
     database: a path; by default the file that CUSTEXT_DB names, else the user's default database.
     eps: one budget per word or several, 0, or 0.001 to 100.

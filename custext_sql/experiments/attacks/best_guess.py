@@ -63,6 +63,9 @@ def join_neighbors(sizes: Sizes) -> Sizes:
 
 
 def measure_floor(sizes: Sizes, prior: Floats) -> float:
-    """Return the same for an attacker who sees only the group of the word. It is public, so no eps goes lower."""
+    """Return the same for an attacker who sees only the group of the word. No eps goes lower: the group is public.
+
+    As in `measure_success`, the attacker is told that the word was replaced.
+    """
     starts = np.cumsum(sizes) - sizes
     return float(np.maximum.reduceat(prior, starts).sum())

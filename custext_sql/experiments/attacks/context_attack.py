@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from custext_sql.experiments.attacks.context_attacker import ContextAttacker, ContextMeasurements, read_public
 from custext_sql.experiments.measurements import Measurement, ShareDone
 from custext_sql.experiments.mechanisms import CUSTEXT, CUSTEXT_PLUS, MappingUnderTest
-from custext_sql.experiments.text_files import Texts, has_columns, list_texts, name_texts
+from custext_sql.experiments.public_texts import find_public_column
 from custext_sql.experiments.trials import Trial, list_epsilons
 from custext_sql.parameters import check_at_least
+from custext_sql.release.inputs.texts import Texts, list_texts, name_texts
 from custext_sql.replacing.policy import Policy, name_policy
 from custext_sql.store.database import Database
 from custext_sql.text.columns import open_column
@@ -24,8 +25,9 @@ class ContextResult:
     success, standard_error: the share of replaced words that are guessed correctly, 0 to 1, and its standard error.
     single: the share guessed from one output and the frequencies of words in the public texts, without context.
     texts_guessed: the share of texts in which every replaced word is guessed, among texts with replaced words.
-    floor: the success at eps = 0, where outputs reveal groups and nothing else.
-    measurement_ids: the rows of the table `measurements` that hold success, single, texts_guessed and floor.
+    success_at_0: the success at eps = 0, where outputs show the groups of replaced words and nothing else. It is
+        not always the least: a drawn word may pass for a kept one of its group, but a representative cannot.
+    measurement_ids: the rows of the table `measurements` that hold success, single, texts_guessed and success_at_0.
     """
 
     mapping: str
@@ -37,7 +39,7 @@ class ContextResult:
     standard_error: float
     single: float
     texts_guessed: float
-    floor: float
+    success_at_0: float
     measurement_ids: tuple[str, str, str, str]
 
 
@@ -50,6 +52,7 @@ class ContextAttack:
     data, texts, words: the name of the attacked texts, their number, and the number of replaced words in them.
     public, public_texts: the name of the public texts, and the number of those that were learned from.
     left_out: the number of public texts that were left out because they also occur in the attacked texts.
+    skipped: the number of public texts that were skipped because they are empty.
     results: one per eps.
     """
 
@@ -64,6 +67,7 @@ class ContextAttack:
     public: str
     public_texts: int
     left_out: int
+    skipped: int
     results: tuple[ContextResult, ...]
 
 
@@ -115,7 +119,7 @@ def attack_context(
     check_at_least(seed, 0, "seed")
     under_test = MappingUnderTest(database, mapping=mapping, policy=policy, calibration=calibration)
     texts = [text or "" for text in list_texts(data, column, rows)]
-    attacker = open_attacker(data, texts, public, public_column or (column if has_columns(public) else None))
+    attacker = open_attacker(data, texts, public, find_public_column(public, public_column, column))
     results = measure_context(database, attacker, under_test, epsilons, plus=plus, seed=seed, progress=progress)
     info = under_test.mapping.info
     return ContextAttack(
@@ -130,6 +134,7 @@ def attack_context(
         public=attacker.public.name,
         public_texts=len(attacker.public.column),
         left_out=attacker.public.left_out,
+        skipped=attacker.public.skipped,
         results=tuple(results),
     )
 
@@ -152,8 +157,8 @@ def measure_context(
     """Return the success of an attacker at each eps."""
     mechanism = CUSTEXT_PLUS if plus else CUSTEXT
     trials = [Trial(under_test, mechanism, epsilon, seed) for epsilon in (0.0, *epsilons)]
-    floor, *found = attacker.measure(database, trials, progress=progress)
-    return [_as_context_result(one, floor.success, plus) for one in found]
+    at_0, *found = attacker.measure(database, trials, progress=progress)
+    return [_as_context_result(one, at_0.success, plus) for one in found]
 
 
 def _count_replaced(under_test: MappingUnderTest, texts: Sequence[str], plus: bool) -> int:
@@ -163,10 +168,10 @@ def _count_replaced(under_test: MappingUnderTest, texts: Sequence[str], plus: bo
     return int(replacer.count_sampled(column.text, column.offsets, plus=plus).sum())
 
 
-def _as_context_result(found: ContextMeasurements, floor: Measurement, plus: bool) -> ContextResult:
+def _as_context_result(found: ContextMeasurements, at_0: Measurement, plus: bool) -> ContextResult:
     subject, success = found.success.subject, found.success
     assert subject.eps is not None and subject.k is not None and success.standard_error is not None
-    values = [one.value for one in (success, found.single, found.texts_guessed, floor)]
+    values = [one.value for one in (success, found.single, found.texts_guessed, at_0)]
     assert None not in values
     return ContextResult(
         mapping=str(subject.mapping),
@@ -178,11 +183,11 @@ def _as_context_result(found: ContextMeasurements, floor: Measurement, plus: boo
         standard_error=success.standard_error,
         single=values[1] or 0.0,
         texts_guessed=values[2] or 0.0,
-        floor=values[3] or 0.0,
+        success_at_0=values[3] or 0.0,
         measurement_ids=(
             success.measurement_id,
             found.single.measurement_id,
             found.texts_guessed.measurement_id,
-            floor.measurement_id,
+            at_0.measurement_id,
         ),
     )

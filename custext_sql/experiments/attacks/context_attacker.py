@@ -16,9 +16,10 @@ from custext_sql.experiments.measurements import (
     write_settings,
 )
 from custext_sql.experiments.mechanisms import MappingUnderTest
-from custext_sql.experiments.text_files import Texts, list_texts, name_texts
+from custext_sql.experiments.public_texts import list_public
 from custext_sql.experiments.trials import Trial
 from custext_sql.parameters import count_of
+from custext_sql.release.inputs.texts import Texts, name_texts
 from custext_sql.store.database import Database
 from custext_sql.text.columns import TextColumn, open_column
 
@@ -27,11 +28,15 @@ _METRICS = ("success", "single", "texts_guessed", "success_of_all")
 
 @dataclass(frozen=True, eq=False)
 class PublicTexts:
-    """Public texts from which an attacker learns. left_out: how many others are also among the attacked texts."""
+    """Public texts from which an attacker learns.
+
+    left_out: how many others are also among the attacked texts. skipped: how many others are empty.
+    """
 
     name: str
     column: TextColumn
     left_out: int
+    skipped: int
     digest: str
 
 
@@ -106,14 +111,9 @@ class ContextAttacker:
 
 def read_public(public: Texts, column: str | None, texts: Sequence[str]) -> PublicTexts:
     """Return public texts without those that are also among the attacked texts. SettingError if none is left."""
-    name, given = name_texts(public), list_public(public, column)
+    name, (given, skipped) = name_texts(public), list_public(public, column)
     left = leave_out(name, given, texts)
-    return PublicTexts(name, open_column(left)[0], len(given) - len(left), digest_texts(left))
-
-
-def list_public(public: Texts, column: str | None) -> list[str]:
-    """Return the public texts that are not empty."""
-    return [text for text in list_texts(public, column, public=True) if text and text.strip()]
+    return PublicTexts(name, open_column(left)[0], len(given) - len(left), skipped, digest_texts(left))
 
 
 def leave_out(name: str, given: Sequence[str], texts: Sequence[str]) -> list[str]:

@@ -18,9 +18,10 @@ from custext_sql.experiments.measurements import (
 )
 from custext_sql.experiments.mechanisms import CUSTEXT, CUSTEXT_PLUS, MappingUnderTest
 from custext_sql.experiments.pretrained_models import digest_model
-from custext_sql.experiments.text_files import Texts, has_columns, list_texts, name_texts
+from custext_sql.experiments.public_texts import find_public_column, list_public
 from custext_sql.experiments.trials import Trial, list_epsilons
 from custext_sql.parameters import check_at_least
+from custext_sql.release.inputs.texts import Texts, list_texts, name_texts
 from custext_sql.replacing.policy import Policy, name_policy
 from custext_sql.replacing.vocabulary import Vocabulary
 from custext_sql.store.database import Database
@@ -60,7 +61,7 @@ class MaskAttack:
     mapping: its name. mechanism: "custext", or "custext+" if stopwords are kept.
     policy: "paper" or "strict"; for any other Policy, how it differs from "strict".
     model: the name or folder of the model that guesses, or "ngram". rows: the number of texts attacked.
-    results: one per eps.
+    skipped: by the name of the texts, how many were skipped because they are empty. results: one per eps.
     """
 
     mapping: str
@@ -68,6 +69,7 @@ class MaskAttack:
     policy: str
     model: str
     rows: int
+    skipped: dict[str, int]
     results: tuple[MaskResult, ...]
 
 
@@ -133,21 +135,22 @@ def attack_mask(
         check_at_least(rows, 1, "rows")
     check_at_least(seed, 0, "seed")
     under_test = MappingUnderTest(database, mapping=mapping, policy=policy, calibration=calibration)
-    texts = [text for text in list_texts(data, column, rows) if text]
+    given = list_texts(data, column, rows)
+    texts = [text for text in given if text and text.strip()]
+    skipped = {name_texts(data): len(given) - len(texts)}
     learned = None
     if public is not None:
-        named = public_column or (column if has_columns(public) else None)
-        learned = list_texts(public, named, public=True)
+        learned, skipped[name_texts(public)] = list_public(public, find_public_column(public, public_column, column))
     guesser = choose_guesser(os.fspath(model), public=learned, batch_size=batch_size)
     mechanism = CUSTEXT_PLUS if plus else CUSTEXT
     trials = [Trial(under_test, mechanism, epsilon, seed) for epsilon in epsilons]
     measured = measure_masks(database, trials, texts, guesser, dataset=name_texts(data), progress=progress)
     name = under_test.mapping.info.name
     results = tuple(_as_mask_result(*pair, guesser.name, len(texts)) for pair in measured)
-    return MaskAttack(name, mechanism, name_policy(under_test.policy), guesser.name, len(texts), results)
+    return MaskAttack(name, mechanism, name_policy(under_test.policy), guesser.name, len(texts), skipped, results)
 
 
-def choose_guesser(model: str, *, public: Sequence[str | None] | None, batch_size: int = 32) -> ChosenGuesser:
+def choose_guesser(model: str, *, public: Sequence[str] | None, batch_size: int = 32) -> ChosenGuesser:
     """Return the n-gram guesser, which learns from public texts, or a masked language model of Hugging Face."""
     if model == NGRAM:
         if public is None:
@@ -158,7 +161,7 @@ def choose_guesser(model: str, *, public: Sequence[str | None] | None, batch_siz
         def learn(vocabulary: Vocabulary, plus: bool) -> Guesser:
             return learn_ngrams(texts, vocabulary, plus=plus)
 
-        return ChosenGuesser(NGRAM, learn, digest_texts(text or "" for text in public))
+        return ChosenGuesser(NGRAM, learn, digest_texts(public))
     from custext_sql.experiments.attacks.language_model_guesser import open_language_model  # needs PyTorch, an extra
 
     guesser = open_language_model(model, batch_size=batch_size)

@@ -10,8 +10,9 @@ import numpy as np
 from custext_sql.arrays import Flags, Floats
 from custext_sql.errors import SettingError, SourceError
 from custext_sql.experiments.mechanisms import CUSTEXT, MappingUnderTest
-from custext_sql.experiments.text_files import Texts, check_column_use, name_texts, stream_texts
+from custext_sql.experiments.public_texts import check_column_use, stream_public
 from custext_sql.mapping.mapping import Mapping
+from custext_sql.release.inputs.texts import Texts, name_texts, stream_texts
 from custext_sql.replacing.kinds import Kind
 from custext_sql.store.digests import TextDigest
 from custext_sql.text.columns import TextColumn
@@ -73,7 +74,7 @@ def find_prior(
     if frequencies is not None:
         return read_frequencies(frequencies, under_test.mapping).of_drawn(under_test, plus=False)
     if texts is not None:
-        return count_words(stream_texts(texts, column, public=public), under_test, name_texts(texts))
+        return count_words((stream_public if public else stream_texts)(texts, column), under_test, name_texts(texts))
     return None
 
 

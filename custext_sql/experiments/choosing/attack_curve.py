@@ -37,15 +37,18 @@ class MappingAttack:
         return 8 if self.attacker is None else 4
 
     def measure_curve(self, bound: float, progress: ShareDone) -> list[_Result]:
-        """Return the attack at several eps, in ascending order. For the context attack, only at 0 if that is too much.
+        """Return the attack at several eps, in ascending order.
 
-        (Its success could be smaller at another eps only by chance.)
+        For the context attack, only at 0 if that is too much and no larger eps can be safer. One can be if a group has
+        kept words too: a drawn word may then look like a kept one, while a representative is never one of them.
         """
         if self.attacker is None:
             return self.measure(CURVE, progress)
         least, *others = _CONTEXT_CURVE
         found = self.measure([least], part_of(progress, 0, 2))
-        return found if found[0].success > bound else [*found, *self.measure(others, part_of(progress, 1, 2))]
+        if found[0].success > bound and not self.under_test.mixes_kept(plus=self.plus):
+            return found
+        return [*found, *self.measure(others, part_of(progress, 1, 2))]
 
     def measure(self, epsilons: Sequence[float], progress: ShareDone | None = None) -> list[_Result]:
         """Return the results at some eps, which are saved."""

@@ -16,8 +16,8 @@ class Candidate:
         `build_mapping` would give it.
     recipe: how the mapping is made, by the settings of `build_mapping`. words, fingerprint: how many words it has, and
         the SHA-256 of its tables.
-    floor: the success of the attack at eps = 0, where an output reveals the group of the word and nothing else.
-    floor_distance: the distance at eps = 0, like `distance`.
+    success_at_0: the success of the attack at eps = 0, where an output shows the group of the word and nothing else.
+    distance_at_0: the distance at eps = 0, like `distance`.
     max_eps: the largest eps that was considered.
     eps: 0, or the largest eps within the bound, rounded down to two digits: the one with the smaller distance, or, if
         they are about equal, with the smaller success; None if neither is within the bound.
@@ -26,7 +26,8 @@ class Candidate:
         distance of two random words; None if eps is None or the vectors are no longer stored.
     drawn: the share of all words, 0 to 1, that are replaced. The bound applies to these words only.
     refused: whether `custext sanitize` would refuse it, because the ledger knows your texts under another mapping only.
-    curve: the attack at several eps, in ascending order; for the context attack, only at 0 if that exceeds the bound.
+    curve: the attack at several eps, in ascending order; for the context attack, only at 0 if that exceeds the bound
+        and no larger eps can lower it, because no group has words that are kept and words that are replaced.
     """
 
     mapping: str
@@ -36,8 +37,8 @@ class Candidate:
     recipe: Recipe
     words: int
     fingerprint: str
-    floor: float
-    floor_distance: float | None
+    success_at_0: float
+    distance_at_0: float | None
     max_eps: float
     eps: float | None
     success: float | None
@@ -45,3 +46,8 @@ class Candidate:
     drawn: float
     curve: tuple[BayesResult | ContextResult, ...]
     refused: bool = False
+
+    @property
+    def least(self) -> float:
+        """The smallest success of the attack at the eps of the curve."""
+        return min(result.success for result in self.curve)

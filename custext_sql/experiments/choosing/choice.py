@@ -13,8 +13,8 @@ class Choice:
 
     attack: "bayes" or "context". bound: its largest acceptable success: `max_attack`, or the default.
     prior, prior_words: the name of the word frequencies, and the number of words that they were counted from.
-    public, left_out: for the context attack, the name of the public texts, and how many of them were left out because
-        they are also in the data; None for others.
+    public, left_out, skipped: for the context attack, the name of the public texts, and how many of them were left out
+        because they are also in the data, or skipped because they are empty; None for others.
     texts, attacked: for the context attack, the number of your texts, and of those that were attacked; None for others.
     plus: whether stopwords are kept. policy: its name. calibration: how eps sets the temperature, "paper" or "tight".
     candidates: one per mapping.
@@ -31,6 +31,7 @@ class Choice:
     prior_words: int
     public: str | None
     left_out: int | None
+    skipped: int | None
     texts: int | None
     attacked: int | None
     plus: bool

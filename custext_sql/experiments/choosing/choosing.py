@@ -18,11 +18,12 @@ from custext_sql.experiments.choosing.selection import check_bound, find_candida
 from custext_sql.experiments.choosing.word_frequencies import WordFrequencies
 from custext_sql.experiments.measurements import ShareDone, part_of
 from custext_sql.experiments.mechanisms import MappingUnderTest
+from custext_sql.experiments.public_texts import find_public_column
 from custext_sql.experiments.report.earlier_releases import Earlier, find_earlier
-from custext_sql.experiments.text_files import Texts, has_columns, list_texts
 from custext_sql.experiments.verdict.thresholds import GUESSED
 from custext_sql.mapping.mapping import Mapping
 from custext_sql.mechanism.weights import check_calibration
+from custext_sql.release.inputs.texts import Texts, list_texts
 from custext_sql.replacing.policy import DEFAULT_POLICY, Policy, choose_policy, name_policy
 from custext_sql.store.database import Database
 from custext_sql.store.ledger.dataset import Dataset
@@ -133,6 +134,7 @@ def choose(
         prior_words=every.words,
         public=None if attacker is None else attacker.attacker.public.name,
         left_out=None if attacker is None else attacker.attacker.public.left_out,
+        skipped=None if attacker is None else attacker.attacker.public.skipped,
         texts=None if attacker is None else attacker.texts,
         attacked=None if attacker is None else attacker.attacked,
         plus=plus,
@@ -176,7 +178,7 @@ def _open_attacker(
                 "the context attack needs your texts and public texts: custext choose INPUT --public FILE "
                 "(in Python: data=... and public=...)"
             )
-        return sample_attacker(data, column, public, public_column or (column if has_columns(public) else None))
+        return sample_attacker(data, column, public, find_public_column(public, public_column, column))
     if public is not None or public_column is not None:
         raise SettingError(
             '--public (in Python: public) is for the context attack; add --attack context (in Python: attack="context")'

@@ -16,7 +16,7 @@ class Growth:
 
     enough: the K beyond which doubling K lowers it by less than `worthwhile`; None if the largest groups still help.
     worthwhile: 0.03. k, larger: the step of K that decides: the first after which none is worthwhile, or the last one.
-    floor, larger_floor: the shares that are guessed at these K. distance, larger_distance: how far replacements are
+    success, larger_success: the shares that are guessed at these K. distance, larger_distance: how far replacements are
         from the words, as in `Candidate`; None if the vectors are no longer stored.
     """
 
@@ -24,8 +24,8 @@ class Growth:
     worthwhile: float
     k: int
     larger: int
-    floor: float
-    larger_floor: float
+    success: float
+    larger_success: float
     distance: float | None
     larger_distance: float | None
 
@@ -34,7 +34,7 @@ class Growth:
         farther = ""
         if self.distance is not None and self.larger_distance is not None:
             farther = f", and the distance of replacements grows from {self.distance:.3f} to {self.larger_distance:.3f}"
-        fall = f"from {self.floor:.3f} to {self.larger_floor:.3f} with K = {self.larger}"
+        fall = f"from {self.success:.3f} to {self.larger_success:.3f} with K = {self.larger}"
         limit = f"{self.worthwhile:g} per doubling"
         if self.enough is None:
             return f"Larger groups still help: the share guessed at eps = 0 falls {fall}, at least {limit}{farther}."
@@ -51,7 +51,7 @@ def measure_growth(candidates: Sequence[Candidate]) -> Growth | None:
     if len({one.k for one in ordered}) < max(2, len(ordered)) or len(kinds) > 1:
         return None
     steps = [*pairwise(ordered)]
-    falls = [(small.floor - large.floor) / math.log2(large.k / small.k) for small, large in steps]
+    falls = [(small.success_at_0 - large.success_at_0) / math.log2(large.k / small.k) for small, large in steps]
     helpful = [place for place, fall in enumerate(falls) if fall >= WORTHWHILE]
     last = helpful[-1] + 1 if helpful else 0  # from here on, no step is worthwhile
     if last == len(steps):
@@ -60,5 +60,5 @@ def measure_growth(candidates: Sequence[Candidate]) -> Growth | None:
 
 
 def _compare(enough: int | None, small: Candidate, large: Candidate) -> Growth:
-    distances = small.floor_distance, large.floor_distance
-    return Growth(enough, WORTHWHILE, small.k, large.k, small.floor, large.floor, *distances)
+    distances = small.distance_at_0, large.distance_at_0
+    return Growth(enough, WORTHWHILE, small.k, large.k, small.success_at_0, large.success_at_0, *distances)

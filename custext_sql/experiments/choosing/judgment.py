@@ -13,9 +13,9 @@ from custext_sql.experiments.report.let_through import count_let_through
 from custext_sql.experiments.report.one_output import measure_one_output
 from custext_sql.experiments.report.tables import measure_sample
 from custext_sql.experiments.report.verdict_figures import collect_figures
-from custext_sql.experiments.text_files import Texts
 from custext_sql.experiments.verdict.figures import Alternative, Verdict
 from custext_sql.experiments.verdict.judging import judge
+from custext_sql.release.inputs.texts import Texts
 
 _SAMPLE = 50  # words whose draws are counted, as in a report
 

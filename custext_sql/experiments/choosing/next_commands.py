@@ -7,9 +7,8 @@ from itertools import count
 from pathlib import Path
 
 from custext_sql.experiments.choosing.choice import Choice
-from custext_sql.experiments.text_files import DataFiles, DataTable, Texts
 from custext_sql.release.inputs.file_formats import tell_format
-from custext_sql.release.inputs.texts import find_format, open_texts
+from custext_sql.release.inputs.texts import DataFiles, DataTable, Texts, find_format, open_texts
 from custext_sql.store.files.quoting import quote_name
 from custext_sql.store.rows.mappings import write_options
 

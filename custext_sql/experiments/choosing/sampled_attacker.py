@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from custext_sql.experiments.attacks.context_attacker import ContextAttacker, read_public
-from custext_sql.experiments.text_files import Texts, list_texts, name_texts
+from custext_sql.release.inputs.texts import Texts, list_texts, name_texts
 
 _WORDS = 20_000  # that are attacked: enough for a standard error of less than 0.004
 _FEWEST = 50  # texts, however long they are

@@ -72,8 +72,8 @@ def find_candidate(
             recipe=info.recipe,
             words=info.words,
             fingerprint=info.fingerprint,
-            floor=curve[0].success,
-            floor_distance=distances[0.0],
+            success_at_0=curve[0].success,
+            distance_at_0=distances[0.0],
             max_eps=max_eps,
             eps=None if result is None else result.eps,
             success=None if result is None else result.success,
@@ -96,7 +96,7 @@ def _find_largest(
     progress: ShareDone,
 ) -> Sequence[BayesResult | ContextResult]:
     """Return the attack at about the largest eps within the bound; nothing if there is no eps above 0 within it."""
-    if curve[0].success > bound or max_eps < SMALLEST_EPSILON:
+    if all(one.success > bound for one in curve) or max_eps < SMALLEST_EPSILON:
         return []
     low = max_eps
     if attack.find_success(max_eps) > bound:

@@ -17,9 +17,10 @@ def describe_setting(choice: Choice) -> list[str]:
     if choice.public is None:
         lines.append("attack: the best single guess, by someone who knows how frequent each word is")
     else:
-        left_out = f" (without {count_of(choice.left_out, 'text')} of yours)" if choice.left_out else ""
-        who = f"someone who learned from {choice.public}{left_out}"
-        lines.append(f"attack: the best guess from the whole text, by {who}")
+        without = [f"{count_of(choice.left_out, 'text')} of yours"] if choice.left_out else []
+        without += [count_of(choice.skipped, "empty text")] if choice.skipped else []
+        less = f" (without {' and '.join(without)})" if without else ""
+        lines.append(f"attack: the best guess from the whole text, by someone who learned from {choice.public}{less}")
     if choice.attacked != choice.texts:
         lines.append(f"attacked: {choice.attacked:,} of {choice.texts:,} texts, evenly spaced")
     lines.append(f"bound: at most {choice.bound:g} of the replaced words are guessed; calibration {choice.calibration}")
@@ -84,11 +85,10 @@ def _name_guess(choice: Choice) -> str:
 
 
 def _explain_failure(choice: Choice) -> list[str]:
-    best = min(choice.candidates, key=lambda candidate: candidate.floor)
-    alone = "the group alone gives away" if choice.public is None else "groups and context alone give away"
+    best = min(choice.candidates, key=lambda candidate: candidate.least)
     found = [
-        f"No eps meets the bound: at K = {best.k}, {alone} {best.floor:.1%} of the replaced words, more than "
-        f"{choice.bound:.1%}."
+        f"No eps meets the bound: at K = {best.k}, the attack guesses at least {best.least:.1%} of the replaced words, "
+        f"more than {choice.bound:.1%}."
     ]
     growth = choice.growth
     if growth is not None:
@@ -105,5 +105,5 @@ def _explain_failure(choice: Choice) -> list[str]:
 
 def _find_enough(candidate: Candidate) -> float:
     """Return a bound that a candidate meets, with two digits."""
-    enough = math.ceil(candidate.floor * 100.0) / 100.0
-    return enough if enough >= candidate.floor else enough + 0.01
+    enough = math.ceil(candidate.least * 100.0) / 100.0
+    return enough if enough >= candidate.least else enough + 0.01

@@ -8,8 +8,8 @@ import numpy as np
 from custext_sql.errors import SettingError
 from custext_sql.experiments.attacks.priors import Prior, find_prior
 from custext_sql.experiments.mechanisms import MappingUnderTest
-from custext_sql.experiments.text_files import Texts
 from custext_sql.mapping.mapping import Mapping
+from custext_sql.release.inputs.texts import Texts
 
 
 class WordFrequencies:

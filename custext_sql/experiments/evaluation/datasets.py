@@ -1,24 +1,25 @@
-"""Labeled texts: from GLUE's files, other files or tables that DuckDB reads, or NLTK's sentence polarity corpus."""
+"""Labeled texts: from files and tables, read as a release reads them, or from NLTK's sentence polarity corpus."""
 
 import os
 import zipfile
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
 from custext_sql.errors import SettingError, SourceError
 from custext_sql.experiments.measurements import digest_texts
-from custext_sql.experiments.text_files import read_glue_columns
 from custext_sql.parameters import count_of
-from custext_sql.release.inputs.input_files import list_files
-from custext_sql.release.inputs.texts import DataTable, find_format, name_texts, open_texts
+from custext_sql.release.inputs.row_readers import choose_reader
+from custext_sql.release.inputs.texts import AnyPath, DataFiles, DataTable, name_texts, open_texts
 from custext_sql.sql.queries import fetch
 from custext_sql.sql.query_errors import safe_errors
 from custext_sql.store.files.quoting import quote_name
 
 POLARITY = "sentence_polarity"
+_ORDINARY_QUOTES = "if quotes are ordinary characters in this file, add --no-quotes (in Python: quotes=False)"
 _TEST_EVERY = 5  # of every five sentences of a class in NLTK's corpus, the last is a test row
 
 
@@ -29,7 +30,7 @@ class LabeledTexts:
     name: the name that results show.
     texts: a tuple per row, with one text, or with two for tasks on pairs.
     labels: a string per row: a class, or a number that says how similar the two texts are.
-    left_out: the number of lines of a file that were skipped because they lack some columns.
+    skipped: the number of other rows, which have no text or no label.
 
     SettingError if the numbers of rows and labels differ or something has the wrong type.
     """
@@ -37,7 +38,7 @@ class LabeledTexts:
     name: str
     texts: Sequence[tuple[str, ...]]
     labels: Sequence[str]
-    left_out: int = 0
+    skipped: int = 0
 
     def __post_init__(self) -> None:
         if len(self.texts) != len(self.labels):
@@ -73,33 +74,58 @@ class LabeledTexts:
         )
 
 
-def read_labeled(
-    data: str | os.PathLike[str] | DataTable, text_columns: Sequence[str], label_column: str, *, header: bool = True
-) -> LabeledTexts:
-    """Return the labeled texts of a file or table with a column of labels and one or two columns of texts.
+def read_labeled(data: AnyPath | DataFiles | DataTable, text_columns: Sequence[str], label_column: str) -> LabeledTexts:
+    """Return the labeled texts of files or a table with a column of labels and one or two columns of texts.
 
-    TSV files are read in GLUE's format: the first line has the names, fields are separated by tabs, and quotes have no
-    meaning. header: False if all lines of a TSV file are rows, as in GLUE's CoLA; columns are then numbers, from 1.
-    SettingError if a column does not exist; SourceError if the file cannot be read or a value is missing.
+    Rows without a text or a label are skipped and counted, also lines of CSV and TSV files without quoting that lack
+    columns. SettingError if a column does not exist; SourceError if the data cannot be read or no row is left.
     """
     if not 1 <= len(text_columns) <= 2:
         raise SettingError(
             f"expected one or two columns of texts: --text NAME (in Python: text=...); found {len(text_columns)}"
         )
     wanted = [*text_columns, label_column]
-    if not isinstance(data, DataTable) and find_format(data) == "tsv":
-        rows, left_out = read_glue_columns(list_files(os.fspath(data)), wanted, label=True, header=header)
-    elif not header:
-        raise SettingError(
-            f"{name_texts(data)}: only TSV files can be without a header, as GLUE's CoLA; leave out --no-header (in "
-            "Python: header)"
-        )
-    else:
-        rows, left_out = _read_by_duckdb(data, wanted), 0
-    name = name_texts(data) if isinstance(data, DataTable) else "/".join(Path(data).parts[-2:])
-    if not rows:
-        raise SourceError(f"{name}: found no rows")
-    return LabeledTexts(name, [row[:-1] for row in rows], [row[-1] for row in rows], left_out)
+    with _explained_header(), open_texts(data, padded=True) as opened:
+        source = opened.source
+        if source.format == "text":
+            raise SourceError(f"{source.name}: plain text has no labels; expected a file with columns")
+        columns = [source.find_text_column(name, wanted) for name in text_columns]
+        columns += [source.find_column(label_column, wanted)]
+        fields = ", ".join(f"CAST({quote_name(column)} AS VARCHAR)" for column in columns)
+        with safe_errors(names=source.list_names(wanted)):
+            reader = choose_reader(source, columns, None, source.format)
+            rows = fetch(opened.connection, f"SELECT {fields} FROM {reader}")
+    hint = f"; {_ORDINARY_QUOTES}" if source.format in ("csv", "tsv") and source.quotes else ""
+    if source.format == "tsv" and source.quotes:
+        for number, row in enumerate(rows, start=1):
+            if any(_contains_rows(text or "", len(source.columns)) for text in row):
+                raise SourceError(f"{source.name}, row {number}: a quoted text seems to contain whole lines{hint}")
+    found = [row for row in rows if all(field and field.strip() for field in row)]
+    if not found:
+        raise SourceError(f"{source.name}: found no rows with a text and a label{hint if rows else ''}")
+    path = data.path if isinstance(data, DataFiles) else data
+    name = name_texts(path) if isinstance(path, DataTable) else "/".join(Path(path).parts[-2:])
+    texts, labels = [row[:-1] for row in found], [row[-1] for row in found]
+    return LabeledTexts(name, texts, labels, len(rows) - len(found))
+
+
+@contextmanager
+def _explained_header() -> Iterator[None]:
+    """Add to errors about the first line of CSV and TSV files what to do if that line is a row."""
+    try:
+        yield
+    except SourceError as error:
+        if "first line" not in str(error):
+            raise
+        raise SourceError(
+            f"{error}; if the first line is a row, as in GLUE's CoLA, number the columns: --no-header --text 4 --label "
+            '2 (in Python: DataFiles(..., header=False), text="4", label="2")'
+        ) from None
+
+
+def _contains_rows(text: str, columns: int) -> bool:
+    r"""Return whether a text has as many tabs and line ends as rows that stray quotes would join, such as 'a\t1\nb'."""
+    return text.count("\t") == text.count("\n") * (columns - 1) > 0
 
 
 def read_sentence_polarity(source: str | os.PathLike[str] = POLARITY) -> tuple[LabeledTexts, LabeledTexts]:
@@ -147,18 +173,3 @@ def _find_corpus(source: str) -> Path:
             f"(or give the path of {POLARITY}.zip)"
         )
     raise SourceError(f"{source} does not exist; expected {POLARITY} or the path of {POLARITY}.zip")
-
-
-def _read_by_duckdb(data: str | os.PathLike[str] | DataTable, wanted: Sequence[str]) -> list[tuple[str, ...]]:
-    with open_texts(data) as opened:
-        source = opened.source
-        if source.format == "text":
-            raise SourceError(f"{source.name}: plain text has no labels; expected a file with columns")
-        columns = ", ".join(f"CAST({quote_name(source.find_column(name, wanted))} AS VARCHAR)" for name in wanted)
-        with safe_errors(names=source.list_names(wanted)):
-            rows = fetch(opened.connection, f"SELECT {columns} FROM {source.reader}")
-    for number, row in enumerate(rows):
-        if None in row:
-            missing = wanted[row.index(None)]
-            raise SourceError(f"{source.name}, row {number + 1}: expected a value in column {missing!r}, found none")
-    return rows

@@ -17,12 +17,13 @@ from custext_sql.experiments.measurements import digest_texts
 from custext_sql.experiments.mechanisms import MappingUnderTest
 from custext_sql.experiments.pretrained_models import digest_model
 from custext_sql.experiments.trials import Trial, list_epsilons, list_once, list_strings, list_trials
+from custext_sql.mapping.recipe import Recipe
 from custext_sql.parameters import check_at_least, find_closest
-from custext_sql.release.inputs.texts import DataTable
+from custext_sql.release.inputs.texts import AnyPath, DataFiles, DataTable
 from custext_sql.replacing.policy import Policy, name_policy
 from custext_sql.store.database import Database
 
-LabeledData = str | os.PathLike[str] | DataTable | LabeledTexts  # the path of a file, a table, or labeled texts
+LabeledData = AnyPath | DataFiles | DataTable | LabeledTexts  # files, a table, or labeled texts
 
 
 @dataclass(frozen=True)
@@ -72,8 +73,8 @@ class EvaluationSetup:
     train_rows, test_rows: the numbers of rows. mappings: their names.
     calibration: how eps sets the temperature, "paper" or "tight".
     policy: "paper" or "strict"; for any other Policy, how it differs from "strict".
-    k: the group size K of each mapping. embeddings: the names of their embeddings.
-    left_out: for each file with skipped lines, their number. Lines are skipped if they lack some columns.
+    recipes: how each mapping is made. words: how many words each has.
+    skipped: by the name of the data, how many rows were skipped because they have no text or no label.
     """
 
     dataset: str
@@ -84,9 +85,9 @@ class EvaluationSetup:
     mappings: tuple[str, ...]
     calibration: str
     policy: str
-    left_out: dict[str, int]
-    k: tuple[int, ...] = ()
-    embeddings: tuple[str, ...] = ()
+    skipped: dict[str, int]
+    recipes: tuple[Recipe, ...] = ()
+    words: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -117,7 +118,6 @@ def plan_experiment(
     corpus: str | os.PathLike[str] | None,
     text: str | Sequence[str],
     label: str,
-    header: bool,
     limit: int | None,
     task: str,
     mechanisms: str | Sequence[str],
@@ -139,7 +139,7 @@ def plan_experiment(
     ]
     if limit is not None:
         check_at_least(limit, 1, "limit")
-    parts = _read_data(train, test, corpus, list_strings(text, "text"), label, header=header)
+    parts = _read_data(train, test, corpus, list_strings(text, "text"), label)
     if limit is not None:
         parts = parts[0].take(limit), parts[1].take(limit)
     given = {name: value for name, value in options.items() if value is not None}
@@ -154,9 +154,9 @@ def plan_experiment(
         mappings=tuple(one.mapping.info.name for one in under_test),
         calibration=calibration,
         policy=name_policy(under_test[0].policy),
-        left_out={part.name: part.left_out for part in parts if part.left_out},
-        k=tuple(one.mapping.info.k for one in under_test),
-        embeddings=tuple(one.mapping.info.embedding for one in under_test),
+        skipped={part.name: part.skipped for part in parts},
+        recipes=tuple(one.mapping.info.recipe for one in under_test),
+        words=tuple(one.mapping.info.words for one in under_test),
     )
     return ExperimentPlan(experiment, trials, setup)
 
@@ -167,8 +167,6 @@ def _read_data(
     corpus: str | os.PathLike[str] | None,
     text: Sequence[str],
     label: str,
-    *,
-    header: bool,
 ) -> tuple[LabeledTexts, LabeledTexts]:
     if corpus is not None and train is None and test is None:
         return read_sentence_polarity(corpus)
@@ -177,12 +175,12 @@ def _read_data(
             "name the data: --train FILE and --test FILE, --data FILE with --train-table and --test-table, or --corpus "
             "sentence_polarity (in Python: train=... and test=..., or corpus=...)"
         )
-    return _read_part(train, text, label, header=header), _read_part(test, text, label, header=header)
+    return _read_part(train, text, label), _read_part(test, text, label)
 
 
-def _read_part(data: LabeledData, text: Sequence[str], label: str, *, header: bool) -> LabeledTexts:
+def _read_part(data: LabeledData, text: Sequence[str], label: str) -> LabeledTexts:
     if isinstance(data, LabeledTexts):
         return data
     if not text:
         raise SettingError("name the column of the texts, or two for pairs: --text NAME (in Python: text=...)")
-    return read_labeled(data, text, label, header=header)
+    return read_labeled(data, text, label)

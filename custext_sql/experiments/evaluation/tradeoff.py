@@ -17,8 +17,9 @@ from custext_sql.experiments.evaluation.experiment import EvaluationSetup, Exper
 from custext_sql.experiments.evaluation.utility import measure_utility
 from custext_sql.experiments.measurements import Measurement, ShareDone, part_of, write_settings
 from custext_sql.experiments.mechanisms import CUSTEXT_PLUS, ORIGINAL
-from custext_sql.experiments.text_files import Texts, list_texts
+from custext_sql.experiments.public_texts import list_public
 from custext_sql.experiments.trials import Trial
+from custext_sql.release.inputs.texts import Texts, name_texts
 from custext_sql.replacing.kinds import Kind
 from custext_sql.replacing.policy import Policy
 from custext_sql.store.database import Database
@@ -86,7 +87,6 @@ def evaluate_tradeoff(
     corpus: str | os.PathLike[str] | None = None,
     text: str | Sequence[str] = (),
     label: str = "label",
-    header: bool = True,
     limit: int | None = None,
     task: str = "classification",
     mechanisms: str | Sequence[str] = ("custext", "custext+"),
@@ -132,7 +132,6 @@ def evaluate_tradeoff(
         corpus=corpus,
         text=text,
         label=label,
-        header=header,
         limit=limit,
         task=task,
         mechanisms=mechanisms,
@@ -149,17 +148,20 @@ def evaluate_tradeoff(
         learning_rate=learning_rate,
     )
     guesser: ChosenGuesser | ContextAttacker | None = None
+    setup = planned.setup
     if attack != "bayes":
-        clear: list[str | None] = [text for row in planned.experiment.train.texts for text in row]
+        clear = [text for row in planned.experiment.train.texts for text in row]
         if attack == "mask":
-            learned = clear if public is None else list_texts(public, public_column, public=True)
+            learned, empty = (clear, 0) if public is None else list_public(public, public_column)
             guesser = choose_guesser(os.fspath(attack_model), public=learned)
         else:
             texts = [text for row in planned.experiment.test.texts for text in row]
             known = read_public(clear if public is None else public, public_column, texts)
-            guesser = ContextAttacker(texts, known, planned.experiment.test.name)
+            guesser, empty = ContextAttacker(texts, known, planned.experiment.test.name), known.skipped
+        if public is not None:
+            setup = replace(setup, skipped=setup.skipped | {name_texts(public): empty})
     points = measure_tradeoff(database, planned.experiment, planned.trials, guesser, progress=progress)
-    return TradeOffEvaluation(planned.setup, points[0].attack, tuple(points))
+    return TradeOffEvaluation(setup, points[0].attack, tuple(points))
 
 
 def summarize(measurements: Iterable[Measurement]) -> Figure:

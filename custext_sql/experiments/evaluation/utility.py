@@ -26,7 +26,7 @@ class UtilityResult:
     embedding: the name of the embedding; None for "original".
     metric: "accuracy" or "pearson" (Pearson's correlation).
     value: the accuracy, 0 to 1, or the correlation, -1 to 1, on the test rows.
-    paper: the value in the paper's Table 1 for this data, mechanism and eps, if it is known; else None.
+    paper: the value in the paper for this task, mechanism, measure and eps; None if it has none.
     in_clear: the share of the words of the test texts that stay in the clear, 0 to 1.
     measurement_id, in_clear_id: the rows of the table `measurements` that hold the value and the share in the clear.
     """
@@ -64,7 +64,6 @@ def evaluate_utility(
     corpus: str | os.PathLike[str] | None = None,
     text: str | Sequence[str] = (),
     label: str = "label",
-    header: bool = True,
     limit: int | None = None,
     task: str = "classification",
     mechanisms: str | Sequence[str] = ("original", "custext+", "custext", "santext+", "santext", "fbdd", "random"),
@@ -84,11 +83,10 @@ def evaluate_utility(
     """Sanitize training and test data with each mechanism, then train and test a model (the paper's Table 1).
 
     database: a path; by default the file that CUSTEXT_DB names, else the user's default database.
-    train, test: the path of a file, a DataTable, or LabeledTexts.
+    train, test: the path of a file, DataFiles, a DataTable, or LabeledTexts. In GLUE's TSV files, quotes are ordinary
+        characters: DataFiles("SST-2/train.tsv", quotes=False). Rows without a text or a label are skipped and counted.
     corpus: instead of train and test, "sentence_polarity" (NLTK's corpus) or the path of its zip file.
     text: the column of the texts in files; two columns for pairs. label: the column of the labels.
-    header: False if the TSV files have no first line of names, as GLUE's CoLA; text and label are then the numbers of
-        columns, from 1: text="4", label="2".
     limit: the most training rows, and the most test rows, to use, spread evenly over the data; None: all.
     task: "classification", or "similarity" of two texts.
     mechanisms: one or more of "custext", "custext+", "santext", "santext+", "fbdd", "random" and "original".
@@ -118,7 +116,6 @@ def evaluate_utility(
         corpus=corpus,
         text=text,
         label=label,
-        header=header,
         limit=limit,
         task=task,
         mechanisms=mechanisms,
@@ -207,7 +204,9 @@ def _as_utility_result(setup: EvaluationSetup, measurement: Measurement, in_clea
         seed=subject.seed,
         metric=subject.metric,
         value=measurement.value,
-        paper=find_paper_value(setup, subject.mechanism, subject.eps),
+        paper=find_paper_value(
+            setup, subject.mechanism, subject.eps, embedding=subject.embedding, mapping=subject.mapping
+        ),
         in_clear=in_clear.value,
         embedding=subject.embedding,
         mapping=subject.mapping,

@@ -9,7 +9,7 @@ import numpy as np
 from custext_sql.arrays import Numbers
 from custext_sql.errors import SettingError
 from custext_sql.experiments.attacks.bigram_model import BigramModel
-from custext_sql.experiments.attacks.context_attacker import leave_out, list_public, normalize_text
+from custext_sql.experiments.attacks.context_attacker import leave_out, normalize_text
 from custext_sql.experiments.attacks.context_guesses import (
     count_context_guesses,
     guess_hidden,
@@ -21,9 +21,10 @@ from custext_sql.experiments.attacks.query_attack import count_draws
 from custext_sql.experiments.attacks.symbols import Alphabet, SymbolText
 from custext_sql.experiments.mechanisms import CUSTEXT, CUSTEXT_PLUS, MechanismUnderTest
 from custext_sql.experiments.one_text.chances import ContextChances, WordChances, find_chances
-from custext_sql.experiments.text_files import Texts, check_column_use, name_texts
+from custext_sql.experiments.public_texts import check_column_use, list_public
 from custext_sql.mechanism.weights import check_epsilon
 from custext_sql.parameters import check_type
+from custext_sql.release.inputs.texts import Texts, name_texts
 from custext_sql.replacing.kinds import Kind
 from custext_sql.replacing.vocabulary import SPELLINGS
 from custext_sql.sanitizing.sanitizer import Sanitizer
@@ -85,7 +86,7 @@ class TextAttacker:
         self.public = None if public is None else name_texts(public)
         self._mapping, self._replacer = sanitizer.mapping, sanitizer.replacer
         self._alphabet = Alphabet(self._mapping, self._replacer, plus=self.plus)
-        self._texts = [] if public is None else leave_out(name_texts(public), list_public(public, public_column), ())
+        self._texts = [] if public is None else leave_out(name_texts(public), list_public(public, public_column)[0], ())
         self._known = frozenset(map(normalize_text, self._texts))
         self._model = self._learn(self._texts)
         self._latest: tuple[frozenset[str], BigramModel] | None = None  # public texts, and the model without them

@@ -28,8 +28,8 @@ def judge_text(attacker: TextAttacker, text: str, receipt: Receipt) -> Verdict:
     info, policy = sanitizer.mapping.info, sanitizer.policy
     if (receipt.rows, receipt.budgets, receipt.fingerprint) != (1, (eps,), info.fingerprint):
         raise SettingError("receipt must be that of the one text, made by the attacked sanitizer at one eps")
-    now, floor = attacker.expect(text, eps), attacker.expect(text, 0.0)
-    by_context, context_floor = attacker.expect_context(text, eps), attacker.expect_context(text, 0.0)
+    now, at_zero = attacker.expect(text, eps), attacker.expect(text, 0.0)
+    by_context, context_at_0 = attacker.expect_context(text, eps), attacker.expect_context(text, 0.0)
     figures = Figures(
         mapping=info.name,
         k=info.k,
@@ -40,10 +40,10 @@ def judge_text(attacker: TextAttacker, text: str, receipt: Receipt) -> Verdict:
         hides_among=receipt.hides_among or None,
         prior=attacker.public or _ELSEWHERE,
         guess=None if now is None else now.right,
-        guess_floor=None if floor is None else floor.right,
+        guess_at_0=None if at_zero is None else at_zero.right,
         certain=None if now is None else now.certain,
         context=None if by_context is None else by_context.right,
-        context_floor=None if context_floor is None else context_floor.right,
+        context_at_0=None if context_at_0 is None else context_at_0.right,
         texts_guessed=None if by_context is None else by_context.all_right,
         fates=count_fates(
             {name: value for name, value in asdict(receipt).items() if isinstance(value, int)},
@@ -54,7 +54,7 @@ def judge_text(attacker: TextAttacker, text: str, receipt: Receipt) -> Verdict:
         ),
         dataset=_YOURS,
     )
-    if floor is not None and eps > 0.0:
-        at_0 = Alternative(info.name, info.k, 0.0, plus, figures.guess_floor, figures.context_floor)
+    if at_zero is not None and eps > 0.0:
+        at_0 = Alternative(info.name, info.k, 0.0, plus, figures.guess_at_0, figures.context_at_0)
         figures = replace(figures, alternatives=(at_0,))
     return judge(figures)

@@ -5,10 +5,9 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from custext_sql.experiments.text_files import DataFiles, DataTable, Texts
 from custext_sql.mapping.mapping import Mapping
 from custext_sql.release.inputs.input_files import list_files
-from custext_sql.release.inputs.texts import open_texts
+from custext_sql.release.inputs.texts import DataFiles, DataTable, Texts, open_texts
 from custext_sql.store.database import Database, reading
 from custext_sql.store.ledger.checks import SecondMapping, find_second_mapping
 from custext_sql.store.ledger.dataset import Dataset

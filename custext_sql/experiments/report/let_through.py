@@ -15,8 +15,8 @@ from custext_sql.experiments.measurements import (
 )
 from custext_sql.experiments.mechanisms import MappingUnderTest
 from custext_sql.experiments.report.contents import LetThrough, as_number
-from custext_sql.experiments.text_files import Texts, name_texts, stream_texts
 from custext_sql.experiments.trials import describe_policy
+from custext_sql.release.inputs.texts import Texts, name_texts, stream_texts
 from custext_sql.replacing.counts import Counts
 from custext_sql.replacing.kinds import Kind
 from custext_sql.replacing.policy import name_policy
@@ -27,7 +27,6 @@ from custext_sql.store.database import Database
 from custext_sql.store.digests import TextDigest
 from custext_sql.store.key_files import digest_stopwords
 from custext_sql.text.columns import TextColumn
-from custext_sql.text.word_boundaries import RULES
 
 _PER_ROW = ("median_replaced", "largest_replaced")
 _COUNTS = (
@@ -66,7 +65,7 @@ def count_let_through(
         describe_mapping(under_test.mapping, "policy", "", None, None),
         dataset=name_texts(data),
         digest=digest,
-        settings=write_settings(policy=describe_policy(policy), rules=RULES, stopwords=kept),
+        settings=write_settings(policy=describe_policy(policy), stopwords=kept),
     )
     made: list[dict[str, float]] = []
 

@@ -24,10 +24,10 @@ from custext_sql.experiments.report.one_output import measure_one_output
 from custext_sql.experiments.report.results import TradeOffCurves, find_tradeoffs, find_utility, select_results
 from custext_sql.experiments.report.tables import certify_tables, measure_sample
 from custext_sql.experiments.report.verdict_figures import collect_figures
-from custext_sql.experiments.text_files import Texts
 from custext_sql.experiments.trials import list_strings
 from custext_sql.experiments.verdict.judging import judge
 from custext_sql.mechanism.weights import CALIBRATIONS, check_calibration, check_epsilon
+from custext_sql.release.inputs.texts import Texts
 from custext_sql.replacing.policy import DEFAULT_POLICY, Policy, name_policy
 from custext_sql.store.database import Database
 from custext_sql.store.files.atomic_outputs import check_place, publish_text
@@ -137,7 +137,7 @@ def write_report(
     known = find_prior(under_test, prior, *((data, column) if prior is None else (None, None)))
     report = gather_report(database, under_test, chosen, known, progress=progress)
     if html is not None:
-        publish_text(Path(html), page.render_report(report), force=force, private=True)
+        publish_text(Path(html), page.render_report(report), force=force)
     return report
 
 
@@ -149,7 +149,7 @@ def write_tradeoff(evaluation: TradeOffEvaluation, html: str | os.PathLike[str],
     """
     setup, points = evaluation.setup, evaluation.points
     curves = TradeOffCurves(setup.dataset, setup.model, setup.metric, evaluation.attack, points)
-    publish_text(Path(html), page.render_tradeoff(curves), force=force, private=True)
+    publish_text(Path(html), page.render_tradeoff(curves), force=force)
 
 
 def gather_report(

@@ -12,7 +12,6 @@ from custext_sql.experiments.measurements import Measurement
 from custext_sql.experiments.mechanisms import MECHANISMS
 from custext_sql.mapping.mapping import MappingInfo
 from custext_sql.parameters import suggest
-from custext_sql.text.word_boundaries import RULES
 
 _USUAL = {"unknown": "keep", "numbers": "shape", "case": "lower", "invisible": "keep", "converted": True}
 
@@ -200,7 +199,7 @@ def _name_guesser(measurement: Measurement) -> str:
 def _place(measurement: Measurement) -> tuple[Any, ...]:
     """Return what the trials of all seeds have in common."""
     about, settings = measurement.subject, _settings(measurement)
-    handling = tuple(settings.get(name) for name in (*_USUAL, "stopwords", "rules"))
+    handling = tuple(settings.get(name) for name in (*_USUAL, "stopwords"))
     return about.mechanism, about.fingerprint, about.eps, about.calibration, handling
 
 
@@ -212,8 +211,6 @@ def _remark(measurement: Measurement) -> str:
         for name, usual in _USUAL.items()
         if settings.get(name, usual) != usual and (name != "converted" or measurement.subject.k is None)
     ]
-    if "unknown" in settings and settings.get("rules") != RULES:  # measured by an earlier version
-        remarks.append("earlier word rules")
     return ", ".join([*([f"calibration {calibration}"] if calibration not in (None, "paper") else []), *remarks])
 
 

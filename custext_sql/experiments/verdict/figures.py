@@ -85,9 +85,9 @@ class Figures:
     mapping, k, eps, plus, calibration, policy: the settings; policy is a name, such as "strict".
     hides_among: each replaced word hides among at least this many words of its group, including itself.
     prior: where the frequencies come from that the attacker knows: the name of your texts or of a file, or "uniform".
-    guess: how often the best single guess of a replaced word is right. guess_floor: the same at eps = 0.
+    guess: how often the best single guess of a replaced word is right. guess_at_0: the same at eps = 0.
     certain: the share of replaced words of which that attacker can be at least 90% certain.
-    context: how often the context attack guesses a replaced word. context_floor: the same at eps = 0.
+    context: how often the context attack guesses a replaced word. context_at_0: the same at eps = 0.
     texts_guessed: the share of texts in which the context attack guesses every replaced word.
     draws: how many draws of the same word identify it, for half of the vocabulary (the query attack).
     draws_measured: whether that attack was made; then None in `draws` means that no number is enough.
@@ -112,10 +112,10 @@ class Figures:
     hides_among: int | None = None
     prior: str = "uniform"
     guess: float | None = None
-    guess_floor: float | None = None
+    guess_at_0: float | None = None
     certain: float | None = None
     context: float | None = None
-    context_floor: float | None = None
+    context_at_0: float | None = None
     texts_guessed: float | None = None
     draws: float | None = None
     draws_measured: bool = False

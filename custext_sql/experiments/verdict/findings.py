@@ -154,5 +154,5 @@ def _describe_symbols(fates: Fates) -> Sentence:
     text = f"{stay}{'it is' if fates.symbols == 1 else 'they are'}: {write_share(share)} of the number of words."
     color = SYMBOLS.grade(share)
     if color != GREEN:
-        text += " Some symbols spell words, such as circled letters and Braille: look for them with custext diff."
+        text += " Some symbols spell words, such as flags: look for them with custext diff."
     return Sentence(text, color, {"symbols": float(fates.symbols), "symbols_share": share})

@@ -48,7 +48,7 @@ def describe_row(figures: Figures) -> tuple[Sentence, ...]:
 
 
 def _describe_guess(figures: Figures) -> Sentence:
-    guess, floor = figures.guess, figures.guess_floor
+    guess, at_0 = figures.guess, figures.guess_at_0
     texts = "text" if figures.is_one_text else "texts"
     if guess is None and _replaces_nothing(figures):
         return Sentence("No word is replaced, so there is nothing to guess.", None, {})
@@ -60,18 +60,16 @@ def _describe_guess(figures: Figures) -> Sentence:
     else:
         who = f"Someone who knows the groups, and how often each word occurs in {figures.prior},"
     text = f"{who} guesses {write_share(guess)} of the replaced words, each from its replacement alone."
-    if floor is not None and figures.eps > 0.0:
-        numbers |= {"guess_floor": floor, "eps": figures.eps}
+    if at_0 is not None and figures.eps > 0.0:
+        numbers |= {"guess_at_0": at_0, "eps": figures.eps}
         eps = f"eps = {write_eps(figures.eps)}"
-        if guess - floor >= _LITTLE:
-            text += f" The groups alone allow {write_share(floor)}; the rest is the price of {eps}."
-        elif floor - guess >= _LITTLE:
+        if guess - at_0 >= _LITTLE:
+            text += f" The groups alone allow {write_share(at_0)}; the rest is the price of {eps}."
+        elif at_0 - guess >= _LITTLE:
             often = "because the most frequent words of the groups occur often here"
-            text += f" At eps = 0 it would be {write_share(floor)}: more, {often}."
+            text += f" At eps = 0 it would be {write_share(at_0)}: more, {often}."
         else:
-            text += (
-                f" Nearly all of that is due to the groups, which are public: at eps = 0 it is {write_share(floor)}."
-            )
+            text += f" Nearly all of that is due to the groups, which are public: at eps = 0 it is {write_share(at_0)}."
         numbers["eps_0"] = 0.0
     color: str | None = GUESSED.grade(guess)
     if figures.prior == _UNIFORM:
@@ -185,9 +183,9 @@ def _describe_context(figures: Figures) -> Sentence:
         numbers["texts_guessed"] = figures.texts_guessed
         color = find_worst(color, TEXTS_GUESSED.grade(figures.texts_guessed))
     text += "."
-    if figures.context_floor is not None and figures.eps > 0.0:
-        text += f" At eps = 0 it is {write_share(figures.context_floor)}."
-        numbers |= {"context_floor": figures.context_floor, "eps_0": 0.0}
+    if figures.context_at_0 is not None and figures.eps > 0.0:
+        text += f" At eps = 0 it is {write_share(figures.context_at_0)}."
+        numbers |= {"context_at_0": figures.context_at_0, "eps_0": 0.0}
     if figures.guess is not None and figures.context < figures.guess - _LITTLE:
         text += " That is less than without the context, so these public texts are too few, or too different, to tell."
         color = find_worst(color, AMBER)

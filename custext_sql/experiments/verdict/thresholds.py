@@ -38,7 +38,7 @@ EXPOSED = Threshold(0.001, 0.01)
 # they show the grammar. They are never red, since the context attack measures what they give away.
 KEPT = Threshold(0.05, math.inf)
 
-# Symbols that stay, as a share of the number of words. Most are emoji, but circled letters and Braille spell words.
+# Symbols that stay, as a share of the number of words. Most are emoji, but flags spell words.
 SYMBOLS = Threshold(0.01, math.inf)
 
 # The eps of a row. Between two texts made of the same groups, an attacker can be e^x / (1 + e^x) certain at most: 75%

@@ -192,7 +192,7 @@ export class FileMode {
       const found = await this.#requests.post(`/api/files/${file.id}/preview`, { column, settings });
       if (!found || file !== this.#file) return;
       this.#preview.replaceChildren(
-        ...this.#showLeaks(found.leaks),
+        ...this.#showLeaks(found.leaks, settings.eps),
         this.#showMarks(found.rows),
         this.#showRows(found.rows),
       );
@@ -246,7 +246,7 @@ export class FileMode {
     );
   }
 
-  #showLeaks(leaks) {
+  #showLeaks(leaks, eps) {
     const clear = leaks.words ? leaks.in_clear / leaks.words : 0;
     const summary = `${countOf(leaks.rows, "row")}, ${countOf(leaks.words, "word")}: ${leaks.replaced.toLocaleString("en")} replaced, ${percent(clear)} in the clear.`;
     const rows = leaks.kinds.map((kind) =>
@@ -269,7 +269,10 @@ export class FileMode {
       make("tbody", {}, ...rows),
     );
     const advice = leaks.advice.map((sentence) => make("p", { class: "note" }, sentence));
-    return [make("p", {}, summary), ...(rows.length ? [makeScroll("What leaks", table)] : []), ...advice];
+    const unchanged = eps === 0 ? leaks.unchanged_at_eps_0 : leaks.unchanged_at_any_eps;
+    const warning = make("p", { class: "warning" }, `${countOf(unchanged, "text")} would come out unchanged.`);
+    const lines = [make("p", {}, summary), ...(unchanged ? [warning] : [])];
+    return [...lines, ...(rows.length ? [makeScroll("What leaks", table)] : []), ...advice];
   }
 
   async #sanitize() {

@@ -216,8 +216,9 @@ async function judge(pane) {
   const { traced } = pane;
   if (!pane.words.length) return;
   try {
+    const { before: text, settings, is_unchanged } = traced;
     const unchanged = traced.unchanged.length;
-    const found = await post("/api/verdict", { text: traced.before, settings: traced.settings, unchanged });
+    const found = await post("/api/verdict", { text, settings, unchanged, is_unchanged });
     if (traced !== pane.traced) return;
     pane.receipt = found.receipt;
     pane.verdict = found.verdict;

@@ -1,4 +1,4 @@
-"""CSV and TSV files: the first line names the columns, no line is skipped, and copied columns stay unchanged."""
+"""CSV and TSV files: the first line usually names the columns, no line is skipped, copied columns stay unchanged."""
 
 import csv
 import gzip
@@ -20,40 +20,51 @@ _SAMPLE = 1 << 20  # bytes in which lines are counted
 
 
 def open_csv(
-    connection: duckdb.DuckDBPyConnection, name: str, files: Sequence[Path], format: str, listed: str, *, quotes: bool
+    connection: duckdb.DuckDBPyConnection,
+    name: str,
+    files: Sequence[Path],
+    format: str,
+    listed: str,
+    *,
+    quotes: bool,
+    header: bool,
+    padded: bool,
 ) -> Source:
-    """Return CSV or TSV files, which must have the same first line, as a source.
+    """Return CSV or TSV files as a source.
 
     listed: the files as a list in SQL. quotes: False if they are ordinary characters, so that no field can be quoted.
+    header: whether the first line, the same in all files, names the columns; else they are "1", "2", ... padded:
+    whether columns that a line lacks are NULL.
     """
     delimiters = ("\t",) if format == "tsv" else (",", ";", "\t", "|")
-    delimiter, header = _read_header(files[0], delimiters, quotes=quotes)
-    if not all(header):
+    delimiter, names = _read_names(files[0], delimiters, quotes=quotes, header=header)
+    if not all(names):
         raise SourceError(f"{name}: the first line must name every column; one has no name")
-    check_column_names(name, header)
+    check_column_names(name, names)
     for file in files[1:]:
-        if _read_header(file, delimiters, quotes=quotes) != (delimiter, header):
+        if _read_names(file, delimiters, quotes=quotes, header=header) != (delimiter, names):
             raise SourceError(f"{name}: the first line of {file.name} does not match that of {files[0].name}")
     quote = quote_text('"' if quotes else "")
     options = (
-        f"header = true, delim = {quote_text(delimiter)}, quote = {quote}, escape = {quote}, comment = '', skip = 0, "
-        "allow_quoted_nulls = false, null_padding = false, hive_partitioning = false, "
+        f"header = {header}, delim = {quote_text(delimiter)}, quote = {quote}, escape = {quote}, comment = '', "
+        f"skip = 0, allow_quoted_nulls = false, null_padding = {padded}, hive_partitioning = false, "
         f"max_line_size = {_LONGEST_LINE}, buffer_size = {_BUFFER}"
     )
-    kinds = ", ".join(f"{quote_text(column)}: 'VARCHAR'" for column in header)
-    names = ", ".join(map(quote_text, header))
+    kinds = ", ".join(f"{quote_text(column)}: 'VARCHAR'" for column in names)
+    listed_names = ", ".join(map(quote_text, names))
     exact = f"read_csv({listed}, {options}, auto_detect = false, columns = {{{kinds}}})"
-    typed = f"read_csv({listed}, {options}, names = [{names}])"
+    typed = f"read_csv({listed}, {options}, names = [{listed_names}])"
     try:
         columns = describe_columns(connection, typed)
     except duckdb.Error:
         connection.execute(f"SELECT count(*) FROM {exact}").fetchall()  # this error names the line
         raise
-    return Source(name, format, typed, columns, exact, delimiter, quotes=quotes, rows=_estimate_rows(files))
+    rows = _estimate_rows(files)
+    return Source(name, format, typed, columns, exact, delimiter, quotes=quotes, header=header, rows=rows)
 
 
-def _read_header(file: Path, delimiters: Sequence[str], *, quotes: bool) -> tuple[str, list[str]]:
-    """Return the delimiter that gives the most fields in the first line, and the fields."""
+def _read_names(file: Path, delimiters: Sequence[str], *, quotes: bool, header: bool) -> tuple[str, list[str]]:
+    """Return the delimiter that gives the most fields in the first line, and the names of the columns."""
     opener: Any = gzip.open if is_zipped(file) else open
     found = {}
     try:
@@ -68,7 +79,7 @@ def _read_header(file: Path, delimiters: Sequence[str], *, quotes: bool) -> tupl
     if not found[best]:
         empty = "the first line" if has_more else "the file"
         raise SourceError(f"{file}: {empty} is empty; expected a first line that names the columns")
-    return best, found[best]
+    return best, found[best] if header else [str(number + 1) for number in range(len(found[best]))]
 
 
 def _estimate_rows(files: Sequence[Path]) -> int | None:

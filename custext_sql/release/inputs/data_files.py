@@ -26,11 +26,14 @@ def open_files(
     *,
     format: str | None = None,
     quotes: bool = True,
+    header: bool = True,
+    padded: bool = False,
 ) -> Source:
     """Return one or more files of one format and with the same columns as a source of rows.
 
     name: what errors call the files. format: the one that their names stand for if not given. quotes: whether
-    fields of CSV and TSV files can be quoted. A SourceError names a file that does not start like UTF-8.
+    fields of CSV and TSV files can be quoted. header: whether their first line names the columns. padded: whether
+    columns that a line lacks are NULL, rather than an error. A SourceError names a file that does not start like UTF-8.
     """
     found = format or tell_format(files[0])
     if found is None:
@@ -42,5 +45,5 @@ def open_files(
     listed = "[" + ", ".join(quote_text(_PATTERN.sub(r"[\g<0>]", str(file))) for file in files) + "]"
     with safe_errors():
         if found in ("csv", "tsv"):
-            return open_csv(connection, name, files, found, listed, quotes=quotes)
+            return open_csv(connection, name, files, found, listed, quotes=quotes, header=header, padded=padded)
         return _OPENERS[found](connection, name, files, found, listed)

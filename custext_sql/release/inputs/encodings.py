@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, BinaryIO, cast
 from custext_sql.errors import CusTextError, QueryError, SettingError, SourceError
 from custext_sql.parameters import find_closest
 from custext_sql.release.inputs.file_formats import is_zipped
-from custext_sql.store.files.private_folders import scratch_folder
+from custext_sql.store.files.private_folders import named_full_disk, scratch_folder
 from custext_sql.text.utf8 import SAMPLE, decode_utf8
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def files_as_utf8(
             label = name if len(files) == 1 else str(file)
             copy = folder / str(number) / (file.name[:-3] if is_zipped(file) else file.name)
             copy.parent.mkdir(mode=0o700)
-            with _opened(file, label) as stream, copy.open("wb") as made:
+            with _opened(file, label) as stream, named_full_disk(folder.parent), copy.open("wb") as made:
                 shutil.copyfileobj(read_as_utf8(stream, encoding or _UTF8, label), made, _CHUNK)
             copies.append(copy)
         with renamed_errors({str(copy): str(file) for copy, file in zip(copies, files, strict=True)}):

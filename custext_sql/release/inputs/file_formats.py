@@ -52,12 +52,12 @@ def check_format(format: str) -> str:
     return format
 
 
-def check_quotes_use(name: str, format: str) -> None:
-    """Raise a SettingError if files of a format have no quotes around fields. name: what errors call the files."""
-    if format not in ("csv", "tsv"):
+def check_csv_options(name: str, format: str, *, quotes: bool, header: bool = True) -> None:
+    """Raise a SettingError if files of another format are given options of CSV and TSV. name: what errors call them."""
+    if format not in ("csv", "tsv") and not (quotes and header):
+        option = "--no-header (in Python: header=False)" if quotes else "--no-quotes (in Python: quotes=False)"
         raise SettingError(
-            f"{name}: --no-quotes (in Python: quotes=False) is for CSV and TSV files; leave it out for "
-            f"{_SHOWN_NAMES.get(format, format)}"
+            f"{name}: {option} is for CSV and TSV files; leave it out for {_SHOWN_NAMES.get(format, format)}"
         )
 
 

@@ -19,8 +19,8 @@ class Source:
 
     `reader` is SQL to select from. `exact_reader` leaves the values of copied columns as they are written in the file,
     for output in the same format. `quotes`: False for CSV and TSV files in which quotes are ordinary characters; output
-    in these formats is then written without quoting. `is_array`: JSON files that are arrays of objects. `rows`: about
-    how many there are, to show progress; None if unknown.
+    in these formats is then written without quoting. `header`: False for those whose columns are numbers. `is_array`:
+    JSON files that are arrays of objects. `rows`: about how many there are, to show progress; None if unknown.
     """
 
     name: str
@@ -31,6 +31,7 @@ class Source:
     delimiter: str = ","
     table: tuple[str, str] | None = None  # schema and name, as the catalog has them
     quotes: bool = True
+    header: bool = True
     is_array: bool = False
     rows: int | None = None
 
@@ -51,7 +52,7 @@ class Source:
         """
         known = {column.lower() for column in self.columns}
         is_named = self.format not in _UNVERIFIED or any(name.lower() in known for name in typed)
-        return list(self.columns) if is_named else []
+        return list(self.columns) if is_named or not self.header else []
 
     def tell_columns(self, typed: Collection[str] = ()) -> str:
         """Return a list of the columns, or else their number and where their names are expected."""

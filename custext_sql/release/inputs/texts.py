@@ -16,9 +16,9 @@ from custext_sql.release.duckdb_instances import open_instance
 from custext_sql.release.inputs.data_files import open_files
 from custext_sql.release.inputs.encodings import files_as_utf8, find_encoding
 from custext_sql.release.inputs.file_formats import (
+    check_csv_options,
     check_format,
     check_no_database,
-    check_quotes_use,
     explain_unknown_format,
     tell_format,
 )
@@ -51,12 +51,14 @@ class DataFiles:
 
     format: csv, tsv, json, parquet or text; None if the names tell it. encoding: by Python's name for it, such as
     "latin-1"; None for UTF-8. quotes: False if quotes are ordinary characters in CSV or TSV files, as in GLUE's.
+    header: False if the first line of CSV or TSV files is a row, as in GLUE's CoLA; columns are then "1", "2", ...
     """
 
     path: str | os.PathLike[str]
     format: str | None = None
     encoding: str | None = None
     quotes: bool = True
+    header: bool = True
 
 
 Texts = AnyPath | DataFiles | DataTable | Sequence[str | None]  # a path, a table, or the texts themselves
@@ -121,14 +123,16 @@ def find_format(files: AnyPath | DataFiles) -> str:
     known = tell_format(found[0]) if given.format is None else check_format(given.format)
     if known is None:
         raise explain_unknown_format(name, has_option=True)
-    if not given.quotes:
-        check_quotes_use(name, known)
+    check_csv_options(name, known, quotes=given.quotes, header=given.header)
     return known
 
 
 @contextmanager
-def open_texts(texts: AnyPath | DataFiles | DataTable) -> Iterator[OpenTexts]:
-    """Open files or a table for reading, within bounded memory. Errors quote no data."""
+def open_texts(texts: AnyPath | DataFiles | DataTable, *, padded: bool = False) -> Iterator[OpenTexts]:
+    """Open files or a table for reading, within bounded memory. Errors quote no data.
+
+    padded: read columns that a line lacks as NULL, in CSV and TSV files without quoting; else such a line is an error.
+    """
     if isinstance(texts, DataTable):
         with _open_data(Path(texts.path)) as connection:
             yield OpenTexts(connection, open_table(connection, os.fspath(texts.path), texts.table), ())
@@ -136,20 +140,18 @@ def open_texts(texts: AnyPath | DataFiles | DataTable) -> Iterator[OpenTexts]:
     given, format = _as_files(texts), find_format(texts)
     name, encoding = os.fspath(given.path), find_encoding(given.encoding)
     with files_as_utf8(name, list_files(name), format, encoding) as files, open_instance() as connection:
-        yield OpenTexts(connection, open_files(connection, name, files, format=format, quotes=given.quotes), files)
+        options = {"quotes": given.quotes, "header": given.header, "padded": padded and not given.quotes}
+        yield OpenTexts(connection, open_files(connection, name, files, format=format, **options), files)
 
 
-def stream_texts(
-    texts: Texts, column: str | None, rows: int | None = None, *, parameter: str = "column"
-) -> Iterator[TextColumn]:
+def stream_texts(texts: Texts, column: str | None, rows: int | None = None) -> Iterator[TextColumn]:
     """Yield texts in blocks, including missing ones. Lines keep their line ends.
 
     column: the column of files or of a table; None for lines of text and for a sequence. rows: how many at most, from
-    the top. parameter: the parameter in which callers name the column. SettingError if a column is named but there are
-    none, or if there are columns and none is named.
+    the top. SettingError if a column is named but there are none, or if there are columns and none is named.
     """
     seen = 0
-    with closing(stream_rows(texts, column, parameter=parameter)) as blocks:
+    with closing(stream_rows(texts, column)) as blocks:
         for block in blocks:
             end = len(block.texts) if rows is None else min(len(block.texts), rows - seen)
             some = block.texts[slice(0, end)]
@@ -159,33 +161,28 @@ def stream_texts(
                 return
 
 
-def list_texts(
-    texts: Texts, column: str | None, rows: int | None = None, *, parameter: str = "column"
-) -> list[str | None]:
+def list_texts(texts: Texts, column: str | None, rows: int | None = None) -> list[str | None]:
     """Return the texts that `stream_texts` yields as a list."""
-    blocks = stream_texts(texts, column, rows, parameter=parameter)
-    return [text for block in blocks for text in block.to_arrow().to_pylist()]
+    return [text for block in stream_texts(texts, column, rows) for text in block.to_arrow().to_pylist()]
 
 
-def stream_rows(
-    texts: Texts, column: str | None, record_column: str | None = None, *, parameter: str = "column"
-) -> Generator[TextRows]:
+def stream_rows(texts: Texts, column: str | None, record_column: str | None = None) -> Generator[TextRows]:
     """Yield texts in blocks as `stream_texts` does, each with the IDs in the record column, as a release reads them."""
     if not isinstance(texts, (str, os.PathLike, DataFiles, DataTable)):
-        yield TextRows(_open_sequence(texts, column, record_column, parameter))
+        yield TextRows(_open_sequence(texts, column, record_column))
         return
     with open_texts(texts) as opened:
         source = opened.source
-        option = f"--{parameter.replace('_', '-')}"
         if source.format == "text":
             if column is not None or record_column is not None:
-                wrong, name = (option, parameter) if column is not None else ("--record-column", "record_column")
-                raise SettingError(f"{source.name}: plain text has no columns; leave out {wrong} (in Python: {name})")
+                name = "record_column" if column is None else "column"
+                option = f"--{name.replace('_', '-')}"
+                raise SettingError(f"{source.name}: plain text has no columns; leave out {option} (in Python: {name})")
             yield from _stream_lines(source.name, opened.files)
             return
         if column is None:
             raise SettingError(
-                f"{source.name}: name the column of the texts: {option} NAME (in Python: {parameter}=...); "
+                f"{source.name}: name the column of the texts: --column NAME (in Python: column=...); "
                 f"{source.tell_columns()}"
             )
         yield from _stream_columns(opened, column, record_column)
@@ -220,12 +217,12 @@ def _stream_lines(name: str, files: Sequence[Path]) -> Iterator[TextRows]:
         before += size
 
 
-def _open_sequence(texts: Any, column: str | None, record_column: str | None, parameter: str) -> TextColumn:
+def _open_sequence(texts: Any, column: str | None, record_column: str | None) -> TextColumn:
     if not hasattr(texts, "__iter__"):
         raise SettingError(
             f"expected the path of a file, a DataTable or a sequence of texts; found {type(texts).__name__}"
         )
-    for given, name in ((column, parameter), (record_column, "record_column")):
+    for given, name in ((column, "column"), (record_column, "record_column")):
         if given is not None:
             raise SettingError(f"a sequence of texts has no columns; leave out {name}")
     return open_column(list(texts))[0]
@@ -251,5 +248,5 @@ def _open_data(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
                 raise SourceError(f"{path} is a custext database; expected a DuckDB file with your texts")
             yield connection
     except ForeignFileError:
-        hint = f"; give a file of texts by its path: {path}" if tell_format(path) else ""
+        hint = "; to read a file of texts, leave out --table (in Python: pass its path)" if tell_format(path) else ""
         raise SourceError(f"{path} is not a DuckDB file{hint}") from None

@@ -9,7 +9,7 @@ import numpy as np
 
 from custext_sql.arrays import Places
 from custext_sql.errors import SettingError
-from custext_sql.parameters import check_at_least
+from custext_sql.parameters import check_at_least, count_of
 from custext_sql.release.inputs.texts import Texts, name_texts, stream_rows
 from custext_sql.release.preview.picked_rows import FirstRows, PickedRow, Picker, SampledRows
 from custext_sql.release.release_plan import check_ids, check_record_column
@@ -29,6 +29,12 @@ class ComparedRow:
     pieces: list[Piece]
     is_null: bool = False
 
+    @property
+    def is_unchanged(self) -> bool:
+        """Whether the text has words, and all of them came out as they went in, apart from case."""
+        words = [piece for piece in self.pieces if piece.kind is not None]
+        return bool(words) and all(piece.is_same for piece in words)
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -43,6 +49,12 @@ class Comparison:
     rows: list[ComparedRow]
     may_leak: bool
     rows_read: int
+
+    @property
+    def unchanged(self) -> str:
+        """How many texts came out unchanged, in words; empty if none did."""
+        number = sum(row.is_unchanged for row in self.rows)
+        return f"{count_of(number, 'text')} came out unchanged" if number else ""
 
 
 def compare_texts(
@@ -77,7 +89,7 @@ def compare_texts(
     sanitizer = Sanitizer.load(database, key_file=key_file, seed=None if key_file is not None else seed, **settings)
     check_record_column(sanitizer.key, record_column)
     picker: Picker = FirstRows(rows) if sample is None else SampledRows(sample, seed)
-    leaking = _find_leaking_kinds(sanitizer.policy)
+    leaking = find_leaking_kinds(sanitizer.policy)
     read, exact = 0, column
     with closing(stream_rows(data, column, record_column)) as blocks:
         for block in blocks:
@@ -105,7 +117,7 @@ def _cut(text: str, characters: int) -> str:
     return f"{text[:characters].rpartition(' ')[0] or text[:characters]} ..."
 
 
-def _find_leaking_kinds(policy: Policy) -> list[int]:
+def find_leaking_kinds(policy: Policy) -> list[int]:
     """Return the kinds of words that pass in the clear because they are not in the vocabulary."""
     fates = {Kind.UNKNOWN: policy.unknown, Kind.NUMBER: policy.numbers}
     return [int(kind) for kind, fate in fates.items() if fate == "keep"]

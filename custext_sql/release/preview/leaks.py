@@ -5,11 +5,15 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
+from custext_sql.arrays import Numbers
 from custext_sql.errors import OutputError, SettingError
 from custext_sql.parameters import check_at_least
 from custext_sql.release.inputs.file_formats import tell_format
 from custext_sql.release.inputs.texts import Texts, name_texts, stream_rows
 from custext_sql.release.preview.advice import LeakFacts, advise
+from custext_sql.release.preview.comparison import find_leaking_kinds
 from custext_sql.release.preview.word_counts import (
     ALONE,
     LEAKED_KINDS,
@@ -23,6 +27,8 @@ from custext_sql.release.preview.word_counts import (
 from custext_sql.release.release_plan import RowProgress
 from custext_sql.replacing.kinds import Kind
 from custext_sql.replacing.policy import NUMBER_MASK, UNIT_MASKS, UNKNOWN_MASK, Policy, name_policy
+from custext_sql.replacing.vocabulary import Vocabulary
+from custext_sql.replacing.words import FoundWords
 from custext_sql.sanitizing.sanitizer import Sanitizer
 from custext_sql.store.database import Database
 from custext_sql.store.files.atomic_outputs import atomic_output, check_place
@@ -81,6 +87,9 @@ class Leaks:
     words: the number of all words. replaced, stopwords, endings, kept: those of them that are replaced, and those that
         are kept in the clear as stopwords, as English endings ('s, 't), or because they are listed.
     in_clear: the number of words that would pass in the clear, including kept ones.
+    unchanged_at_eps_0: texts that would come out unchanged, apart from case, at eps = 0: they have words, each of which
+        is kept or is the representative of its group. unchanged_at_any_eps: those of them whose words are all kept. At
+        eps > 0, other texts may draw themselves; the receipt of a release counts all of them.
     kinds: the words that are not in the vocabulary, by kind; only kinds that occur.
     advice: what to do about it, as sentences.
     """
@@ -96,6 +105,8 @@ class Leaks:
     endings: int
     kept: int
     in_clear: int
+    unchanged_at_eps_0: int
+    unchanged_at_any_eps: int
     kinds: tuple[LeakedKind, ...]
     advice: tuple[str, ...]
 
@@ -134,13 +145,15 @@ def find_leaks(
     sanitizer = Sanitizer.load(
         database, mapping=mapping, plus=plus, policy=policy, language=language, key_file=key_file
     )
-    rows = 0
+    rows, unchanged = 0, np.zeros(2, dtype=np.int64)
+    keeps = [Kind.STOPWORD, Kind.ENDING, Kind.KEPT, *find_leaking_kinds(sanitizer.policy)]
     with counting_words(find_usual_scripts(sanitizer.mapping.words)) as counts:
         with closing(stream_rows(data, column)) as blocks:
             for block in blocks:
                 rows += len(block.texts)
                 for text, found in sanitizer.find_words(block.texts):
                     counts.add(text, found)
+                    unchanged += _count_unchanged(sanitizer.replacer.vocabulary, found, keeps)
                 if progress is not None:
                     progress(block.share, rows, counts.words)
         fates = _find_fates(sanitizer.policy)
@@ -165,6 +178,8 @@ def find_leaks(
         endings=kept[1],
         kept=kept[2],
         in_clear=sum(kept) + passing,
+        unchanged_at_eps_0=int(unchanged[0]),
+        unchanged_at_any_eps=int(unchanged[1]),
         kinds=kinds,
         advice=advise(facts),
     )
@@ -188,6 +203,15 @@ def _find_fates(policy: Policy) -> dict[str, str]:
     return units | fates | {ALONE: UNKNOWN_MASK, SYMBOL: IN_CLEAR}
 
 
+def _count_unchanged(vocabulary: Vocabulary, found: FoundWords, keeps: list[int]) -> Numbers:
+    """Return how many texts of a block would come out unchanged at eps = 0, and how many at any eps."""
+    changes, sampled = ~np.isin(found.kinds, keeps), found.at(Kind.SAMPLED)
+    words, with_words = found.numbers[sampled].astype(np.int64), len(np.unique(found.rows))
+    at_any_eps = with_words - len(np.unique(found.rows[changes]))
+    changes[sampled] = vocabulary.generalize(words, found.plus) != words
+    return np.array([with_words - len(np.unique(found.rows[changes])), at_any_eps])
+
+
 def _sum_up(counts: WordCounts, kind: str, fate: str, top: int | None) -> LeakedKind:
     def share(count: int) -> float | None:
         return None if kind == SYMBOL else count / max(1, counts.words)
@@ -198,7 +222,6 @@ def _sum_up(counts: WordCounts, kind: str, fate: str, top: int | None) -> Leaked
 
 
 def _write(counts: WordCounts, target: Path, fates: dict[str, str], *, force: bool) -> None:
-    with atomic_output(target, force=force) as output:
+    with atomic_output(target, force=force, private=True) as output:
         counts.write(output.path, fates)
-        output.path.chmod(0o600)
         output.publish()

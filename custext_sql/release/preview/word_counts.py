@@ -14,6 +14,7 @@ from custext_sql.release.duckdb_instances import open_instance
 from custext_sql.replacing.kinds import Kind
 from custext_sql.replacing.words import FoundWords
 from custext_sql.sql.copy_options import choose_copy_options
+from custext_sql.sql.queries import fetch
 from custext_sql.sql.query_errors import safe_errors
 from custext_sql.store.files.quoting import quote_text
 from custext_sql.text.distinct_spans import find_distinct
@@ -86,7 +87,10 @@ class WordCounts:
             f"SELECT word, name AS kind, n AS count, {share} AS share, fate AS becomes FROM totals JOIN "
             f"(VALUES {rows}) AS known (kind, name, fate, is_symbol) USING (kind) ORDER BY totals.kind, n DESC, word"
         )
-        self._run(f"COPY ({query}) TO {quote_text(str(path))} ({choose_copy_options('csv')})")
+        copy = f"COPY ({query}) TO {quote_text(str(path))} ({choose_copy_options('csv')})"
+        with safe_errors():
+            assert self._totals
+            fetch(self._connection, copy, writes=path)
 
     def _add_words(self, text: EncodedText, starts: Places, ends: Places, kind: str) -> None:
         if not len(starts):

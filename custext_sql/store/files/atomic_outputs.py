@@ -6,9 +6,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from custext_sql.errors import OutputError
-from custext_sql.store.files.private_folders import private_folder
+from custext_sql.store.files.private_folders import named_full_disk, private_folder
 
-_ANYBODY, _OWNER = 0o666, 0o600  # file modes, before the umask
 _OVERWRITE = "to overwrite it, use --force (in Python: force=True)"
 
 
@@ -16,15 +15,16 @@ class AtomicOutput:
     """An unfinished file. Until it is published, its target is unchanged.
 
     target: where the file will appear. path: where to write it. spill: a folder for what does not fit into memory.
+    private: only the owner will be able to read it.
     """
 
-    def __init__(self, target: Path, folder: Path, *, force: bool) -> None:
+    def __init__(self, target: Path, folder: Path, *, force: bool, private: bool) -> None:
         self.target = target
         self.path = folder / target.name
         self._folder = _identify(folder)
         self.spill = folder / "spill"
         self.spill.mkdir(mode=0o700)
-        self._force = force
+        self._force, self._private = force, private
 
     def publish(self) -> None:
         """Write the file to the disk and move it to its target; OutputError if that is no longer possible."""
@@ -34,6 +34,8 @@ class AtomicOutput:
                 "written"
             )
         _sync(self.path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
+        if self._private:
+            self.path.chmod(0o600)
         if self._force:
             self.path.replace(self.target)
         else:
@@ -70,22 +72,22 @@ def check_place(target: Path, *, force: bool) -> None:
 
 
 @contextmanager
-def atomic_output(target: Path, *, force: bool) -> Iterator[AtomicOutput]:
+def atomic_output(target: Path, *, force: bool, private: bool = False) -> Iterator[AtomicOutput]:
     """Yield an unfinished file; if it is not published, it is deleted at the end.
 
-    Unfinished files that killed processes left in the same folder are deleted too. OutputError as in `check_place`.
+    private: only the owner can read the file, as for databases, ledgers and lists of words, which are not released.
+    Unfinished files that killed processes left in the same folder are deleted too. OutputError as in `check_place`, and
+    if the disk is full.
     """
     check_place(target, force=force)
-    with private_folder(target.parent, target.name) as folder:
-        yield AtomicOutput(target, folder, force=force)
+    with private_folder(target.parent, target.name) as folder, named_full_disk(target):
+        yield AtomicOutput(target, folder, force=force, private=private)
 
 
-def publish_text(target: Path, text: str, *, force: bool, private: bool = False) -> None:
-    """Write a text to a file, whole or not at all. private: only the owner can read it."""
-    with atomic_output(target, force=force) as output:
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
-        with os.fdopen(os.open(output.path, flags, _OWNER if private else _ANYBODY), "wb") as file:
-            file.write(text.encode())
+def publish_text(target: Path, text: str, *, force: bool) -> None:
+    """Write a text to a file that only its owner can read, whole or not at all."""
+    with atomic_output(target, force=force, private=True) as output:
+        output.path.write_bytes(text.encode())
         output.publish()
 
 

@@ -10,6 +10,7 @@ is written to such a file would be lost, so every file is checked once it is loc
 """
 
 import os
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -21,7 +22,7 @@ from weakref import ref
 
 import duckdb
 
-from custext_sql.errors import DatabaseError, ForeignFileError, tell_failure
+from custext_sql.errors import DamagedFileError, DatabaseError, ForeignFileError, tell_failure
 from custext_sql.store.files.descriptors import (
     FileID,
     find_open_name,
@@ -36,6 +37,16 @@ from custext_sql.store.files.shared_instances import READ, WRITE, refuse_second,
 PATIENCE = 5.0  # seconds to wait while another process has a file open
 
 _TICK = 0.1  # seconds between attempts
+_LOCKED = "IO Error: Could not set lock on file "
+_FOREIGN = re.compile(r"IO Error: (?:Extension |The file .* is not a valid DuckDB database file!$)", re.DOTALL)
+_NEWER = re.compile(
+    r"IO Error: Trying to read a database file with .* created with a newer version of DuckDB", re.DOTALL
+)
+_CUT_OFF = (
+    "IO Error: Could not read enough bytes from file ",
+    "IO Error: Failure while replaying WAL file ",
+    "INTERNAL Error: Failure while replaying WAL file ",
+)
 
 _Result = TypeVar("_Result")
 
@@ -145,9 +156,12 @@ def hold_still(connection: duckdb.DuckDBPyConnection, path: Path, name: str) -> 
     log = path.with_name(f"{path.name}.wal")
 
     def attempt() -> None:
+        before = log.stat() if log.exists() else None
         _attach(connection, path, name, "READ_WRITE")
         if log.exists():  # a process was killed; the new file must not get its log
             connection.execute(f"DETACH {name}")  # DuckDB writes the log into the file, and deletes it
+            if before is not None and log.exists() and log.stat() == before:
+                raise DatabaseError(f"{log}: DuckDB cannot read this log; restore a backup, or move the log away")
             raise _AgainError
 
     with _opening:
@@ -199,7 +213,7 @@ def when_free(path: Path, attempt: Callable[[], _Result], patience: float | None
     """Call `attempt`, which opens a file, until no other process has the file open, and return its result.
 
     patience: seconds to wait, by default PATIENCE. DatabaseError after that, or if the file cannot be opened for
-    another reason; ForeignFileError if it is not a DuckDB file.
+    another reason; DamagedFileError if it is damaged, ForeignFileError if it is not a DuckDB file.
     """
     deadline = time.monotonic() + (PATIENCE if patience is None else patience)
     while True:
@@ -210,10 +224,11 @@ def when_free(path: Path, attempt: Callable[[], _Result], patience: float | None
             message = str(error)
             if "Unique file handle conflict" in message or "different configuration" in message:
                 raise refuse_second(path) from None
-            if "not a valid DuckDB database file" in message or message.startswith("IO Error: Extension "):
+            if _FOREIGN.match(message):
                 raise ForeignFileError(f"{path} is not a DuckDB file") from None
-            if "lock" not in message.lower():
-                raise DatabaseError(f"cannot open {path}: {find_reason(error)}") from None
+            if not message.startswith(_LOCKED):
+                refuse = DamagedFileError if is_damaged(error) else DatabaseError
+                raise refuse(f"cannot open {path}: {find_reason(error)}") from None
         except _AgainError as error:
             busy = str(error) or busy
         if time.monotonic() > deadline:
@@ -223,7 +238,19 @@ def when_free(path: Path, attempt: Callable[[], _Result], patience: float | None
 
 def find_reason(error: Exception) -> str:
     """Return why DuckDB failed, without quoting its message."""
+    if is_damaged(error):
+        return "the file is damaged; restore a backup of it"
+    if _NEWER.match(str(error)):
+        return "a newer version of DuckDB wrote it; run: pip install --upgrade duckdb"
     return tell_failure(str(error)) or f"DuckDB's {type(error).__name__.removesuffix('Exception')} error"
+
+
+def is_damaged(error: Exception) -> bool:
+    """Return whether DuckDB reports that a file, or its write-ahead log, is damaged or incomplete.
+
+    DuckDB's error type for wrong checksums has no class of its own in Python: only the base class stands for it.
+    """
+    return type(error) is duckdb.Error or str(error).startswith(_CUT_OFF)
 
 
 def _find_holder(path: Path) -> tuple[duckdb.DuckDBPyConnection | None, bool]:

@@ -11,9 +11,12 @@ from custext_sql.errors import DatabaseError
 from custext_sql.store.files.descriptors import list_descriptors
 from custext_sql.store.files.quoting import quote_path
 
-_OFFLINE: dict[str, Any] = {"autoinstall_known_extensions": False}  # download no extension for files of other formats
-READ: dict[str, Any] = {**_OFFLINE, "access_mode": "READ_ONLY"}
-WRITE: dict[str, Any] = {**_OFFLINE, "memory_limit": "256MB"}  # otherwise DuckDB keeps a large transaction in memory
+# DuckDB 2.0 writes files in extra threads. If a write fails or is interrupted, they may wait for each other forever (in
+# AsyncWriteQueue::AbortWrites): seen in 7 of 60 runs on a full disk. Without them, a failed write is simply an error.
+NO_ASYNC_WRITES: dict[str, Any] = {"async_threads": 0}
+SETTINGS: dict[str, Any] = {**NO_ASYNC_WRITES, "autoinstall_known_extensions": False}  # do not download extensions
+READ: dict[str, Any] = {**SETTINGS, "access_mode": "READ_ONLY"}
+WRITE: dict[str, Any] = {**SETTINGS, "memory_limit": "256MB"}  # otherwise DuckDB keeps a large transaction in memory
 _ATTACHED_AS = re.compile(r'already attached by database "(.*)"')
 
 

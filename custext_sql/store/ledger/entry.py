@@ -170,7 +170,7 @@ class LedgerEntry:
 
     def _write_receipt(self) -> None:
         if self._beside is not None:
-            publish_text(self._beside, ledger.to_json(self.release), force=True, private=True)
+            publish_text(self._beside, ledger.to_json(self.release), force=True)
 
 
 def receipt_beside(target: Path) -> Path:

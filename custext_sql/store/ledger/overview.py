@@ -48,7 +48,7 @@ class Ledger:
             text.write(json.dumps(self.to_dict()["releases"], ensure_ascii=False, indent=2) + "\n")
         else:
             raise OutputError(f"cannot write {path}: its name must end in .csv or .json")
-        publish_text(path, text.getvalue(), force=force, private=True)
+        publish_text(path, text.getvalue(), force=force)
 
 
 def read_ledger(database: Database = None, *, dataset: str | None = None) -> Ledger:

@@ -11,12 +11,14 @@ SHIPPED_LANGUAGE = "english"  # of the list in every new database
 
 
 def read_stopwords(connection: duckdb.DuckDBPyConnection, language: str) -> frozenset[str]:
-    """Return the stored stopwords of a language; SettingError if there are none."""
+    """Return the stored stopwords of a language, or of a user's own list; SettingError if there are none."""
     check_type(language, str, "language must be a string")
     rows = connection.execute("SELECT word FROM stopwords WHERE language = ?", [language]).fetchall()
     if not rows:
+        stored = connection.execute("SELECT DISTINCT language FROM stopwords ORDER BY language").fetchall()
         raise SettingError(
-            f"no stopwords for {language!r} in the database; run: custext stopwords --language {language}"
+            f"the database has no stopwords for {language!r}, only for {', '.join(name for (name,) in stored)}; run: "
+            f"custext stopwords --language {language} (or, with a list of your own, --file FILE --name {language})"
         )
     return frozenset(word for (word,) in rows)
 

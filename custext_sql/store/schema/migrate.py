@@ -1,7 +1,6 @@
 """Creates and upgrades the tables with Alembic. Imported only when needed, since Alembic loads slowly."""
 
 import threading
-from importlib.resources import files
 from pathlib import Path
 
 from alembic import command
@@ -11,13 +10,23 @@ from sqlalchemy.exc import DBAPIError
 
 from custext_sql.store.schema.revisions import REVISIONS
 
+_PACKAGE = Path(__file__).parents[2]
 _one_at_a_time = threading.Lock()  # Alembic keeps what it works on in globals
+
+
+def find_scripts() -> Path:
+    """Return the folder of the migrations: in the installed package, or in a checkout beside it.
+
+    Python finds the package in a checkout if it runs there, even if another copy is installed.
+    """
+    installed = _PACKAGE / "migrations"
+    return installed if installed.is_dir() else _PACKAGE.parent / "migrations"
 
 
 def upgrade(path: Path) -> None:
     """Upgrade a database file to this version's revision, in one transaction; an empty file gets all tables."""
     config = Config()
-    config.set_main_option("script_location", str(files("custext_sql.migrations")).replace("%", "%%"))
+    config.set_main_option("script_location", str(find_scripts()).replace("%", "%%"))
     engine = create_engine(URL.create("duckdb", database=str(path)), poolclass=NullPool)
     try:
         with _one_at_a_time, engine.begin() as connection:

@@ -1,0 +1,99 @@
+"""The component keeps the stopwords of its pipeline's language, and refuses those of another one."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import spacy
+from spacy.language import Language
+
+from custext_sql import CusTextError, add_stopwords, build_mapping, make_key
+from custext_sql.store.database import writing
+from custext_sql.store.rows.stopwords import write_stopwords
+from tests.spacy_plugin.test_component import kinds_of
+
+TEXT = "der was will"
+
+
+def open_pipeline(database: Path, code: str, /, **config: Any) -> Language:
+    nlp = spacy.blank(code)
+    nlp.add_pipe("custext", config={"database": str(database), **config})
+    return nlp
+
+
+@pytest.fixture
+def german_db(few_db: Path) -> Path:
+    with writing(few_db) as connection:
+        write_stopwords(connection, "german", ["der"], "a test")
+    return few_db
+
+
+def test_stopwords_are_those_of_the_language_of_the_pipeline(german_db: Path) -> None:
+    cases: list[tuple[str, dict[str, Any], list[str]]] = [
+        ("de", {}, ["stopword", "sampled", "sampled"]),
+        ("en", {}, ["unknown", "stopword", "stopword"]),
+        ("en", {"language": "german"}, ["stopword", "sampled", "sampled"]),
+        ("de", {"language": "english"}, ["unknown", "stopword", "stopword"]),
+        ("xx", {"language": "german"}, ["stopword", "sampled", "sampled"]),
+        ("de", {"sensitive": {"@misc": "custext.all_but_stopwords.v1"}}, ["stopword", "sampled", "sampled"]),
+    ]
+    for language, config, expected in cases:
+        assert kinds_of(open_pipeline(german_db, language, plus=True, **config)(TEXT)) == expected
+
+
+def test_the_language_is_found_again_after_saving(german_db: Path, tmp_path: Path) -> None:
+    for config in ({}, {"language": "english"}):
+        nlp = open_pipeline(german_db, "de", plus=True, **config)
+        nlp.to_disk(tmp_path / "saved")
+        assert kinds_of(spacy.load(tmp_path / "saved")(TEXT)) == kinds_of(nlp(TEXT))
+
+
+def test_a_list_of_ones_own_is_used_by_its_name(few_db: Path, tmp_path: Path) -> None:
+    (tmp_path / "legal.txt").write_text("will\n", encoding="utf-8")
+    add_stopwords(few_db, language="legal", file=tmp_path / "legal.txt")
+    build_mapping(few_db, embedding="starter", k=20, separate_stopwords=True, name="apart")  # the English ones
+    for mapping in (None, "apart"):
+        nlp = open_pipeline(few_db, "de", plus=True, mapping=mapping, language="legal")
+        assert kinds_of(nlp(TEXT))[1:] == ["sampled", "stopword"]
+
+
+@pytest.mark.parametrize("language", ["de", "is", "xx"])
+def test_without_plus_no_list_is_needed(few_template: Path, language: str) -> None:
+    assert kinds_of(open_pipeline(few_template, language)("was"))
+
+
+@pytest.mark.parametrize(
+    ("language", "config", "message"),
+    [
+        ("de", {}, "the database has no stopwords for 'german', only for english; run: custext stopwords --language"),
+        ("xx", {}, 'language: NLTK has no stopwords for the language of this pipeline, "xx"'),
+        ("en", {"language": "legal"}, "the database has no stopwords for 'legal', only for english"),
+        ("en", {"language": 7}, "language must be a name; found int"),
+    ],
+)
+def test_a_missing_list_is_an_error(few_template: Path, language: str, config: dict[str, Any], message: str) -> None:
+    with pytest.raises(CusTextError, match=message):
+        open_pipeline(few_template, language, plus=True, **config)
+
+
+def test_a_mapping_for_another_language_is_named_before_a_missing_list(few_db: Path) -> None:
+    """Adding the list would not help."""
+    build_mapping(few_db, embedding="starter", k=20, separate_stopwords=True, name="apart")
+    with pytest.raises(CusTextError, match="mapping: 'apart' was made with the stopwords for english"):
+        open_pipeline(few_db, "de", plus=True, mapping="apart")
+
+
+def test_a_mapping_or_a_key_for_another_language_is_an_error(german_db: Path, tmp_path: Path) -> None:
+    make_key(tmp_path / "english", german_db, plus=True)
+    make_key(tmp_path / "german", german_db, plus=True, language="german")
+    make_key(tmp_path / "none", german_db)
+    build_mapping(german_db, embedding="starter", k=20, separate_stopwords=True, name="apart")
+    for wrong, message in (
+        ({"mapping": "apart"}, "mapping: 'apart' was made with the stopwords for english, but the .* is german"),
+        ({"key_file": str(tmp_path / "english")}, "key_file: the key was made with .* english, but the .* is german"),
+    ):
+        with pytest.raises(CusTextError, match=message):
+            open_pipeline(german_db, "de", **wrong)
+        assert open_pipeline(german_db, "de", language="english", **wrong)
+    for right in ("german", "none"):
+        assert open_pipeline(german_db, "de", key_file=str(tmp_path / right))
