@@ -71,7 +71,7 @@ class _Commands(click.Group):
     """Commands in order of use. Suggests the closest name for a typo and prints our errors as messages."""
 
     def main(self, *args: Any, **options: Any) -> Any:
-        with Ending(remove_private_folders):
+        with Ending(remove_private_folders) as self._ending:
             return super().main(*args, **options)
 
     def list_commands(self, context: click.Context) -> list[str]:
@@ -90,7 +90,7 @@ class _Commands(click.Group):
 
     def invoke(self, context: click.Context) -> Any:
         try:
-            with printed_warnings():
+            with self._ending.showing_signals(), printed_warnings():
                 return super().invoke(context)
         except click.UsageError as error:
             raise _without_text(error) from None

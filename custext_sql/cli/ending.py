@@ -12,8 +12,8 @@ import select
 import signal
 import sys
 import threading
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from types import FrameType, TracebackType
 from typing import Any
 
@@ -58,11 +58,21 @@ class Ending:
             signal.set_wakeup_fd(-1)
             os.close(self._writer)  # ends the watcher thread
 
+    @contextmanager
+    def showing_signals(self) -> Iterator[None]:
+        """Let whatever a command raises after a signal end it as the signal does: DuckDB raises RuntimeError instead."""
+        try:
+            yield
+        except BaseException:
+            if self._number is None:
+                raise
+            raise _make_exception(self._number) from None
+
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
         """Interrupt the command, only once: a second exception could interrupt its cleanup."""
         if self._number is None:
             self._number = number
-            raise KeyboardInterrupt if number == signal.SIGINT else SystemExit(128 + number)
+            raise _make_exception(number)
 
     def _watch(self) -> None:
         """Wait for a signal, give the command time to end, then end the process."""
@@ -95,6 +105,10 @@ class Ending:
             with suppress(Exception):
                 stream.flush()
         os._exit(status)
+
+
+def _make_exception(number: int) -> BaseException:
+    return KeyboardInterrupt() if number == signal.SIGINT else SystemExit(128 + number)
 
 
 def _find_queries() -> set[threading.Thread]:

@@ -219,6 +219,27 @@ def test_ctrl_c_stops_and_leaves_nothing(mapped_db: Path, tmp_path: Path) -> Non
     assert [path.name for path in tmp_path.iterdir() if "out" in path.name] == []
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_within_duckdb_ends_a_command_like_any_other(tmp_path: Path, number: signal.Signals) -> None:
+    """DuckDB turns the interruption of a statement in the main thread into a RuntimeError."""
+    script = tmp_path / "script.py"  # in a file, because DuckDB draws a progress bar if there is none
+    script.write_text(f"""if True:
+        import os, threading, duckdb
+        from custext_sql.cli import info, main
+
+        def run(**options):
+            threading.Timer(0.5, os.kill, (os.getpid(), {number:d})).start()
+            duckdb.execute("SELECT sum(a.range * b.range) FROM range(1000000) a, range(1000000) b")
+
+        info.info_command.callback = run
+        main(["info"])
+    """)
+    with start([sys.executable, script], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        printed = b"".join(process.communicate())
+    assert process.returncode == 128 + number
+    assert printed.strip() == (b"Aborted!" if number == signal.SIGINT else b"")
+
+
 def test_a_key_is_made_and_used(mapped_db: Path, data: Path, tmp_path: Path) -> None:
     made = run("--db", mapped_db, "keygen", tmp_path / "key", "--eps", 2, "--plus", "--policy", "strict")
     assert made.exit_code == 0
