@@ -60,7 +60,7 @@ class Ending:
 
     @contextmanager
     def showing_signals(self) -> Iterator[None]:
-        """Let whatever a command raises after a signal end it as the signal does: DuckDB raises RuntimeError instead."""
+        """Let whatever a command raises after a signal end it as the signal does: DuckDB may raise RuntimeError."""
         try:
             yield
         except BaseException:
