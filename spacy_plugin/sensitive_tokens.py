@@ -39,6 +39,7 @@ _SETTERS = {  # what an attribute of tokens holds, and components that set it
     POS: ("parts of speech", "morphologizer or attribute_ruler"),
     TAG: ("tags", "tagger or attribute_ruler"),
 }
+_INNER = "_'`\u00b4\u2018\u2019\u201b\u2032\uff07"  # underscores and apostrophes
 _JOINING = {"Mn", "Mc", "Me", "Cf", "Co", "Cn"}  # marks, and what policies may drop
 STAYS = float("nan")  # instead of an eps, for tokens that stay unchanged: NaN is never a valid budget
 
@@ -281,7 +282,7 @@ def _read_value(value: Any, usual: float) -> float:
 
 def _may_join(character: str) -> bool:
     """Return whether a word may go on after or before a character."""
-    return character.isalnum() or character in "_'\u2019" or unicodedata.category(character) in _JOINING
+    return character.isalnum() or character in _INNER or unicodedata.category(character) in _JOINING
 
 
 def _read_words(path: str) -> list[str]:

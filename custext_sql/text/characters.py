@@ -23,7 +23,9 @@ _SIGNS = {
 }  # in units
 _SIGMA = "\u03a3"  # its lowercase form depends on what follows
 
-WORD, MARK, SYMBOL, OTHER, INVISIBLE, CHANGING = (1 << bit for bit in range(6))  # the bits of `traits`
+APOSTROPHES = "'`\u00b4\u2018\u2019\u201b\u2032\uff07"  # what people type within words: don't, don`t, don\u2019t
+
+WORD, MARK, SYMBOL, OTHER, INVISIBLE, CHANGING, APOSTROPHE = (1 << bit for bit in range(7))  # the bits of `traits`
 _TRAITS = {"L": WORD, "M": WORD | MARK, "N": WORD, "S": SYMBOL, "C": OTHER}  # by category
 
 # Characters that programs do not show (Unicode's Default_Ignorable_Code_Point), except those of category Cf
@@ -66,6 +68,8 @@ def _find_traits(character: str) -> int:
         found |= INVISIBLE
     if found & MARK or _lies_in(character, _COMPOSING) or unicodedata.normalize("NFKC", character) != character:
         found |= CHANGING
+    if character in APOSTROPHES:
+        found |= APOSTROPHE
     return found
 
 
@@ -115,7 +119,7 @@ def _as_ascii(character: str) -> int:
 
 # WORD: letters, digits, marks and underscores. MARK: marks. SYMBOL: Unicode category S. OTHER: controls, format
 # characters, private use, unassigned. INVISIBLE: characters that a policy may drop. CHANGING: characters that NFKC may
-# change.
+# change. APOSTROPHE: characters that join the parts of a word.
 traits = CharacterTable(_find_traits)
 decimal_digits = CharacterTable(lambda character: unicodedata.category(character) == "Nd")  # of any script
 letter_cases = CharacterTable(_letter_case)

@@ -60,11 +60,12 @@ class EncodedText:
 
     @cached_property
     def lowered(self) -> Bytes:
-        """The content with ASCII letters in lower case, followed by PADDING zeros."""
+        """The content with ASCII letters in lower case and ' for `, followed by PADDING zeros."""
         lowered = np.zeros(len(self.content) + PADDING, dtype=np.uint8)
         capital = ((self.content - np.uint8(ord("A"))) < 26).view(np.uint8)
         np.left_shift(capital, 5, out=capital)
         np.bitwise_or(self.content, capital, out=lowered[: len(self.content)])
+        np.putmask(lowered[: len(self.content)], self.content == ord("`"), ord("'"))
         return lowered
 
     def count(self, flags: Flags, starts: Places, ends: Places) -> Places:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from custext_sql.arrays import Bytes, Hashes, Places, WordNumbers
-from custext_sql.text.characters import CHANGING, lower_cases
+from custext_sql.text.characters import APOSTROPHE, CHANGING, lower_cases
 from custext_sql.text.distinct_spans import find_distinct
 from custext_sql.text.encoded_text import (
     FIRST_BYTES,
@@ -22,7 +22,6 @@ from custext_sql.text.encoded_text import (
 )
 from custext_sql.text.hash_table import NOT_FOUND, HashTable
 from custext_sql.text.word_boundaries import (
-    OTHER_APOSTROPHE,
     are_words,
     find_digits,
     find_single_words,
@@ -172,7 +171,7 @@ class FoldedText:
     """A text, and its lowercase form as overlapping integers: the eight bytes from each position on.
 
     unusual: positions of characters whose lowercase form has another width or depends on context; they are unchanged
-    here, and words that contain them are folded one by one. apostrophes: positions of typographic apostrophes.
+    here, and words that contain them are folded one by one. apostrophes: positions of non-ASCII apostrophes.
     """
 
     original: Bytes
@@ -192,7 +191,7 @@ def fold_text(text: EncodedText) -> FoldedText:
         for step, byte in enumerate(_encode(lower[changed], wide.widths[changed])):
             reached = wide.widths[changed] > step
             folded[wide.leads[changed][reached] + step] = byte[reached]
-    unusual, apostrophes = wide.leads[lower < 0], wide.leads[wide.codes == OTHER_APOSTROPHE]
+    unusual, apostrophes = wide.leads[lower < 0], wide.leads[(wide.traits & APOSTROPHE) != 0]
     return FoldedText(text.content, _overlapping_chunks(folded), unusual, apostrophes)
 
 
@@ -207,14 +206,15 @@ def _spans_with(places: Places, starts: Places, ends: Places) -> Places:
 
 
 def _write_plain_apostrophes(text: FoldedText, starts: Places, ends: Places) -> tuple[FoldedText, Places, Places]:
-    """Return spans end to end, with one-byte apostrophes for three-byte ones, and the new start and end of each."""
+    """Return spans end to end, with ' for other apostrophes, and the new start and end of each."""
     lengths = ends - starts
     places = spread_out(starts, lengths)
     content = text.chunks.take(places).astype(np.uint8)  # the first byte of each chunk
     is_apostrophe = np.isin(places, text.apostrophes)
     content[is_apostrophe] = ord("'")
     kept = np.ones(len(content), dtype=bool)
-    kept[np.flatnonzero(is_apostrophe) + 1] = kept[np.flatnonzero(is_apostrophe) + 2] = False
+    for step in (1, 2):  # the rest of each apostrophe; no other character continues after one
+        kept[step:] &= ~(is_apostrophe[:-step] & (content[step:] & 0xC0 == 0x80))
     new_ends = np.cumsum(kept)[np.cumsum(lengths) - 1]
     plain = content[kept]
     padded = np.concatenate([plain, np.zeros(PADDING, dtype=np.uint8)])

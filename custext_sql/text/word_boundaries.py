@@ -1,8 +1,8 @@
 """Finds the words in a column of texts.
 
-A word is a run of Unicode letters, digits, marks and underscores, joined by inner apostrophes (' and \u2019). A mark
-that follows none of these is not part of a word. The texts of a column lie end to end in one buffer of UTF-8, and all
-functions work on the whole buffer at once.
+A word is a run of Unicode letters, digits, marks and underscores, joined by inner apostrophes, in any form that people
+type. A mark that follows none of these is not part of a word. The texts of a column lie end to end in one buffer of
+UTF-8, and all functions work on the whole buffer at once.
 """
 
 import unicodedata
@@ -12,10 +12,22 @@ from dataclasses import dataclass
 import numpy as np
 
 from custext_sql.arrays import Bytes, Flags, Numbers, Places
-from custext_sql.text.characters import LOWER, MARK, OTHER, SYMBOL, TITLE, UPPER, WORD, decimal_digits, letter_cases
+from custext_sql.text.characters import (
+    APOSTROPHE,
+    APOSTROPHES,
+    LOWER,
+    MARK,
+    OTHER,
+    SYMBOL,
+    TITLE,
+    UPPER,
+    WORD,
+    decimal_digits,
+    letter_cases,
+)
 from custext_sql.text.encoded_text import EncodedText, WideCharacters, begin_rows, drop_invisible, find_rows, join_texts
 
-OTHER_APOSTROPHE = 0x2019  # three bytes in UTF-8
+_PLAIN = str.maketrans(dict.fromkeys(APOSTROPHES, "'"))
 _IS_CONTROL = np.array([(code < 32 or code == 127) and chr(code) not in "\t\n\v\f\r" for code in range(256)])
 
 
@@ -32,13 +44,13 @@ class Parts:
 
 
 def fold_word(word: str) -> str:
-    """Return the form in which a word is stored and looked up: lower case, with ' for the typographic apostrophe."""
-    return word.lower().replace("\u2019", "'")
+    """Return the form in which a word is stored and looked up: lower case, with ' for every apostrophe."""
+    return word.lower().translate(_PLAIN)
 
 
 def normalize_words(words: str) -> str:
     """Return folded words in NFKC, which gives equivalent spellings the same form. Newlines are preserved."""
-    return unicodedata.normalize("NFKC", fold_word(unicodedata.normalize("NFKC", words)))
+    return unicodedata.normalize("NFKC", fold_word(unicodedata.normalize("NFKC", words.translate(_PLAIN))))
 
 
 def find_parts(text: EncodedText, offsets: Places) -> Parts:
@@ -181,18 +193,19 @@ def _clear_stray_marks(wide: WideCharacters, offsets: Places, is_word: Flags) ->
 
 def _find_inner_apostrophes(text: EncodedText, is_word: Flags, offsets: Places) -> Places:
     """Return where apostrophes between two parts of the same row begin."""
-    found = _between_words((text.content == ord("'")).nonzero()[0], 1, is_word, offsets)
+    found = _between_words((text.lowered[: len(text.content)] == ord("'")).nonzero()[0], 1, is_word, offsets)
     if text.wide is not None:
-        others = text.wide.leads[text.wide.codes == OTHER_APOSTROPHE]
-        found = np.sort(np.concatenate([found, _between_words(others, 3, is_word, offsets)]))
+        others = text.wide.at((text.wide.traits & APOSTROPHE) != 0)
+        found = np.sort(np.concatenate([found, _between_words(others.leads, others.widths, is_word, offsets)]))
     return found
 
 
-def _between_words(places: Places, width: int, is_word: Flags, offsets: Places) -> Places:
+def _between_words(places: Places, widths: Places | int, is_word: Flags, offsets: Places) -> Places:
     """Return those of some characters that have word characters of their row on both sides."""
-    places = places[is_word[places] & is_word[places + width + 1]]  # flags start one byte before the text
-    same_row = offsets.searchsorted(places - 1, "right") == offsets.searchsorted(places + width, "right")
-    within: Places = places[same_row]
+    after = places + widths
+    inner = (is_word[places] & is_word[after + 1]).nonzero()[0]  # flags start one byte before the text
+    places, after = places[inner], after[inner]
+    within: Places = places[offsets.searchsorted(places - 1, "right") == offsets.searchsorted(after, "right")]
     return within
 
 

@@ -39,6 +39,16 @@ def test_a_part_of_a_longer_word_is_no_stopword(text: str, expected: str) -> Non
     assert open_sanitizer().sanitize(text, 0.0, True) == expected
 
 
+@pytest.mark.parametrize("mark", "'`\u00b4\u2018\u2019\u201b\u2032\uff07")
+def test_every_apostrophe_joins_and_is_looked_up_as_the_plain_one(mark: str) -> None:
+    sanitizer = open_sanitizer()
+    texts = [text.replace("'", mark) for text in ("Don't", "O'Brien", "smith's", "y'all've", "o' brien", "'o'", "o''o")]
+    expected = ["Don't", "<unk>'brien", "brien's", "<unk>'<unk>'ve", "o' brien", "'o'", "o''o"]
+    assert sanitizer.sanitize_batch(texts, 0.0, True) == [text.replace("'", mark) for text in expected]
+    kept = Sanitizer(sanitizer.mapping, STOPWORDS, Settings.settle(eps=0.0, policy=Policy(keep_words=["o`clock"])))
+    assert kept.sanitize(f"O{mark}Clock", 0.0, False) == f"O{mark}Clock"
+
+
 @pytest.mark.parametrize("text", ["#{}'t", "@{}'t", "x@{}'t", "{}'t-2025-524501", "www.{}’t", "12::1%{}'t", "{}'t://a"])
 def test_a_unit_takes_a_word_with_apostrophes_whether_it_is_listed_or_not(text: str) -> None:
     """The word don't is listed as a stopword, and dan't is not."""

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from custext_sql import Sanitizer
+from custext_sql.text.characters import APOSTROPHES
 from custext_sql.text.word_boundaries import fold_word
 from tests.release.test_data_files import folder, run
 from tests.text.test_word_boundaries import read_words
@@ -58,7 +59,7 @@ def read_units(text: str, vocabulary: dict[str, int]) -> list[tuple[int, int, st
     units = []
     position = 0
     for parts in read_words(text):
-        found = re.compile("['\u2019]".join(map(re.escape, parts))).search(text, position)
+        found = re.compile(f"[{APOSTROPHES}]".join(map(re.escape, parts))).search(text, position)
         assert found is not None
         position = found.end()
         if len(parts) == 1 or fold_word(found[0]) in vocabulary:

@@ -19,6 +19,7 @@ from custext_sql.replacing.replacer import Replacer
 from custext_sql.replacing.row_settings import RowSettings
 from custext_sql.replacing.vocabulary import Vocabulary
 from custext_sql.replacing.words import find_words
+from custext_sql.text.characters import APOSTROPHES
 from custext_sql.text.encoded_text import EncodedText, join_texts
 from custext_sql.text.word_boundaries import are_words, fold_word, normalize_words
 from tests.small_mapping import small_mapping
@@ -113,7 +114,7 @@ def read_kinds(text: str, plus: bool) -> list[tuple[str, int]]:
 
     position = 0
     for parts in read_words(text):
-        joined = re.compile("['\u2019]".join(map(re.escape, parts))).search(text, position)
+        joined = re.compile(f"[{APOSTROPHES}]".join(map(re.escape, parts))).search(text, position)
         assert joined is not None
         position = joined.end()
         if len(parts) == 1 or decide(joined[0]) == Kind.STOPWORD:
@@ -240,4 +241,4 @@ def _separators(text: str) -> str:
     for parts in read_words(text):
         for part in parts:
             text = text.replace(part, "'", 1)
-    return text.replace("'", "").replace("\u2019", "")
+    return text.translate(dict.fromkeys(map(ord, APOSTROPHES)))

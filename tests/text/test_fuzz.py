@@ -21,7 +21,7 @@ BATCH = 50_000
 WORDS = ["alice", "bob", "carol", "dave", "naïve", "привет", "é", "42", "中文", "οδοσ", "ǆ"]
 ENDINGS = {"s", "t", "re", "ve", "ll", "d", "m"}
 SPECIAL = [
-    *"'\u2019 _aA9.-\n\0\u0301\u200d\u00ad\ufe0f❤",
+    *"'`\u00b4\u2018\u2019\uff07 _aA9.-\n\0\u0301\u200d\u00ad\ufe0f❤",
     "nai\u0308ve",
     "ＢＯＢ",
     "²",

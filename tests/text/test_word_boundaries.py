@@ -9,12 +9,13 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from custext_sql.text.characters import CHANGING, traits
+from custext_sql.text.characters import APOSTROPHES, CHANGING, traits
 from custext_sql.text.encoded_text import EncodedText, find_rows
 from custext_sql.text.word_boundaries import are_words, find_parts, fold_word
 
 texts = st.text(
-    st.one_of(st.characters(exclude_categories=["Cs"]), st.sampled_from("aB9_'\u2019 \n.-\u0301é中ب😀\0")), max_size=20
+    st.one_of(st.characters(exclude_categories=["Cs"]), st.sampled_from("aB9_'`\u00b4\u2018\u2019 \n.-\u0301é中ب😀\0")),
+    max_size=20,
 )
 
 
@@ -45,11 +46,11 @@ def is_mark(character: str) -> bool:
 def read_words(text: str) -> list[list[str]]:
     """Return the words of a text as lists of their parts, read character by character."""
     shape = "".join(
-        "m" if is_mark(c) else "w" if is_word_character(c) else "'" if c in "'\u2019" else " " for c in text
+        "m" if is_mark(c) else "w" if is_word_character(c) else "'" if c in APOSTROPHES else " " for c in text
     )
     words = []
     for match in re.finditer("w[wm]*(?:'w[wm]*)*", shape):
-        words.append(re.split("['\u2019]", text[match.start() : match.end()]))
+        words.append(re.split(f"[{APOSTROPHES}]", text[match.start() : match.end()]))
     return words
 
 
