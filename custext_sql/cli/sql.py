@@ -19,16 +19,36 @@ from custext_sql.parameters import count_of
 if TYPE_CHECKING:
     from custext_sql.release.query_releases import Answer
     from custext_sql.replacing.policy import Policy
-    from custext_sql.sql.queries import Shown
+    from custext_sql.sql.nested_query import Shown
 
 _SHOWN = 100  # rows in a table on the terminal
+
+
+def _split_attached(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
+    """Return the files of --attach by their names."""
+    pairs = [value.partition("=") for value in values]
+    if not all(name and file for name, _, file in pairs):
+        raise click.BadParameter("expected NAME=FILE, such as --attach lookup=lookup.duckdb")
+    names = [name.lower() for name, _, _ in pairs]
+    if len(set(names)) < len(names):
+        raise click.BadParameter("each file needs a name of its own")
+    return {name: file for name, _, file in pairs}
 
 
 @click.command("sql", short_help="Run a SQL query that can sanitize texts.")
 @click.argument("query")
 @click.option("--data", metavar="FILE", help="DuckDB file with the tables of the query, open for reading only.")
-@click.option("--write", is_flag=True, help="Open --data for writing, for statements such as CREATE TABLE.")
+@click.option(
+    "--attach",
+    "attached",
+    metavar="NAME=FILE",
+    multiple=True,
+    callback=_split_attached,
+    help="Another DuckDB file; the query calls its tables NAME.TABLE. May be given several times.",
+)
 @click.option("--output", metavar="FILE", help="Write the result to a .parquet, .csv, .json or .jsonl file.")
+@click.option("--into", metavar="TABLE", help="Write the result to a new table of --data.")
+@click.option("--append", is_flag=True, help="Add the rows to the table of --into, which has the same columns.")
 @click.option("--force", is_flag=True, help="Replace an existing output.")
 @click.option("--allow-raw", is_flag=True, help="Write a result even if none of it was sanitized.")
 @click.option("--dataset", metavar="NAME", help="Name of the data in the ledger.  [default: <query>]")
@@ -44,8 +64,10 @@ def sql_command(
     db: str | None,
     query: str,
     data: str | None,
-    write: bool,
+    attached: dict[str, str],
     output: str | None,
+    into: str | None,
+    append: bool,
     force: bool,
     allow_raw: bool,
     dataset: str | None,
@@ -57,47 +79,57 @@ def sql_command(
     key_file: str | None,
     as_json: bool,
 ) -> None:
-    """Run SQL in DuckDB with custext_sanitize, custext_sanitize_keyed and custext_epsilon.
+    """Run one query in DuckDB with custext_sanitize, custext_sanitize_keyed and custext_epsilon.
 
-    The query names files, or tables of --data; without --data it also sees the tables of the custext database. Every
-    query that sanitizes is entered in the ledger, wherever its rows go.
+    The query names files, or tables of --data; without --data it also sees the tables of the custext database. It can
+    only return rows: they are shown, or written by --output or --into. Every query that sanitizes is entered in the
+    ledger.
 
     \b
     Examples:
       custext sql "SELECT id, custext_sanitize(body, 1.0, true) AS body FROM 'reviews.csv'"
       custext sql "SELECT * REPLACE (custext_sanitize(body, 1, true) AS body) FROM reviews" \\
         --data shop.duckdb --output reviews.parquet
-      custext sql "CREATE TABLE clean AS SELECT custext_sanitize(body, 1, true) AS body FROM reviews" \\
-        --data shop.duckdb --write
+      custext sql "SELECT id, custext_sanitize(body, 1, true) AS body FROM reviews" \\
+        --data shop.duckdb --into clean
       custext sql "FROM custext_distribution('doctor', 1.0)"
     """
     from custext_sql.release.query_releases import QueryRelease
     from custext_sql.sql.queries import let_threads_alternate
     from custext_sql.store.ledger.dataset import Dataset
 
-    if write and data is None:
-        raise click.UsageError("--write needs --data FILE: the DuckDB file to write to.")
+    if into is not None and data is None:
+        raise click.UsageError("--into needs --data FILE: the DuckDB file with the table.")
+    if into is not None and output is not None:
+        raise click.UsageError("Use --output or --into, not both.")
+    if append and (into is None or force):
+        raise click.UsageError("--append needs --into TABLE, and cannot be combined with --force.")
     let_threads_alternate()
     release = QueryRelease(
         query,
         db,
         data,
         Dataset(dataset, second_mapping=second_mapping, reuse_key=reuse_key),
-        writable=write,
+        attached=attached,
         allow_raw=allow_raw,
         mapping=mapping,
         policy=policy,
         calibration=calibration,
         key_file=key_file,
     )
-    if output is not None:
+    if output is not None or into is not None:
         with progress_bar("sanitizing") as progress:
-            written = release.write(Path(output), force=force, progress=progress)
+            if output is not None:
+                written = release.write(Path(output), force=force, progress=progress)
+            else:
+                written = release.write_table(str(into), append=append, force=force, progress=progress)
         if as_json:
             receipt = None if written.receipt is None else written.receipt.to_dict()
-            print_json({"output": output, "rows": written.result, "receipt": receipt})
+            place = {"output": output} if into is None else {"data": data, "table": into}
+            print_json({**place, "rows": written.result, "receipt": receipt})
         else:
-            click.echo(f"{Path(output)}: {count_of(written.result, 'row')}")
+            place_shown = Path(output) if output is not None else f"{data}, table {into}"
+            click.echo(f"{place_shown}: {count_of(written.result, 'row')}")
         _tell(written, with_receipt=not as_json)
     elif as_json:
         fetched = release.fetch()
@@ -105,8 +137,7 @@ def sql_command(
         _tell(fetched)
     else:
         answer = release.show(_SHOWN)
-        if answer.result is not None:
-            _print_rows(answer.result)
+        _print_rows(answer.result)
         _tell(answer)
 
 

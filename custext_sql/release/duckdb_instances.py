@@ -7,7 +7,7 @@ from typing import Any
 
 import duckdb
 
-from custext_sql.sql.queries import close_in_time
+from custext_sql.sql.queries import KEEP_PROGRESS, close_in_time
 from custext_sql.sql.query_errors import safe_errors
 from custext_sql.store.files.duckdb_files import connect_file, when_free
 from custext_sql.store.files.private_folders import scratch_folder
@@ -33,7 +33,7 @@ def open_instance(
                 connection = duckdb.connect(config=config)
             else:
                 connection = when_free(data, lambda: connect_file(data, config))
-        connection.execute("SET enable_progress_bar_print = false")  # DuckDB would print one if a query takes seconds
+        connection.execute(KEEP_PROGRESS)
         try:
             yield connection
         finally:

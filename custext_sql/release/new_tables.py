@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import duckdb
 
 from custext_sql.errors import OutputError
-from custext_sql.release.inputs.source import Source
 from custext_sql.store.files.quoting import quote_name
 
 _PART = re.compile(r'"((?:[^"]|"")+)"|([^".]+)')  # a part of a name
@@ -27,22 +26,28 @@ class NewTable:
         """The name as SQL writes it."""
         return f"{quote_name(self.schema)}.{quote_name(self.name)}"
 
-    def check(self, connection: duckdb.DuckDBPyConnection, source: Source, *, force: bool) -> None:
-        """Raise an OutputError for the input itself, for a view, and unless `force` for any existing table."""
-        tables, views = (self._exists(connection, kind) for kind in ("table", "view"))
-        if source.table is not None and _fold(*source.table) == _fold(self.schema, self.name):
+    def check(
+        self, connection: duckdb.DuckDBPyConnection, source: tuple[str, str] | None = None, *, force: bool
+    ) -> None:
+        """Raise an OutputError for the input itself, for a view, and unless `force` for any existing table.
+
+        source: schema and name of the table or view that is read while this table is written, if any.
+        """
+        tables, views = (self.exists(connection, kind) for kind in ("table", "view"))
+        if source is not None and _fold(*source) == _fold(self.schema, self.name):
             raise OutputError(f"table {self} is the input; give the output another name")
         if views:
             raise OutputError(f"view {self} already exists; give the output another name")
         if tables and not force:
             raise OutputError(f"table {self} already exists; to overwrite it, use --force (in Python: force=True)")
-        if tables and source.table is not None and NewTable(*source.table)._exists(connection, "view"):
+        if tables and source is not None and NewTable(*source).exists(connection, "view"):
             raise OutputError(
                 f"the input is a view, and may read table {self}, which would be overwritten; give the output another "
                 "name"
             )
 
-    def _exists(self, connection: duckdb.DuckDBPyConnection, kind: str) -> bool:
+    def exists(self, connection: duckdb.DuckDBPyConnection, kind: str) -> bool:
+        """Return whether there is a table or a view of this name. kind: "table" or "view"."""
         rows = connection.execute(
             f"SELECT schema_name, {kind}_name FROM duckdb_{kind}s() "
             "WHERE NOT internal AND database_name = current_database()"

@@ -1,40 +1,35 @@
 """Queries that sanitize: run, counted and entered in the ledger, wherever their rows go."""
 
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import duckdb
 
-from custext_sql.errors import QueryError
+from custext_sql.errors import OutputError, QueryError
+from custext_sql.release.duckdb_instances import open_instance
+from custext_sql.release.new_tables import NewTable, find_new_table
 from custext_sql.replacing.receipt import Receipt
 from custext_sql.sanitizing.sanitizer import Sanitizer
 from custext_sql.sql.functions import watch
-from custext_sql.sql.queries import (
-    Done,
-    Shown,
-    choose_result_format,
-    fetch_objects,
-    open_data,
-    refuse_custext_databases,
-    show,
-    write_result,
-)
-from custext_sql.sql.query_words import uses_name
-from custext_sql.sql.single_draws import draws_each_row_once
-from custext_sql.sql.statements import read_statements
+from custext_sql.sql.nested_query import NestedQuery, Shown, open_for_query
+from custext_sql.sql.query_errors import safe_errors
 from custext_sql.sql.usage import Usage
-from custext_sql.store.database import Database, locate
+from custext_sql.store.database import Database
 from custext_sql.store.files.atomic_outputs import atomic_output
+from custext_sql.store.files.private_folders import named_full_disk, private_folder
+from custext_sql.store.files.quoting import quote_path
 from custext_sql.store.ledger.dataset import QUERY, Dataset
 from custext_sql.store.ledger.entry import LedgerEntry, receipt_beside
 from custext_sql.store.ledger.table import RAW
 
 _Result = TypeVar("_Result")
+_Progress = Callable[[float], None]
 
+_FORMATS = {".parquet": "parquet", ".csv": "csv", ".json": "json", ".jsonl": "json"}
 _CALL = "custext_sanitize"  # how the names of both functions that sanitize begin
+_DRAFT = "custext_draft.main.result"
 _UNPROTECTED: dict[str, Any] = {"draws": RAW, "key_id": None, "eps": None, "plus": None, "at_least": False}
 
 
@@ -48,10 +43,10 @@ class Answer(Generic[_Result]):
 
 
 class QueryRelease:
-    """A query that is run and entered in the ledger.
+    """One query that is run and entered in the ledger.
 
-    data: a DuckDB file, which `writable` opens for writing. settings: those of `Sanitizer.load`. allow_raw: let texts
-    out that were not sanitized.
+    data: a DuckDB file; attached: more of them, by name. settings: those of `Sanitizer.load`. allow_raw: write rows
+    even if nothing was sanitized.
     """
 
     def __init__(
@@ -61,144 +56,137 @@ class QueryRelease:
         data: str | None = None,
         dataset: Dataset | None = None,
         *,
-        writable: bool = False,
+        attached: Mapping[str, str] | None = None,
         allow_raw: bool = False,
         **settings: Any,
     ) -> None:
-        self._query = query
-        self._database, self._data, self._writable = database, data, writable
+        self._query = NestedQuery(query)
+        self._database, self._data, self._attached = database, data, attached
         self._dataset = (dataset or Dataset()).or_called(QUERY)
         self._allow_raw = allow_raw
-        self._statements = read_statements(query, writable=writable)
         self._sanitizer = Sanitizer.load(database, **settings)
 
-    def show(self, limit: int) -> Answer[Shown | None]:
+    def show(self, limit: int) -> Answer[Shown]:
         """Run the query and return its first rows."""
-        return self._run(lambda connection, done: show(connection, self._query, limit, done))
+        return self._run(lambda connection: self._query.show(connection, limit))
 
     def fetch(self) -> Answer[list[Any]]:
         """Run the query and return all its rows, as objects for JSON."""
-        return self._run(lambda connection, done: fetch_objects(connection, self._query, done))
+        return self._run(self._query.fetch_objects)
 
-    def write(
-        self, target: Path, *, force: bool = False, progress: Callable[[float], None] | None = None
-    ) -> Answer[int]:
+    def write(self, target: Path, *, force: bool = False, progress: _Progress | None = None) -> Answer[int]:
         """Write the result of the query to a new file, and return the number of rows."""
-        format = choose_result_format(target)
+        format = _choose_format(target)
         with atomic_output(target, force=force) as output:
+            return self._run(
+                lambda connection: self._query.copy_to(connection, output.path, format, progress),
+                publish=output.publish,
+                spill=output.spill,
+                beside=receipt_beside(target),
+            )
 
-            def write(connection: duckdb.DuckDBPyConnection, done: Done) -> int:
-                return write_result(connection, self._query, output.path, format, done, progress=progress)
+    def write_table(
+        self, table: str, *, append: bool = False, force: bool = False, progress: _Progress | None = None
+    ) -> Answer[int]:
+        """Write the result of the query to a table of the data, and return the number of rows.
 
-            return self._run(write, publish=output.publish, spill=output.spill, beside=receipt_beside(target))
+        The table is new, unless `append` adds the rows to it or `force` replaces it. The rows are first written to a
+        draft beside the data, then copied in one transaction.
+        """
+        if self._data is None:
+            raise QueryError("a table needs a DuckDB file to be in: --data FILE")
+        data = Path(self._data)
+        with private_folder(data.parent, data.name) as folder, named_full_disk(data):
+            draft = folder / "draft.duckdb"
+            if data.exists():  # before the query takes long; again when the table is written
+                with open_instance(data, read_only=True, spill=folder) as connection:
+                    _check_target(connection, table, append=append, force=force)
+            return self._run(
+                lambda connection: self._query.create_table(connection, _DRAFT, draft, progress),
+                publish=lambda: _copy_draft(draft, data, table, folder, append=append, force=force),
+                spill=folder,
+                beside=data.with_name(f"{data.name}.{table}.receipt.json"),
+                draft=draft,
+            )
 
     def _run(
         self,
-        run: Callable[[duckdb.DuckDBPyConnection, Done], _Result],
+        run: Callable[[duckdb.DuckDBPyConnection], _Result],
         *,
-        publish: Callable[[], object] | None = None,
+        publish: Callable[[], None] | None = None,
         spill: Path | None = None,
         beside: Path | None = None,
+        draft: Path | None = None,
     ) -> Answer[_Result]:
-        """Run the query and enter it in the ledger before its result leaves. publish: makes the output appear.
-
-        For statements that write by themselves, as COPY does, the entry is made first: at once if the custext database
-        will be attached, which keeps this process from writing it, or if raw data is to leave, else when a function is
-        first called.
-        """
+        """Run the query and enter it in the ledger before its result leaves. publish: makes the output appear."""
         entry = LedgerEntry(self._database, self._dataset, self._sanitizer.terms, at_least=True, beside=beside)
-        usage = Usage(lambda: _begun(entry)) if self._statements.writes else Usage()
-        exports = any(self._statements.exports)
-        if self._names_a_call:
-            entry.check()
-        if self._statements.writes and (self._attaches_database or (exports and self._allow_raw)):
-            entry.begin()
-        is_once = False
-        called: list[bool] = []  # for each finished statement, whether anything had been drawn by then
-        try:
-            with open_data(
-                self._sanitizer, self._database, self._data, writable=self._writable, spill=spill
-            ) as connection:
-                if exports and not (self._allow_raw or self._names_a_call or _has_calling_views(connection)):
-                    raise _refuse_raw()
-                is_once = draws_each_row_once(connection, self._query)
-                watch(connection, usage)
-
-                def finish_statement() -> None:
-                    called.append(usage.was_called)
-                    refuse_custext_databases(connection)
-
-                result = run(connection, finish_statement)
-        except BaseException:
-            self._end_failed(entry, usage, has_raw=self._has_raw(called))
-            raise
-        if usage.was_called and not self._has_raw(called):
-            receipt = usage.describe(entry, self._sanitizer, at_least=not is_once)
+        if _CALL in self._query.text.lower():
+            entry.check()  # before a long run; what a view calls is only known afterwards
+        usage = Usage()
+        with open_for_query(
+            self._sanitizer, self._database, self._data, self._attached, spill=spill, draft=draft
+        ) as connection:
+            watch(connection, usage)
+            result = run(connection)
+        if usage.was_called:
+            receipt = usage.describe(entry, self._sanitizer)
             entry.publish(publish or _nothing, receipt, usage.keyed_sum)
             return Answer(result, receipt, entry.note)
-        if exports or (publish is not None and result):
-            self._publish_raw(entry, publish, exports=exports)
-            return Answer(result, usage.receipt(self._sanitizer) if usage.was_called else None, entry.note)
-        if publish is not None:
+        if publish is not None and result:
+            if not self._allow_raw:
+                raise QueryError(
+                    "nothing was written: the query sanitizes nothing, so its result is the original data; sanitize "
+                    "the text column with custext_sanitize(column, eps, plus), or use --allow-raw to write it "
+                    "unprotected"
+                )
+            entry.describe(**_UNPROTECTED)
+            entry.publish(publish, None)
+        elif publish is not None:
             publish()  # a result without rows
-        entry.withdraw()
         return Answer(result, None, entry.note)
 
-    def _has_raw(self, called: Sequence[bool]) -> bool:
-        """Return whether a statement carried rows out before anything had been drawn."""
-        return any(exports and not drawn for exports, drawn in zip(self._statements.exports, called, strict=False))
 
-    @property
-    def _attaches_database(self) -> bool:
-        """Return whether the custext database is open while the query runs."""
-        return self._data is None or Path(self._data).resolve() == locate(self._database).resolve()
-
-    @property
-    def _names_a_call(self) -> bool:
-        return uses_name(self._query, _CALL)
-
-    def _publish_raw(self, entry: LedgerEntry, publish: Callable[[], object] | None, *, exports: bool) -> None:
-        """Let out texts that were not sanitized, if that is allowed, and enter them as unprotected."""
-        if not exports and not self._allow_raw:
-            entry.withdraw()
-            raise _refuse_raw()
-        entry.describe(**_UNPROTECTED)
-        entry.publish(publish or _nothing, None)
-        if not self._allow_raw:
-            entry.add_note("the query wrote texts that no custext function sanitized; they are not protected")
-
-    def _end_failed(self, entry: LedgerEntry, usage: Usage, *, has_raw: bool) -> None:
-        """Keep the entry if something may have left before the query failed; withdraw it otherwise."""
-        if has_raw:
-            entry.describe(**_UNPROTECTED)
-            entry.begin()
-            entry.break_off(None)
-        elif usage.was_called and self._statements.writes:
-            entry.break_off(usage.describe(entry, self._sanitizer, at_least=True), usage.keyed_sum)
-        else:
-            entry.withdraw()
+def _choose_format(target: Path) -> str:
+    format = _FORMATS.get(target.suffix.lower())
+    if format is None:
+        raise QueryError(f"{target}: cannot tell the format; expected a name that ends in {', '.join(_FORMATS)}")
+    return format
 
 
-def _has_calling_views(connection: duckdb.DuckDBPyConnection) -> bool:
-    """Return whether a view or macro in the data calls a function that sanitizes."""
-    [(count,)] = connection.execute(
-        "SELECT (SELECT count(*) FROM duckdb_views() WHERE NOT internal AND sql ILIKE '%custext_sanitize%') + "
-        "(SELECT count(*) FROM duckdb_functions() WHERE NOT internal AND macro_definition ILIKE '%custext_sanitize%')"
-    ).fetchall()
-    return bool(count)
+def _check_target(connection: duckdb.DuckDBPyConnection, table: str, *, append: bool, force: bool) -> NewTable:
+    """Return the table to write; OutputError or QueryError if that is not possible."""
+    with safe_errors():
+        names = {name for (name,) in connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()}
+        if names >= {"alembic_version", "mappings", "score_rows"}:
+            raise QueryError("queries cannot change a custext database; name another file: --data FILE")
+        target = find_new_table(connection, table)
+        if not append:
+            target.check(connection, force=force)
+        elif not target.exists(connection, "table"):
+            raise OutputError(f"table {target} does not exist; to create it, leave out --append (in Python: append)")
+    return target
 
 
-def _refuse_raw() -> QueryError:
-    return QueryError(
-        "nothing was written: the query sanitizes nothing, so its result is the original data; sanitize the text "
-        "column with custext_sanitize(column, eps, plus), or use --allow-raw to write it unprotected"
+def _copy_draft(draft: Path, data: Path, table: str, spill: Path, *, append: bool, force: bool) -> None:
+    """Copy the rows of the draft to a table, in one transaction."""
+    with open_instance(data, spill=spill) as connection:
+        target = _check_target(connection, table, append=append, force=force)
+        with safe_errors():
+            connection.execute(f"ATTACH {quote_path(draft)} AS custext_draft (TYPE duckdb, READ_ONLY)")
+            if append:
+                _check_columns(connection, target)
+            made = "INSERT INTO {} BY NAME" if append else f"CREATE {'OR REPLACE ' if force else ''}TABLE {{}} AS"
+            connection.execute(f"BEGIN; {made.format(target.quoted)} FROM {_DRAFT}; COMMIT")
+
+
+def _check_columns(connection: duckdb.DuckDBPyConnection, target: NewTable) -> None:
+    """Raise an OutputError unless the draft has the columns of the table, in any order."""
+    expected, found = (
+        [row[0].lower() for row in connection.execute(f"DESCRIBE {name}").fetchall()]
+        for name in (target.quoted, _DRAFT)
     )
-
-
-def _begun(entry: LedgerEntry) -> AbstractContextManager[None]:
-    """Begin an entry, if it has not begun, before anything is drawn."""
-    entry.begin()
-    return nullcontext()
+    if sorted(expected) != sorted(found):
+        raise OutputError(f"the query must return the columns of table {target}: {', '.join(expected)}")
 
 
 def _nothing() -> None:

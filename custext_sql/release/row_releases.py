@@ -85,7 +85,7 @@ def release_to_table(
         beside = data.with_name(f"{data.name}.{new}.receipt.json")
         plan = _name_dataset(plan, data, source)
         entry = plan.open_entry(beside=beside)
-        new.check(connection, source, force=force)
+        new.check(connection, source.table, force=force)
         query, tally, copied = prepare_query(connection, source, "table", plan, entry)
         connection.execute("BEGIN")
         create = "CREATE OR REPLACE TABLE" if force else "CREATE TABLE"

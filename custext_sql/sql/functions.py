@@ -186,7 +186,7 @@ def _enter(sanitizer: Sanitizer, database: Database, dataset: str | Dataset) -> 
     def count(entry: LedgerEntry) -> tuple[Receipt, str | None] | None:
         if not usage.was_called:
             return None
-        return usage.describe(entry, sanitizer, at_least=True), usage.keyed_sum
+        return usage.describe(entry, sanitizer), usage.keyed_sum
 
     open_entry().check()
     usage.guard = RunningEntry(open_entry, count, usage.forget).drawing

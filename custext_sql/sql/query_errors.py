@@ -6,6 +6,7 @@ query, plain types. What is not recognized is left out.
 """
 
 import builtins
+import json
 import re
 from collections import deque
 from collections.abc import Callable, Collection, Iterator
@@ -20,7 +21,6 @@ from custext_sql.errors import CusTextError, QueryError, tell_failure
 from custext_sql.sql.data_errors import explain_data
 from custext_sql.sql.error_templates import fill_template
 from custext_sql.sql.query_words import QueryWords
-from custext_sql.sql.syntax_errors import explain_syntax
 
 _OWN = re.compile(r"Invalid Input Error: Python exception occurred while executing the UDF: (\w+): (.*)", re.DOTALL)
 _SIGNATURES = {
@@ -35,17 +35,17 @@ _FROM_THE_MACHINE = re.compile(
 )
 _FILE_AT_FAULT = re.compile(r' (?:file|directory) \\?"(.+?)\\?": ')
 _DAMAGED = "a DuckDB file that the query reads is damaged; restore a backup of it"
+_PARSER = "Parser Error: "
+_NEAR = re.compile(r'Parser Error: syntax error at or near "(.*?)"\n', re.DOTALL)
+_UNFINISHED = re.compile(
+    r"Parser Error: (syntax error at end of input|unterminated (?:string literal|quoted identifier|/\* comment))"
+)
+_WRITES = "Binder Error: WITH clause containing a "
 _EXTENSION = re.compile(
     r"An error occurred while trying to automatically install the required extension '"
     r"(avro|aws|azure|delta|ducklake|encodings|excel|fts|httpfs|iceberg|icu|inet|json|mysql_scanner|parquet"
     r"|postgres_scanner|spatial|sqlite_scanner|vss)\b"
 )
-
-_READ_ONLY = re.compile(
-    r'Invalid Input Error: Cannot execute statement of type "([A-Z_]{1,20})" on database "(\w*)" which is attached in '
-    "read-only mode!"
-)
-_CATALOG = "custext"  # the name of the custext database where it is attached
 
 own_messages: deque[str] = deque(maxlen=100)  # recent errors of our functions; anything else like them may be data
 
@@ -101,7 +101,7 @@ def explain(error: duckdb.Error | OSError, query: str | None = None, names: Coll
     told = (
         _explain_own(message)
         or explain_data(message, words)
-        or explain_syntax(message, words, query)
+        or _explain_syntax(message, words, query)
         or _explain_query(message, words)
         or _explain_machine(message, words)
         or (_DAMAGED if message.startswith("Corrupt database file: ") else None)
@@ -122,15 +122,34 @@ def _explain_own(message: str) -> str | None:
     return f"a function failed{f' with {kind}' if is_known else ''}; its message is not shown because it may quote data"
 
 
+def _explain_syntax(message: str, words: QueryWords, query: str | None) -> str | None:
+    """Return what cannot be parsed, and where; the line that DuckDB shows may contain a text."""
+    if not message.startswith(_PARSER):
+        return None
+    near, unfinished = _NEAR.match(message), _UNFINISHED.match(message)
+    told = "syntax error" if near else unfinished[1] if unfinished else "the query cannot be parsed"
+    token = words.find_name(near[1]) if near else None
+    return f"{_PARSER}{told}" + (f' at or near "{token}"' if token else "") + _find_place(query or "")
+
+
+def _find_place(query: str) -> str:
+    """Return where DuckDB's parser stops, by line and character; nothing if it does not."""
+    with duckdb.connect(config={"errors_as_json": True}) as parser:
+        try:
+            parser.extract_statements(query)
+        except duckdb.ParserException as error:
+            before = query.encode()[: int(json.loads(str(error)[len(_PARSER) :]).get("position", 0))].decode()
+            return f" (line {before.count(chr(10)) + 1}, character {len(before) - before.rfind(chr(10))})"
+    return ""
+
+
 def _explain_query(message: str, words: QueryWords) -> str | None:
     """Return what is wrong with the query itself, or with the files that it names."""
     if extension := _EXTENSION.match(message):
         name = extension[1]
         return f"the query needs DuckDB's {name} extension, which is not installed; in DuckDB, run: INSTALL {name}"
-    if refused := _READ_ONLY.match(message):
-        if refused[2] == _CATALOG:
-            return f"{refused[1]}: queries cannot change the custext database; it is open read-only"
-        return f"{refused[1]}: the --data file is open read-only; to change it, add --write"
+    if message.startswith(_WRITES):
+        return "a query can only return rows, but its WITH clause writes; to write its rows, use --output or --into"
     told = None if words.is_dynamic else fill_template(message, words)
     used = _USED.search(told or "")
     return f"{told} The function is {_SIGNATURES[used[1]]}." if used else told

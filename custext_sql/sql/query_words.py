@@ -12,20 +12,21 @@ from fnmatch import fnmatch
 from itertools import pairwise
 from pathlib import Path
 
-# Unclear are: a word that touches a quote (an apostrophe may have ended a text too early), a backslash before a quote
-# (the prefix of the string decides whether the quote ends it), nested comments, unclosed quotes, non-ASCII quotes.
-_TOKEN = re.compile(
-    r"""
-    (?P<space>   \s+ | --[^\r\n]* | /\*(?:(?!/\*|\*/).)*+\*/ )
-  | (?P<string>  '(?:[^'\\]++|''|\\(?!'))*+'(?!['\w]) )
-  | (?P<quoted>  "(?:[^"]++|"")*+"(?!["\w]) | `[^`]*`(?![`\w]) | \$(?P<tag>\w*)\$.*?\$(?P=tag)\$(?![\w$]) )
-  | (?P<mark>    \$\w+(?![\w$]) | [eExXbBnN](?=') | :=|=> | (?!--|/\*)[!#%&()*+,\-./:;<=>?@\[\]^{|}~] )
-  | (?P<word>    \w++(?!['"`$]) )
-    """,
-    re.VERBOSE | re.DOTALL,
-)
-_KINDS = ("string", "quoted", "mark", "word")
+import duckdb
+from duckdb import token_type
+
 _NAME = re.compile(r"[^\W\d]\w{0,99}")
+_FORMS = {  # what a token looks like if it is clear; anything else may be a part of a text
+    kind: re.compile(form, re.DOTALL)
+    for kind, form in {
+        token_type.identifier: r"""\w+|"(?:[^"]|"")*"|`[^`]*`""",
+        token_type.keyword: r"\w+",
+        token_type.numeric_const: r"[\w.]+",
+        token_type.string_const: r"""[eExXbBnN]?'(?:[^'\\]|''|\\(?!'))*'|\$(\w*)\$.*\$\1\$""",
+        token_type.operator: r"[!#$%&()*+,\-./:;<=>?@\[\]^{|}~]+",
+        token_type.comment: r".*",
+    }.items()
+}
 _GENERATED = re.compile(r"column\d{1,4}")  # DuckDB's names for the columns of a CSV file without a header
 _READERS = {"read_csv", "read_csv_auto", "read_json", "read_json_auto", "read_ndjson", "read_ndjson_auto"}
 _OPTIONS = {  # options of these readers whose values contain names of columns
@@ -35,9 +36,7 @@ _OPTIONS = {  # options of these readers whose values contain names of columns
 _DYNAMIC = re.compile(r"(?i)\b(?:getvariable|query|query_table)\b[\"`\s]*\(")  # functions that turn values into names
 _FILE = re.compile(r"(?=.*[./])[\w.*?/-]{1,200}")
 
-_ENDING = re.compile(r";\s*(?:--[^\r\n]*\s*|/\*.*?\*/\s*)*$", re.DOTALL)  # the semicolon and comments after a statement
-
-_Token = tuple[str, str]  # its kind and its text
+_Token = tuple[token_type, str]
 
 
 @dataclass(frozen=True)
@@ -58,10 +57,10 @@ class QueryWords:
         names = {name.lower(): name for name in known}
         if query is None:
             return cls(names)
-        tokens = list(_split(query))
-        words = [text for kind, text in tokens if kind == "word"] + list(_find_option_names(tokens))
+        tokens = list(_read_clear(query))
+        words = [text for _, text in tokens] + list(_find_option_names(tokens))
         names |= {word.lower(): word for word in words if _NAME.fullmatch(word)}
-        strings = [_unquote(text) for kind, text in tokens if kind == "string"]
+        strings = [_unquote(text) for kind, text in tokens if kind == token_type.string_const and text[0] == "'"]
         return cls(names, strings, _DYNAMIC.search(query) is not None)
 
     def find_name(self, name: str) -> str | None:
@@ -88,38 +87,13 @@ class QueryWords:
         return re.sub(r"=[^/\\]*", "=...", name) if is_named else None
 
 
-def read_bare_words(statement: str) -> list[str] | None:
-    """Return the words of a statement outside of quotes and parentheses, in lower case.
-
-    Return None if it is unclear what is quoted.
-    """
-    depth, words, read = 0, [], 0
-    for found in _match(statement):
-        read = found.end()
-        depth += {"(": 1, ")": -1}.get(found[0], 0) if found["mark"] is not None else 0
-        if found["word"] is not None and depth == 0:
-            words.append(found[0].lower())
-    return words if read == len(statement) else None
-
-
-def strip_ending(statement: str) -> str:
-    """Return a statement without the semicolon, and without the comments and spaces around it."""
-    end = read = 0
-    for found in _match(statement):
-        read = found.end()
-        end = end if found["space"] is not None or found[0] == ";" else read
-    return statement[:end] if read == len(statement) else _ENDING.sub("", statement.strip())
-
-
-def uses_name(query: str, start: str) -> bool:
-    """Return whether a query contains a name that begins so, outside of comments and texts.
-
-    Where it is unclear what is a text, or where the query makes names of texts, all of it counts.
-    """
-    tokens = list(_match(query))
-    if _DYNAMIC.search(query) or not tokens or tokens[-1].end() < len(query):
-        return start in query.lower()
-    return any((found["word"] or (found["quoted"] or "")[1:]).lower().startswith(start) for found in tokens)
+def strip_ending(query: str) -> str:
+    """Return a query without the semicolons at its end, and without the comments and spaces around them."""
+    end = length = 0
+    for kind, text in _tokenize(query):
+        length += len(text)
+        end = end if kind == token_type.comment or text.strip() == ";" else length
+    return query[:end].rstrip()
 
 
 def _exists(name: str) -> bool:
@@ -129,32 +103,43 @@ def _exists(name: str) -> bool:
         return False
 
 
-def _split(query: str) -> Iterator[_Token]:
-    """Yield the tokens of a query up to where it is unclear what is quoted."""
-    for found in _match(query):
-        yield from ((kind, found[0]) for kind in _KINDS if found[kind] is not None)
+def _tokenize(query: str) -> Iterator[_Token]:
+    """Yield DuckDB's tokens of a query, each with the spaces after it; the first one also with those before it."""
+    content, found = query.encode(), duckdb.tokenize(query)
+    bounds = [0, *(start for start, _ in found[1:]), len(content)]
+    for (_, kind), (start, end) in zip(found, pairwise(bounds), strict=False):
+        yield kind, content[start:end].decode()
 
 
-def _match(query: str) -> Iterator[re.Match[str]]:
-    """Yield the tokens and spaces of a query up to where it is unclear what is quoted."""
-    place = 0
-    while found := _TOKEN.match(query, place):
-        place = found.end()
-        yield found
+def _read_clear(query: str) -> Iterator[_Token]:
+    """Yield the tokens of a query, without comments, up to where it is unclear what is quoted.
+
+    Unclear are: a word that touches a quote (an apostrophe may have ended a text too early), a backslash before a quote
+    (the prefix of the string decides whether the quote ends it), unclosed quotes, non-ASCII quotes.
+    """
+    before = ""
+    for kind, text in _tokenize(query):
+        token = text.strip()
+        touches = (before[-1:] + token[:1]) if before and text[:1] == token[:1] else ""
+        if re.fullmatch(r"""\w['"`$]|['"`$]\w|['"`]{2}""", touches) or not _FORMS[kind].fullmatch(token):
+            return
+        if kind != token_type.comment:
+            yield kind, token
+        before = text if kind != token_type.comment else " "
 
 
 def _find_option_names(tokens: Sequence[_Token]) -> Iterator[str]:
     """Yield the strings that readers use as names of columns: types = {'NAME': ...}, names = ['NAME']."""
     is_read = False
     for place in range(len(tokens) - 2):
-        (kind, word), (_, equals), (_, opening) = tokens[place : place + 3]
-        is_read |= kind == "word" and word.lower() in _READERS
+        (_, word), (_, equals), (_, opening) = tokens[place : place + 3]
+        is_read |= word.lower() in _READERS
         expected, closing = _OPTIONS.get(word.lower(), (None, None))
         if is_read and equals in ("=", ":=", "=>") and opening == expected:
             rest = tokens[place + 3 :]
-            end = next((number for number, token in enumerate(rest) if token == ("mark", closing)), 0)
-            for (inner, text), (_, after) in pairwise(rest[: end + 1]):
-                if inner == "string" and (opening == "[" or after == ":"):
+            end = next((number for number, (_, text) in enumerate(rest) if text == closing), 0)
+            for (kind, text), (_, after) in pairwise(rest[: end + 1]):
+                if kind == token_type.string_const and (opening == "[" or after == ":"):
                     yield _unquote(text)
 
 

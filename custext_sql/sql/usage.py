@@ -38,12 +38,16 @@ class Usage:
         else:
             self._was_keyed = True
 
-    def describe(self, entry: LedgerEntry, sanitizer: Sanitizer, *, at_least: bool) -> Receipt:
-        """Describe in an entry how the functions were called, and return the receipt."""
+    def describe(self, entry: LedgerEntry, sanitizer: Sanitizer) -> Receipt:
+        """Describe in an entry how the functions were called, and return the receipt.
+
+        The functions see calls, not rows, and a query may draw a row several times. So a row has spent at least what a
+        call has; at eps = 0, exactly nothing.
+        """
         terms = sanitizer.terms if self.is_keyed else sanitizer.with_fresh_draws().terms
         plus = next(iter(self.plus)) if len(self.plus) == 1 else None
         largest = max(self.epsilons)
-        entry.describe(draws=terms.draws, key_id=terms.key_id, eps=largest, plus=plus, at_least=at_least)
+        entry.describe(draws=terms.draws, key_id=terms.key_id, eps=largest, plus=plus, at_least=largest > 0)
         return self.receipt(sanitizer)
 
     def receipt(self, sanitizer: Sanitizer) -> Receipt:

@@ -12,7 +12,7 @@ import pytest
 
 from custext_sql import Sanitizer, connect
 from custext_sql.release.duckdb_instances import open_instance
-from custext_sql.sql.queries import open_data
+from custext_sql.sql.nested_query import open_for_query
 from custext_sql.store.files.duckdb_files import open_file
 from custext_sql.store.ledger.table import list_releases
 from tests.processes import start
@@ -67,12 +67,20 @@ def test_a_release_names_the_file(mapped_db: Path, disk: Path, source: Path, nam
 
 def test_a_query_names_the_file(mapped_db: Path, disk: Path, source: Path) -> None:
     query = f"SELECT custext_sanitize(body, 1, false) AS body, id FROM '{source.with_suffix('.csv')}'"
-    for output in (["--output", disk / "out.csv"], []):
-        if not output:
-            query = f"COPY ({query}) TO '{disk / 'out.csv'}'"
-        status, left, errors = run_on(disk, [*CUSTEXT, "--db", mapped_db, "sql", query, *output])
-        assert status == 1 and left == ""
-        assert f"{disk / 'out.csv'}: the disk is full\n" in errors
+    status, left, errors = run_on(disk, [*CUSTEXT, "--db", mapped_db, "sql", query, "--output", disk / "out.csv"])
+    assert status == 1 and left == ""
+    assert f"{disk / 'out.csv'}: the disk is full\n" in errors
+
+
+def test_a_query_into_a_table_names_the_database(mapped_db: Path, disk: Path, source: Path) -> None:
+    data = disk / "shop.duckdb"
+    query = ["sql", "SELECT id, custext_sanitize(body, 1, false) AS body FROM reviews", "--into", "clean"]
+    script = 'cp "$1" "$2" && shift 2 && "$@"'
+    command = ["sh", "-c", script, "sh", source, data, *CUSTEXT, "--db", mapped_db, *query, "--data", data]
+    status, left, errors = run_on(disk, command, f"{source.stat().st_size // 1024 + 300}k")
+    assert status == 1 and set(left.split()) <= {f"{data}", f"{data}.wal"}
+    assert errors == f"Error: cannot write {data}: the disk is full\n"
+    assert list_releases(mapped_db) == []
 
 
 def test_a_table_names_the_database(mapped_db: Path, disk: Path, source: Path) -> None:
@@ -97,9 +105,14 @@ def test_temporary_files_name_their_folder(mapped_db: Path, disk: Path, source: 
 
 
 def test_spilled_data_names_its_folder(mapped_db: Path, disk: Path) -> None:
-    query = "SET memory_limit = '60MB'; SELECT md5(i::VARCHAR) AS text FROM range(3000000) r(i) ORDER BY text"
+    query = "SELECT md5(i::VARCHAR) AS text FROM range(3000000) r(i) ORDER BY text"
     environment = {**os.environ, "TMPDIR": str(disk)}
-    ended = run_on(disk, [*CUSTEXT, "--db", mapped_db, "sql", query], "4m", env=environment)
+    little = (
+        "import sys; from custext_sql.sql import nested_query; from custext_sql.cli import main; "
+        "nested_query._CONFIG['memory_limit'] = '60MB'; main(sys.argv[1:])"
+    )
+    command = [sys.executable, "-c", little, "--db", mapped_db, "sql", query]
+    ended = run_on(disk, command, "4m", env=environment)
     assert ended == (1, "", f"Error: cannot write {disk}: the disk is full; temporary files need room\n")
 
 
@@ -174,11 +187,11 @@ def test_a_stuck_call_raises_on_a_full_disk(mapped_db: Path, disk: Path, stuck: 
 
 def test_duckdb_writes_in_no_other_threads(mapped_db: Path, tmp_path: Path) -> None:
     """These may wait for each other forever if a write fails; see shared_instances.py."""
-    with (
-        open_instance() as one,
-        open_data(Sanitizer.load(mapped_db), mapped_db) as two,
-        open_file(mapped_db.with_name("own.duckdb"), read_only=False) as three,
-        connect(mapped_db) as four,
+    for opened in (
+        open_instance(),
+        open_for_query(Sanitizer.load(mapped_db), mapped_db),
+        open_file(mapped_db.with_name("own.duckdb"), read_only=False),
+        connect(mapped_db),
     ):
-        for connection in (one, two, three, four):
+        with opened as connection:
             assert connection.execute("SELECT current_setting('async_threads')").fetchall() == [(0,)]

@@ -31,7 +31,7 @@ from custext_sql.store.files.descriptors import (
     list_open_files,
     was_replaced,
 )
-from custext_sql.store.files.quoting import quote_path
+from custext_sql.store.files.quoting import quote_name, quote_path
 from custext_sql.store.files.shared_instances import READ, WRITE, refuse_second, share_instance
 
 PATIENCE = 5.0  # seconds to wait while another process has a file open
@@ -175,9 +175,9 @@ def hold_still(connection: duckdb.DuckDBPyConnection, path: Path, name: str) -> 
 
 
 def _attach(connection: duckdb.DuckDBPyConnection, path: Path, name: str, mode: str) -> None:
-    connection.execute(f"ATTACH {quote_path(path)} AS {name} (TYPE duckdb, {mode})")
+    connection.execute(f"ATTACH {quote_path(path)} AS {quote_name(name)} (TYPE duckdb, {mode})")
     if was_replaced(path):
-        connection.execute(f"DETACH {name}")
+        connection.execute(f"DETACH {quote_name(name)}")
         raise _AgainError
 
 
@@ -189,7 +189,7 @@ def detach_all() -> None:
             if connection is not None:
                 with suppress(duckdb.Error):
                     connection.execute("SET search_path = 'memory'")
-                    connection.execute(f"DETACH {holder.name}")
+                    connection.execute(f"DETACH {quote_name(holder.name)}")
                     _holders.remove(holder)
 
 
@@ -263,7 +263,7 @@ def _find_holder(path: Path) -> tuple[duckdb.DuckDBPyConnection | None, bool]:
                 raise duckdb.ConnectionException("gone")
             if holder.file == wanted:
                 cursor = connection.cursor()
-                cursor.execute(f'USE "{holder.name}"')
+                cursor.execute(f"USE {quote_name(holder.name)}")
                 return cursor, holder.is_main
         except duckdb.Error:  # closed or detached in the meantime
             _holders.remove(holder)

@@ -1,0 +1,199 @@
+"""One query of a user, nested in `SELECT * FROM (...)`, so that it can return rows but not write any.
+
+A statement's type does not tell what it writes: to DuckDB, a CTE that inserts rows or copies them to a file is a
+SELECT. Within a subquery, DuckDB refuses all of them. The databases are attached for reading only, and settings are
+locked, since some make DuckDB write logs. What is left is a function that runs SQL of its own; the plan shows it, even
+if the query hides its name in a view or a text. So the rows of a query go only where this program writes them.
+"""
+
+import json
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+from duckdb import StatementType
+
+from custext_sql.errors import ForeignFileError, QueryError
+from custext_sql.parameters import count_of
+from custext_sql.sanitizing.sanitizer import Sanitizer
+from custext_sql.sql.copy_options import choose_copy_options
+from custext_sql.sql.functions import register_sanitizer
+from custext_sql.sql.queries import KEEP_PROGRESS, close_in_time, fetch
+from custext_sql.sql.query_errors import safe_errors
+from custext_sql.sql.query_words import strip_ending
+from custext_sql.store.database import Database, attach, locate
+from custext_sql.store.files.duckdb_files import attach_file
+from custext_sql.store.files.private_folders import scratch_folder
+from custext_sql.store.files.quoting import quote_name, quote_text
+from custext_sql.store.files.shared_instances import SETTINGS, refuse_second
+
+_CONFIG: dict[str, Any] = {
+    **SETTINGS,
+    "autoload_known_extensions": False,
+    "python_enable_replacements": False,  # variables of this program are not tables
+}
+_RUNS_SQL = re.compile(
+    r'"(?:name|Function)": "(?:json_execute_serialized_sql|\w+_external_resource(?:_type)?) ?"', re.IGNORECASE
+)
+_NUMBERS = re.compile(r"U?(?:TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)|FLOAT|DOUBLE|DECIMAL")
+_PYTHON = "use custext_sql.connect() in Python"
+_INTO = "write the rows of a query to a table with --into TABLE --data FILE"
+_INSTEAD = {  # what to do instead of a statement that is not a query
+    **dict.fromkeys(
+        (StatementType.COPY, StatementType.EXPORT), "write the rows of a query to a file with --output FILE"
+    ),
+    **dict.fromkeys((StatementType.CREATE, StatementType.INSERT, StatementType.MERGE_INTO), _INTO),
+    StatementType.ATTACH: "attach a database with --attach NAME=FILE",
+    StatementType.MULTI: f"{_INTO}, or to a file with --output FILE",
+}
+
+
+@dataclass(frozen=True)
+class Shown:
+    """The first rows of a result as text; None stands for NULL. goes_on: there are more rows."""
+
+    columns: list[str]
+    is_number: list[bool]
+    rows: list[tuple[str | None, ...]]
+    goes_on: bool
+
+
+class NestedQuery:
+    """One query that can only return rows. QueryError if the text is not one query."""
+
+    def __init__(self, query: str) -> None:
+        with safe_errors(query), duckdb.connect() as parser:
+            statements = parser.extract_statements(query)
+            if not statements:
+                raise QueryError("the query is empty")
+            if len(statements) > 1:
+                raise QueryError(
+                    f"expected one query, found {count_of(len(statements), 'statement')}; put earlier steps into a "
+                    f"WITH clause, or {_PYTHON}"
+                )
+            self.text = query
+            self.nested = f"SELECT * FROM (\n{strip_ending(query)}\n)"
+            kind = statements[0].type
+            try:
+                is_query = len(parser.extract_statements(self.nested)) == 1
+            except duckdb.ParserException:
+                is_query = False
+            if not is_query or kind not in (StatementType.SELECT, StatementType.MULTI):  # PIVOT is MULTI
+                name = "this statement" if kind == StatementType.MULTI else kind.name.replace("_", " ")
+                raise QueryError(f"expected a query, found {name}; {_INSTEAD.get(kind, _PYTHON)}")
+
+    def show(self, connection: duckdb.DuckDBPyConnection, limit: int) -> Shown:
+        """Run the query and return its first rows."""
+        with safe_errors(self.text):
+            self.check(connection)
+            described = connection.execute(f"DESCRIBE {self.nested}").fetchall()
+            rows = fetch(connection, f"SELECT CAST(COLUMNS(*) AS VARCHAR) FROM ({self.nested})", limit + 1)
+        is_number = [bool(_NUMBERS.match(column[1])) for column in described]
+        return Shown([column[0] for column in described], is_number, rows[:limit], len(rows) > limit)
+
+    def fetch_objects(self, connection: duckdb.DuckDBPyConnection) -> list[Any]:
+        """Run the query and return all its rows, each as an object for JSON."""
+        with safe_errors(self.text):
+            self.check(connection)
+            rows = fetch(connection, f"SELECT to_json(row) FROM ({self.nested}) AS row")
+        return [json.loads(row, parse_constant=str) for (row,) in rows]
+
+    def copy_to(
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        path: Path,
+        format: str,
+        progress: Callable[[float], None] | None = None,
+    ) -> int:
+        """Write the result of the query to a file, and return the number of rows."""
+        target, readers = quote_text(str(path)), {"csv": f"read_csv({quote_text(str(path))}, header = true)"}
+        return self._write(
+            connection,
+            f"COPY ({self.nested}) TO {target} ({choose_copy_options(format)})",
+            readers.get(format, target),
+            path,
+            progress,
+        )
+
+    def create_table(
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        table: str,
+        path: Path,
+        progress: Callable[[float], None] | None = None,
+    ) -> int:
+        """Create a table with the result of the query, in the DuckDB file `path`, and return the number of rows."""
+        return self._write(connection, f"CREATE TABLE {table} AS {self.nested}", table, path, progress)
+
+    def _write(
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        statement: str,
+        written: str,
+        path: Path,
+        progress: Callable[[float], None] | None,
+    ) -> int:
+        with safe_errors(self.text):
+            self.check(connection)
+            told = fetch(connection, statement, writes=path, progress=progress)
+            # DuckDB does not return the number of rows of a PIVOT
+            [(rows,)] = told or fetch(connection, f"SELECT count(*) FROM {written}")
+        return int(rows)
+
+    def check(self, connection: duckdb.DuckDBPyConnection) -> None:
+        """Raise a QueryError if DuckDB refuses the query, or if it uses a function that runs SQL of its own."""
+        [(_, plan)] = fetch(connection, f"EXPLAIN (FORMAT json) {self.nested}")
+        if _RUNS_SQL.search(plan):
+            raise QueryError(f"the query uses a function that runs SQL of its own, which may write; {_PYTHON}")
+
+
+@contextmanager
+def open_for_query(
+    sanitizer: Sanitizer,
+    database: Database,
+    data: str | os.PathLike[str] | None = None,
+    attached: Mapping[str, str] | None = None,
+    *,
+    spill: Path | None = None,
+    draft: Path | None = None,
+) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Yield a connection in memory with the functions, for a nested query.
+
+    The DuckDB file `data` is attached for reading, or without one the custext database; so are the files in `attached`,
+    by name. spill: a private folder for what does not fit into memory, if there is one. draft: a new DuckDB file, to be
+    attached for writing as `custext_draft`. Errors of DuckDB quote no data.
+    """
+    with safe_errors(), scratch_folder() if spill is None else nullcontext(spill) as folder:
+        connection = duckdb.connect(config={**_CONFIG, "temp_directory": str(folder)})
+        try:
+            if data is None or Path(data).resolve() == locate(database).resolve():
+                attach(connection, database)
+            else:
+                name = Path(data).name.partition(".")[0]
+                _attach_data(connection, Path(data), name, "--data needs a DuckDB file")
+                connection.execute(f"SET search_path = {quote_text(f'{quote_name(name)}.main,memory.main')}")
+            for name, file in (attached or {}).items():
+                _attach_data(connection, Path(file), name, "--attach needs NAME=FILE, a DuckDB file")
+            if draft is not None:
+                connection.execute(f"ATTACH {quote_text(str(draft))} AS custext_draft (TYPE duckdb)")
+            register_sanitizer(connection, sanitizer)
+            connection.execute(KEEP_PROGRESS)
+            connection.execute("SET lock_configuration = true")
+            yield connection
+        finally:
+            close_in_time(connection)
+
+
+def _attach_data(connection: duckdb.DuckDBPyConnection, path: Path, name: str, needed: str) -> None:
+    if not path.exists():
+        raise QueryError(f"{path} does not exist; {needed}")
+    try:
+        if not attach_file(connection, path, name):
+            raise refuse_second(path)
+    except ForeignFileError:
+        raise QueryError(f"{path} is not a DuckDB file; name other files in the query: FROM '{path.name}'") from None
