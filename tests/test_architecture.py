@@ -33,7 +33,7 @@ PARTS = {  # each part of the package, and the parts that it may import
     "release": STORE | {"store", "sanitizing", "sql"},
     "html": BASE | PURE,
     "experiments": STORE | {"store", "sanitizing", "sql", "release", "html"},
-    "starter": STORE,
+    "starter": set(),  # data only
     "spark": {"public names"},
     "playground": {"public names"},
     "cli": STORE | {"store", "sanitizing", "sql", "release", "html", "experiments", "playground", "public names"},

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from custext_sql.starter.make import read_whole
 from custext_sql.vectors.starter import FIRST_WORDS, open_starter
 from tests.vector_samples import Matrix
+from tools.starter.make import read_whole
 
 
 def best_time(work: Callable[[], object], runs: int = 3) -> float:

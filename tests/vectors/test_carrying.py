@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from custext_sql.arrays import Floats
-from custext_sql.starter.carrying import Carrier
-from custext_sql.starter.choosing import REMNANTS, SYLLABLES, choose_words
-from custext_sql.starter.make import MEMBER, Table, held_out_recall, main, read_package, share_words
 from custext_sql.text.word_boundaries import are_words
 from custext_sql.vectors.packed import unpack
 from custext_sql.vectors.starter import FILES, FIRST_WORDS, WORDS
+from tools.starter.carrying import Carrier
+from tools.starter.choosing import REMNANTS, SYLLABLES, choose_words
+from tools.starter.make import MEMBER, Table, held_out_recall, main, read_package, share_words
 
 SHIPPED = files("custext_sql.starter")
 NAMES = ("kowalczyk", "mateusz", "siobhan", "matsumura", "okonkwo", "krzysztof", "peoria", "warszawa", "citigroup")

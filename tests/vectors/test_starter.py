@@ -13,8 +13,6 @@ import pytest
 from custext_sql import build_mapping, drop_embedding, list_embeddings, list_mappings, load_embeddings, load_mapping
 from custext_sql.errors import SettingError
 from custext_sql.mapping.recipe import Recipe
-from custext_sql.starter.make import neighbor_recall, read_whole
-from custext_sql.starter.make_groups import make_groups
 from custext_sql.store.database import default_path
 from custext_sql.store.default_database import build_default, load_starter
 from custext_sql.vectors.packed import STEP, pack, unpack
@@ -22,6 +20,8 @@ from custext_sql.vectors.source import Batch
 from custext_sql.vectors.starter import FILES, FIRST_WORDS, GROUPS, WORDS, open_starter
 from tests.conftest import FEW_SHIPPED
 from tests.vector_samples import Matrix
+from tools.starter.make import neighbor_recall, read_whole
+from tools.starter.make_groups import make_groups
 
 FINGERPRINT = "e8b82676e4c2bb84215115e93ce52451c71c75fa361105f29c147b861c617e3a"  # of starter-euclidean-k20
 STARTER_FINGERPRINT = "4493d442a000a0311d039186af2ac9db6fd54e217566ce3f2b0d6fa45344bb06"
@@ -100,7 +100,7 @@ def test_the_starter_mappings_have_one_fingerprint_everywhere(starter_db: Path) 
 
 @pytest.mark.slow
 def test_the_shipped_groups_are_those_of_the_recipe() -> None:
-    assert make_groups() == shipped(GROUPS), "run: python -m custext_sql.starter.make_groups"
+    assert make_groups() == shipped(GROUPS), "run: python -m tools.starter.make_groups"
 
 
 @pytest.mark.usefixtures("few_shipped")

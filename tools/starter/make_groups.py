@@ -1,10 +1,9 @@
-"""Makes the groups of the default mapping from the shipped vectors: python -m custext_sql.starter.make_groups.
+"""Makes the groups of the default mapping from the shipped vectors: python -m tools.starter.make_groups.
 
 Grouping 100,000 words takes longer than everything else that the first use of custext does, so the groups are shipped.
 """
 
 from importlib.resources import files
-from pathlib import Path
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from custext_sql.mapping.recipe import Recipe
 from custext_sql.mapping.similarity import MEASURES
 from custext_sql.text.word_boundaries import are_words
 from custext_sql.vectors.starter import GROUPS, open_starter
+from tools.starter import STARTER
 
 K = 40
 
@@ -35,5 +35,5 @@ def make_groups() -> bytes:
 
 if __name__ == "__main__":
     packed = make_groups()
-    Path(__file__).with_name(GROUPS).write_bytes(packed)
+    (STARTER / GROUPS).write_bytes(packed)
     print(f"{GROUPS}: {len(packed) / 1e3:.0f} kB")
