@@ -21,6 +21,7 @@ from custext_sql.errors import CusTextError, QueryError, tell_failure
 from custext_sql.sql.data_errors import explain_data
 from custext_sql.sql.error_templates import fill_template
 from custext_sql.sql.query_words import QueryWords
+from custext_sql.store.files.duckdb_files import CUT_OFF
 
 _OWN = re.compile(r"Invalid Input Error: Python exception occurred while executing the UDF: (\w+): (.*)", re.DOTALL)
 _SIGNATURES = {
@@ -34,7 +35,7 @@ _FROM_THE_MACHINE = re.compile(
     r"(?:IO|Permission|Out of Memory) Error: |TransactionContext Error: Failed to commit: Could not "
 )
 _FILE_AT_FAULT = re.compile(r' (?:file|directory) \\?"(.+?)\\?": ')
-_DAMAGED = "a DuckDB file that the query reads is damaged; restore a backup of it"
+_DAMAGED = "a file that is read is damaged or cut off; restore a backup of it"
 _PARSER = "Parser Error: "
 _NEAR = re.compile(r'Parser Error: syntax error at or near "(.*?)"\n', re.DOTALL)
 _UNFINISHED = re.compile(
@@ -104,7 +105,7 @@ def explain(error: duckdb.Error | OSError, query: str | None = None, names: Coll
         or _explain_syntax(message, words, query)
         or _explain_query(message, words)
         or _explain_machine(message, words)
-        or (_DAMAGED if message.startswith("Corrupt database file: ") else None)
+        or (_DAMAGED if message.startswith(("Corrupt database file: ", *CUT_OFF)) else None)
     )
     kind = type(error).__name__.removesuffix("Exception")
     failed = f"the query failed with DuckDB's {kind} error" if isinstance(error, duckdb.Error) else "the query failed"

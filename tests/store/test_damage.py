@@ -196,6 +196,9 @@ def test_damaged_data_is_named_too(mapped_db: Path, tmp_path: Path) -> None:
         data.write_bytes(good)
         flip(data, place)
         said.add(CliRunner().invoke(main, query).output)
-    assert "Error: a DuckDB file that the query reads is damaged; restore a backup of it\n" in said
+    assert "Error: a file that is read is damaged or cut off; restore a backup of it\n" in said
+    data.write_bytes(good[: len(good) // 2])
+    release = ["--db", str(mapped_db), "sanitize", "--data", str(data), "--table", "reviews", "new", "--column", "body"]
+    assert "damaged or cut off; restore a backup of it\n" in CliRunner().invoke(main, release).output
     with pytest.raises(QueryError, match="is damaged"), safe_errors():
         raise duckdb.Error("Corrupt database file: computed checksum 1 does not match stored checksum 2")

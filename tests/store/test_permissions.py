@@ -48,10 +48,10 @@ def test_the_folder_is_private_if_the_secret_is_made_first() -> None:
 
 
 def test_a_database_is_private_however_it_is_made(glove_file: Path, tmp_path: Path) -> None:
-    path = tmp_path / "new" / "a.duckdb"
+    path = tmp_path / "outer" / "inner" / "a.duckdb"
     load_embeddings(path, glove_file, name="small")
     build_mapping(path, embedding="small", k=4)
-    assert (mode_of(path), mode_of(path.parent)) == (0o600, 0o700)
+    assert [mode_of(made) for made in (path, path.parent, path.parent.parent)] == [0o600, 0o700, 0o700]
     for rewrite, made in ((compact_database, path), (upgrade_database, unpack(STORED[0], tmp_path))):
         made.chmod(0o644)
         rewrite(made)

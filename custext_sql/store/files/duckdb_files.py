@@ -42,7 +42,7 @@ _FOREIGN = re.compile(r"IO Error: (?:Extension |The file .* is not a valid DuckD
 _NEWER = re.compile(
     r"IO Error: Trying to read a database file with .* created with a newer version of DuckDB", re.DOTALL
 )
-_CUT_OFF = (
+CUT_OFF = (  # how messages about files begin that are incomplete
     "IO Error: Could not read enough bytes from file ",
     "IO Error: Failure while replaying WAL file ",
     "INTERNAL Error: Failure while replaying WAL file ",
@@ -250,7 +250,7 @@ def is_damaged(error: Exception) -> bool:
 
     DuckDB's error type for wrong checksums has no class of its own in Python: only the base class stands for it.
     """
-    return type(error) is duckdb.Error or str(error).startswith(_CUT_OFF)
+    return type(error) is duckdb.Error or str(error).startswith(CUT_OFF)
 
 
 def _find_holder(path: Path) -> tuple[duckdb.DuckDBPyConnection | None, bool]:

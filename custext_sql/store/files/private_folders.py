@@ -44,9 +44,10 @@ _heart: threading.Thread | None = None
 
 
 def make_private_folders(folder: Path) -> list[Path]:
-    """Make a folder that only its owner can enter, with its parents; return the new ones, innermost first."""
+    """Make a folder that only its owner can enter, with such parents; return the new ones, innermost first."""
     missing = [path for path in (folder, *folder.parents) if not path.exists()]
-    folder.mkdir(mode=_MODE, parents=True, exist_ok=True)
+    for path in reversed(missing):
+        path.mkdir(mode=_MODE, exist_ok=True)
     return missing
 
 
