@@ -196,8 +196,8 @@ def known_revision(connection: duckdb.DuckDBPyConnection, path: Path) -> str | N
     revision = str(rows[0][0])
     if revision not in revisions.REVISIONS or "score_rows" not in names:  # snapshots before 0.1.0 had another 0001
         raise DatabaseError(
-            f"{path} was made by another version of custext-sql (revision {revision}), which this one can neither read "
-            "nor upgrade. If that version is newer, run: pip install --upgrade custext-sql. If it is a snapshot from "
+            f"{path} was made by another version of custext-sql (revision {revision}); this one can neither read nor "
+            "upgrade it. If that version is newer, run: pip install --upgrade custext-sql. If it is a snapshot from "
             f"before the first release, move the file away and make a new one with: {name_command(path)} load starter "
             "(or load FILE --name NAME)"
         )
