@@ -19,9 +19,10 @@ import alembic.command, duckdb, pyarrow.compute, sqlalchemy
 import custext_sql
 from custext_sql import build_mapping, compact_database, load_embeddings, sanitize_file
 from custext_sql.store import rewritten_files
+from custext_sql.store.database import upgrade_database
 from custext_sql.store.files import atomic_outputs
 from custext_sql.store.ledger import table as ledger
-from custext_sql.store.schema import migrate
+from custext_sql.store.schema import migrate, revisions
 from tests.ledger_entries import enter_release
 
 def load(database, source, name):
@@ -37,7 +38,16 @@ def write_ledger(database, count):
     for _ in range(count):
         ledger.update(database, ledger.finish(enter_release(database, "d", largest_row_eps=3)))
 
-def compact(database, point):  # dies before or after one of its steps
+def compact(database, point):
+    die_at(point)
+    compact_database(database)
+
+def upgrade(database, scripts, point):  # to a second revision
+    revisions.REVISIONS, migrate.find_scripts = ("0001", "0002"), lambda: scripts
+    die_at(point)
+    upgrade_database(database)
+
+def die_at(point):  # before or after one of the steps of rewriting a file
     reached = 0
 
     def reach():
@@ -59,9 +69,9 @@ def compact(database, point):  # dies before or after one of its steps
 
     watch(rewritten_files, "_copy_database")
     watch(rewritten_files, "find_difference")
+    watch(migrate, "upgrade")
     watch(atomic_outputs, "_sync")  # of the file, and of its folder once it is in place
     watch(shutil, "rmtree")
-    compact_database(database)
 
 print("ready", flush=True)
 for line in sys.stdin:

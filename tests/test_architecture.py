@@ -197,7 +197,7 @@ def read_sources() -> Iterator[Path]:
 
 def test_tests_mirror_the_parts() -> None:
     folders = {path.name for path in (ROOT / "tests").iterdir() if (path / "__init__.py").exists()}
-    assert folders <= {*PARTS, "spacy_plugin", "benchmarks", "journeys"}
+    assert folders <= {*PARTS, "spacy_plugin", "benchmarks", "journeys", "stored"}
 
 
 def test_the_map_of_the_house_is_complete_and_true() -> None:

@@ -63,6 +63,8 @@ _MAKE = """
 import sys
 from pathlib import Path
 import custext_sql, spacy
+from custext_sql.store.schema.migrate import upgrade
+upgrade(Path("migrated.duckdb"))
 custext_sql.load_embeddings("a.duckdb", "small.txt", name="small")
 custext_sql.build_mapping("a.duckdb", embedding="small", k=4)
 nlp = spacy.blank("en")
@@ -117,13 +119,6 @@ def test_the_wheel_has_everything_and_nothing_else(wheel: zipfile.ZipFile) -> No
         "custext_sql/py.typed",
         "custext_sql/migrations/env.py",
         "custext_sql/migrations/versions/0001_first_tables.py",
-        "custext_sql/migrations/versions/0002_distribution_macro.py",
-        "custext_sql/migrations/versions/0003_releases.py",
-        "custext_sql/migrations/versions/0004_measurements.py",
-        "custext_sql/migrations/versions/0005_what_is_released_beside_the_text.py",
-        "custext_sql/migrations/versions/0006_what_a_release_is_of.py",
-        "custext_sql/migrations/versions/0007_rows_of_scores.py",
-        "custext_sql/migrations/versions/0008_units_and_notes.py",
         "custext_sql/starter/glove-840b-34k.xz",
         "custext_sql/starter/PROVENANCE.md",
         "custext_sql/starter/stopwords-english.txt",

@@ -52,13 +52,8 @@ class Recipe:
         spelled = [part for part, other in zip(self._spell_settings(), usual, strict=True) if part != other]
         return check_name(name or "-".join([self.embedding, self.measure, f"k{self.k}", *spelled]), "a mapping")
 
-    def name_as_before(self) -> str:
-        """Return the default name in earlier versions, which says nothing about most settings."""
-        refined = [] if self.grouping == "greedy" else [self.grouping]
-        return "-".join([self.embedding, self.measure, f"k{self.k}", *refined])
-
     def name_beside(self, other: "Recipe") -> str:
-        """Return the default name if another mapping has the usual one: a user or an earlier version gave it that name.
+        """Return the default name if another mapping has the usual one, as the second shipped mapping does.
 
         It ends with the usual settings that the other mapping does not have, as in EMBEDDING-MEASURE-kK-all.
         """

@@ -93,7 +93,7 @@ class Sanitizer(ColumnSanitizer):
         return cls(*read_sanitizer_file(path, sha256))
 
     def with_fresh_draws(self) -> "Sanitizer":
-        """Return this sanitizer without its key, and without the behavior of older key formats."""
+        """Return this sanitizer without its key."""
         return self._with(self.settings.without_key(), SecureRandomness())
 
     def with_key(self, key: KeyFile) -> "Sanitizer":

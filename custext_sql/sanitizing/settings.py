@@ -113,7 +113,7 @@ class Settings:
         return replace(self._of_key(key), mapping=self.mapping, calibration=self.calibration, language=self.language)
 
     def without_key(self) -> "Settings":
-        """Return these settings with fresh draws, and without the behavior of older key formats."""
+        """Return these settings with fresh draws."""
         return self if self.key is None else replace(self, key=None)
 
     def settle_rows(self, eps: Epsilon | None, plus: Plus | None, rows: int) -> RowSettings:

@@ -13,7 +13,7 @@ from custext_sql.store.files.atomic_outputs import atomic_output
 from custext_sql.store.files.duckdb_files import find_reason, is_damaged, open_file
 from custext_sql.store.files.private_folders import make_private_folders
 from custext_sql.store.files.quoting import quote_path
-from custext_sql.store.schema.revisions import REVISIONS
+from custext_sql.store.schema import revisions
 
 _OPTION = "--db (in Python: database)"
 NO_BAR = "SET enable_progress_bar_print = false"  # DuckDB would print one to stdout if a statement takes seconds
@@ -100,18 +100,12 @@ def _transaction(path: Path, patience: float | None = None) -> Iterator[duckdb.D
     connection = connect(path, read_only=False, patience=patience)
     try:
         if not is_current(connection, path):
-            connection.close()
-            migrate(path)
-            connection = connect(path, read_only=False)
-        connection.execute("BEGIN")
-        try:
+            from custext_sql.store.schema.tables import create_tables  # loads SQLAlchemy
+
+            with _committing(connection, path):
+                create_tables(connection)
+        with _committing(connection, path):
             yield connection
-            with _private_log(path):
-                connection.execute("COMMIT")
-        except BaseException:
-            with suppress(duckdb.Error):  # an interrupted statement may have ended the transaction
-                connection.execute("ROLLBACK")
-            raise
     except (duckdb.Error, RuntimeError) as error:
         if is_interrupt(error):
             raise KeyboardInterrupt from None
@@ -120,6 +114,19 @@ def _transaction(path: Path, patience: float | None = None) -> Iterator[duckdb.D
         raise DatabaseError(f"cannot write {path}: {tell_reason(error, path)}; nothing was changed") from None
     finally:
         connection.close()
+
+
+@contextmanager
+def _committing(connection: duckdb.DuckDBPyConnection, path: Path) -> Iterator[None]:
+    connection.execute("BEGIN")
+    try:
+        yield
+        with _private_log(path):
+            connection.execute("COMMIT")
+    except BaseException:
+        with suppress(duckdb.Error):  # an interrupted statement may have ended the transaction
+            connection.execute("ROLLBACK")
+        raise
 
 
 @contextmanager
@@ -163,7 +170,7 @@ def connect(path: Path, *, read_only: bool, patience: float | None = None) -> du
 
 def is_current(connection: duckdb.DuckDBPyConnection, path: Path) -> bool:
     """Return True at this version's revision, False if the database has no tables; DatabaseError otherwise."""
-    revision, newest = known_revision(connection, path), REVISIONS[-1]
+    revision, newest = known_revision(connection, path), revisions.REVISIONS[-1]
     if revision is not None and revision != newest:
         raise DatabaseError(
             f"{path} is at revision {revision} and this version needs {newest}; run: {name_command(path)} upgrade"
@@ -174,35 +181,29 @@ def is_current(connection: duckdb.DuckDBPyConnection, path: Path) -> bool:
 def known_revision(connection: duckdb.DuckDBPyConnection, path: Path) -> str | None:
     """Return the revision of a database, or None if it has no tables.
 
-    DatabaseError if it was written by a newer version, or is not a custext database.
+    DatabaseError if this version can neither read nor upgrade it, or it is not a custext database.
     """
-    try:
-        rows = connection.execute("SELECT version_num FROM alembic_version").fetchall()
-    except duckdb.CatalogException:
-        rows = []
-    revision = str(rows[0][0]) if rows else None
-    if revision in REVISIONS:
-        return revision
-    names = {name for (name,) in connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()}
+    query = "SELECT table_name FROM duckdb_tables() WHERE database_name = current_database() AND NOT temporary"
+    names = {name for (name,) in connection.execute(query).fetchall()}
     if not names:
         return None
-    if revision is None or not {"embeddings", "mappings", "settings"} <= names:
+    stamped = "alembic_version" in names
+    rows = connection.execute("SELECT version_num FROM alembic_version").fetchall() if stamped else []
+    if not rows or not {"embeddings", "mappings", "settings"} <= names:
         raise DatabaseError(
             f"{path} is not a custext database: it has tables of another program; name another file: {_OPTION}"
         )
-    raise DatabaseError(
-        f"{path} is at revision {revision}, written by a newer version of custext-sql; this version supports up to "
-        f"{REVISIONS[-1]}; upgrade with: pip install --upgrade custext-sql"
-    )
+    revision = str(rows[0][0])
+    if revision not in revisions.REVISIONS or "score_rows" not in names:  # snapshots before 0.1.0 had another 0001
+        raise DatabaseError(
+            f"{path} was made by another version of custext-sql (revision {revision}); this one can neither read nor "
+            "upgrade it. If that version is newer, run: pip install --upgrade custext-sql. If it is a snapshot from "
+            f"before the first release, move the file away and make a new one with: {name_command(path)} load starter "
+            "(or load FILE --name NAME)"
+        )
+    return revision
 
 
 def name_command(path: Path) -> str:
     """Return the start of a command that uses this database."""
     return f"custext --db {shlex.quote(str(path))}"
-
-
-def migrate(path: Path) -> None:
-    """Upgrade a database file that nobody else has open to this version's revision; an empty file gets all tables."""
-    from custext_sql.store.schema.migrate import upgrade  # loads Alembic and SQLAlchemy
-
-    upgrade(path)

@@ -42,9 +42,8 @@ def load_starter(
 
     Return a report, or None if the vectors were loaded before. The first mapping has the name of the embedding: refined
     groups of 40 words, with stopwords grouped separately, so that with `plus` a drawn word hides among a whole group.
-    The second is as in the paper: K = 20, all words together. It uses the words that earlier versions shipped, because
-    keys were made for it. Without `replace`, raise SettingError and change nothing if the database has other vectors or
-    mappings of these names, such as those of an earlier version.
+    The second is as in the paper: K = 20, the common words of the first file, all together. Without `replace`, raise
+    SettingError and change nothing if the database has other vectors or mappings of these names.
     """
     recipes = {
         name: Recipe(name, k=40, grouping="refined", stopword_language=SHIPPED_LANGUAGE),
@@ -53,9 +52,7 @@ def load_starter(
     report = None
     with open_starter() as source:
         digest = source.digest()
-        if not replace:
-            _refuse_earlier(path, name, digest, recipes)
-        if replace or not _is_loaded(path, name, digest):
+        if replace or not _is_loaded(path, name, digest, recipes):
             report = load_vectors(path, source, name=name, replace=replace, progress=progress)
     for mapping, recipe in recipes.items():
         group = partial(_find_groups, digest) if recipe.grouping == "refined" else group_words
@@ -79,35 +76,26 @@ def _find_groups(
     return shipped or group_words(vectors, similarity, recipe, classes, progress, ranks=ranks)
 
 
-def _refuse_earlier(path: Path, name: str, digest: str, recipes: dict[str, Recipe]) -> None:
-    """Raise SettingError if the database has other vectors or mappings of these names."""
+def _is_loaded(path: Path, name: str, digest: str, recipes: dict[str, Recipe]) -> bool:
+    """Return whether the database has the vectors; SettingError if it has other vectors or mappings of these names."""
     try:
         with reading_file(path) as connection:
             embeddings = {embedding.name: embedding for embedding in read_embeddings(connection)}
             infos = read_infos(connection)
     except DatabaseError:  # missing or empty; loading reports any other problem
-        return
-    same = name not in embeddings or (embeddings[name].sha256, embeddings[name].size) == (digest, WORDS)
-    vectors = [] if same else [name]
-    mappings = [
-        info.name
+        return False
+    stored = embeddings.get(name)
+    others = [
+        f"mapping {info.name!r}"
         for info in infos
         if info.name in recipes and (info.recipe, info.embedding_sha256) != (recipes[info.name], digest)
     ]
-    if vectors or mappings:
-        found = [f"embedding {label!r}" for label in vectors] + [f"mapping {label!r}" for label in mappings]
+    if stored is not None and (stored.sha256, stored.size) != (digest, WORDS):
+        others.insert(0, f"embedding {name!r}")
+    if others:
         raise SettingError(
-            f"the database has {', '.join(found)}, unlike those of this version; nothing was changed. To load the "
-            f"{WORDS:,} words of this version beside them, choose another name: --name {name}-100k (in Python: "
-            f"name='{name}-100k'). To overwrite them, use --replace (in Python: replace=True); keys made for mapping "
-            f"{name!r} will no longer work"
+            f"the database already has {', '.join(others)}, unlike what custext-sql ships; nothing was changed. To "
+            "load the shipped vectors beside that, choose another name: --name NAME (in Python: name='NAME'). To "
+            "overwrite it, use --replace (in Python: replace=True); keys made for a replaced mapping stop working"
         )
-
-
-def _is_loaded(path: Path, name: str, digest: str) -> bool:
-    try:
-        with reading_file(path) as connection:
-            loaded = {embedding.name: embedding for embedding in read_embeddings(connection)}
-    except DatabaseError:  # missing or empty; loading reports any other problem
-        return False
-    return name in loaded and (loaded[name].sha256, loaded[name].size) == (digest, WORDS)
+    return stored is not None

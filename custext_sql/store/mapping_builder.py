@@ -72,13 +72,9 @@ def build_in_file(
 def name_new(recipe: Recipe, infos: Sequence[MappingInfo]) -> str:
     """Return the default name of a mapping in a database that has these mappings.
 
-    It is the usual one, unless a mapping with other settings has that name, or a mapping with the same settings has
-    the usual name of earlier versions.
+    It is the usual one, unless a mapping with other settings has that name.
     """
-    recipes = {info.name: info.recipe for info in infos}
-    usual, earlier = recipe.name_mapping(None), recipe.name_as_before()
-    if recipes.get(earlier) == recipe and usual not in recipes:
-        return earlier
+    usual, recipes = recipe.name_mapping(None), {info.name: info.recipe for info in infos}
     return usual if recipes.get(usual, recipe) == recipe else recipe.name_beside(recipes[usual])
 
 

@@ -15,7 +15,6 @@ from custext_sql.store.connections import (
     connect,
     is_interrupt,
     known_revision,
-    migrate,
     name_command,
     reading_file,
     tell_reason,
@@ -24,7 +23,7 @@ from custext_sql.store.files.atomic_outputs import AtomicOutput, atomic_output
 from custext_sql.store.files.database_differences import find_difference
 from custext_sql.store.files.duckdb_files import hold_still
 from custext_sql.store.files.quoting import quote_path, quote_text
-from custext_sql.store.schema.revisions import REVISIONS
+from custext_sql.store.schema import revisions
 
 _MEMORY = "512MB"  # otherwise DuckDB keeps a large database in memory
 _MUCH, _MUCH_SHARE = 16_000_000, 0.2  # bytes, and share of a file, that are worth a hint if they are free
@@ -84,7 +83,7 @@ def upgrade_file(path: Path) -> tuple[str, str]:
     The file is rewritten as a whole: DuckDB leaves deleted data readable in the blocks that a migration frees.
     """
     path = _find_file(path, "upgrade")
-    newest = REVISIONS[-1]
+    newest = revisions.REVISIONS[-1]
     connection = connect(path, read_only=False)
     try:
         before = known_revision(connection, path)
@@ -95,10 +94,12 @@ def upgrade_file(path: Path) -> tuple[str, str]:
     if before is None:
         raise DatabaseError(f"{path} is empty; fill it with: {name_command(path)} load FILE --name NAME")
     if before != newest:
+        from custext_sql.store.schema.migrate import upgrade  # loads Alembic
+
         with _rewriting(path, "upgrade") as (connection, output):
             upgraded = output.path.with_name("upgraded.duckdb")
             _copy_database(connection, "old", upgraded)
-            migrate(upgraded)
+            upgrade(upgraded)
             connection.execute(f"ATTACH {quote_path(upgraded)} AS upgraded (TYPE duckdb, READ_ONLY)")
             _copy_database(connection, "upgraded", output.path)
             connection.execute("DETACH upgraded")

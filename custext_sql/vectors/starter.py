@@ -11,7 +11,7 @@ STARTER = "starter"  # the name of the source
 FILES = ("glove-840b-34k.xz", "glove-6b-66k.xz")  # common English words; then names, terms and rarer words
 GROUPS = "groups-k40.xz"  # of the default mapping
 WORDS = 100_000
-FIRST_WORDS = 33_860  # in the first file, which earlier versions shipped alone
+FIRST_WORDS = 33_860  # in the first file
 _ROWS = 8192
 
 

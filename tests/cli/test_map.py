@@ -44,8 +44,8 @@ def test_a_usual_name_that_another_mapping_has_is_left_alone(loaded_db: Path) ->
         mapped = json.loads(run("--db", loaded_db, "map", "--embedding", "small", "--k", "3", "--json").output)
         assert (mapped["info"]["name"], mapped["info"]["words"]) == ("small-euclidean-k3-all", 16)
     assert mapped["already_there"]
-    same = json.loads(run("--db", loaded_db, "map", *limited[:6], "--json").output)  # as earlier versions named it
-    assert (same["info"]["name"], same["already_there"]) == ("small-euclidean-k3", True)
+    same = json.loads(run("--db", loaded_db, "map", *limited[:6], "--json").output)
+    assert (same["info"]["name"], same["already_there"]) == ("small-euclidean-k3-first9", False)
     assert json.loads(run("--db", loaded_db, "info", "--json").output)["mappings"][0] == before
     replaced = run("--db", loaded_db, "map", "--embedding", "small", "--k", "3", "--replace", "--json")
     assert json.loads(replaced.output)["info"]["name"] == "small-euclidean-k3"

@@ -126,9 +126,10 @@ from pathlib import Path
 from custext_sql import CusTextError, list_embeddings, load_embeddings, load_mapping
 from custext_sql.cli import main
 from custext_sql.store.ledger.table import list_releases
+from custext_sql.store.schema import migrate, revisions
 from click.testing import CliRunner
 
-disk, big, source, database = map(Path, sys.argv[1:])
+disk, big, source, database, scripts = map(Path, sys.argv[1:])
 own = disk / "custext.duckdb"
 own.write_bytes(database.read_bytes())
 info = load_mapping(own).info
@@ -150,9 +151,14 @@ except CusTextError as error:
 assert load_mapping(own).info == info and [one.name for one in list_embeddings(own)] == ["small"]
 
 before = own.read_bytes()
-done = run("--db", own, "compact")
-assert done.exit_code == 1 and "the disk is full; nothing was changed" in done.output, done.output
-assert own.read_bytes() == before and sorted(path.name for path in disk.iterdir()) == ["custext.duckdb"]
+given = revisions.REVISIONS, migrate.find_scripts
+for command in ("compact", "upgrade"):
+    if command == "upgrade":
+        revisions.REVISIONS, migrate.find_scripts = ("0001", "0002"), lambda: scripts
+    done = run("--db", own, command)
+    assert done.exit_code == 1 and "the disk is full; nothing was changed" in done.output, done.output
+    assert own.read_bytes() == before and sorted(path.name for path in disk.iterdir()) == ["custext.duckdb"]
+revisions.REVISIONS, migrate.find_scripts = given
 
 (disk / "filler").write_bytes(b"")
 with (disk / "filler").open("wb", buffering=0) as filler:
@@ -173,7 +179,9 @@ assert load_mapping(own).info == info
 """
 
 
-def test_a_full_disk_leaves_everything_as_it_was(mapped_db: Path, big_file: Path, tmp_path: Path) -> None:
+def test_a_full_disk_leaves_everything_as_it_was(
+    mapped_db: Path, big_file: Path, next_scripts: Path, tmp_path: Path
+) -> None:
     """The disk is a real one, in memory; the database fits, with half a megabyte to spare."""
     source, disk = tmp_path / "in.parquet", tmp_path / "disk"
     disk.mkdir()
@@ -184,7 +192,8 @@ def test_a_full_disk_leaves_everything_as_it_was(mapped_db: Path, big_file: Path
         )
     size = mapped_db.stat().st_size // 1024 + 512
     command = f"mount -t tmpfs -o size={size}k tmpfs '{disk}' && exec \"$@\""
-    script = [sys.executable, "-c", textwrap.dedent(FULL), str(disk), str(big_file), str(source), str(mapped_db)]
+    places = map(str, (disk, big_file, source, mapped_db, next_scripts))
+    script = [sys.executable, "-c", textwrap.dedent(FULL), *places]
     as_root = [] if os.geteuid() == 0 else ["--map-root-user"]
     done = subprocess.run(
         ["unshare", "--mount", *as_root, "sh", "-c", command, "sh", *script],

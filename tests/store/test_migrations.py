@@ -1,7 +1,8 @@
-"""Migrations lead from every older revision to tables.py, in one transaction, and never change their meaning."""
+"""The migrations make the database that tables.py makes, and other revisions are refused with the way out."""
 
 import ast
-import shutil
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -10,55 +11,26 @@ import duckdb
 import pytest
 from alembic.config import Config
 from alembic.script import ScriptDirectory
-from sqlalchemy import create_engine
 
 from custext_sql.errors import DatabaseError
-from custext_sql.store import connections, rewritten_files
-from custext_sql.store.database import reading, upgrade_database, writing
+from custext_sql.store.connections import new_database
+from custext_sql.store.database import compact_database, reading, upgrade_database, writing
 from custext_sql.store.schema import migrate, tables
-from custext_sql.store.schema.distribution_macro import write_distribution_macro
 from custext_sql.store.schema.revisions import REVISIONS
 from tests.shipped_stopwords import STOPWORDS
 
-NEXT = """
-from alembic import op
-import sqlalchemy as sa
-revision, down_revision, branch_labels, depends_on = "9999", {head!r}, None, None
-
-def upgrade():
-    op.create_table("later", sa.Column("a", sa.Integer))
-    op.execute("INSERT INTO settings (key, value) VALUES ('upgraded', 'yes')")
-    {last}
-"""
-
-
-def schema(path: Path) -> list[tuple[Any, ...]]:
-    """Return columns with types and comments, and constraints, as DuckDB reports them."""
-    with duckdb.connect(path, read_only=True) as connection:
-        columns = connection.execute(
-            """
-            SELECT table_name, column_name, column_index, data_type, is_nullable, column_default, comment
-            FROM duckdb_columns() WHERE NOT internal AND table_name <> 'alembic_version' ORDER BY ALL
-            """
-        ).fetchall()
-        constraints = connection.execute(
-            """
-            SELECT table_name, constraint_type, constraint_text
-            FROM duckdb_constraints() WHERE table_name <> 'alembic_version' ORDER BY ALL
-            """
-        ).fetchall()
-    return columns + constraints
-
-
-def create_directly(folder: Path) -> Path:
-    """An empty database with the tables of tables.py, made without migrations."""
-    path = folder / "direct.duckdb"
-    with duckdb.connect() as connection:  # in the same file format, which decides how views and macros are stored
-        connection.execute(f"ATTACH '{path}' AS made (TYPE duckdb, STORAGE_VERSION 'v1.0.0')")
-    engine = create_engine(f"duckdb:///{path}")
-    tables.metadata.create_all(engine)
-    engine.dispose()
-    return path
+EVERYTHING = {  # what a database contains, as DuckDB reports it
+    "columns": """
+        SELECT table_name, column_name, column_index, data_type, is_nullable, column_default, comment
+        FROM duckdb_columns() WHERE NOT internal
+    """,
+    "constraints": "SELECT table_name, constraint_type, constraint_text FROM duckdb_constraints()",
+    "indexes": "SELECT table_name, index_name, sql FROM duckdb_indexes()",
+    "views": "SELECT view_name, sql FROM duckdb_views() WHERE NOT internal",
+    "macros": "SELECT function_name, parameters, macro_definition FROM duckdb_functions() WHERE NOT internal",
+    "stopwords": "SELECT language, word, source FROM stopwords",
+    "revision": "FROM alembic_version",
+}
 
 
 def fetch(path: Path, query: str) -> list[tuple[Any, ...]]:
@@ -66,38 +38,46 @@ def fetch(path: Path, query: str) -> list[tuple[Any, ...]]:
         return connection.execute(query).fetchall()
 
 
-def macro(path: Path) -> list[tuple[Any, ...]]:
-    """Return the parameters and the body of custext_distribution, as DuckDB parsed them."""
-    found = "FROM duckdb_functions() WHERE function_name = 'custext_distribution'"
-    return fetch(path, f"SELECT function_type, parameters, macro_definition {found}")
+def migrate_from_nothing(path: Path) -> Path:
+    """Make a database with the migrations alone."""
+    with new_database(path) as unfinished:
+        migrate.upgrade(unfinished)
+    return path
 
 
-def view(path: Path) -> list[tuple[Any, ...]]:
-    """Return the definition of the view scores, as DuckDB parsed it."""
-    return fetch(path, "SELECT sql FROM duckdb_views() WHERE view_name = 'scores'")
+@pytest.mark.parametrize("part", EVERYTHING)
+def test_the_migrations_make_the_database_that_the_tables_make(part: str, fresh_db: Path, tmp_path: Path) -> None:
+    migrated = migrate_from_nothing(tmp_path / "migrated.duckdb")
+    query = f"FROM ({EVERYTHING[part]}) ORDER BY ALL"
+    assert fetch(migrated, query) == fetch(fresh_db, query)
+    assert part == "indexes" or fetch(fresh_db, query), "there is nothing to compare"
 
 
-@pytest.fixture
-def next_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A version of the package with one more migration, which succeeds; the value is the path of its script."""
-    scripts = tmp_path / "migrations"
-    shutil.copytree(migrate.find_scripts(), scripts)
-    script = scripts / "versions" / "9999_later.py"
-    script.write_text(NEXT.format(head=REVISIONS[-1], last="pass"))
-    for module in (connections, rewritten_files, migrate):
-        monkeypatch.setattr(module, "REVISIONS", (*REVISIONS, "9999"))
-    monkeypatch.setattr(migrate, "find_scripts", lambda: scripts)
-    return script
+def test_a_new_database_has_every_column_of_the_tables_with_its_comment(fresh_db: Path) -> None:
+    names = [table.name for table in tables.metadata.sorted_tables]
+    query = f"SELECT table_name, column_name, comment FROM duckdb_columns() WHERE table_name IN {tuple(names)}"
+    expected = [
+        (column.table.name, column.name, column.comment)
+        for table in tables.metadata.sorted_tables
+        for column in table.columns
+    ]
+    assert set(fetch(fresh_db, query)) == set(expected)
 
 
-def test_migrating_from_empty_equals_tables(tmp_path: Path, db_path: Path) -> None:
-    with writing(db_path):
-        pass
-    assert schema(db_path) == schema(create_directly(tmp_path))
+def test_a_new_database_has_the_shipped_stopwords_and_the_newest_revision(fresh_db: Path) -> None:
+    rows = fetch(fresh_db, "SELECT language, word, source FROM stopwords ORDER BY ALL")
+    assert rows == sorted(("english", word, "NLTK stopwords corpus, the list of 179 words") for word in STOPWORDS)
+    assert fetch(fresh_db, "FROM alembic_version") == [(REVISIONS[-1],)]
 
 
-def test_a_new_database_has_the_view_that_this_version_writes(tmp_path: Path, fresh_db: Path) -> None:
-    assert view(fresh_db) == view(create_directly(tmp_path)) != []
+def test_a_new_database_is_made_without_alembic(db_path: Path) -> None:
+    script = (
+        "import sys; from custext_sql.store.database import writing\n"
+        "with writing(sys.argv[1]): pass\n"
+        "print({'alembic', 'sqlalchemy'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", script, db_path], capture_output=True, text=True, check=True)
+    assert done.stdout == "{'sqlalchemy'}\n"
 
 
 def test_the_listed_revisions_are_those_of_the_scripts() -> None:
@@ -105,56 +85,6 @@ def test_the_listed_revisions_are_those_of_the_scripts() -> None:
     config.set_main_option("script_location", str(migrate.find_scripts()))
     scripts = list(ScriptDirectory.from_config(config).walk_revisions())
     assert tuple(script.revision for script in reversed(scripts)) == REVISIONS
-
-
-def test_an_older_database_names_the_command_that_upgrades_it(mapped_db: Path, next_version: Path) -> None:
-    for opening in (reading, writing):
-        with (
-            pytest.raises(
-                DatabaseError, match=f"revision {REVISIONS[-1]} and this version needs 9999; run: .* upgrade"
-            ),
-            opening(mapped_db),
-        ):
-            pass
-
-
-def test_upgrading_keeps_what_is_there(mapped_db: Path, next_version: Path) -> None:
-    assert upgrade_database(mapped_db) == (REVISIONS[-1], "9999")
-    with reading(mapped_db) as connection:
-        assert connection.execute("SELECT count(*) FROM groups").fetchall() == [(16,)]
-        assert connection.execute("SELECT value FROM settings WHERE key = 'upgraded'").fetchall() == [("yes",)]
-    assert upgrade_database(mapped_db) == ("9999", "9999")
-
-
-def test_an_upgrade_that_fails_half_way_changes_nothing(mapped_db: Path, next_version: Path) -> None:
-    next_version.write_text(NEXT.format(head=REVISIONS[-1], last="raise RuntimeError('half way')"))
-    before = schema(mapped_db)
-    with pytest.raises(RuntimeError, match="half way"):
-        upgrade_database(mapped_db)
-    assert schema(mapped_db) == before
-    with duckdb.connect(mapped_db) as connection:
-        assert connection.execute("SELECT version_num FROM alembic_version").fetchall() == [(REVISIONS[-1],)]
-        assert connection.execute("SELECT * FROM settings WHERE key = 'upgraded'").fetchall() == []
-
-
-def test_a_newer_database_is_refused_with_both_revisions(mapped_db: Path) -> None:
-    with duckdb.connect(mapped_db) as connection:
-        connection.execute("UPDATE alembic_version SET version_num = '9999'")
-    for opening in (reading, writing):
-        with (
-            pytest.raises(DatabaseError, match=f"revision 9999, .*newer.* supports up to {REVISIONS[-1]}"),
-            opening(mapped_db),
-        ):
-            pass
-    with pytest.raises(DatabaseError, match="9999"):
-        upgrade_database(mapped_db)
-
-
-def test_columns_need_no_quoting(mapped_db: Path) -> None:
-    with reading(mapped_db) as connection:
-        for table in tables.metadata.sorted_tables:
-            names = ", ".join(column.name for column in table.columns)
-            connection.execute(f"SELECT {names} FROM {table.name}").fetchall()
 
 
 def test_migrations_use_no_code_of_the_package() -> None:
@@ -168,23 +98,53 @@ def test_migrations_use_no_code_of_the_package() -> None:
                 imported |= {alias.name.partition(".")[0] for alias in node.names}
             elif isinstance(node, ast.ImportFrom):
                 imported.add("custext_sql" if node.level else str(node.module).partition(".")[0])
-        assert not imported & {"custext_sql", "spacy_plugin", "importlib"}, script.name
+        assert imported <= {"alembic", "sqlalchemy"}, script.name
 
 
-def test_a_new_database_has_the_shipped_stopwords(fresh_db: Path) -> None:
-    rows = fetch(fresh_db, "SELECT language, word, source FROM stopwords ORDER BY ALL")
-    assert rows == sorted(("english", word, "NLTK stopwords corpus, the list of 179 words") for word in STOPWORDS)
+SNAPSHOTS = {  # databases that this version cannot read, and how to make them of one that it can
+    "a revision that this version does not have": "UPDATE alembic_version SET version_num = '0008'",
+    "the first revision before scores were lists": "DROP VIEW scores; DROP TABLE score_rows",
+}
 
 
-def test_a_new_database_has_the_macro_that_this_version_writes(fresh_db: Path, tmp_path: Path) -> None:
-    direct = create_directly(tmp_path)
-    with duckdb.connect(direct) as connection:
-        connection.execute(write_distribution_macro())
-    assert len(macro(direct)) == 1
-    assert macro(fresh_db) == macro(direct)
+@pytest.mark.parametrize("change", SNAPSHOTS.values(), ids=SNAPSHOTS)
+def test_a_database_of_another_version_is_refused_with_both_ways_out(mapped_db: Path, change: str) -> None:
+    with duckdb.connect(mapped_db) as connection:
+        connection.execute(change)
+    [(revision,)] = fetch(mapped_db, "FROM alembic_version")
+    before = mapped_db.read_bytes()
+    said = set()
+    for opening in (reading, writing):
+        with pytest.raises(DatabaseError) as caught, opening(mapped_db):
+            pass
+        said.add(str(caught.value))
+    for rewrite in (upgrade_database, compact_database):
+        with pytest.raises(DatabaseError) as caught:
+            rewrite(mapped_db)
+        said.add(str(caught.value))
+    [message] = said
+    assert message.startswith(f"{mapped_db} was made by another version of custext-sql (revision {revision})")
+    assert "pip install --upgrade custext-sql" in message
+    assert f"make a new one with: custext --db {mapped_db} load starter" in message
+    assert mapped_db.read_bytes() == before
 
 
-def test_threads_make_databases_at_the_same_time(tmp_path: Path) -> None:
+def test_columns_need_no_quoting(mapped_db: Path) -> None:
+    with reading(mapped_db) as connection:
+        for table in tables.metadata.sorted_tables:
+            names = ", ".join(column.name for column in table.columns)
+            connection.execute(f"SELECT {names} FROM {table.name}").fetchall()
+
+
+def test_threads_make_and_upgrade_databases_at_the_same_time(tmp_path: Path) -> None:
+    def create(path: Path) -> None:
+        with writing(path):
+            pass
+
     with ThreadPoolExecutor(6) as pool:
-        made = [pool.submit(migrate.upgrade, tmp_path / f"{number}.duckdb") for number in range(12)]
-    assert [one.exception() for one in made] == [None] * 12
+        made = [
+            pool.submit(call, tmp_path / f"{call.__name__}-{number}.duckdb")
+            for number in range(8)
+            for call in (create, migrate.upgrade)
+        ]
+    assert [one.exception() for one in made] == [None] * 16

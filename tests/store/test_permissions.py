@@ -17,7 +17,6 @@ from custext_sql.store.connections import writing_file
 from custext_sql.store.database import default_path, locate, reading, upgrade_database
 from custext_sql.store.digests import TextDigest, secret_path
 from tests.conftest import copy_database
-from tests.store.test_stored_databases import STORED, unpack
 
 
 @pytest.fixture(autouse=True)
@@ -52,10 +51,15 @@ def test_a_database_is_private_however_it_is_made(glove_file: Path, tmp_path: Pa
     load_embeddings(path, glove_file, name="small")
     build_mapping(path, embedding="small", k=4)
     assert [mode_of(made) for made in (path, path.parent, path.parent.parent)] == [0o600, 0o700, 0o700]
-    for rewrite, made in ((compact_database, path), (upgrade_database, unpack(STORED[0], tmp_path))):
-        made.chmod(0o644)
-        rewrite(made)
-        assert mode_of(made) == 0o600, rewrite
+    path.chmod(0o644)
+    compact_database(path)
+    assert mode_of(path) == 0o600
+
+
+def test_a_database_is_private_once_it_is_upgraded(mapped_db: Path, next_version: Path) -> None:
+    mapped_db.chmod(0o644)
+    assert upgrade_database(mapped_db) == ("0001", "0002")
+    assert mode_of(mapped_db) == 0o600
 
 
 @pytest.mark.parametrize("mode", [0o600, 0o640])

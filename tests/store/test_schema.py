@@ -17,8 +17,6 @@ from custext_sql.store.schema import tables
 from tests.documentation import ROOT
 from tests.store.test_migrations import fetch
 
-FIRST_COLUMNS = ["mapping", "group_id", "input", "output", "score"]  # of scores, which was a table before
-
 Shape = list[tuple[str, type, bool]]
 
 
@@ -65,7 +63,11 @@ def test_the_view_of_scores_is_documented_with_its_columns(fresh_db: Path) -> No
     )
     query = "SELECT column_name FROM duckdb_columns() WHERE table_name = 'scores' ORDER BY column_index"
     found = [name for (name,) in fetch(fresh_db, query)]
-    assert re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE) == found == FIRST_COLUMNS
+    assert (
+        re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)
+        == found
+        == ["mapping", "group_id", "input", "output", "score"]
+    )
 
 
 def test_every_comment_is_a_phrase_that_stands_on_its_own() -> None:

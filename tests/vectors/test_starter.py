@@ -117,7 +117,9 @@ def test_the_starter_mapping_is_that_of_the_recipe_with_another_list_of_stopword
 
 
 @pytest.mark.usefixtures("few_shipped")
-def test_a_database_of_an_earlier_version_is_not_changed(db_path: Path, common_words: Batch, tmp_path: Path) -> None:
+def test_vectors_and_mappings_of_the_user_with_the_shipped_names_are_not_changed(
+    db_path: Path, common_words: Batch, tmp_path: Path
+) -> None:
     load_starter(tmp_path / "new.duckdb")
     new = [info.fingerprint for info in list_mappings(tmp_path / "new.duckdb")[0]]
     load_embeddings(
@@ -126,14 +128,14 @@ def test_a_database_of_an_earlier_version_is_not_changed(db_path: Path, common_w
     build_mapping(db_path, embedding="starter", separate_stopwords=True, name="starter")
     build_mapping(db_path, embedding="starter")
     before = list_mappings(db_path)
-    with pytest.raises(SettingError, match="nothing was changed.*--name starter-100k.*--replace.*keys") as error:
+    with pytest.raises(SettingError, match="nothing was changed.*--name NAME.*--replace.*keys") as error:
         load_starter(db_path)
     assert "embedding 'starter', mapping 'starter', mapping 'starter-euclidean-k20'" in str(error.value)
     drop_embedding(db_path, name="starter")
-    with pytest.raises(SettingError, match="has mapping 'starter', mapping"):  # before any vectors are loaded
+    with pytest.raises(SettingError, match="already has mapping 'starter', mapping"):  # before any vectors are loaded
         load_starter(db_path)
     assert list_mappings(db_path) == before and not list_embeddings(db_path)
-    load_starter(db_path, name="starter-100k")
+    load_starter(db_path, name="shipped")
     infos, default = list_mappings(db_path)
     assert default == "starter"
     assert [info.fingerprint for info in infos[2:]] == new
@@ -152,7 +154,9 @@ def test_a_database_that_has_a_default_keeps_it(db_path: Path) -> None:
 
 @pytest.mark.slow
 def test_building_the_starter_mapping_again_finds_it_there(starter_db: Path) -> None:
-    assert build_mapping(starter_db, embedding="starter", k=20, limit=FIRST_WORDS).already_there
+    assert build_mapping(
+        starter_db, embedding="starter", k=20, limit=FIRST_WORDS, name="starter-euclidean-k20"
+    ).already_there
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""Creates and upgrades the tables with Alembic. Imported only when needed, since Alembic loads slowly."""
+"""Upgrades a database with Alembic. Imported only when needed, since Alembic loads slowly."""
 
 import threading
 from pathlib import Path
@@ -8,7 +8,7 @@ from alembic.config import Config
 from sqlalchemy import URL, NullPool, create_engine
 from sqlalchemy.exc import DBAPIError
 
-from custext_sql.store.schema.revisions import REVISIONS
+from custext_sql.store.schema import revisions
 
 _PACKAGE = Path(__file__).parents[2]
 _one_at_a_time = threading.Lock()  # Alembic keeps what it works on in globals
@@ -24,14 +24,14 @@ def find_scripts() -> Path:
 
 
 def upgrade(path: Path) -> None:
-    """Upgrade a database file to this version's revision, in one transaction; an empty file gets all tables."""
+    """Upgrade a database file that nobody else has open to this version's revision, in one transaction."""
     config = Config()
     config.set_main_option("script_location", str(find_scripts()).replace("%", "%%"))
     engine = create_engine(URL.create("duckdb", database=str(path)), poolclass=NullPool)
     try:
         with _one_at_a_time, engine.begin() as connection:
             config.attributes["connection"] = connection
-            command.upgrade(config, REVISIONS[-1])
+            command.upgrade(config, revisions.REVISIONS[-1])
     except DBAPIError as error:
         raise error.orig or error from None
     finally:

@@ -1,15 +1,17 @@
-"""The schema: the single source of truth. Migrations lead to it, and a test compares the two.
+"""The schema: the single source of truth. New databases are made from it; a test compares it with the migrations.
 
 Names serve as keys, so that plain SQL from any client is readable. Only the small tables have primary keys: an index on
 the large ones would take more space than their data, and the fingerprint of a mapping protects those instead.
 """
 
+from importlib.resources import files
+
+import duckdb
 from sqlalchemy import (
     TIMESTAMP,
     BigInteger,
     Boolean,
     Column,
-    Connection,
     Double,
     Float,
     Integer,
@@ -17,14 +19,23 @@ from sqlalchemy import (
     Numeric,
     String,
     Table,
-    event,
-    text,
+    create_mock_engine,
 )
+from sqlalchemy.schema import ExecutableDDLElement
 from sqlalchemy.types import ARRAY
 
+from custext_sql.store.rows.stopwords import SHIPPED_LANGUAGE, write_stopwords
+from custext_sql.store.schema import revisions
+from custext_sql.store.schema.distribution_macro import write_distribution_macro
 from custext_sql.store.schema.scores_view import write_scores_view
 
 metadata = MetaData()
+
+_STAMP = """
+CREATE TABLE alembic_version (
+    version_num VARCHAR(32) NOT NULL, CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num)
+)
+"""  # as Alembic makes it
 
 embeddings = Table(
     "embeddings",
@@ -102,11 +113,6 @@ score_rows = Table(
         comment="score of each output word, in the order of positions, in multiples of 2**-20",
     ),
 )
-
-
-@event.listens_for(metadata, "after_create")
-def _create_view(_: MetaData, connection: Connection, **_options: object) -> None:
-    connection.execute(text(write_scores_view()))
 
 
 stopwords = Table(
@@ -206,3 +212,19 @@ measurements = Table(
     Column("standard_error", Double),
     Column("measured_at", TIMESTAMP, nullable=False, comment="UTC"),
 )
+
+
+def create_tables(connection: duckdb.DuckDBPyConnection) -> None:
+    """Create all that a new database contains, in the caller's transaction, and stamp it with the newest revision."""
+
+    def execute(statement: ExecutableDDLElement, *_: object) -> None:
+        connection.execute(str(statement.compile(dialect=engine.dialect)))
+
+    engine = create_mock_engine("duckdb://", execute)
+    metadata.create_all(engine, checkfirst=False)
+    connection.execute(write_scores_view())
+    connection.execute(write_distribution_macro())
+    words = files("custext_sql.starter").joinpath("stopwords-english.txt").read_text(encoding="utf-8").split()
+    write_stopwords(connection, SHIPPED_LANGUAGE, words, "NLTK stopwords corpus, the list of 179 words")
+    connection.execute(_STAMP)
+    connection.execute("INSERT INTO alembic_version VALUES (?)", [revisions.REVISIONS[-1]])

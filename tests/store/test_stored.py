@@ -1,0 +1,77 @@
+"""A stored database and key work in this version as they did when they were made: see tests/stored/make.py."""
+
+import csv
+import lzma
+import shutil
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from custext_sql import list_embeddings, list_mappings, load_mapping, read_key_file, register
+from custext_sql.store.database import upgrade_database
+from custext_sql.store.schema.revisions import REVISIONS
+from tests.store.test_migrations import EVERYTHING, fetch
+from tests.stored import make
+
+FINGERPRINTS = {
+    "plain": "2b533a5e2fb46c66e37d90e025f15d1ff26b359b4275ab0069e7b486f3afb5ef",
+    "small-cosine-k6-refined-apart": "b7f68d009c926b32c38e6a52190a97cd68d4eb59699452b7402f2fdddc79dba4",
+}
+
+
+@pytest.fixture
+def stored_db(tmp_path: Path) -> Path:
+    path = tmp_path / "first.duckdb"
+    path.write_bytes(lzma.decompress(make.DATABASE.read_bytes()))
+    path.chmod(0o600)
+    upgrade_database(path)
+    return path
+
+
+@pytest.fixture
+def stored_key(tmp_path: Path) -> Path:
+    """Git does not keep the mode of a file."""
+    path = Path(shutil.copy(make.KEY, tmp_path))
+    path.chmod(0o600)
+    return path
+
+
+def test_the_stored_database_has_its_vectors_mappings_and_stopwords(stored_db: Path) -> None:
+    assert [(one.name, one.size, one.dimension) for one in list_embeddings(stored_db)] == [
+        ("small", len(make.WORDS), 5)
+    ]
+    infos, default = list_mappings(stored_db)
+    assert default == "plain"
+    assert {info.name: info.fingerprint for info in infos} == FINGERPRINTS
+    for info in infos:
+        assert load_mapping(stored_db, info.name).info == info  # words, groups and scores have that fingerprint
+    german = fetch(stored_db, "SELECT word FROM stopwords WHERE language = 'german' ORDER BY word")
+    assert german == sorted((word,) for word in make.GERMAN.split())
+
+
+def test_the_stored_database_has_what_a_new_one_has(stored_db: Path, fresh_db: Path) -> None:
+    for part, query in EVERYTHING.items():
+        where = " WHERE language = 'english'" if part == "stopwords" else ""
+        found = f"FROM ({query}){where} ORDER BY ALL"
+        assert fetch(stored_db, found) == fetch(fresh_db, found), part
+    assert fetch(stored_db, "FROM alembic_version") == [(REVISIONS[-1],)]
+
+
+def test_the_stored_key_gives_the_recorded_bytes(stored_db: Path, stored_key: Path, tmp_path: Path) -> None:
+    assert read_key_file(stored_key).settings.fingerprint == FINGERPRINTS["plain"]
+    make.sanitize(stored_db, stored_key, tmp_path / "keyed.csv")
+    assert (tmp_path / "keyed.csv").read_bytes() == make.KEYED.read_bytes()
+
+
+def test_the_stored_key_gives_the_recorded_texts_in_sql(stored_db: Path, stored_key: Path) -> None:
+    with duckdb.connect() as connection:
+        register(connection, stored_db, key_file=stored_key)
+        found = connection.execute(
+            f"SELECT custext_sanitize_keyed(body, 'body:' || id) FROM read_csv('{make.TEXTS}', header = true)"
+        ).fetchall()
+    with make.KEYED.open(newline="", encoding="utf-8") as file:
+        recorded = [(row["body"],) for row in csv.DictReader(file)]
+    assert found == recorded
+    with make.TEXTS.open(newline="", encoding="utf-8") as file:
+        assert sum(row["body"] != text for row, (text,) in zip(csv.DictReader(file), recorded, strict=True)) >= 8
