@@ -8,7 +8,6 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from custext_sql.experiments.measurements import read_measurements
 from custext_sql.store.files import duckdb_files
 from custext_sql.store.ledger.table import list_releases
 from custext_sql.store.mappings import list_mappings, load_mapping
@@ -162,7 +161,7 @@ def test_the_macro_of_an_upgraded_database_answers(upgraded: Upgraded) -> None:
 def test_measurements_keep_their_values_and_lose_their_plain_digests(upgraded: Upgraded) -> None:
     """The file contains no trace of a digest of private texts, not even in blocks that DuckDB freed."""
     if upgraded.revision < "0004":
-        assert read_measurements(upgraded.after) == []
+        assert fetch(upgraded.after, "FROM measurements") == []
         return
     if upgraded.revision > "0004":  # later revisions have no plain digests
         everything = "FROM measurements ORDER BY ALL"
