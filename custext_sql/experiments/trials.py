@@ -1,6 +1,6 @@
 """Trials of an experiment: a mechanism on the words of a mapping, at an eps, with a seed."""
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,16 +56,6 @@ class Trial:
         """The group size K; None if the mechanism does not use groups."""
         return self.under_test.mapping.info.k if self.uses_groups else None
 
-    @property
-    def identity(self) -> tuple[Hashable, ...]:
-        """Equal for trials that give the same texts. Only CusText's own mechanisms depend on groups."""
-        info, setting = self.under_test.mapping.info, (self.mechanism, self.epsilon, self.seed)
-        if self.mechanism == ORIGINAL:
-            return setting
-        if self.uses_groups:
-            return *setting, info.name
-        return *setting, info.embedding, frozenset(self.under_test.mapping.words)
-
 
 def list_trials(
     mappings: Sequence[MappingUnderTest], mechanisms: Sequence[str], epsilons: Sequence[float], seeds: int
@@ -74,17 +64,28 @@ def list_trials(
     if not mechanisms:
         raise SettingError("name at least one mechanism, such as custext")
     check_at_least(seeds, 1, "seeds")
-    trials: dict[tuple[Hashable, ...], Trial] = {}
-    for mechanism in map(check_mechanism, mechanisms):
-        grid = _list_grid(mechanism, epsilons)
-        for under_test in mappings:
-            if mechanism in DISTANCE_BASED:
-                _ = under_test.space  # an error about the vectors comes before hours of work
-            for epsilon in grid:
-                for seed in range(1 if mechanism == ORIGINAL else seeds):
-                    trial = Trial(under_test, mechanism, epsilon, seed)
-                    trials.setdefault(trial.identity, trial)
-    return list(trials.values())
+    return [
+        Trial(under_test, mechanism, epsilon, seed)
+        for mechanism in map(check_mechanism, mechanisms)
+        for grid in [_list_grid(mechanism, epsilons)]
+        for under_test in _list_distinct(mappings, mechanism)
+        for epsilon in grid
+        for seed in range(1 if mechanism == ORIGINAL else seeds)
+    ]
+
+
+def _list_distinct(mappings: Sequence[MappingUnderTest], mechanism: str) -> Sequence[MappingUnderTest]:
+    """Return mappings on which a mechanism differs: all if it uses groups, else one per embedding and set of words."""
+    if mechanism == ORIGINAL:
+        return mappings[:1]
+    if mechanism in (CUSTEXT, CUSTEXT_PLUS):
+        return mappings
+    found: dict[tuple[str, frozenset[str]], MappingUnderTest] = {}
+    for under_test in mappings:
+        if mechanism in DISTANCE_BASED:
+            _ = under_test.space  # an error about the vectors comes before hours of work
+        found.setdefault((under_test.mapping.info.embedding, frozenset(under_test.mapping.words)), under_test)
+    return list(found.values())
 
 
 def _list_grid(mechanism: str, epsilons: Sequence[float]) -> list[float] | list[None]:
