@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from custext_sql.experiments.evaluation.experiment import EvaluationSetup
     from custext_sql.experiments.evaluation.tradeoff import Figure, TradeOff, TradeOffEvaluation, evaluate_tradeoff
     from custext_sql.experiments.evaluation.utility import UtilityEvaluation, UtilityResult, evaluate_utility
-    from custext_sql.experiments.measurements import drop_measurements
     from custext_sql.experiments.one_text.chances import ContextChances, WordChances
     from custext_sql.experiments.one_text.text_attacker import TextAttacker, TextGuesses
     from custext_sql.experiments.one_text.text_verdict import judge_text
@@ -171,7 +170,6 @@ __all__ = [
     "connect",
     "drop_embedding",
     "drop_mapping",
-    "drop_measurements",
     "evaluate_tradeoff",
     "evaluate_utility",
     "find_leaks",
@@ -229,7 +227,6 @@ _HOMES = {
     "experiments.evaluation.experiment": ("EvaluationSetup",),
     "experiments.evaluation.tradeoff": ("Figure", "TradeOff", "TradeOffEvaluation", "evaluate_tradeoff"),
     "experiments.evaluation.utility": ("UtilityEvaluation", "UtilityResult", "evaluate_utility"),
-    "experiments.measurements": ("drop_measurements",),
     "experiments.one_text.chances": ("ContextChances", "WordChances"),
     "experiments.one_text.text_attacker": ("TextAttacker", "TextGuesses"),
     "experiments.one_text.text_verdict": ("judge_text",),

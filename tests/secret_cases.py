@@ -148,7 +148,6 @@ choose TEXT --max-attack 0.4
 evaluate utility --data shop.duckdb --train-table t --test-table t --text NEAR --label st
 report headless.csv --html out.html --column NEAR
 report cells.csv --html out.html --column bdy
-report cells.csv --column body --evaluated-on nothing
 report cells.csv --column body --dataset ''
 evaluate utility --train headless.tsv --test headless.tsv --text NEAR
 evaluate utility --train headless.tsv --test headless.tsv --text 9 --label 1 --no-header
@@ -204,8 +203,6 @@ sanitize --data shop.duckdb --table t new.more.names --column txt
 --db wrong.duckdb info
 --db wrong.duckdb compact
 --db wrong.bin compact
-drop measurements --evaluated-on TEXT
-drop measurements --mapping TEXT --json
 ledger TEXT
 ledger strike TEXT --reason TEXT
 ledger strike abc123 --reason TEXT

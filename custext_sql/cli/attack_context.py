@@ -57,8 +57,7 @@ def context_command(
     posterior probability, given the whole text. At eps = 0, the output shows the groups of replaced words and nothing
     else. A larger eps reveals as much or more, apart from sampling noise, unless kept words (--plus, --keep-words)
     share groups with replaced ones: a drawn word may then pass for a kept one, which a group's representative never
-    does. Public texts that also occur in INPUT are left out. Results are saved in the table measurements, without any
-    text.
+    does. Public texts that also occur in INPUT are left out.
 
     \b
     Examples:

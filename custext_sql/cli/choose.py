@@ -110,7 +110,7 @@ def choose_command(
     code is 1. If the ledger has earlier releases of your texts, the suggestion keeps their mapping, because a second
     one is refused; if that is not possible, there are no commands, and the exit code is 1.
 
-    The output, which is also saved in the table measurements, is computed from your texts and is not protected.
+    The output is computed from your texts and is not protected.
 
     \b
     Examples:

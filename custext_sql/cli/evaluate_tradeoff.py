@@ -64,7 +64,7 @@ def tradeoff_command(
     """Measure how useful sanitized texts are and how often an attack succeeds, over eps and mappings.
 
     These are the paper's Figures 3 and 4. The attack targets the sanitized test texts. Utility is measured as in
-    `evaluate utility`, and finished values are saved in the same way.
+    `evaluate utility`.
 
     \b
     Examples:

@@ -32,9 +32,8 @@ def utility_command(db: str | None, /, mechanisms: str, eps: list[float], as_jso
 
     Values are accuracies (Pearson correlations for similarity): the mean over seeds ± the standard deviation. The
     column "clear" has the share of words that a mechanism leaves in the clear. If the data is SST-2, MedSTS or QNLI, by
-    the names of its files, the paper's value is shown below ours. Finished values are saved in the database, so an
-    interrupted run resumes where it stopped. Draws come from seeds, so a run can be repeated; no sanitized text is
-    written anywhere.
+    the names of its files, the paper's value is shown below ours. Draws come from seeds, so a run can be repeated; no
+    sanitized text is written anywhere.
 
     \b
     Examples:
@@ -88,8 +87,6 @@ def _print_utility(results: "Sequence[UtilityResult]", epsilons: list[float]) ->
 
 def _show(some: "Sequence[UtilityResult]") -> str:
     """Return the mean and spread of some values; nothing if there are none, since only CusText has an eps of 0."""
-    from custext_sql.experiments.evaluation.tradeoff import summarize_values
+    from custext_sql.experiments.evaluation.tradeoff import summarize
 
-    if not some:
-        return ""
-    return show_figure(summarize_values([one.value for one in some], [one.measurement_id for one in some]))
+    return show_figure(summarize([one.value for one in some])) if some else ""

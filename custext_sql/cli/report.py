@@ -33,9 +33,6 @@ if TYPE_CHECKING:
     metavar="NAME",
     help="Name of your texts in the ledger, for earlier releases.  [default: their files or their table]",
 )
-@click.option(
-    "--evaluated-on", metavar="NAME", help="Show only earlier evaluations on this data.  [default: on all data]"
-)
 @eps_option
 @plus_option
 @policy_options("strict")
@@ -56,13 +53,11 @@ def report_command(
     """Give a verdict on texts that are sanitized at a given eps, in plain words: red, amber or green.
 
     The verdict says what an attacker can and cannot do, what stays in the clear, and what would help most. --html
-    writes it as a page that prints on one sheet, followed by all figures: attacks, utility, words in the clear,
-    guarantees.
+    writes it as a page that prints on one sheet, followed by all figures: attacks, words in the clear, guarantees.
 
     INPUT has your texts: a file, a folder or a quoted pattern of files; for a table, give --data and --table instead.
     The report uses their word frequencies. With --public, it also runs the context attack on them; without it, the
-    verdict is never green. Attacks are measured now, unless they were measured before. Utility and trade-offs come from
-    earlier runs of `custext evaluate` with this mapping.
+    verdict is never green. For the utility of sanitized texts, see `custext evaluate`.
 
     The report shows no texts, but it is computed from them and is not protected.
 

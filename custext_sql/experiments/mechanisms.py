@@ -1,6 +1,5 @@
 """Mechanisms under test: every mechanism as experiments run it, on the words of a mapping."""
 
-import hashlib
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -17,6 +16,7 @@ from custext_sql.experiments.baselines.random_words import RandomWords
 from custext_sql.experiments.baselines.santext import SanText, SanTextPlus
 from custext_sql.experiments.baselines.word_space import WordSpace
 from custext_sql.mapping.mapping import Mapping
+from custext_sql.mechanism.certified_table import CertifiedTable, certify
 from custext_sql.mechanism.randomness import SeededRandomness
 from custext_sql.mechanism.sampler import Sampler
 from custext_sql.mechanism.weights import check_epsilon
@@ -128,7 +128,7 @@ class MappingUnderTest:
         self.calibration = calibration
         self.converted = converted
         self._database = database
-        self._space: WordSpace | None = None
+        self._certified: tuple[tuple[float, str], CertifiedTable] | None = None
 
     def find_undrawn(self, *, plus: bool) -> Flags:
         """Return which words of the mapping are kept, or masked because they are alone, instead of being drawn for."""
@@ -142,24 +142,20 @@ class MappingUnderTest:
         return bool(((undrawn > 0) & (undrawn < sizes)).any())
 
     @cached_property
-    def words_digest(self) -> str:
-        """The SHA-256 of the words, regardless of their groups."""
-        return hashlib.sha256("\n".join(sorted(self.mapping.words)).encode()).hexdigest()
-
-    @cached_property
-    def space_digest(self) -> str:
-        """The SHA-256 of the words and their vectors in the order of the vector file, regardless of their groups."""
-        order = np.argsort(self.space.ranks)
-        found = hashlib.sha256("\n".join(self.mapping.words[place] for place in order.tolist()).encode())
-        found.update(self.space.points[order].astype("<f4").tobytes())
-        return found.hexdigest()
-
-    @property
     def space(self) -> WordSpace:
         """The vectors of the mapping's words. MappingError if they are no longer stored."""
-        if self._space is None:
-            self._space = read_space(self._database, self.mapping)
-        return self._space
+        return read_space(self._database, self.mapping)
+
+    def certify(self, epsilon: float, calibration: str | None = None) -> CertifiedTable:
+        """Return the verified tables at an eps above 0. calibration: by default that under test.
+
+        The latest tables are kept, since several figures are often computed from the same ones.
+        """
+        setting = epsilon, calibration or self.calibration
+        if self._certified is None or self._certified[0] != setting:
+            self._certified = None  # before the next one is made, to save memory
+            self._certified = setting, certify(self.mapping.sizes, self.mapping.scores, *setting)
+        return self._certified[1]
 
     def find_space(self) -> WordSpace | None:
         """Return the vectors, or None if they are no longer stored."""

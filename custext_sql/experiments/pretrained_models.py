@@ -1,6 +1,5 @@
 """Hugging Face models: loads them with their tokenizers, without the libraries' own output."""
 
-import hashlib
 import os
 import warnings
 from collections.abc import Iterator, Sequence
@@ -85,23 +84,6 @@ def load_pretrained(name: str | os.PathLike[str], head: str, *, advice: str, **o
                 f"cannot load the model {place}: expected what {head}.from_pretrained reads (config.json, weights, "
                 f"tokenizer), found {type(error).__name__}: {lines[0][:300] if lines else 'no reason given'}; {advice}"
             ) from error
-
-
-def digest_model(name: str | os.PathLike[str]) -> str | None:
-    """Return a sha256 over the files of a model in a folder; None for a model known by its name at Hugging Face.
-
-    It keeps the saved results of one model from being reused for another in the same folder.
-    """
-    folder = Path(name)
-    if not folder.is_dir():
-        return None
-    found = hashlib.sha256()
-    for file in sorted(folder.rglob("*")):
-        if file.is_file():
-            found.update(f"{file.relative_to(folder)}\n".encode())
-            with file.open("rb") as content:
-                found.update(hashlib.file_digest(content, "sha256").digest())
-    return found.hexdigest()
 
 
 def pad_rows(rows: Sequence[Sequence[int]], value: int) -> Any:

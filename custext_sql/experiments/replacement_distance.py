@@ -6,7 +6,6 @@ import numpy as np
 
 from custext_sql.experiments.attacks.priors import Prior
 from custext_sql.experiments.mechanisms import MappingUnderTest
-from custext_sql.mechanism.certified_table import certify
 from custext_sql.mechanism.weights import matrices_by_size
 
 
@@ -25,7 +24,7 @@ def measure_distance(under_test: MappingUnderTest, prior: Prior, epsilon: float,
         words = prior.chances.nonzero()[0]
         apart = points[words] - points[under_test.vocabulary.representatives(plus)[words]]
         return float(prior.chances[words] @ np.sqrt(np.einsum("ij,ij->i", apart, apart, dtype=np.float64))) / usual
-    weights = certify(mapping.sizes, mapping.scores, epsilon, under_test.calibration).weights
+    weights = under_test.certify(epsilon).weights
     total = 0.0
     for groups, matrices in matrices_by_size(mapping.sizes, weights):
         words = mapping.word_starts[groups][:, None] + np.arange(matrices.shape[1])

@@ -1,26 +1,21 @@
 """Trials of an experiment: a mechanism on the words of a mapping, at an eps, with a seed."""
 
-import hashlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from custext_sql.errors import SettingError
-from custext_sql.experiments.measurements import Subject
 from custext_sql.experiments.mechanisms import (
     CUSTEXT,
     CUSTEXT_PLUS,
     DISTANCE_BASED,
     NEED_NO_EPSILON,
     ORIGINAL,
-    RANDOM,
     MappingUnderTest,
     check_mechanism,
 )
 from custext_sql.mechanism.weights import check_epsilon
 from custext_sql.parameters import check_at_least
-from custext_sql.replacing.policy import Policy
-from custext_sql.store.key_files import digest_stopwords
 
 Rows = Sequence[tuple[str, ...]]  # one or two texts per row
 
@@ -46,47 +41,20 @@ class Trial:
         new = iter(opened.sanitize(flat, 1.0 if self.epsilon is None else self.epsilon, self.seed))
         return [[tuple(next(new) for _ in row) for row in part] for part in parts]
 
-    def describe(self, kind: str, metric: str) -> Subject:
-        """Return the subject of the trial. Only CusText's mechanisms depend on groups; the others only on vectors."""
-        info = self.under_test.mapping.info
-        subject = Subject(kind, metric, mechanism=self.mechanism, eps=self.epsilon, seed=self.seed)
-        if self.mechanism == ORIGINAL:
-            return subject
-        subject = replace(subject, embedding=info.embedding)
-        if not self.uses_groups:
-            digest = self.under_test.words_digest if self.mechanism == RANDOM else self.under_test.space_digest
-            return replace(subject, fingerprint=digest)
-        return replace(
-            subject,
-            mapping=info.name,
-            fingerprint=info.fingerprint,
-            k=info.k,
-            calibration=self.under_test.calibration,
-        )
+    @property
+    def embedding(self) -> str | None:
+        """The name of the embedding; None for "original"."""
+        return None if self.mechanism == ORIGINAL else self.under_test.mapping.info.embedding
 
     @property
-    def handling(self) -> dict[str, Any]:
-        """How the trial treats words, as far as `describe` does not say."""
-        if self.mechanism == ORIGINAL:
-            return {}
-        handling: dict[str, Any] = describe_policy(self.under_test.policy)
-        if self.mechanism in DISTANCE_BASED:
-            handling["converted"] = self.under_test.converted
-        if self.mechanism == CUSTEXT_PLUS:
-            handling["stopwords"] = digest_stopwords(self.under_test.stopwords)
-        return handling
+    def mapping(self) -> str | None:
+        """The name of the mapping; None if the mechanism does not use groups."""
+        return self.under_test.mapping.info.name if self.uses_groups else None
 
-
-def describe_policy(policy: Policy) -> dict[str, Any]:
-    """Return every part of a policy for the settings of a subject, with a digest of the words that it keeps.
-
-    Parts that policies did not have at first are left out where nothing depends on them, so that older values fit.
-    """
-    described = policy.to_dict()
-    words = described.pop("keep_words")
-    if policy.units == "keep":
-        del described["units"]
-    return described | ({"keep_words": hashlib.sha256("\n".join(words).encode()).hexdigest()} if words else {})
+    @property
+    def k(self) -> int | None:
+        """The group size K; None if the mechanism does not use groups."""
+        return self.under_test.mapping.info.k if self.uses_groups else None
 
 
 def list_trials(
@@ -96,15 +64,28 @@ def list_trials(
     if not mechanisms:
         raise SettingError("name at least one mechanism, such as custext")
     check_at_least(seeds, 1, "seeds")
-    trials: dict[Subject, Trial] = {}
-    for mechanism in map(check_mechanism, mechanisms):
-        grid = _list_grid(mechanism, epsilons)
-        for under_test in mappings:
-            for epsilon in grid:
-                for seed in range(1 if mechanism == ORIGINAL else seeds):
-                    trial = Trial(under_test, mechanism, epsilon, seed)
-                    trials.setdefault(trial.describe("", ""), trial)
-    return list(trials.values())
+    return [
+        Trial(under_test, mechanism, epsilon, seed)
+        for mechanism in map(check_mechanism, mechanisms)
+        for grid in [_list_grid(mechanism, epsilons)]
+        for under_test in _list_distinct(mappings, mechanism)
+        for epsilon in grid
+        for seed in range(1 if mechanism == ORIGINAL else seeds)
+    ]
+
+
+def _list_distinct(mappings: Sequence[MappingUnderTest], mechanism: str) -> Sequence[MappingUnderTest]:
+    """Return mappings on which a mechanism differs: all if it uses groups, else one per embedding and set of words."""
+    if mechanism == ORIGINAL:
+        return mappings[:1]
+    if mechanism in (CUSTEXT, CUSTEXT_PLUS):
+        return mappings
+    found: dict[tuple[str, frozenset[str]], MappingUnderTest] = {}
+    for under_test in mappings:
+        if mechanism in DISTANCE_BASED:
+            _ = under_test.space  # an error about the vectors comes before hours of work
+        found.setdefault((under_test.mapping.info.embedding, frozenset(under_test.mapping.words)), under_test)
+    return list(found.values())
 
 
 def _list_grid(mechanism: str, epsilons: Sequence[float]) -> list[float] | list[None]:

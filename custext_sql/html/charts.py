@@ -16,11 +16,10 @@ _AROUND = ((1, 0), (1, 1), (0, 1), (-1, 1), (-1, 0), (-1, -1), (0, -1), (1, -1))
 
 @dataclass(frozen=True)
 class Point:
-    """A measured value. source: the IDs of its measurements. spread: half the height of its error bar."""
+    """A measured value. spread: half the height of its error bar."""
 
     x: float
     y: float
-    source: str
     spread: float = 0.0
     label: str = ""
 

@@ -38,7 +38,7 @@ def test_context_gives_json(few_db: Path, files: list[str]) -> None:
     found = json.loads(result.output)
     assert (found["texts"], found["left_out"], found["plus"]) == (2, 0, True)
     [one] = found["results"]
-    assert one["eps"] == 1.0 and 0.0 <= one["success"] <= 1.0 and len(one["measurement_ids"]) == 4
+    assert one["eps"] == 1.0 and 0.0 <= one["success"] <= 1.0
 
 
 @pytest.mark.slow

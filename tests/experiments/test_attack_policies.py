@@ -1,6 +1,5 @@
-"""Experiments under every policy: units, kept words, and what a measurement depends on."""
+"""Experiments under every policy: units and kept words."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,8 +9,6 @@ from custext_sql import Policy, Sanitizer, attack_context, attack_mask
 from custext_sql.experiments.attacks.context_guesses import count_context_guesses, learn_bigrams
 from custext_sql.experiments.attacks.symbols import Alphabet
 from custext_sql.experiments.mechanisms import MECHANISMS, MappingUnderTest
-from custext_sql.experiments.trials import Trial
-from custext_sql.replacing.policy import POLICIES
 from custext_sql.replacing.tally import Tally
 from custext_sql.text.columns import open_column
 
@@ -52,22 +49,6 @@ def test_the_share_in_the_clear_is_that_of_words_kept(few_db: Path, name: str) -
         frequent = set(np.array(MappingUnderTest(few_db).mapping.words)[MappingUnderTest(few_db).space.ranks < 300])
         kept = [piece.in_clear or (piece.before == piece.after and piece.before in frequent) for piece in pieces]
     assert share == pytest.approx(sum(kept) / len(pieces), abs=1e-12)
-
-
-def test_a_measurement_depends_on_every_part_of_a_policy(few_db: Path) -> None:
-    strict = POLICIES["strict"]
-    changes = {"unknown": "keep", "numbers": "shape", "case": "match", "invisible": "keep", "units": "keep"}
-    others = [replace(strict, **{name: value}) for name, value in changes.items()]
-    policies = [strict, *others, KEPT, Policy(keep_words=["nurse"])]
-    handled = [Trial(MappingUnderTest(few_db, policy=policy), "custext", 1.0, 0).handling for policy in policies]
-    assert len({str(sorted(one.items())) for one in handled}) == len(policies)
-    assert "nurse" not in str(handled)
-
-
-def test_values_under_the_papers_policy_are_still_found(few_db: Path) -> None:
-    """Databases have them from before policies had units and words to keep."""
-    handled = Trial(MappingUnderTest(few_db), "custext", 1.0, 0).handling
-    assert set(handled) == {"unknown", "numbers", "case", "invisible"}
 
 
 def test_results_name_the_policy(few_db: Path) -> None:

@@ -12,7 +12,8 @@ from custext_sql.cli import main
 from custext_sql.experiments.attacks.bayes_attack import measure_bayes
 from custext_sql.experiments.attacks.best_guess import measure_floor, measure_success
 from custext_sql.experiments.attacks.priors import Prior, uniform_prior
-from custext_sql.mechanism.certified_table import certify
+from custext_sql.experiments.mechanisms import MappingUnderTest
+from custext_sql.mechanism.certified_table import CertifiedTable, certify
 
 
 def naive_success(groups: list[list[str]], rows: dict[str, dict[str, float]], prior: dict[str, float]) -> float:
@@ -41,14 +42,15 @@ def test_success_is_that_of_the_best_guess_for_each_output(
     groups = [list(part) for part in np.split(np.array(mapping.words), mapping.word_starts[1:])]
     for prior in (skewed, uniform_prior(len(mapping.words))):
         chances = dict(zip(mapping.words, prior.chances.tolist(), strict=True))
-        [found] = measure_bayes(mapped_db, mapping, [prior], [epsilon], calibration=calibration)
+        [found] = measure_bayes(MappingUnderTest(mapped_db), [prior], [epsilon], calibration=calibration)
         assert found.success == pytest.approx(naive_success(groups, rows, chances), rel=1e-12)
         assert found.floor == pytest.approx(sum(max(chances[word] for word in group) for group in groups))
 
 
 def test_success_grows_from_the_floor_to_certainty(mapped_db: Path, skewed: Prior) -> None:
     mapping = load_mapping(mapped_db)
-    found = [one.success for one in measure_bayes(mapped_db, mapping, [skewed], [0.001, 0.5, 2.0, 8.0, 30.0, 100.0])]
+    epsilons = [0.001, 0.5, 2.0, 8.0, 30.0, 100.0]
+    found = [one.success for one in measure_bayes(MappingUnderTest(mapped_db), [skewed], epsilons)]
     floor = measure_floor(mapping.sizes, skewed.chances)
     assert found == sorted(found)
     assert found[0] == pytest.approx(floor, rel=1e-3) and floor <= found[0]
@@ -97,16 +99,15 @@ def test_the_words_of_public_texts_are_counted_by_the_policy(mapped_db: Path, tm
         assert f"({words} words, " in CliRunner().invoke(main, command).output
 
 
-def test_a_measured_value_is_not_measured_again(
-    mapped_db: Path, skewed: Prior, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    mapping = load_mapping(mapped_db)
-    first = measure_bayes(mapped_db, mapping, [skewed], [1.0, 2.0])
+def test_tables_are_made_once_per_eps(mapped_db: Path, skewed: Prior, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[float] = []
 
-    def refuse(*_: object) -> None:
-        raise AssertionError("measured again")
+    def watch(sizes: object, scores: object, epsilon: float, calibration: str) -> CertifiedTable:
+        made.append(epsilon)
+        return certify(sizes, scores, epsilon, calibration)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("custext_sql.experiments.attacks.bayes_attack.measure_success", refuse)
-    assert measure_bayes(mapped_db, mapping, [skewed], [2.0, 1.0]) == first[::-1]
-    with pytest.raises(AssertionError, match="measured again"):
-        measure_bayes(mapped_db, mapping, [skewed], [1.5])
+    monkeypatch.setattr("custext_sql.experiments.mechanisms.certify", watch)
+    under_test = MappingUnderTest(mapped_db)
+    found = measure_bayes(under_test, [skewed, uniform_prior(len(under_test.mapping.words))], [0.0, 1.0, 2.0])
+    assert len(found) == 6 and made == [1.0, 2.0]
+    assert measure_bayes(under_test, [skewed], [2.0]) == found[4:5] and made == [1.0, 2.0]

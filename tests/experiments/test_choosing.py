@@ -27,17 +27,17 @@ def count(under_test: MappingUnderTest) -> Prior:
     return count_words([open_column(TEXTS)[0]], under_test, "texts")
 
 
-def find(under_test: MappingUnderTest, prior: Prior, bound: float, *, db: Path, plus: bool = False) -> Candidate:
+def find(under_test: MappingUnderTest, prior: Prior, bound: float, *, plus: bool = False) -> Candidate:
     known = prior.without(np.isin(under_test.mapping.words, list(under_test.stopwords))) if plus else prior
-    return find_candidate(MappingAttack(db, under_test, known, plus=plus), bound)
+    return find_candidate(MappingAttack(under_test, known, plus=plus), bound)
 
 
 def test_the_largest_eps_within_the_bound_is_found(few_db: Path) -> None:
     under_test = MappingUnderTest(few_db)
     prior = uniform_prior(len(under_test.mapping.words))
-    found = find(under_test, prior, 0.5, db=few_db)
+    found = find(under_test, prior, 0.5)
     assert found.eps is not None and found.eps > 1.0
-    [here, above] = measure_bayes(few_db, under_test.mapping, [prior], [found.eps, found.eps * 1.04])
+    [here, above] = measure_bayes(under_test, [prior], [found.eps, found.eps * 1.04])
     assert found.success == here.success <= 0.5 < above.success
     assert float(f"{found.eps:.2g}") == found.eps
 
@@ -49,9 +49,7 @@ def test_the_bound_holds_with_either_calibration(few_db: Path, calibration: str)
     assert choice.calibration == calibration
     assert choice.chosen is not None and choice.chosen.eps is not None
     under_test = MappingUnderTest(few_db, calibration=calibration)
-    [found] = measure_bayes(
-        few_db, under_test.mapping, [count(under_test)], [choice.chosen.eps], calibration=calibration
-    )
+    [found] = measure_bayes(under_test, [count(under_test)], [choice.chosen.eps])
     assert found.success == choice.chosen.success and found.success <= 0.97
 
 
@@ -62,7 +60,7 @@ def make(template: Candidate, distance: float | None, success: float, **more: An
 
 def test_the_closest_replacements_win_unless_fewer_words_are_replaced(few_db: Path) -> None:
     under_test = MappingUnderTest(few_db)
-    some = find(under_test, count(under_test), 0.9, db=few_db)
+    some = find(under_test, count(under_test), 0.9)
     near, far = make(some, 0.4, 0.3), make(some, 0.43, 0.1)
     assert pick_candidate([far, near]) is near
     about_as_near = make(some, 0.419, 0.2, eps=2.0)
@@ -110,11 +108,11 @@ def test_the_default_bounds_are_those_of_a_verdict(few_db: Path) -> None:
 
 def test_eps_0_is_chosen_if_its_replacements_are_closer(few_db: Path) -> None:
     under_test = MappingUnderTest(few_db)
-    chosen = find(under_test, count(under_test), 0.9, db=few_db)
+    chosen = find(under_test, count(under_test), 0.9)
     assert chosen.eps == 0.0
     assert chosen.success == chosen.success_at_0 == chosen.curve[0].success
     assert chosen.distance == chosen.distance_at_0 == pytest.approx(find_distance_at_0(under_test, TEXTS))
-    barely = find(under_test, uniform_prior(len(under_test.mapping.words)), 0.0501, db=few_db)  # groups have 20 words
+    barely = find(under_test, uniform_prior(len(under_test.mapping.words)), 0.0501)  # groups have 20 words
     assert barely.eps == 0.0 and barely.success == pytest.approx(0.05)
 
 
@@ -165,7 +163,7 @@ def test_eps_stays_where_it_promises_something(few_db: Path) -> None:
         likely = [1.0 / (1.0 + (size - 1) * np.exp(-eps)) for eps in (limit, limit * 1.1)]
         assert likely[0] <= GUESSED.amber < likely[1]
     under_test = MappingUnderTest(few_db)
-    attack = MappingAttack(few_db, under_test, uniform_prior(len(under_test.mapping.words)))
+    attack = MappingAttack(under_test, uniform_prior(len(under_test.mapping.words)))
     limited = find_candidate(attack, 0.9, max_eps=2.0)
     assert (limited.max_eps, [one.eps for one in limited.curve][-1]) == (2.0, 20.0)
     assert limited.eps in (0.0, 2.0)

@@ -18,7 +18,6 @@ from custext_sql.errors import CusTextError
 from custext_sql.experiments.choosing.contenders import list_sizes, list_stored
 from custext_sql.experiments.choosing.sampled_attacker import sample_texts
 from custext_sql.experiments.choosing.word_frequencies import WordFrequencies
-from custext_sql.experiments.measurements import read_measurements
 from custext_sql.experiments.mechanisms import MappingUnderTest
 
 TEXTS = ["the doctor said that the nurse was kind and the doctor was late", "I love this camera and the music"]
@@ -43,10 +42,8 @@ def test_a_mapping_in_memory_is_the_one_that_would_be_built(few_db: Path) -> Non
     report = build_mapping(few_db, embedding="starter", k=30, grouping="refined", separate_stopwords=True)
     assert report.info.name == made[30].mapping == "starter-euclidean-k30-refined-apart"
     assert report.info.fingerprint == made[30].fingerprint
-    count = len(read_measurements(few_db))
     again = choose(few_db, data=TEXTS, k=(15, 30), max_attack=0.9)
     assert again.candidates[1].stored and again.candidates[1].curve == made[30].curve
-    assert len(read_measurements(few_db)) == count  # what was measured in memory is known
 
 
 def test_the_usual_k_are_those_for_which_there_are_enough_words(few_db: Path, mapped_db: Path) -> None:
@@ -111,7 +108,7 @@ def test_words_are_counted_once_for_mappings_of_the_same_words(few_db: Path, mon
     monkeypatch.setattr("custext_sql.experiments.choosing.word_frequencies.find_prior", None)
     found = frequencies.find(under_test)
     assert not np.array_equal(found.chances, first.chances)
-    assert np.array_equal(found.chances, counted.chances) and found.digest == counted.digest
+    assert np.array_equal(found.chances, counted.chances)
 
 
 def test_a_sample_of_texts_covers_all_of_them() -> None:

@@ -2,6 +2,7 @@
 
 from itertools import pairwise, product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,11 +10,17 @@ import pytest
 from custext_sql import Sanitizer, attack_context, load_mapping
 from custext_sql.errors import CusTextError
 from custext_sql.experiments.attacks.bigram_model import BigramModel
-from custext_sql.experiments.attacks.context_guesses import count_context_guesses, guess_hidden, learn_bigrams
+from custext_sql.experiments.attacks.context_attack import measure_context
+from custext_sql.experiments.attacks.context_attacker import ContextAttacker, read_public
+from custext_sql.experiments.attacks.context_guesses import (
+    ContextCounts,
+    count_context_guesses,
+    guess_hidden,
+    learn_bigrams,
+)
 from custext_sql.experiments.attacks.group_lattice import find_posteriors
 from custext_sql.experiments.attacks.output_likelihoods import OutputLikelihoods
 from custext_sql.experiments.attacks.symbols import Alphabet
-from custext_sql.experiments.measurements import read_measurements
 from custext_sql.experiments.mechanisms import MappingUnderTest, MechanismUnderTest
 from custext_sql.replacing.kinds import Kind
 from custext_sql.replacing.vocabulary import Vocabulary
@@ -209,19 +216,20 @@ def test_texts_in_both_files_are_left_out(few_db: Path, tmp_path: Path) -> None:
         attack_context(few_db, public=public, data=["zyzzyva 12345"])
 
 
-def test_results_are_saved_without_texts_and_reused(few_db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    texts = ["the doctor said that the nurse was late", "the music was fine"]
-    first = attack_context(few_db, public=["the nurse said that the doctor was fine"], data=texts, eps=[1.0])
+def test_each_eps_is_attacked_once(few_db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also eps = 0, with which every other one is compared, and for mappings that are opened again."""
+    attacked: list[float] = []
 
-    def refuse(*_: object, **__: object) -> None:
-        raise AssertionError("measured again")
+    def watch(*arguments: Any) -> ContextCounts:
+        attacked.append(arguments[3])
+        return count_context_guesses(*arguments)
 
-    monkeypatch.setattr("custext_sql.experiments.attacks.context_attacker.count_context_guesses", refuse)
-    again = attack_context(few_db, public=["the nurse said that the doctor was fine"], data=texts, eps=[1.0, 0.0])
-    assert again.results[0] == first.results[0]
-    assert first.results[0].measurement_ids[3] == again.results[1].measurement_ids[0]
-    saved = read_measurements(few_db, kind="context")
-    assert {one.subject.metric for one in saved} == {"success", "single", "texts_guessed", "success_of_all"}
-    assert not any("doctor" in str(one) for one in saved)
-    with pytest.raises(AssertionError, match="measured again"):
-        attack_context(few_db, public=["the nurse was late"], data=texts, eps=[1.0])
+    monkeypatch.setattr("custext_sql.experiments.attacks.context_attacker.count_context_guesses", watch)
+    texts, public = ["the doctor said that the nurse was late", "the music was fine"], ["the nurse was fine"]
+    attacker = ContextAttacker(texts, read_public(public, None, texts), "texts")
+    first = measure_context(attacker, MappingUnderTest(few_db), [1.0, 0.0], plus=False)
+    again = measure_context(attacker, MappingUnderTest(few_db), [1.0], plus=False)
+    assert attacked == [0.0, 1.0] and again == first[:1]
+    assert first[1].success == first[0].success_at_0
+    measure_context(attacker, MappingUnderTest(few_db, policy="strict"), [1.0], plus=False)
+    assert attacked == [0.0, 1.0] * 2, "another policy is another attack"

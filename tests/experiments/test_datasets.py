@@ -75,13 +75,6 @@ def test_other_formats_are_read_too(tmp_path: Path) -> None:
         assert (found.texts, found.labels) == ([("a, b",), ("c",)], ["3", "4"])
 
 
-def test_the_digest_depends_on_texts_and_labels(tmp_path: Path) -> None:
-    one = read_labeled(write(tmp_path, "a.tsv", SST2), ["sentence"], "label")
-    same = read_labeled(write(tmp_path, "b.tsv", SST2), ["sentence"], "label")
-    other = read_labeled(write(tmp_path, "c.tsv", SST2.replace("\t0", "\t1")), ["sentence"], "label")
-    assert one.digest == same.digest != other.digest
-
-
 @pytest.mark.parametrize(
     ("name", "text", "columns", "message"),
     [

@@ -4,10 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from custext_sql import build_mapping, load_embeddings, load_mapping
+from custext_sql import attack_query, build_mapping, load_embeddings, load_mapping
 from custext_sql.errors import CusTextError
 from custext_sql.experiments.attacks.query_attack import find_quantile, measure_queries
-from custext_sql.experiments.measurements import read_measurements
 
 
 @pytest.mark.slow
@@ -15,14 +14,14 @@ def test_car_needs_as_many_draws_as_in_the_paper(shared_data: Path, db_path: Pat
     """GloVe 840B, Euclidean, K = 20, scores by word as in the published code; the paper has 1220, 250, 90, 6."""
     load_embeddings(db_path, shared_data / "glove.840B.300d.34k.txt.gz", name="glove")
     build_mapping(db_path, embedding="glove", k=20, normalization="word")
-    results = measure_queries(db_path, load_mapping(db_path), ["car"], [1.0, 2.0, 3.0, 8.0])
+    results = measure_queries(load_mapping(db_path), ["car"], [1.0, 2.0, 3.0, 8.0])
     for result, expected in zip(results, (1280, 264, 98, 7), strict=True):
         assert result.n_mode == pytest.approx(expected, rel=0.25)
 
 
 def test_more_eps_takes_fewer_draws(mapped_db: Path) -> None:
     mapping = load_mapping(mapped_db)
-    results = measure_queries(mapped_db, mapping, ["Alice", "bob"], [1.0, 4.0, 16.0], simulations=2000)
+    results = measure_queries(mapping, ["Alice", "bob"], [1.0, 4.0, 16.0], simulations=2000)
     assert [result.word for result in results] == ["alice"] * 3 + ["bob"] * 3
     for three in (results[:3], results[3:]):
         for value in ("n_mode", "n_ml"):
@@ -30,24 +29,21 @@ def test_more_eps_takes_fewer_draws(mapped_db: Path) -> None:
             assert counts == sorted(counts, reverse=True) and counts[0] > counts[-1] >= 1
 
 
-def test_a_repeated_attack_comes_from_the_table(mapped_db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_same_seed_gives_the_same_results(mapped_db: Path) -> None:
     mapping = load_mapping(mapped_db)
-    first = measure_queries(mapped_db, mapping, ["alice", "alice"], [2.0], simulations=500)
-    assert first[0] == first[1]
-    rows = {one.measurement_id: one for one in read_measurements(mapped_db, kind="query")}
-    assert len(rows) == 2
-    mode = rows[first[0].measurement_ids[0]]
-    assert (mode.subject.metric, mode.value) == ("n_mode", first[0].n_mode)
-    monkeypatch.setattr("custext_sql.experiments.attacks.query_attack.count_for_mode", None)
-    assert measure_queries(mapped_db, mapping, ["alice"], [2.0], simulations=500) == first[:1]
+    first, again = measure_queries(mapping, ["alice", "alice"], [2.0], simulations=500)
+    assert first == again
+    [other] = measure_queries(mapping, ["alice"], [2.0], simulations=500, seed=1)
+    assert other != first
 
 
 def test_words_and_eps_are_checked(mapped_db: Path) -> None:
-    mapping = load_mapping(mapped_db)
     with pytest.raises(CusTextError, match="did you mean 'alice'"):
-        measure_queries(mapped_db, mapping, ["alise"], [1.0])
+        attack_query(mapped_db, ["alise"], eps=1.0)
     with pytest.raises(CusTextError, match="eps must be 0, or between"):
-        measure_queries(mapped_db, mapping, ["alice"], [0.0005])
+        attack_query(mapped_db, ["alice"], eps=0.0005)
+    with pytest.raises(CusTextError, match="calibration must be"):
+        attack_query(mapped_db, ["alice"], eps=0.0, calibration="loose")
 
 
 def test_quantiles_are_values_of_words_and_count_words_that_are_never_identified() -> None:

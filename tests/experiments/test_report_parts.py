@@ -1,8 +1,7 @@
-"""What a verdict is based on: counts per row, certain guesses, the ledger, larger groups, and results to show."""
+"""What a verdict is based on: counts per row, certain guesses, the ledger, and larger groups."""
 
 import math
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 
 import duckdb
@@ -20,18 +19,14 @@ from custext_sql import (
     sanitize_file,
     sanitize_table,
 )
-from custext_sql.errors import CusTextError
 from custext_sql.experiments.attacks.bayes_attack import measure_bayes
 from custext_sql.experiments.attacks.best_guess import join_neighbors, measure_floor
 from custext_sql.experiments.attacks.priors import Prior, count_words
-from custext_sql.experiments.measurements import Measurement, Subject, write_settings
 from custext_sql.experiments.mechanisms import MappingUnderTest
 from custext_sql.experiments.report.alternatives import Attacked, list_alternatives
-from custext_sql.experiments.report.contents import Number, OneOutput
 from custext_sql.experiments.report.earlier_releases import Earlier, find_earlier
 from custext_sql.experiments.report.let_through import count_let_through
-from custext_sql.experiments.report.one_output import measure_one_output
-from custext_sql.experiments.report.results import find_utility, select_results
+from custext_sql.experiments.report.one_output import OneOutput, measure_one_output
 from custext_sql.mapping.mapping import Mapping
 from custext_sql.release.inputs.texts import Texts
 from custext_sql.text.columns import open_column
@@ -49,20 +44,20 @@ def count(under_test: MappingUnderTest) -> Prior:
 
 
 def test_words_per_row_are_those_that_are_replaced(few_db: Path, under_test: MappingUnderTest) -> None:
-    found = count_let_through(few_db, under_test, TEXTS, None, epsilon=1.0, plus=False).counts
+    found = count_let_through(under_test, TEXTS, None, epsilon=1.0, plus=False).counts
     pieces = Sanitizer.load(few_db).compare(TEXTS, 1.0)
     replaced = [
         sum(piece.kind == 0 for piece in text) for text, given in zip(pieces, TEXTS, strict=True) if given is not None
     ]
-    assert found["median_replaced"].value == np.median(replaced)
-    assert found["largest_replaced"].value == max(replaced) > 3
-    assert found["units_masked"].value == 1 and found["rows"].value == 5
+    assert found["median_replaced"] == np.median(replaced)
+    assert found["largest_replaced"] == max(replaced) > 3
+    assert found["units_masked"] == 1 and found["rows"] == 5
 
 
 def test_public_words_and_numbers_that_stay_are_counted(few_db: Path) -> None:
     policy = Policy(numbers="keep", keep_words=["doctor"])
-    found = count_let_through(few_db, MappingUnderTest(few_db, policy=policy), TEXTS, None, epsilon=1.0, plus=False)
-    assert (found.counts["kept"].value, found.counts["numbers"].value, found.numbers) == (1, 1, "keep")
+    found = count_let_through(MappingUnderTest(few_db, policy=policy), TEXTS, None, epsilon=1.0, plus=False)
+    assert (found.counts["kept"], found.counts["numbers"], found.numbers) == (1, 1, "keep")
     assert found.policy == "strict, except numbers=keep, 1 kept word"
 
 
@@ -87,8 +82,8 @@ def test_certain_and_unchanged_words_match_the_distributions(
         sum(inputs.values()) for inputs in together.values() if max(inputs.values()) >= 0.9 * sum(inputs.values())
     )
     unchanged = sum(inputs.get(output, 0.0) for output, inputs in together.items())
-    found = measure_one_output(few_db, under_test, prior, eps, calibration="paper", plus=plus)
-    assert found.certain.value == pytest.approx(sure) and found.unchanged.value == pytest.approx(unchanged)
+    found = measure_one_output(under_test, prior, eps, plus=plus)
+    assert found.certain == pytest.approx(sure) and found.unchanged == pytest.approx(unchanged)
 
 
 def test_joined_groups_are_a_partition_and_easier_to_hide_in(under_test: MappingUnderTest) -> None:
@@ -99,18 +94,17 @@ def test_joined_groups_are_a_partition_and_easier_to_hide_in(under_test: Mapping
     assert measure_floor(joined, chances) <= measure_floor(sizes, chances)
 
 
-def make_attacked(database: Path, under_test: MappingUnderTest, *, plus: bool) -> Attacked:
+def make_attacked(under_test: MappingUnderTest, *, plus: bool) -> Attacked:
     every = count(under_test)
     prior = every.without(np.isin(under_test.mapping.words, list(under_test.stopwords))) if plus else every
-    curve = measure_bayes(database, under_test.mapping, [prior], [0.0, 1.0, 4.0], plus=plus)
-    one_output = OneOutput(*(Number(0.1, name) for name in ("certain", "unchanged", "joined")))
-    return Attacked(under_test, prior, every, plus, curve, curve[1], None, one_output)
+    curve = measure_bayes(under_test, [prior], [0.0, 1.0, 4.0], plus=plus)
+    return Attacked(under_test, prior, every, plus, curve, curve[1], None, OneOutput(0.1, 0.1, 0.1))
 
 
 def test_alternatives_are_smaller_eps_no_stopwords_and_larger_groups(
     few_db: Path, under_test: MappingUnderTest
 ) -> None:
-    attacked = make_attacked(few_db, under_test, plus=True)
+    attacked = make_attacked(under_test, plus=True)
     zero, stopwords, larger = list_alternatives(few_db, attacked)
     assert (zero.eps, zero.guess) == (0.0, attacked.chosen.floor)
     assert not stopwords.plus and stopwords.replaced == attacked.every.drawn
@@ -121,11 +115,11 @@ def test_alternatives_are_smaller_eps_no_stopwords_and_larger_groups(
 def test_a_stored_mapping_with_larger_groups_is_measured(few_db: Path, under_test: MappingUnderTest) -> None:
     for k in (10, 60, 40):
         build_mapping(few_db, embedding="starter", k=k)
-    attacked = make_attacked(few_db, under_test, plus=False)
+    attacked = make_attacked(under_test, plus=False)
     *_, larger = list_alternatives(few_db, attacked)
     assert (larger.k, larger.estimated) == (40, False)
     other = MappingUnderTest(few_db, mapping=larger.mapping, policy="strict")
-    [expected] = measure_bayes(few_db, other.mapping, [count(other)], [1.0])
+    [expected] = measure_bayes(other, [count(other)], [1.0])
     assert larger.guess == pytest.approx(expected.success) and larger.replaced == pytest.approx(attacked.prior.drawn)
 
 
@@ -172,36 +166,3 @@ def _list_groups(mapping: Mapping, words: list[str]) -> list[int]:
     """Return the group of each word."""
     groups = np.repeat(np.arange(len(mapping.sizes)), mapping.sizes)
     return [int(groups[mapping.index[word]]) for word in words]
-
-
-def measured(dataset: str, mapping: str | None, fingerprint: str, embedding: str | None = "starter") -> Measurement:
-    settings = write_settings(model="tfidf", tested=dataset)
-    mechanism = "custext" if mapping else "original" if embedding is None else "santext"
-    subject = Subject("utility", "accuracy", mechanism, embedding, mapping, fingerprint, 20, 1.0)
-    return Measurement(replace(subject, dataset=dataset, digest=dataset, settings=settings), 0.5)
-
-
-def test_results_are_those_of_the_mapping_and_of_baselines_on_its_vectors(under_test: MappingUnderTest) -> None:
-    info = under_test.mapping.info
-    mine = measured("a/train.tsv; a/test.tsv", info.name, info.fingerprint)
-    renamed = measured("films", "an earlier name", info.fingerprint)
-    baselines = [measured(str(mine.subject.dataset), None, "words", embedding) for embedding in ("starter", None)]
-    others = [
-        measured(str(mine.subject.dataset), info.name, "a mapping of this name, since replaced"),
-        measured(str(mine.subject.dataset), None, "words", "other vectors"),
-        measured("data without this mapping", "other", "other"),
-        measured("data without this mapping", None, "words"),
-    ]
-    every = [mine, renamed, *baselines, *others]
-    assert select_results(every, info) == [mine, renamed, *baselines]
-    for name in ("a/train.tsv; a/test.tsv", "a/test.tsv", "test.tsv", "a"):
-        assert select_results(every, info, name) == [mine, *baselines]
-        [table] = find_utility(select_results(every, info, name))
-        assert {row.mechanism for row in table.rows} == {"custext", "santext", "original"}
-    assert select_results(every, info, "films") == [renamed]
-    named = r"nothing was evaluated on '\w+', named by --evaluated-on \(in Python: evaluated_on=...\); "
-    with pytest.raises(CusTextError, match=f"{named}did you mean 'films'"):
-        select_results(every, info, "film")
-    known = "'a/train.tsv; a/test.tsv', 'data without this mapping', 'films'"
-    with pytest.raises(CusTextError, match=f"{named}evaluated so far: {known}$"):
-        select_results(every, info, "xyz")

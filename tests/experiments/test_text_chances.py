@@ -8,7 +8,6 @@ import pytest
 
 from custext_sql import Sanitizer, TextAttacker, WordChances, attack_query, judge_text, load_mapping
 from custext_sql.experiments.attacks.query_attack import count_draws
-from custext_sql.experiments.measurements import read_measurements
 from custext_sql.experiments.one_text import chances
 from custext_sql.mapping.mapping import Mapping
 from custext_sql.sanitizing.settings import Settings
@@ -136,4 +135,3 @@ def test_nothing_is_stored(mapped_db: Path, tmp_path: Path, own_home: Path) -> N
         judge_text(attacker, text, sanitizer.receipt(traced.tally, 2.0))
     assert mapped_db.read_bytes() == before
     assert [path for path in [*tmp_path.rglob("*"), *own_home.rglob("*")] if path.is_file()] == [mapped_db]
-    assert read_measurements(mapped_db) == []

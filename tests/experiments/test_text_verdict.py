@@ -6,7 +6,8 @@ import pytest
 
 from custext_sql import Policy, Receipt, Sanitizer, SettingError, TextAttacker, TracedText, Verdict, judge_text
 from custext_sql.experiments.attacks.priors import uniform_prior
-from custext_sql.experiments.report.contents import LetThrough, Number, OneOutput
+from custext_sql.experiments.report.let_through import LetThrough
+from custext_sql.experiments.report.one_output import OneOutput
 from custext_sql.experiments.report.verdict_figures import _count_fates, count_fates
 from custext_sql.experiments.verdict.figures import Alternative, Fates, Figures
 from custext_sql.experiments.verdict.judging import judge
@@ -174,11 +175,8 @@ def test_every_word_has_one_fate(numbers: str) -> None:
     assert found.replaced + found.exposed + found.kept + found.masked + found.altered == found.words
     unknown = count_fates(COUNTS, numbers, unchanged=None, median_replaced=None, largest_replaced=None)
     assert unknown == replace(expected, unchanged=None, median_replaced=None, largest_replaced=None)
-    measured = {
-        name: Number(value, name)
-        for name, value in (COUNTS | {"median_replaced": 30.5, "largest_replaced": 60}).items()
-    }
-    one_output = OneOutput(Number(0.5, ""), Number(0.25, ""), Number(0.5, ""))
+    measured = COUNTS | {"median_replaced": 30.5, "largest_replaced": 60}
+    one_output = OneOutput(0.5, 0.25, 0.5)
     for name, share in (("texts", 25.0), ("uniform", None)):  # frequencies from elsewhere say nothing of these texts
         prior = replace(uniform_prior(4), name=name)
         reported = _count_fates(LetThrough("texts", "strict", True, numbers, measured), prior, one_output)

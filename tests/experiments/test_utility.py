@@ -1,23 +1,16 @@
-"""Trials of the utility table: each is measured once and can be traced."""
+"""Trials of the utility table."""
 
-import subprocess
-import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from custext_sql import build_mapping
+from custext_sql import build_mapping, drop_embedding, evaluate_utility
 from custext_sql.errors import CusTextError
 from custext_sql.experiments.evaluation.datasets import read_sentence_polarity
 from custext_sql.experiments.evaluation.experiment import Experiment
-from custext_sql.experiments.evaluation.utility import describe_trial, measure_utility
-from custext_sql.experiments.measurements import read_measurements
-from custext_sql.experiments.mechanisms import MappingUnderTest
-from custext_sql.experiments.trials import Rows, Trial, list_trials
-from custext_sql.store.database import writing
-from tests.experiments.test_linear_models import make_sentences
-from tests.processes import start, wait_for
+from custext_sql.experiments.evaluation.utility import measure_in_clear, measure_utility
+from custext_sql.experiments.mechanisms import MappingUnderTest, MechanismUnderTest
+from custext_sql.experiments.trials import list_trials
 
 
 @pytest.mark.slow
@@ -34,79 +27,52 @@ def test_a_table_has_one_trial_per_eps_and_seed(few_db: Path) -> None:
 def test_a_model_uses_what_the_words_retain(own_db: Path, experiment: Experiment) -> None:
     under_test = MappingUnderTest(own_db)
     trials = list_trials([under_test], ["original", "custext", "random"], [20.0], 1)
-    found = {one.subject.mechanism: one.value or 0.0 for one in measure_utility(own_db, experiment, trials)}
+    found = dict(zip([trial.mechanism for trial in trials], measure_utility(experiment, trials), strict=True))
     assert found["original"] > 0.95
     assert found["custext"] > 0.9  # at eps = 20, words hardly change
     assert found["random"] < 0.7
 
 
-def test_a_trial_is_measured_once(own_db: Path, experiment: Experiment, monkeypatch: pytest.MonkeyPatch) -> None:
-    trials = list_trials([MappingUnderTest(own_db)], ["custext"], [1.0, 2.0], 2)
-    first = measure_utility(own_db, experiment, trials[:3])
-    asked: list[Trial] = []
-    sanitize = Trial.sanitize
+def test_the_accuracy_is_that_of_a_model_trained_by_hand(own_db: Path, experiment: Experiment) -> None:
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
 
-    def watch(trial: Trial, parts: Sequence[Rows]) -> list[Rows]:
-        asked.append(trial)
-        return sanitize(trial, parts)
-
-    monkeypatch.setattr(Trial, "sanitize", watch)
-    again = measure_utility(own_db, experiment, trials)
-    assert [one.value for one in again[:3]] == [one.value for one in first]
-    assert asked == trials[3:]
+    trials = list_trials([MappingUnderTest(own_db)], ["custext"], [4.0], 2)
+    texts = [text for part in (experiment.train, experiment.test) for (text,) in part.texts]
+    new, count = MappingUnderTest(own_db).open("custext").sanitize(texts, 4.0, 1), len(experiment.train.texts)
+    words = TfidfVectorizer(sublinear_tf=True, token_pattern=r"(?u)\b\w+\b")
+    model = make_pipeline(words, LogisticRegression(max_iter=1000)).fit(new[:count], experiment.train.labels)
+    expected = model.score(new[count:], experiment.test.labels)
+    assert measure_utility(experiment, trials)[1] == pytest.approx(expected, abs=1e-12)
 
 
-@pytest.mark.slow
-def test_a_trial_is_measured_again_if_what_it_depends_on_changes(own_db: Path, experiment: Experiment) -> None:
-    trial = Trial(MappingUnderTest(own_db), "custext", 1.0, 0)
-    other_data = Experiment(experiment.train, experiment.train)
-    other_model = Experiment(experiment.train, experiment.test, model="embedding")
-    subjects = [
-        describe_trial(experiment, trial),
-        describe_trial(other_data, trial),
-        describe_trial(other_model, trial),
-        describe_trial(experiment, Trial(MappingUnderTest(own_db, policy="strict"), "custext", 1.0, 0)),
-        describe_trial(experiment, Trial(MappingUnderTest(own_db, calibration="tight"), "custext", 1.0, 0)),
-        describe_trial(experiment, Trial(trial.under_test, "custext+", 1.0, 0)),
-        describe_trial(experiment, Trial(trial.under_test, "custext", 1.5, 0)),
-        describe_trial(experiment, Trial(trial.under_test, "custext", 1.0, 1)),
-    ]
-    assert len({subject.measurement_id for subject in subjects}) == len(subjects)
-
-
-def test_other_kept_stopwords_are_another_experiment(own_db: Path, experiment: Experiment) -> None:
-    before = MappingUnderTest(own_db)
-    with writing(own_db) as connection:
-        connection.execute("DELETE FROM stopwords WHERE word = 'the'")
-    after = MappingUnderTest(own_db)
-    for name, same in (("custext+", False), ("custext", True)):
-        ids = {
-            describe_trial(experiment, Trial(under_test, name, 1.0, 0)).measurement_id for under_test in (before, after)
-        }
-        assert (len(ids) == 1) == same
-
-
-@pytest.mark.models
-def test_another_model_in_the_same_folder_is_another_experiment(
-    own_db: Path, experiment: Experiment, tmp_path: Path
+def test_words_in_the_clear_are_counted_once_per_mechanism(
+    own_db: Path, experiment: Experiment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pytest.importorskip("torch", reason="needs the extra models")
-    pytest.importorskip("transformers", reason="needs the extra models")
-    folder = tmp_path / "model"
-    folder.mkdir()
-    trial, found = Trial(MappingUnderTest(own_db), "custext", 1.0, 0), set()
-    for weights in (b"one", b"other"):
-        (folder / "model.safetensors").write_bytes(weights)
-        other = Experiment(experiment.train, experiment.test, model=str(folder))
-        found.add(describe_trial(other, trial).measurement_id)
-    assert len(found) == 2
+    counted: list[str] = []
+    count = MechanismUnderTest.find_share_in_clear
+
+    def watch(mechanism: MechanismUnderTest, texts: list[str], seed: int) -> float:
+        counted.append(mechanism.name)
+        return count(mechanism, texts, seed)
+
+    monkeypatch.setattr(MechanismUnderTest, "find_share_in_clear", watch)
+    trials = list_trials([MappingUnderTest(own_db)], ["custext+", "custext"], [1.0, 2.0], 2)
+    found = measure_in_clear(experiment, trials)
+    assert len(found) == 8 and len(set(found)) == 2 and counted == ["custext+", "custext"]
 
 
-def test_no_text_is_saved(own_db: Path, experiment: Experiment) -> None:
-    measure_utility(own_db, experiment, list_trials([MappingUnderTest(own_db)], ["custext", "original"], [1.0], 1))
-    [first, _] = read_measurements(own_db, kind="utility")
-    assert "wonderful" not in repr(first)
-    assert b"film number 17" not in own_db.read_bytes()
+def test_missing_vectors_are_an_error_before_anything_is_trained(
+    own_db: Path, experiment: Experiment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("custext_sql.experiments.evaluation.utility.predict_by_tfidf", None)
+    drop_embedding(own_db, name="starter")
+    for more in ({"mechanisms": ["custext", "santext"]}, {"mechanisms": "custext", "model": "embedding"}):
+        with pytest.raises(CusTextError, match="this needs the vectors"):
+            evaluate_utility(
+                own_db, train=experiment.train, test=experiment.test, mappings="starter-euclidean-k20", **more
+            )
 
 
 def test_settings_of_fine_tuning_are_for_fine_tuning(experiment: Experiment) -> None:
@@ -115,38 +81,11 @@ def test_settings_of_fine_tuning_are_for_fine_tuning(experiment: Experiment) -> 
 
 
 @pytest.mark.slow
-def test_a_killed_run_resumes_where_it_stopped(own_db: Path, tmp_path: Path) -> None:
-    """This kills a real process as soon as it has saved something."""
-    rows, labels = make_sentences(300, 0)
-    lines = "".join(f"{text}\t{label}\n" for (text,), label in zip(rows, labels, strict=True))
-    (tmp_path / "data.tsv").write_text("sentence\tlabel\n" + lines)
-    data = ["--train", str(tmp_path / "data.tsv"), "--test", str(tmp_path / "data.tsv"), "--text", "sentence"]
-    command = [sys.executable, "-m", "custext_sql", "--db", str(own_db), "evaluate", "utility", *data]
-    command += ["--mechanisms", "custext", "--eps", "1,2,3,4,5,6,7,8", "--seeds", "500"]
-
-    def has_kept_two() -> bool:
-        try:
-            return len(read_measurements(own_db, kind="utility")) >= 2
-        except CusTextError:  # it is being written
-            return False
-
-    with start(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL):
-        wait_for(has_kept_two)
-    found = read_measurements(own_db, kind="utility")
-    assert 2 <= len(found) < 4000
-    before = {one.measurement_id: (one.value, one.measured_at) for one in found}
-    shorter = [*command[:-4], "--eps", "1", "--seeds", "20", "--json"]
-    subprocess.run(shorter, check=True, capture_output=True)
-    after = {one.measurement_id: (one.value, one.measured_at) for one in read_measurements(own_db, kind="utility")}
-    assert {key: after[key] for key in before} == before
-
-
-@pytest.mark.slow
 def test_on_sentence_polarity_mechanisms_rank_as_in_the_paper(shared_data: Path, own_db: Path) -> None:
     """With one seed; the benchmark `evaluation` measures the whole table."""
     experiment = Experiment(*read_sentence_polarity(str(shared_data / "sentence_polarity.zip")))
     under_test = MappingUnderTest(own_db, mapping="starter-euclidean-k20")  # a third of the words, for SANTEXT's sake
     trials = list_trials([under_test], ["original", "custext+", "custext", "santext", "random"], [1.0], 1)
-    found = {one.subject.mechanism: one.value or 0.0 for one in measure_utility(own_db, experiment, trials)}
+    found = dict(zip([trial.mechanism for trial in trials], measure_utility(experiment, trials), strict=True))
     assert found["original"] > found["custext+"] > found["custext"] > found["santext"] + 0.07
     assert abs(found["random"] - 0.5) < 0.06

@@ -42,7 +42,7 @@ def make_tradeoff(seed: int) -> list[Series]:
     for number in range(generator.choice((2, 3, 4, 6))):
         x, y, points = generator.uniform(0.1, 0.9), generator.uniform(0.5, 0.8), []
         for eps in ("1", "2", "3", "8", "20")[: generator.choice((2, 3, 5))]:
-            points.append(Point(max(0.0, x), min(1.0, y), "", generator.choice((0.0, 0.01, 0.02)), eps))
+            points.append(Point(max(0.0, x), min(1.0, y), generator.choice((0.0, 0.01, 0.02)), eps))
             x, y = x - generator.uniform(0, 0.15), y + generator.uniform(-0.02, 0.05)
         series.append(Series(str(number), points))
     return series

@@ -32,5 +32,4 @@ custext ledger strike "$release" --reason "deleted before anyone opened it"
 custext ledger
 
 # Tidy up.
-custext drop measurements --all
 custext compact

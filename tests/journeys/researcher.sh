@@ -27,6 +27,5 @@ custext report SST-2/dev.tsv --column sentence --no-quotes --mapping glove-eucli
 custext sanitize reviews.json sanitized.json --column text --eps 1 --plus --mapping glove-euclidean-k20
 
 # The trial is over.
-custext drop measurements --evaluated-on train.tsv
 custext drop embedding glove
 custext compact

@@ -1,6 +1,5 @@
 """What a run writes beside the text reveals nothing more about the originals."""
 
-import hashlib
 import json
 import stat
 from dataclasses import fields
@@ -11,11 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from custext_sql.cli import main
-from custext_sql.errors import DatabaseError
-from custext_sql.experiments.measurements import digest_texts, read_measurements
 from custext_sql.replacing.receipt import Receipt
-from custext_sql.store import digests
-from custext_sql.store.digests import TextDigest, secret_path
 from custext_sql.store.ledger import table as ledger
 from tests.processes import hold_open
 
@@ -66,46 +61,25 @@ def test_the_operators_papers_are_for_the_operator(mapped_db: Path, texts: Path,
 
 
 @pytest.mark.slow
-def test_a_guess_of_a_private_text_cannot_be_confirmed_from_the_database(few_db: Path, tmp_path: Path) -> None:
-    data = tmp_path / "texts.txt"
+def test_experiments_write_nothing_about_private_texts(few_db: Path, tmp_path: Path, own_home: Path) -> None:
+    """Neither to the database nor elsewhere, so nobody can confirm a guess of a text there."""
+    data, labeled = tmp_path / "texts.txt", tmp_path / "labeled.csv"
     data.write_text(f"{SECRET}\n")
+    labeled.write_text("body,label\n" + "".join(f"{SECRET} {word},{word}\n" for word in ("good", "bad")))
+    before = few_db.read_bytes()
+    train = ["--train", labeled, "--test", labeled, "--text", "body", "--seeds", "1", "--eps", "1"]
     for arguments in (
         ["attack", "mask", "--model", "ngram", "--public", data, data, "--eps", "1"],
         ["attack", "bayes", "--eps", "1", "--public", data],
-        ["choose", data, "--max-attack", "0.99"],
+        ["attack", "context", data, "--public", labeled, "--public-column", "body", "--eps", "1"],
+        ["attack", "query", "--sample", "2", "--trials", "100"],
+        ["choose", data, "--k", "20"],
+        ["report", data],
+        ["evaluate", "utility", *train, "--mechanisms", "custext"],
+        ["evaluate", "tradeoff", *train],
     ):
         result = run("--db", few_db, *arguments)
         assert result.exit_code == (1 if "choose" in arguments else 0), result.output  # no eps stays within the bound
-    rows = [one for one in read_measurements(few_db) if one.subject.digest is not None]
-    assert len(rows) > 3
-    known = {one.subject.digest for one in rows}
-    read = next(text for text in (SECRET, f"{SECRET}\n") if digest_texts([text]) in known)
-    content = read.encode()  # the same user finds it again
-    plain = {
-        hashlib.sha256(content).hexdigest(),
-        hashlib.sha256(b"%d:" % len(content) + content).hexdigest(),
-        hashlib.blake2b(b"%d:" % len(content) + content, digest_size=32, person=b"custext texts").hexdigest(),
-    }
-    assert plain.isdisjoint(str(one.subject.digest) for one in rows)
-    stored = few_db.read_bytes()
-    assert not any(digest.encode() in stored for digest in plain)
-    assert bytes.fromhex(secret_path().read_text()) not in stored and secret_path().read_bytes() not in stored
-
-
-def test_the_secret_is_made_once_and_for_its_owner(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    before = digest_texts([SECRET])
-    assert mode_of(secret_path()) == 0o600 and len(secret_path().read_text()) == 64
-    digests._read_secret.cache_clear()
-    assert digest_texts([SECRET]) == before
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "another"))
-    assert digest_texts([SECRET]) != before
-    for wrong in ("", "short", "ab" * 31):
-        secret_path().write_text(wrong)
-        digests._read_secret.cache_clear()
-        with pytest.raises(DatabaseError, match="expected 64 hexadecimal digits"):
-            TextDigest()
-    assert [path.name for path in secret_path().parent.iterdir()] == ["digest.secret"]
-
-
-def test_no_two_pieces_pass_for_one() -> None:
-    assert digest_texts(["ab", "c"]) != digest_texts(["a", "bc"]) != digest_texts(["abc"])
+    assert few_db.read_bytes() == before
+    files = [path for path in [*tmp_path.rglob("*"), *own_home.rglob("*")] if path.is_file()]
+    assert sorted(files) == sorted([few_db, data, labeled])

@@ -15,7 +15,6 @@ from custext_sql.cli import main
 from custext_sql.errors import PrivacyWarning
 from custext_sql.store.connections import writing_file
 from custext_sql.store.database import default_path, locate, reading, upgrade_database
-from custext_sql.store.digests import TextDigest, secret_path
 from tests.conftest import copy_database
 
 
@@ -39,11 +38,6 @@ def run(*arguments: object) -> Result:
 def test_the_default_folder_and_its_database_are_private(few_shipped: None) -> None:
     assert mode_of(locate()) == 0o600
     assert mode_of(default_path().parent) == 0o700
-
-
-def test_the_folder_is_private_if_the_secret_is_made_first() -> None:
-    TextDigest()
-    assert (mode_of(secret_path()), mode_of(secret_path().parent)) == (0o600, 0o700)
 
 
 def test_a_database_is_private_however_it_is_made(glove_file: Path, tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ from typing import Any, get_args, get_origin, get_type_hints
 import pytest
 from sqlalchemy import Table
 
-from custext_sql.experiments.measurements import Measurement, Subject
 from custext_sql.mapping.mapping import MappingInfo
 from custext_sql.store.ledger.table import Release
 from custext_sql.store.rows.embeddings import Embedding
@@ -44,17 +43,6 @@ def shape_of_dataclass(row: type[Any]) -> Shape:
 )
 def test_fields_of_a_row_are_the_columns_of_its_table(row: type[Any], table: Table) -> None:
     assert shape_of_dataclass(row) == shape_of_table(table)
-
-
-def test_a_measurement_and_its_subject_are_the_columns_of_measurements() -> None:
-    key, *columns = shape_of_table(tables.measurements)
-    assert key == ("measurement_id", str, False)
-    assert isinstance(Measurement(Subject("utility", "accuracy"), 1.0).measurement_id, str)
-    subject, *found = shape_of_dataclass(Measurement)
-    assert subject == ("subject", Subject, False)
-    *_, (name, kind, nullable) = found
-    assert nullable, "a measurement has no time until it is saved"
-    assert [*shape_of_dataclass(Subject), *found[:-1], (name, kind, False)] == columns
 
 
 def test_the_view_of_scores_is_documented_with_its_columns(fresh_db: Path) -> None:

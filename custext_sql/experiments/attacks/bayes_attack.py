@@ -2,25 +2,16 @@
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from custext_sql.arrays import Floats
 from custext_sql.errors import SettingError
 from custext_sql.experiments.attacks.best_guess import measure_floor, measure_success
 from custext_sql.experiments.attacks.priors import Prior, find_prior, uniform_prior
-from custext_sql.experiments.measurements import (
-    Measurement,
-    ShareDone,
-    Subject,
-    describe_mapping,
-    measure_or_reuse,
-    write_settings,
-)
 from custext_sql.experiments.mechanisms import MappingUnderTest
+from custext_sql.experiments.progress import ShareDone, part_of
 from custext_sql.experiments.trials import list_epsilons
-from custext_sql.mapping.mapping import Mapping
-from custext_sql.mechanism.certified_table import CertifiedTable, certify
-from custext_sql.mechanism.weights import CALIBRATIONS, check_epsilon
+from custext_sql.mechanism.weights import CALIBRATIONS
 from custext_sql.release.inputs.texts import Texts
 from custext_sql.replacing.policy import Policy, name_policy
 from custext_sql.store.database import Database
@@ -38,7 +29,6 @@ class BayesResult:
     success: the probability that the best guess from one output is right, 0 to 1.
     floor: the probability that the best guess is right if only the group of the word is known, 0 to 1. No eps goes
         lower, since this attacker is told which words were replaced, even where kept words could hide them.
-    measurement_ids: the rows of the table `measurements` that hold success and floor, in this order.
     """
 
     mapping: str
@@ -49,7 +39,6 @@ class BayesResult:
     prior: str
     success: float
     floor: float
-    measurement_ids: tuple[str, str]
 
 
 @dataclass(frozen=True)
@@ -99,7 +88,7 @@ def attack_bayes(
     mapping: its name; by default the database's default mapping.
     progress: called with the share of the work done, 0 to 1.
 
-    Returns a BayesAttack. Results are saved in the table `measurements` and reused.
+    Returns a BayesAttack.
 
     SettingError if a setting is invalid or both prior and public are given; SourceError if a file cannot be read;
     MappingError if the mapping does not exist.
@@ -112,100 +101,55 @@ def attack_bayes(
     given = find_prior(under_test, prior, public, public_column, public=True)
     every = [uniform_prior(len(under_test.mapping.words)), *([] if given is None else [given])]
     priors = [one.of_drawn(under_test, plus=plus) for one in every]
-    results = [
+    found = [
         result
-        for known in priors
-        for one in calibrations
+        for number, one in enumerate(calibrations)
         for result in measure_bayes(
-            database, under_test.mapping, [known], epsilons, calibration=one, plus=plus, progress=progress
+            under_test,
+            priors,
+            epsilons,
+            calibration=one,
+            plus=plus,
+            progress=part_of(progress, number, len(calibrations)),
         )
     ]
+    results = sorted(found, key=lambda one: [prior.name for prior in priors].index(one.prior))
     info = under_test.mapping.info
     return BayesAttack(info.name, info.k, plus, name_policy(under_test.policy), tuple(priors), tuple(results))
 
 
 def measure_bayes(
-    database: Database,
-    mapping: Mapping,
+    under_test: MappingUnderTest,
     priors: Sequence[Prior],
     epsilons: Sequence[float],
     *,
-    calibration: str = "paper",
+    calibration: str | None = None,
     plus: bool = False,
     progress: ShareDone | None = None,
 ) -> list[BayesResult]:
-    """Return the success of the best guess at each eps, under each prior. plus: the priors are without stopwords."""
-    by_digest = {prior.digest: prior for prior in priors}
-    made: dict[float, CertifiedTable] = {}
+    """Return the success of the best guess at each eps, under each prior.
 
-    def make_table(epsilon: float) -> CertifiedTable:
-        if epsilon not in made:
-            made.clear()  # one table is enough, since subjects are ordered by eps
-            made[epsilon] = certify(mapping.sizes, mapping.scores, epsilon, calibration)
-        return made[epsilon]
-
-    def measure(subject: Subject, tell: ShareDone) -> tuple[float | None, float | None]:
-        chances = by_digest[str(subject.digest)].chances
-        if not subject.eps:  # at eps = 0, an output reveals its group and nothing else
-            return measure_floor(mapping.sizes, chances), None
-        return measure_success(mapping.sizes, make_table(subject.eps).weights, chances), None
-
-    def describe(prior: Prior, metric: str, epsilon: float | None) -> Subject:
-        subject = describe_mapping(mapping, "bayes", metric, epsilon, None if epsilon is None else calibration)
-        return replace(subject, dataset=prior.name, digest=prior.digest, settings=write_settings(plus=plus))
-
-    pairs = [(epsilon, prior) for epsilon in map(check_epsilon, epsilons) for prior in priors]
-    floors = [describe(prior, "floor", None) for _, prior in pairs]
-    successes = [describe(prior, "success", epsilon) for epsilon, prior in pairs]
-    measured = measure_or_reuse(database, [*floors, *successes], measure, progress=progress)
-    return [
-        _as_bayes_result(floor, success, plus)
-        for floor, success in zip(measured[: len(pairs)], measured[len(pairs) :], strict=True)
-    ]
-
-
-def measure_bayes_in_texts(
-    database: Database,
-    mapping: Mapping,
-    drawn: Floats,
-    in_clear: float,
-    epsilon: float,
-    *,
-    about: Subject,
-    calibration: str = "paper",
-) -> Measurement:
-    """Return the success of the best guess over all words of some texts.
-
-    drawn: for each word of the mapping, the share of all words that are this word and are replaced by a draw.
-    in_clear: the share of words that stay in the clear; the attacker knows them. about: a subject with the mechanism,
-    the dataset and the settings.
+    calibration: by default that under test. plus: the priors are without stopwords.
     """
-
-    def measure(subject: Subject, tell: ShareDone) -> tuple[float, None]:
-        if epsilon == 0.0:
-            return in_clear + measure_floor(mapping.sizes, drawn), None
-        weights = certify(mapping.sizes, mapping.scores, epsilon, calibration).weights
-        return in_clear + measure_success(mapping.sizes, weights, drawn), None
-
-    subject = describe_mapping(mapping, "bayes", "success_of_all", epsilon, calibration)
-    subject = replace(
-        subject, mechanism=about.mechanism, dataset=about.dataset, digest=about.digest, settings=about.settings
-    )
-    return measure_or_reuse(database, [subject], measure)[0]
+    info, calibration = under_test.mapping.info, calibration or under_test.calibration
+    floors = [measure_floor(under_test.mapping.sizes, prior.chances) for prior in priors]
+    results = []
+    for number, epsilon in enumerate(epsilons):
+        part_of(progress, number, len(epsilons))(0.0)
+        for prior, floor in zip(priors, floors, strict=True):
+            success = measure_guess(under_test, prior.chances, epsilon, calibration)
+            results.append(BayesResult(info.name, info.k, epsilon, calibration, plus, prior.name, success, floor))
+    return results
 
 
-def _as_bayes_result(floor: Measurement, success: Measurement, plus: bool) -> BayesResult:
-    subject = success.subject
-    assert subject.eps is not None and subject.k is not None
-    assert floor.value is not None and success.value is not None
-    return BayesResult(
-        mapping=str(subject.mapping),
-        k=subject.k,
-        eps=subject.eps,
-        calibration=str(subject.calibration),
-        plus=plus,
-        prior=str(subject.dataset),
-        success=success.value,
-        floor=floor.value,
-        measurement_ids=(success.measurement_id, floor.measurement_id),
-    )
+def measure_guess(
+    under_test: MappingUnderTest, chances: Floats, epsilon: float, calibration: str | None = None
+) -> float:
+    """Return how often the best guess is right, if words occur with these chances.
+
+    At eps = 0, an output reveals its group and nothing else.
+    """
+    sizes = under_test.mapping.sizes
+    if epsilon == 0.0:
+        return measure_floor(sizes, chances)
+    return measure_success(sizes, under_test.certify(epsilon, calibration).weights, chances)

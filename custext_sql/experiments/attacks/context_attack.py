@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from custext_sql.experiments.attacks.context_attacker import ContextAttacker, ContextMeasurements, read_public
-from custext_sql.experiments.measurements import Measurement, ShareDone
+from custext_sql.experiments.attacks.context_attacker import ContextAttacker, read_public
 from custext_sql.experiments.mechanisms import CUSTEXT, CUSTEXT_PLUS, MappingUnderTest
+from custext_sql.experiments.progress import ShareDone, part_of
 from custext_sql.experiments.public_texts import find_public_column
 from custext_sql.experiments.trials import Trial, list_epsilons
 from custext_sql.parameters import check_at_least
@@ -27,7 +27,6 @@ class ContextResult:
     texts_guessed: the share of texts in which every replaced word is guessed, among texts with replaced words.
     success_at_0: the success at eps = 0, where outputs show the groups of replaced words and nothing else. It is
         not always the least: a drawn word may pass for a kept one of its group, but a representative cannot.
-    measurement_ids: the rows of the table `measurements` that hold success, single, texts_guessed and success_at_0.
     """
 
     mapping: str
@@ -40,7 +39,6 @@ class ContextResult:
     single: float
     texts_guessed: float
     success_at_0: float
-    measurement_ids: tuple[str, str, str, str]
 
 
 @dataclass(frozen=True)
@@ -108,7 +106,7 @@ def attack_context(
     seed: the seed of the draws, at least 0.
     progress: called with the share of the work done, 0 to 1.
 
-    Returns a ContextAttack. Results are saved in the table `measurements` and reused.
+    Returns a ContextAttack.
 
     SettingError if a setting is invalid, no public text is left, or no word would be replaced; SourceError if a file
     cannot be read; MappingError if the mapping does not exist.
@@ -118,14 +116,34 @@ def attack_context(
         check_at_least(rows, 1, "rows")
     check_at_least(seed, 0, "seed")
     under_test = MappingUnderTest(database, mapping=mapping, policy=policy, calibration=calibration)
+    public_column = find_public_column(public, public_column, column)
+    return attack_texts(
+        under_test, epsilons, data, column, public, public_column, rows=rows, plus=plus, seed=seed, progress=progress
+    )
+
+
+def attack_texts(
+    under_test: MappingUnderTest,
+    epsilons: Sequence[float],
+    data: Texts,
+    column: str | None,
+    public: Texts,
+    public_column: str | None,
+    *,
+    rows: int | None = None,
+    plus: bool,
+    seed: int = 0,
+    progress: ShareDone | None = None,
+) -> ContextAttack:
+    """Return what `attack_context` returns, for a mapping under test and settings that are checked."""
     texts = [text or "" for text in list_texts(data, column, rows)]
-    attacker = open_attacker(data, texts, public, find_public_column(public, public_column, column))
-    results = measure_context(database, attacker, under_test, epsilons, plus=plus, seed=seed, progress=progress)
+    attacker = ContextAttacker(texts, read_public(public, public_column, texts), name_texts(data))
+    results = measure_context(attacker, under_test, epsilons, plus=plus, seed=seed, progress=progress)
     info = under_test.mapping.info
     return ContextAttack(
         mapping=info.name,
         k=info.k,
-        calibration=calibration,
+        calibration=under_test.calibration,
         plus=plus,
         policy=name_policy(under_test.policy),
         data=name_texts(data),
@@ -139,13 +157,7 @@ def attack_context(
     )
 
 
-def open_attacker(data: Texts, texts: Sequence[str], public: Texts, public_column: str | None) -> ContextAttacker:
-    """Return an attacker of texts, which were read from data, who has learned from public texts."""
-    return ContextAttacker(texts, read_public(public, public_column, texts), name_texts(data))
-
-
 def measure_context(
-    database: Database,
     attacker: ContextAttacker,
     under_test: MappingUnderTest,
     epsilons: Sequence[float],
@@ -155,10 +167,26 @@ def measure_context(
     progress: ShareDone | None = None,
 ) -> list[ContextResult]:
     """Return the success of an attacker at each eps."""
-    mechanism = CUSTEXT_PLUS if plus else CUSTEXT
-    trials = [Trial(under_test, mechanism, epsilon, seed) for epsilon in (0.0, *epsilons)]
-    at_0, *found = attacker.measure(database, trials, progress=progress)
-    return [_as_context_result(one, at_0.success, plus) for one in found]
+    info, mechanism = under_test.mapping.info, CUSTEXT_PLUS if plus else CUSTEXT
+    at_0, *found = [
+        attacker.attack(Trial(under_test, mechanism, epsilon, seed), part_of(progress, number, 1 + len(epsilons)))
+        for number, epsilon in enumerate((0.0, *epsilons))
+    ]
+    return [
+        ContextResult(
+            mapping=info.name,
+            k=info.k,
+            eps=epsilon,
+            calibration=under_test.calibration,
+            plus=plus,
+            success=counts.success,
+            standard_error=counts.standard_error,
+            single=counts.single,
+            texts_guessed=counts.texts_guessed,
+            success_at_0=at_0.success,
+        )
+        for epsilon, counts in zip(epsilons, found, strict=True)
+    ]
 
 
 def _count_replaced(under_test: MappingUnderTest, texts: Sequence[str], plus: bool) -> int:
@@ -166,28 +194,3 @@ def _count_replaced(under_test: MappingUnderTest, texts: Sequence[str], plus: bo
     assert replacer is not None
     column = open_column(list(texts))[0]
     return int(replacer.count_sampled(column.text, column.offsets, plus=plus).sum())
-
-
-def _as_context_result(found: ContextMeasurements, at_0: Measurement, plus: bool) -> ContextResult:
-    subject, success = found.success.subject, found.success
-    assert subject.eps is not None and subject.k is not None and success.standard_error is not None
-    values = [one.value for one in (success, found.single, found.texts_guessed, at_0)]
-    assert None not in values
-    return ContextResult(
-        mapping=str(subject.mapping),
-        k=subject.k,
-        eps=subject.eps,
-        calibration=str(subject.calibration),
-        plus=plus,
-        success=values[0] or 0.0,
-        standard_error=success.standard_error,
-        single=values[1] or 0.0,
-        texts_guessed=values[2] or 0.0,
-        success_at_0=values[3] or 0.0,
-        measurement_ids=(
-            success.measurement_id,
-            found.single.measurement_id,
-            found.texts_guessed.measurement_id,
-            at_0.measurement_id,
-        ),
-    )

@@ -10,8 +10,8 @@ from custext_sql.experiments.attacks.bigram_model import BigramModel
 from custext_sql.experiments.attacks.group_lattice import find_posteriors
 from custext_sql.experiments.attacks.output_likelihoods import OutputLikelihoods
 from custext_sql.experiments.attacks.symbols import Alphabet
-from custext_sql.experiments.measurements import ShareDone
 from custext_sql.experiments.mechanisms import MechanismUnderTest
+from custext_sql.experiments.progress import ShareDone
 from custext_sql.mechanism.sampler import Sampler
 from custext_sql.replacing.kinds import Kind
 from custext_sql.replacing.policy import Policy

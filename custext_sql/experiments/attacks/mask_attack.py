@@ -2,22 +2,14 @@
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 
 from custext_sql.errors import SettingError
 from custext_sql.experiments.attacks.mask_guesses import GuessCounts, Guesser, count_guesses
 from custext_sql.experiments.attacks.ngram_guesser import learn_ngrams
-from custext_sql.experiments.measurements import (
-    Measurement,
-    ShareDone,
-    Subject,
-    digest_texts,
-    measure_or_reuse,
-    write_settings,
-)
 from custext_sql.experiments.mechanisms import CUSTEXT, CUSTEXT_PLUS, MappingUnderTest
-from custext_sql.experiments.pretrained_models import digest_model
+from custext_sql.experiments.progress import ShareDone, part_of
 from custext_sql.experiments.public_texts import find_public_column, list_public
 from custext_sql.experiments.trials import Trial, list_epsilons
 from custext_sql.parameters import check_at_least
@@ -39,7 +31,6 @@ class MaskResult:
     r_mask_sampled: the share guessed correctly among words replaced by a draw; None if there is no such word.
     mechanism: "custext", or "custext+" if stopwords are kept. mapping: its name.
     model: the name or folder of the model that guesses, or "ngram". rows: the number of texts attacked.
-    measurement_ids: the rows of the table `measurements` that hold r_mask and r_mask_sampled, in this order.
     """
 
     eps: float
@@ -51,7 +42,6 @@ class MaskResult:
     mapping: str
     model: str
     rows: int
-    measurement_ids: tuple[str, str]
 
 
 @dataclass(frozen=True)
@@ -79,12 +69,10 @@ class ChosenGuesser:
 
     open: takes a vocabulary and whether stopwords are kept, which decide how texts are split into words, and returns
         the guesser for them.
-    learned: a digest of the texts from which the n-gram guesser learned, or of a model's files.
     """
 
     name: str
     open: Callable[[Vocabulary, bool], Guesser]
-    learned: str | None = None
 
 
 def attack_mask(
@@ -125,7 +113,7 @@ def attack_mask(
     batch_size: masked texts per model call, at least 1.
     progress: called with the share of the work done, 0 to 1.
 
-    Returns a MaskAttack. Results are saved in the table `measurements` and reused.
+    Returns a MaskAttack.
 
     SettingError if a setting is invalid, the model cannot be loaded or there is no word to attack; SourceError if a
     file cannot be read; MappingError if the mapping does not exist.
@@ -144,9 +132,21 @@ def attack_mask(
     guesser = choose_guesser(os.fspath(model), public=learned, batch_size=batch_size)
     mechanism = CUSTEXT_PLUS if plus else CUSTEXT
     trials = [Trial(under_test, mechanism, epsilon, seed) for epsilon in epsilons]
-    measured = measure_masks(database, trials, texts, guesser, dataset=name_texts(data), progress=progress)
     name = under_test.mapping.info.name
-    results = tuple(_as_mask_result(*pair, guesser.name, len(texts)) for pair in measured)
+    results = tuple(
+        MaskResult(
+            eps=epsilon,
+            r_mask=counts.r_mask,
+            standard_error=counts.standard_error,
+            privacy=1.0 - counts.r_mask,
+            r_mask_sampled=counts.r_mask_sampled,
+            mechanism=mechanism,
+            mapping=name,
+            model=guesser.name,
+            rows=len(texts),
+        )
+        for epsilon, counts in zip(epsilons, attack_trials(trials, texts, guesser, progress=progress), strict=True)
+    )
     return MaskAttack(name, mechanism, name_policy(under_test.policy), guesser.name, len(texts), skipped, results)
 
 
@@ -161,60 +161,23 @@ def choose_guesser(model: str, *, public: Sequence[str] | None, batch_size: int 
         def learn(vocabulary: Vocabulary, plus: bool) -> Guesser:
             return learn_ngrams(texts, vocabulary, plus=plus)
 
-        return ChosenGuesser(NGRAM, learn, digest_texts(public))
+        return ChosenGuesser(NGRAM, learn)
     from custext_sql.experiments.attacks.language_model_guesser import open_language_model  # needs PyTorch, an extra
 
     guesser = open_language_model(model, batch_size=batch_size)
-    return ChosenGuesser(model, lambda vocabulary, plus: guesser, digest_model(model))
+    return ChosenGuesser(model, lambda vocabulary, plus: guesser)
 
 
-def measure_masks(
-    database: Database,
-    trials: Sequence[Trial],
-    texts: Sequence[str],
-    guesser: ChosenGuesser,
-    *,
-    dataset: str,
-    progress: ShareDone | None = None,
-) -> list[tuple[Measurement, Measurement]]:
-    """Return r_mask of each trial, twice: among all words, and among those replaced by a draw."""
-    digest = digest_texts(texts)
-    subjects: dict[Subject, Trial] = {}
-    for trial in trials:
-        settings = write_settings(attacker=guesser.name, learned=guesser.learned, **trial.handling)
-        for metric in ("r_mask", "r_mask_sampled"):
-            subjects[replace(trial.describe("mask", metric), dataset=dataset, digest=digest, settings=settings)] = trial
-    latest: dict[Trial, GuessCounts] = {}
-
-    def measure(subject: Subject, tell: ShareDone) -> tuple[float | None, float | None]:
-        trial = subjects[subject]
-        if trial not in latest:
-            latest.clear()
-            epsilon = 1.0 if trial.epsilon is None else trial.epsilon
-            mechanism = trial.under_test.open(trial.mechanism)
-            opened = guesser.open(trial.under_test.vocabulary, mechanism.plus)
-            latest[trial] = count_guesses(mechanism.compare(texts, epsilon, trial.seed), opened, progress=tell)
-        counts = latest[trial]
-        if subject.metric == "r_mask":
-            return counts.r_mask, counts.standard_error
-        return counts.r_mask_sampled, None
-
-    measured = iter(measure_or_reuse(database, list(subjects), measure, progress=progress, one_by_one=True))
-    return list(zip(measured, measured, strict=True))
-
-
-def _as_mask_result(of_all: Measurement, of_drawn: Measurement, model: str, rows: int) -> MaskResult:
-    subject = of_all.subject
-    assert subject.eps is not None and of_all.value is not None and of_all.standard_error is not None
-    return MaskResult(
-        eps=subject.eps,
-        r_mask=of_all.value,
-        standard_error=of_all.standard_error,
-        privacy=1.0 - of_all.value,
-        r_mask_sampled=of_drawn.value,
-        mechanism=str(subject.mechanism),
-        mapping=str(subject.mapping),
-        model=model,
-        rows=rows,
-        measurement_ids=(of_all.measurement_id, of_drawn.measurement_id),
-    )
+def attack_trials(
+    trials: Sequence[Trial], texts: Sequence[str], guesser: ChosenGuesser, *, progress: ShareDone | None = None
+) -> list[GuessCounts]:
+    """Return how many words are guessed in each trial."""
+    found = []
+    for number, trial in enumerate(trials):
+        tell = part_of(progress, number, len(trials))
+        tell(0.0)
+        mechanism = trial.under_test.open(trial.mechanism)
+        opened = guesser.open(trial.under_test.vocabulary, mechanism.plus)
+        pieces = mechanism.compare(texts, 1.0 if trial.epsilon is None else trial.epsilon, trial.seed)
+        found.append(count_guesses(pieces, opened, progress=tell))
+    return found

@@ -14,7 +14,6 @@ from custext_sql.experiments.public_texts import check_column_use, stream_public
 from custext_sql.mapping.mapping import Mapping
 from custext_sql.release.inputs.texts import Texts, name_texts, stream_texts
 from custext_sql.replacing.kinds import Kind
-from custext_sql.store.digests import TextDigest
 from custext_sql.text.columns import TextColumn
 from custext_sql.text.word_boundaries import fold_word
 from custext_sql.vectors.streams import read_all_lines
@@ -36,13 +35,6 @@ class Prior:
     chances: Floats
     words: int
     drawn: float = 1.0
-
-    @property
-    def digest(self) -> str:
-        """A digest of the probabilities, keyed because they may have been counted in private texts."""
-        found = TextDigest()
-        found.update(self.chances.astype("<f8").tobytes())
-        return found.hexdigest()
 
     def without(self, kept: Flags) -> "Prior":
         """Return the prior of the remaining words, if some words are kept. kept: flags in the order of the words."""

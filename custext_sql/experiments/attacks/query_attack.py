@@ -2,26 +2,19 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from custext_sql.arrays import Floats, Places
 from custext_sql.errors import SettingError
 from custext_sql.experiments.attacks.query_simulation import DrawCount, count_for_likeliest, count_for_mode
-from custext_sql.experiments.measurements import (
-    Measurement,
-    ShareDone,
-    Subject,
-    describe_mapping,
-    measure_or_reuse,
-    write_settings,
-)
+from custext_sql.experiments.progress import ShareDone, part_of
 from custext_sql.experiments.trials import list_epsilons, list_strings
 from custext_sql.mapping.mapping import Mapping
 from custext_sql.mechanism.certified_table import certify
 from custext_sql.mechanism.generalization import find_representatives
-from custext_sql.mechanism.weights import check_epsilon
+from custext_sql.mechanism.weights import check_calibration, check_epsilon
 from custext_sql.parameters import check_at_least
 from custext_sql.store.database import Database
 from custext_sql.store.mappings import load_mapping
@@ -31,7 +24,6 @@ SAMPLE_SIMULATIONS = 1_000  # per number, for a word of a sample: enough for qua
 SAMPLE = 100  # words, if none is named
 _FEWEST_SIMULATIONS = 100
 _METRICS = ("n_mode", "n_ml")
-_METHOD = 2  # of query_simulation.py; raise it when that gives other numbers
 
 
 @dataclass(frozen=True)
@@ -43,7 +35,6 @@ class QueryResult:
     n_ml: the draws needed by an attacker who guesses the input of maximum likelihood; None if no number is enough.
     n_mode_error, n_ml_error: their standard errors, in draws, since attacks are simulated; None without a number.
     mapping: its name. calibration: how eps sets the temperature, "paper" or "tight".
-    measurement_ids: the rows of the table `measurements` that hold n_mode and n_ml, in this order.
     """
 
     word: str
@@ -54,7 +45,6 @@ class QueryResult:
     n_ml_error: float | None
     mapping: str
     calibration: str
-    measurement_ids: tuple[str, str]
 
 
 @dataclass(frozen=True)
@@ -101,7 +91,7 @@ def attack_query(
     mapping: its name; by default the database's default mapping.
     progress: called with the share of the work done, 0 to 1.
 
-    Returns a QueryAttack. Results are saved in the table `measurements` and reused.
+    Returns a QueryAttack.
 
     MappingError if the mapping does not exist or lacks a word; SettingError if a setting is invalid.
     """
@@ -113,11 +103,11 @@ def attack_query(
     if trials is not None:
         check_at_least(trials, _FEWEST_SIMULATIONS, "trials")
     check_at_least(seed, 0, "seed")
+    check_calibration(calibration)
     places = np.random.default_rng(seed).choice(len(loaded.words), min(count, len(loaded.words)), replace=False)
     others = [loaded.words[place] for place in places]
     found = [
         measure_queries(
-            database,
             loaded,
             some,
             epsilons,
@@ -132,7 +122,6 @@ def attack_query(
 
 
 def measure_queries(
-    database: Database,
     mapping: Mapping,
     words: Sequence[str],
     epsilons: Sequence[float],
@@ -143,25 +132,26 @@ def measure_queries(
     progress: ShareDone | None = None,
 ) -> list[QueryResult]:
     """Return a result for each word and eps. The same seed gives the same results. simulations: per number."""
-    settings = write_settings(trials=simulations, method=_METHOD)
     representatives = find_representatives(mapping) if 0.0 in epsilons else None
-    subjects = [
-        replace(
-            describe_mapping(mapping, "query", metric, epsilon, calibration), word=word, seed=seed, settings=settings
+    pairs = [(place, epsilon) for place in map(mapping.find, words) for epsilon in epsilons]
+    results = []
+    for number, (place, epsilon) in enumerate(pairs):
+        part_of(progress, number, len(pairs))(0.0)
+        group = _read_group(mapping, place, epsilon, calibration, representatives)
+        mode, likeliest = (group.count_draws(metric, simulations, seed) for metric in _METRICS)
+        results.append(
+            QueryResult(
+                word=mapping.words[place],
+                eps=epsilon,
+                n_mode=mode.draws,
+                n_mode_error=mode.standard_error,
+                n_ml=likeliest.draws,
+                n_ml_error=likeliest.standard_error,
+                mapping=mapping.info.name,
+                calibration=calibration,
+            )
         )
-        for word in [mapping.words[mapping.find(word)] for word in words]
-        for epsilon in epsilons
-        for metric in _METRICS
-    ]
-
-    def measure(subject: Subject, tell: ShareDone) -> tuple[float | None, float | None]:
-        assert subject.word is not None and subject.eps is not None
-        group = _read_group(mapping, mapping.index[subject.word], subject.eps, calibration, representatives)
-        found = group.count_draws(subject.metric, simulations, seed)
-        return found.draws, found.standard_error
-
-    measured = iter(measure_or_reuse(database, subjects, measure, progress=progress))
-    return [_as_query_result(mode, likeliest) for mode, likeliest in zip(measured, measured, strict=True)]
+    return results
 
 
 def find_quantile(counts: Sequence[int | None], share: float) -> int | None:
@@ -180,7 +170,7 @@ def count_draws(
     simulations: int = SAMPLE_SIMULATIONS,
     representatives: Places | None = None,
 ) -> tuple[int | None, int | None]:
-    """Return n_mode and n_ml of a word, as in `QueryResult`. Nothing is saved, so the word may come from a text.
+    """Return n_mode and n_ml of a word, as in `QueryResult`.
 
     simulations: per number. representatives: what each word becomes at eps = 0; by default as if none were kept.
     """
@@ -221,23 +211,3 @@ def _read_group(
     table = certify(mapping.sizes[group : group + 1], mapping.scores[start : start + size**2], epsilon, calibration)
     matrix = table.weights.reshape(size, size) / 2.0**64
     return _Group(word, matrix / matrix.sum(axis=1, keepdims=True), word - first)
-
-
-def _as_query_result(mode: Measurement, likeliest: Measurement) -> QueryResult:
-    subject = mode.subject
-    assert subject.word is not None and subject.eps is not None
-    return QueryResult(
-        word=subject.word,
-        eps=subject.eps,
-        n_mode=_whole(mode.value),
-        n_mode_error=mode.standard_error,
-        n_ml=_whole(likeliest.value),
-        n_ml_error=likeliest.standard_error,
-        mapping=str(subject.mapping),
-        calibration=str(subject.calibration),
-        measurement_ids=(mode.measurement_id, likeliest.measurement_id),
-    )
-
-
-def _whole(value: float | None) -> int | None:
-    return None if value is None else round(value)

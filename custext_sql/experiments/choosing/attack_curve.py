@@ -3,15 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from custext_sql.experiments.attacks.bayes_attack import BayesResult, measure_bayes
-from custext_sql.experiments.attacks.best_guess import measure_success
+from custext_sql.experiments.attacks.bayes_attack import BayesResult, measure_bayes, measure_guess
 from custext_sql.experiments.attacks.context_attack import ContextResult, measure_context
 from custext_sql.experiments.attacks.context_attacker import ContextAttacker
 from custext_sql.experiments.attacks.priors import Prior
-from custext_sql.experiments.measurements import ShareDone, part_of
 from custext_sql.experiments.mechanisms import MappingUnderTest
-from custext_sql.mechanism.certified_table import certify
-from custext_sql.store.database import Database
+from custext_sql.experiments.progress import ShareDone, part_of
 
 CURVE = (0.0, 0.1, 0.2, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 12.0, 16.0, 20.0)
 _CONTEXT_CURVE = (0.0, 1.0, 3.0, 5.0, 8.0)  # fewer, since each takes seconds
@@ -25,7 +22,6 @@ class MappingAttack:
     prior: how frequent words are; without stopwords if `plus` is true, because they are kept then.
     """
 
-    database: Database
     under_test: MappingUnderTest
     prior: Prior
     attacker: ContextAttacker | None = None
@@ -51,25 +47,13 @@ class MappingAttack:
         return [*found, *self.measure(others, part_of(progress, 1, 2))]
 
     def measure(self, epsilons: Sequence[float], progress: ShareDone | None = None) -> list[_Result]:
-        """Return the results at some eps, which are saved."""
-        mapping, calibration = self.under_test.mapping, self.under_test.calibration
-        if self.attacker is not None:
-            return [
-                *measure_context(
-                    self.database, self.attacker, self.under_test, epsilons, plus=self.plus, progress=progress
-                )
-            ]
-        priors = [self.prior]
-        return [
-            *measure_bayes(
-                self.database, mapping, priors, epsilons, calibration=calibration, plus=self.plus, progress=progress
-            )
-        ]
+        """Return the results at some eps."""
+        if self.attacker is None:
+            return [*measure_bayes(self.under_test, [self.prior], epsilons, plus=self.plus, progress=progress)]
+        return [*measure_context(self.attacker, self.under_test, epsilons, plus=self.plus, progress=progress)]
 
     def find_success(self, epsilon: float) -> float:
-        """Return the success at an eps above 0, which need not be saved."""
+        """Return the success at an eps above 0."""
         if self.attacker is not None:
             return self.measure([epsilon])[0].success
-        mapping = self.under_test.mapping
-        weights = certify(mapping.sizes, mapping.scores, epsilon, self.under_test.calibration).weights
-        return measure_success(mapping.sizes, weights, self.prior.chances)
+        return measure_guess(self.under_test, self.prior.chances, epsilon)

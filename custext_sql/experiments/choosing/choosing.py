@@ -16,8 +16,8 @@ from custext_sql.experiments.choosing.judgment import Judgment
 from custext_sql.experiments.choosing.sampled_attacker import SampledAttacker, sample_attacker
 from custext_sql.experiments.choosing.selection import check_bound, find_candidate, pick_candidate
 from custext_sql.experiments.choosing.word_frequencies import WordFrequencies
-from custext_sql.experiments.measurements import ShareDone, part_of
 from custext_sql.experiments.mechanisms import MappingUnderTest
+from custext_sql.experiments.progress import ShareDone, part_of
 from custext_sql.experiments.public_texts import find_public_column
 from custext_sql.experiments.report.earlier_releases import Earlier, find_earlier
 from custext_sql.experiments.verdict.thresholds import GUESSED
@@ -84,8 +84,8 @@ def choose(
         the suggestion has the same mapping if that meets the bound, since a second one is refused.
     progress: called with the share of the work done, 0 to 1.
 
-    Returns a Choice; its `chosen` is None if no mapping meets the bound. The values, which are also saved in the table
-    `measurements`, are computed from your texts and are not protected.
+    Returns a Choice; its `chosen` is None if no mapping meets the bound. The values are computed from your texts and
+    are not protected.
 
     SettingError if a setting is invalid or a file that the attack needs is not given; SourceError if a file cannot be
     read; MappingError if a mapping does not exist, or the vectors of the default mapping are no longer stored.
@@ -106,7 +106,7 @@ def choose(
         under_test = MappingUnderTest(database, mapping=mapping, policy=settled, calibration=calibration)
         every = frequencies.find(under_test)
         known = every.of_drawn(under_test, plus=plus)
-        return MappingAttack(database, under_test, known, None if attacker is None else attacker.attacker, plus), every
+        return MappingAttack(under_test, known, None if attacker is None else attacker.attacker, plus), every
 
     opened: dict[str, Mapping] = {}
     found: list[Candidate] = []

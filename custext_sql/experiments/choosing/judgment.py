@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from custext_sql.experiments.attacks.bayes_attack import measure_bayes
+from custext_sql.experiments.attacks.bayes_attack import measure_bayes, measure_guess
 from custext_sql.experiments.attacks.context_attack import ContextResult
 from custext_sql.experiments.attacks.priors import Prior
 from custext_sql.experiments.choosing.attack_curve import MappingAttack
@@ -11,7 +11,7 @@ from custext_sql.experiments.choosing.candidate import Candidate
 from custext_sql.experiments.report.earlier_releases import Earlier
 from custext_sql.experiments.report.let_through import count_let_through
 from custext_sql.experiments.report.one_output import measure_one_output
-from custext_sql.experiments.report.tables import measure_sample
+from custext_sql.experiments.report.quantiles import measure_sample
 from custext_sql.experiments.report.verdict_figures import collect_figures
 from custext_sql.experiments.verdict.figures import Alternative, Verdict
 from custext_sql.experiments.verdict.judging import judge
@@ -37,21 +37,18 @@ class Judgment:
     earlier: Earlier | None
 
     def judge(self) -> Verdict:
-        """Return the verdict. What was not measured yet takes a few seconds."""
+        """Return the verdict, which takes a few seconds."""
         attack, eps, plus = self.attack, self.chosen.eps, self.attack.plus
         assert eps is not None
-        under_test, database, prior = attack.under_test, attack.database, attack.prior
-        calibration = under_test.calibration
-        [guess] = measure_bayes(database, under_test.mapping, [prior], [eps], calibration=calibration, plus=plus)
+        under_test, prior = attack.under_test, attack.prior
+        [guess] = measure_bayes(under_test, [prior], [eps], plus=plus)
         context = None
         if attack.attacker is not None:
             [found] = attack.measure([eps])
             context = found if isinstance(found, ContextResult) else None
-        one_output = measure_one_output(database, under_test, prior, eps, calibration=calibration, plus=plus)
+        one_output = measure_one_output(under_test, prior, eps, plus=plus)
         let_through = (
-            None
-            if self.data is None
-            else count_let_through(database, under_test, self.data, self.column, epsilon=eps, plus=plus)
+            None if self.data is None else count_let_through(under_test, self.data, self.column, epsilon=eps, plus=plus)
         )
         figures = collect_figures(
             under_test,
@@ -72,15 +69,8 @@ class Judgment:
         if eps == 0.0:
             return None
         under_test = self.attack.under_test
-        quantiles = measure_sample(
-            self.attack.database,
-            under_test,
-            min(_SAMPLE, len(under_test.mapping.words)),
-            [eps],
-            calibration=under_test.calibration,
-            progress=None,
-        )
-        return next(one.n_ml.value for one in quantiles if one.share == 0.5)
+        quantiles = measure_sample(under_test, min(_SAMPLE, len(under_test.mapping.words)), [eps])
+        return next(one.n_ml for one in quantiles if one.share == 0.5)
 
     def _list_alternatives(self, eps: float) -> Iterator[Alternative]:
         """Yield other settings that were measured: another K at the same eps, a smaller eps, no kept stopwords."""
@@ -100,6 +90,5 @@ class Judgment:
                         replaced=one.drawn,
                     )
         if attack.plus:
-            mapping, calibration = attack.under_test.mapping, attack.under_test.calibration
-            [guess] = measure_bayes(attack.database, mapping, [self.every], [eps], calibration=calibration)
-            yield Alternative(chosen.mapping, chosen.k, eps, False, guess.success, replaced=self.every.drawn)
+            guess = measure_guess(attack.under_test, self.every.chances, eps)
+            yield Alternative(chosen.mapping, chosen.k, eps, False, guess, replaced=self.every.drawn)

@@ -9,7 +9,7 @@ from custext_sql.experiments.attacks.bayes_attack import BayesResult
 from custext_sql.experiments.attacks.context_attack import ContextResult
 from custext_sql.experiments.choosing.attack_curve import MappingAttack
 from custext_sql.experiments.choosing.candidate import Candidate
-from custext_sql.experiments.measurements import ShareDone, part_of
+from custext_sql.experiments.progress import ShareDone, part_of
 from custext_sql.experiments.replacement_distance import measure_distance
 from custext_sql.mechanism.weights import LARGEST_EPSILON, SMALLEST_EPSILON
 

@@ -6,11 +6,9 @@ import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 
 from custext_sql.errors import SettingError, SourceError
-from custext_sql.experiments.measurements import digest_texts
 from custext_sql.parameters import count_of
 from custext_sql.release.inputs.row_readers import choose_reader
 from custext_sql.release.inputs.texts import AnyPath, DataFiles, DataTable, name_texts, open_texts
@@ -52,13 +50,6 @@ class LabeledTexts:
                 raise SettingError(f'{where}: expected a tuple of one or two texts, such as ("a text",)')
             if not isinstance(label, str):
                 raise SettingError(f"{where}: expected a string as the label; found {type(label).__name__}")
-
-    @cached_property
-    def digest(self) -> str:
-        """A keyed digest of all texts and labels."""
-        return digest_texts(
-            field for texts, label in zip(self.texts, self.labels, strict=True) for field in (*texts, label)
-        )
 
     def take(self, rows: int) -> "LabeledTexts":
         """Return that many rows, spread evenly, since rows may be sorted by label; all rows if there are no more."""

@@ -1,21 +1,17 @@
 """An experiment: the data, task and model that all trials of a table share, as a caller asked for them."""
 
-import hashlib
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from custext_sql.errors import SettingError
 from custext_sql.experiments.evaluation.datasets import LabeledTexts, read_labeled, read_sentence_polarity
-from custext_sql.experiments.evaluation.linear_models import BUILT_IN
+from custext_sql.experiments.evaluation.linear_models import BUILT_IN, EMBEDDING
 from custext_sql.experiments.evaluation.tasks import TASKS, check_task
 from custext_sql.experiments.extras import check_installed
-from custext_sql.experiments.measurements import digest_texts
 from custext_sql.experiments.mechanisms import MappingUnderTest
-from custext_sql.experiments.pretrained_models import digest_model
 from custext_sql.experiments.trials import Trial, list_epsilons, list_once, list_strings, list_trials
 from custext_sql.mapping.recipe import Recipe
 from custext_sql.parameters import check_at_least, find_closest
@@ -48,20 +44,10 @@ class Experiment:
         """The names of its training and test data."""
         return f"{self.train.name}; {self.test.name}"
 
-    @cached_property
-    def test_digest(self) -> str:
-        """A digest of the test texts, which identifies attacks on the same texts."""
-        return digest_texts(text for row in self.test.texts for text in row)
-
-    @cached_property
-    def model_digest(self) -> str | None:
-        """A digest of the files of a model in a folder; None for other models."""
-        return None if self.model in BUILT_IN else digest_model(self.model)
-
     @property
-    def digest(self) -> str:
-        """A digest of all texts and labels."""
-        return hashlib.sha256(f"{self.train.digest} {self.test.digest}".encode()).hexdigest()
+    def tested(self) -> list[str]:
+        """All texts of the test rows."""
+        return [text for row in self.test.texts for text in row]
 
 
 @dataclass(frozen=True)
@@ -144,6 +130,8 @@ def plan_experiment(
         parts = parts[0].take(limit), parts[1].take(limit)
     given = {name: value for name, value in options.items() if value is not None}
     experiment = Experiment(*parts, task=task, model=os.fspath(model), options=given)
+    if experiment.model == EMBEDDING:
+        _ = [one.space for one in under_test]  # an error about the vectors comes before hours of work
     trials = list_trials(under_test, list_once(mechanisms, "mechanisms"), list_epsilons(eps), seeds)
     setup = EvaluationSetup(
         dataset=experiment.dataset,

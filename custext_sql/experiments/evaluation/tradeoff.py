@@ -1,33 +1,32 @@
 """The trade-off between privacy and utility over eps and mappings: the paper's Figures 3 and 4."""
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from statistics import fmean, stdev
 
 import numpy as np
 
-from custext_sql.arrays import Floats
 from custext_sql.errors import SettingError
-from custext_sql.experiments.attacks.bayes_attack import measure_bayes_in_texts
+from custext_sql.experiments.attacks.bayes_attack import measure_guess
 from custext_sql.experiments.attacks.context_attacker import ContextAttacker, read_public
 from custext_sql.experiments.attacks.context_guesses import count_in_clear
-from custext_sql.experiments.attacks.mask_attack import ChosenGuesser, choose_guesser, measure_masks
+from custext_sql.experiments.attacks.mask_attack import ChosenGuesser, attack_trials, choose_guesser
 from custext_sql.experiments.evaluation.experiment import EvaluationSetup, Experiment, LabeledData, plan_experiment
+from custext_sql.experiments.evaluation.tasks import TASKS
 from custext_sql.experiments.evaluation.utility import measure_utility
-from custext_sql.experiments.measurements import Measurement, ShareDone, part_of, write_settings
-from custext_sql.experiments.mechanisms import CUSTEXT_PLUS, ORIGINAL
+from custext_sql.experiments.mechanisms import CUSTEXT_PLUS, ORIGINAL, MappingUnderTest
+from custext_sql.experiments.progress import ShareDone, part_of
 from custext_sql.experiments.public_texts import list_public
 from custext_sql.experiments.trials import Trial
 from custext_sql.release.inputs.texts import Texts, name_texts
 from custext_sql.replacing.kinds import Kind
 from custext_sql.replacing.policy import Policy
 from custext_sql.store.database import Database
-from custext_sql.text.columns import TextColumn, open_column
+from custext_sql.text.columns import open_column
 
 ATTACKS = ("bayes", "context", "mask")
-
-_Point = tuple[str, str | None, str | None, int | None, float | None]  # mechanism, embedding, mapping, K, eps
 
 
 @dataclass(frozen=True)
@@ -35,12 +34,10 @@ class Figure:
     """A mean over seeds.
 
     mean: in the unit of the measured values. spread: their standard deviation; None if there is only one value.
-    measurement_ids: the rows of the table `measurements` that hold the values.
     """
 
     mean: float
     spread: float | None
-    measurement_ids: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -115,8 +112,7 @@ def evaluate_tradeoff(
     public: the texts from which "context" and "ngram" learn: the path of a file, a DataTable, or a sequence of texts;
         by default the training texts. public_column: their column; None for lines of text and for a sequence.
 
-    All other arguments are those of `evaluate_utility`, but the mechanism "original" cannot be attacked. Results are
-    saved and reused in the same way.
+    All other arguments are those of `evaluate_utility`, but the mechanism "original" cannot be attacked.
 
     Returns a TradeOffEvaluation.
 
@@ -155,32 +151,21 @@ def evaluate_tradeoff(
             learned, empty = (clear, 0) if public is None else list_public(public, public_column)
             guesser = choose_guesser(os.fspath(attack_model), public=learned)
         else:
-            texts = [text for row in planned.experiment.test.texts for text in row]
+            texts = planned.experiment.tested
             known = read_public(clear if public is None else public, public_column, texts)
             guesser, empty = ContextAttacker(texts, known, planned.experiment.test.name), known.skipped
         if public is not None:
             setup = replace(setup, skipped=setup.skipped | {name_texts(public): empty})
-    points = measure_tradeoff(database, planned.experiment, planned.trials, guesser, progress=progress)
+    points = measure_tradeoff(planned.experiment, planned.trials, guesser, progress=progress)
     return TradeOffEvaluation(setup, points[0].attack, tuple(points))
 
 
-def summarize(measurements: Iterable[Measurement]) -> Figure:
-    """Return the mean and spread of some measurements. SettingError if none has a value."""
-    found = list(measurements)
-    return summarize_values(
-        [one.value for one in found if one.value is not None], [one.measurement_id for one in found]
-    )
-
-
-def summarize_values(values: Sequence[float], measurement_ids: Iterable[str]) -> Figure:
-    """Return the mean and spread of values from these rows. SettingError if there are no values."""
-    if not values:
-        raise SettingError("found no values to summarize")
-    return Figure(fmean(values), stdev(values) if len(values) > 1 else None, tuple(measurement_ids))
+def summarize(values: Sequence[float]) -> Figure:
+    """Return the mean and spread of values."""
+    return Figure(fmean(values), stdev(values) if len(values) > 1 else None)
 
 
 def measure_tradeoff(
-    database: Database,
     experiment: Experiment,
     trials: Sequence[Trial],
     guesser: ChosenGuesser | ContextAttacker | None,
@@ -206,85 +191,48 @@ def measure_tradeoff(
             '(in Python: attack="mask")'
         )
     first, second = (part_of(progress, number, 2) for number in range(2))
-    utilities = measure_utility(database, experiment, trials, progress=first)
+    utilities = measure_utility(experiment, trials, progress=first)
     if isinstance(guesser, ChosenGuesser):
-        successes = _guess_masks(guesser, database, experiment, trials, second)
+        successes = [one.r_mask for one in attack_trials(trials, experiment.tested, guesser, progress=second)]
     elif guesser is None:
-        successes = _guess_once(database, experiment, trials, second)
+        successes = _guess_once(experiment, trials, second)
     else:
-        successes = _guess_in_context(guesser, database, trials, second)
-    by_point: dict[_Point, list[Measurement]] = {}
-    for trial, utility in zip(trials, utilities, strict=True):
-        by_point.setdefault(_place(trial), []).append(utility)
+        parts = [part_of(second, number, len(trials)) for number in range(len(trials))]
+        successes = [guesser.attack(*part).success_of_all for part in zip(trials, parts, strict=True)]
+    points: dict[tuple[str, str | None, str | None, int | None, float | None], list[tuple[float, float]]] = {}
+    for trial, utility, success in zip(trials, utilities, successes, strict=True):
+        point = trial.mechanism, trial.embedding, trial.mapping, trial.k, trial.epsilon
+        points.setdefault(point, []).append((utility, success))
     return [
         TradeOff(
-            *place,
-            metric=found[0].subject.metric,
-            utility=summarize(found),
+            *point,
+            metric=TASKS[experiment.task],
+            utility=summarize([utility for utility, _ in found]),
             attack=attack,
-            success=successes[place],
+            success=summarize([success for _, success in found[: 1 if guesser is None else None]]),
         )
-        for place, found in by_point.items()
+        for point, found in points.items()
     ]
 
 
-def _place(trial: Trial) -> _Point:
-    """Return what the trials of all seeds have in common: the point that they belong to."""
-    subject = trial.describe("", "")
-    return trial.mechanism, subject.embedding, subject.mapping, subject.k, trial.epsilon
+def _guess_once(experiment: Experiment, trials: Sequence[Trial], progress: ShareDone) -> list[float]:
+    """Return the success of the best single guess over all words of the test texts, which depends on no seed."""
+    column = open_column(experiment.tested)[0]
 
+    @cache
+    def guess(under_test: MappingUnderTest, mechanism: str, epsilon: float) -> float:
+        replacer = under_test.open(mechanism).replacer
+        assert replacer is not None
+        text, offsets = replacer.open_text(column.text, column.offsets)
+        found = replacer.find_words(text, offsets, plus=mechanism == CUSTEXT_PLUS)
+        drawn = np.bincount(found.numbers[found.at(Kind.SAMPLED)], minlength=replacer.vocabulary.size)
+        words = max(len(found.kinds), 1)
+        in_clear = count_in_clear(found, replacer.policy) / words  # the attacker knows them
+        return in_clear + measure_guess(under_test, drawn / words, epsilon)
 
-def _guess_masks(
-    guesser: ChosenGuesser, database: Database, experiment: Experiment, trials: Sequence[Trial], progress: ShareDone
-) -> dict[_Point, Figure]:
-    texts = [text for row in experiment.test.texts for text in row]
-    measured = measure_masks(database, trials, texts, guesser, dataset=experiment.test.name, progress=progress)
-    return _summarize_points(trials, [of_all for of_all, _ in measured])
-
-
-def _guess_in_context(
-    attacker: ContextAttacker, database: Database, trials: Sequence[Trial], progress: ShareDone
-) -> dict[_Point, Figure]:
-    measured = attacker.measure(database, trials, progress=progress)
-    return _summarize_points(trials, [found.success_of_all for found in measured])
-
-
-def _summarize_points(trials: Sequence[Trial], measured: Sequence[Measurement]) -> dict[_Point, Figure]:
-    by_place: dict[_Point, list[Measurement]] = {}
-    for trial, found in zip(trials, measured, strict=True):
-        by_place.setdefault(_place(trial), []).append(found)
-    return {place: summarize(found) for place, found in by_place.items()}
-
-
-def _guess_once(
-    database: Database, experiment: Experiment, trials: Sequence[Trial], progress: ShareDone
-) -> dict[_Point, Figure]:
-    column = open_column([text for row in experiment.test.texts for text in row])[0]
-    figures: dict[_Point, Figure] = {}
+    successes = []
     for number, trial in enumerate(trials):
-        if _place(trial) not in figures and trial.epsilon is not None:
-            about = replace(
-                trial.describe("bayes", "success_of_all"),
-                dataset=experiment.test.name,
-                digest=experiment.test_digest,
-                settings=write_settings(**trial.handling),
-            )
-            drawn, in_clear = _share_out(column, trial)
-            mapping, calibration = trial.under_test.mapping, trial.under_test.calibration
-            found = measure_bayes_in_texts(
-                database, mapping, drawn, in_clear, trial.epsilon, about=about, calibration=calibration
-            )
-            figures[_place(trial)] = summarize([found])
+        assert trial.epsilon is not None
+        successes.append(guess(trial.under_test, trial.mechanism, trial.epsilon))
         progress((number + 1) / len(trials))
-    return figures
-
-
-def _share_out(column: TextColumn, trial: Trial) -> tuple[Floats, float]:
-    """Return the share of each replaced word among all words of some texts, and the share of words in the clear."""
-    replacer = trial.under_test.open(trial.mechanism).replacer
-    assert replacer is not None
-    text, offsets = replacer.open_text(column.text, column.offsets)
-    found = replacer.find_words(text, offsets, plus=trial.mechanism == CUSTEXT_PLUS)
-    drawn = np.bincount(found.numbers[found.at(Kind.SAMPLED)], minlength=replacer.vocabulary.size)
-    words = max(len(found.kinds), 1)
-    return drawn / words, count_in_clear(found, replacer.policy) / words
+    return successes

@@ -2,15 +2,16 @@
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cache
 from typing import Literal, cast
 
 from custext_sql.experiments.evaluation.experiment import EvaluationSetup, Experiment, LabeledData, plan_experiment
 from custext_sql.experiments.evaluation.linear_models import EMBEDDING, TFIDF, predict_by_tfidf, predict_by_vectors
 from custext_sql.experiments.evaluation.paper_table import find_paper_value
-from custext_sql.experiments.evaluation.tasks import TASKS, TrainTestSplit, number_labels, score_predictions
-from custext_sql.experiments.evaluation.words_in_clear import measure_in_clear
-from custext_sql.experiments.measurements import Measurement, ShareDone, Subject, measure_or_reuse, write_settings
+from custext_sql.experiments.evaluation.tasks import TrainTestSplit, number_labels, score_predictions
+from custext_sql.experiments.mechanisms import MappingUnderTest
+from custext_sql.experiments.progress import ShareDone, part_of
 from custext_sql.experiments.trials import Trial
 from custext_sql.replacing.policy import Policy
 from custext_sql.store.database import Database
@@ -28,7 +29,6 @@ class UtilityResult:
     value: the accuracy, 0 to 1, or the correlation, -1 to 1, on the test rows.
     paper: the value in the paper for this task, mechanism, measure and eps; None if it has none.
     in_clear: the share of the words of the test texts that stay in the clear, 0 to 1.
-    measurement_id, in_clear_id: the rows of the table `measurements` that hold the value and the share in the clear.
     """
 
     mechanism: str
@@ -41,8 +41,6 @@ class UtilityResult:
     in_clear: float
     embedding: str | None
     mapping: str | None
-    measurement_id: str
-    in_clear_id: str
 
 
 @dataclass(frozen=True)
@@ -103,8 +101,7 @@ def evaluate_utility(
         texts per step, and the step size. The defaults are the paper's: 128, 3, 64 and 2e-5.
     progress: called with the share of the work done, 0 to 1.
 
-    Returns a UtilityEvaluation. Each result is saved in the table `measurements` as soon as it is known, and reused.
-    Draws come from seeds, and no sanitized text is written anywhere.
+    Returns a UtilityEvaluation. Draws come from seeds, and no sanitized text is written anywhere.
 
     SettingError if a setting is invalid; SourceError if the data cannot be read; MappingError if a mapping or the
     vectors that a mechanism needs do not exist.
@@ -131,44 +128,58 @@ def evaluate_utility(
         batch_size=batch_size,
         learning_rate=learning_rate,
     )
-    measured = measure_utility(database, planned.experiment, planned.trials, progress=progress)
-    in_clear = measure_in_clear(database, planned.experiment, planned.trials)
-    results = [_as_utility_result(planned.setup, *found) for found in zip(measured, in_clear, strict=True)]
-    return UtilityEvaluation(planned.setup, tuple(results))
+    setup, trials = planned.setup, planned.trials
+    values = measure_utility(planned.experiment, trials, progress=progress)
+    shares = measure_in_clear(planned.experiment, trials)
+    results = [
+        UtilityResult(
+            mechanism=trial.mechanism,
+            eps=trial.epsilon,
+            k=trial.k,
+            seed=trial.seed,
+            metric=setup.metric,
+            value=value,
+            paper=find_paper_value(
+                setup, trial.mechanism, trial.epsilon, embedding=trial.embedding, mapping=trial.mapping
+            ),
+            in_clear=share,
+            embedding=trial.embedding,
+            mapping=trial.mapping,
+        )
+        for trial, value, share in zip(trials, values, shares, strict=True)
+    ]
+    return UtilityEvaluation(setup, tuple(results))
 
 
 def measure_utility(
-    database: Database, experiment: Experiment, trials: Sequence[Trial], *, progress: ShareDone | None = None
-) -> list[Measurement]:
-    """Return the accuracy or correlation of each trial, measured now or saved before."""
-    subjects = {describe_trial(experiment, trial): trial for trial in trials}
+    experiment: Experiment, trials: Sequence[Trial], *, progress: ShareDone | None = None
+) -> list[float]:
+    """Return the accuracy or correlation of each trial."""
     train_labels, test_labels = number_labels(experiment.task, experiment.train, experiment.test)
-
-    def measure(subject: Subject, tell: ShareDone) -> tuple[float, None]:
-        trial = subjects[subject]
+    values = []
+    for number, trial in enumerate(trials):
+        tell = part_of(progress, number, len(trials))
+        tell(0.0)
         train, test = trial.sanitize([experiment.train.texts, experiment.test.texts])
         split = TrainTestSplit(train, train_labels, test, test_labels, experiment.task)
-        return _train_and_score(experiment, split, trial, tell), None
+        values.append(_train_and_score(experiment, split, trial, tell))
+    return values
 
-    return measure_or_reuse(database, list(subjects), measure, progress=progress, one_by_one=True)
 
+def measure_in_clear(experiment: Experiment, trials: Sequence[Trial]) -> list[float]:
+    """Return for each trial the share of the words of the test texts that stay in the clear.
 
-def describe_trial(experiment: Experiment, trial: Trial) -> Subject:
-    """Return the subject of a trial of an experiment."""
-    return replace(
-        trial.describe("utility", TASKS[experiment.task]),
-        dataset=experiment.dataset,
-        digest=experiment.digest,
-        settings=write_settings(
-            task=experiment.task,
-            model=experiment.model,
-            tested=experiment.test_digest,
-            **experiment.options,
-            **({} if experiment.model_digest is None else {"model_digest": experiment.model_digest}),
-            **trial.handling,
-            **({"vectors": trial.under_test.space_digest} if experiment.model == EMBEDDING else {}),
-        ),
-    )
+    Utility without it makes a mechanism look too good. These are words that the policy and the mechanism keep:
+    stopwords, unknown words, and those that SANTEXT+ does not replace. A word that draws itself is not among them. The
+    share depends on neither eps nor the seed, except that SANTEXT+ chooses by chance; it is measured with the first
+    seed.
+    """
+
+    @cache
+    def measure(under_test: MappingUnderTest, mechanism: str) -> float:
+        return under_test.open(mechanism).find_share_in_clear(experiment.tested, seed=0)
+
+    return [measure(trial.under_test, trial.mechanism) for trial in trials]
 
 
 def _train_and_score(experiment: Experiment, split: TrainTestSplit, trial: Trial, tell: ShareDone) -> float:
@@ -191,25 +202,3 @@ def _train_and_score(experiment: Experiment, split: TrainTestSplit, trial: Trial
             **experiment.options,
         )
     return score_predictions(split, predictions)
-
-
-def _as_utility_result(setup: EvaluationSetup, measurement: Measurement, in_clear: Measurement) -> UtilityResult:
-    subject = measurement.subject
-    assert subject.mechanism is not None and subject.seed is not None
-    assert measurement.value is not None and in_clear.value is not None
-    return UtilityResult(
-        mechanism=subject.mechanism,
-        eps=subject.eps,
-        k=subject.k,
-        seed=subject.seed,
-        metric=subject.metric,
-        value=measurement.value,
-        paper=find_paper_value(
-            setup, subject.mechanism, subject.eps, embedding=subject.embedding, mapping=subject.mapping
-        ),
-        in_clear=in_clear.value,
-        embedding=subject.embedding,
-        mapping=subject.mapping,
-        measurement_id=measurement.measurement_id,
-        in_clear_id=in_clear.measurement_id,
-    )

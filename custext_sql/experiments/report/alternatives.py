@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from custext_sql.experiments.attacks.bayes_attack import BayesResult, measure_bayes
+from custext_sql.experiments.attacks.bayes_attack import BayesResult, measure_guess
 from custext_sql.experiments.attacks.context_attack import ContextAttack
 from custext_sql.experiments.attacks.priors import Prior
 from custext_sql.experiments.mechanisms import MappingUnderTest
-from custext_sql.experiments.report.contents import OneOutput
+from custext_sql.experiments.report.one_output import OneOutput
 from custext_sql.experiments.verdict.figures import Alternative
 from custext_sql.mapping.mapping import MappingInfo
 from custext_sql.store.database import Database
@@ -35,14 +35,14 @@ class Attacked:
 
 
 def list_alternatives(database: Database, attacked: Attacked) -> Iterator[Alternative]:
-    """Yield other settings. What was not measured yet takes a few seconds at most."""
+    """Yield other settings, which takes a few seconds at most."""
     mapping, eps = attacked.under_test.mapping.info, attacked.chosen.eps
     contexts = {} if attacked.context is None else {one.eps: one.success for one in attacked.context.results}
     for one in attacked.curve:
         if one.eps < eps:
             yield Alternative(mapping.name, mapping.k, one.eps, attacked.plus, one.success, contexts.get(one.eps))
     if attacked.plus:
-        guess = _measure(database, attacked, attacked.under_test, attacked.every, plus=False)
+        guess = measure_guess(attacked.under_test, attacked.every.chances, eps)
         yield Alternative(mapping.name, mapping.k, eps, False, guess, replaced=attacked.every.drawn)
     yield _compare_groups(database, attacked)
 
@@ -52,8 +52,7 @@ def _compare_groups(database: Database, attacked: Attacked) -> Alternative:
     mapping, eps = attacked.under_test.mapping.info, attacked.chosen.eps
     larger = _find_larger(database, mapping)
     if larger is None:
-        floor = attacked.one_output.floor_of_joined.value
-        guess = None if floor is None else attacked.chosen.success * floor / attacked.chosen.floor
+        guess = attacked.chosen.success * attacked.one_output.floor_of_joined / attacked.chosen.floor
         return Alternative(mapping.name, 2 * mapping.k, eps, attacked.plus, guess, estimated=True)
     now = attacked.under_test
     other = MappingUnderTest(
@@ -62,9 +61,8 @@ def _compare_groups(database: Database, attacked: Attacked) -> Alternative:
     known = dict(zip(now.mapping.words, attacked.prior.chances.tolist(), strict=True))
     chances = np.array([known.get(word, 0.0) for word in other.mapping.words])
     share = float(chances.sum())
-    prior = Prior(attacked.prior.name, chances / share, attacked.prior.words, attacked.prior.drawn * share)
-    guess = _measure(database, attacked, other, prior, plus=attacked.plus)
-    return Alternative(larger.name, larger.k, eps, attacked.plus, guess, replaced=prior.drawn)
+    guess = measure_guess(other, chances / share, eps)
+    return Alternative(larger.name, larger.k, eps, attacked.plus, guess, replaced=attacked.prior.drawn * share)
 
 
 def _find_larger(database: Database, mapping: MappingInfo) -> MappingInfo | None:
@@ -75,17 +73,3 @@ def _find_larger(database: Database, mapping: MappingInfo) -> MappingInfo | None
         if (one.embedding_sha256, one.words) == (mapping.embedding_sha256, mapping.words) and one.k > mapping.k
     ]
     return min(others, key=lambda one: one.k, default=None)
-
-
-def _measure(
-    database: Database, attacked: Attacked, under_test: MappingUnderTest, prior: Prior, *, plus: bool
-) -> float:
-    [found] = measure_bayes(
-        database,
-        under_test.mapping,
-        [prior],
-        [attacked.chosen.eps],
-        calibration=attacked.chosen.calibration,
-        plus=plus,
-    )
-    return found.success

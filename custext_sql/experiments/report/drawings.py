@@ -1,7 +1,7 @@
-"""The two charts of a report: attack success over eps, and utility versus privacy."""
+"""The charts of pages: attack success over eps, and utility versus privacy."""
 
+from custext_sql.experiments.evaluation.tradeoff import TradeOffEvaluation
 from custext_sql.experiments.report.contents import Report
-from custext_sql.experiments.report.results import TradeOffCurves
 from custext_sql.html.charts import Chart, Mark, Point, Series, draw_chart
 from custext_sql.mechanism.weights import CALIBRATIONS
 
@@ -12,7 +12,7 @@ def draw_success(report: Report) -> Chart:
         Series(
             f"{_shorten(prior)}, {calibration}",
             [
-                Point(result.eps, result.success, result.measurement_ids[0])
+                Point(result.eps, result.success)
                 for result in report.bayes
                 if (result.prior, result.calibration) == (prior, calibration)
             ],
@@ -34,29 +34,29 @@ def draw_success(report: Report) -> Chart:
     )
 
 
-def draw_tradeoff(curves: TradeOffCurves) -> Chart:
+def draw_tradeoff(evaluation: TradeOffEvaluation) -> Chart:
     """Return a chart of utility over 1 - attack success: a curve per mechanism and mapping, in the order of eps."""
-    several = len({point.mapping or point.embedding for point in curves.points}) > 1
+    setup = evaluation.setup
+    several = len({point.mapping or point.embedding for point in evaluation.points}) > 1
     series: dict[str, list[Point]] = {}
-    for point in curves.points:
+    for point in evaluation.points:
         name = f"{point.mechanism}, {point.mapping or point.embedding}" if several else point.mechanism
         series.setdefault(name, []).append(
             Point(
                 1.0 - point.success.mean,
                 point.utility.mean,
-                " ".join((*point.utility.measurement_ids, *point.success.measurement_ids)),
                 spread=point.utility.spread or 0.0,
                 label="" if point.eps is None else f"{point.eps:g}",
             )
         )
-    tested = _shorten(curves.dataset.rpartition("; ")[2])
+    tested = _shorten(setup.dataset.rpartition("; ")[2])
     return draw_chart(
         [Series(name, points) for name, points in series.items()],
-        title=f"{tested}: {curves.metric} ({curves.model}), attack: {curves.attack}",
+        title=f"{tested}: {setup.metric} ({setup.model}), attack: {evaluation.attack}",
         x_label="1 - attack success",
         x_limits=(0.0, 1.0),
-        y_label=curves.metric,
-        y_limits=(-1.0, 1.0) if curves.metric == "pearson" else (0.0, 1.0),
+        y_label=setup.metric,
+        y_limits=(-1.0, 1.0) if setup.metric == "pearson" else (0.0, 1.0),
     )
 
 

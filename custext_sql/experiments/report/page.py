@@ -1,12 +1,12 @@
-"""Reports and trade-offs as HTML pages. Every number carries the IDs of the rows it comes from."""
+"""Reports and trade-offs as HTML pages."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
-from custext_sql.experiments.report.contents import LetThrough, Number, Report
+from custext_sql.experiments.evaluation.tradeoff import TradeOffEvaluation
+from custext_sql.experiments.report.contents import Report
 from custext_sql.experiments.report.drawings import draw_success, draw_tradeoff
-from custext_sql.experiments.report.results import TradeOffCurves
+from custext_sql.experiments.report.let_through import LetThrough
 from custext_sql.experiments.verdict.lines import SECTIONS
 from custext_sql.html.escaped_pages import render_page
 from custext_sql.mechanism.weights import CALIBRATIONS
@@ -25,8 +25,8 @@ _FATES = {  # what becomes of words: the label of each count, and whether these 
     "unknown_kept": ("not in the vocabulary, kept", True),
 }
 
-
 _LONG = 2600  # characters of a verdict that need smaller type to fit on a printed page
+_Draws = tuple[int | None, float | None]  # a number of draws, and its standard error
 
 
 class Fate(NamedTuple):
@@ -35,7 +35,7 @@ class Fate(NamedTuple):
     name: str
     label: str
     in_clear: bool
-    number: Number
+    words: float
     share: float
 
 
@@ -57,19 +57,17 @@ def render_report(report: Report) -> str:
         about=f"{_describe_settings(report)}. {_write_date(report)}.",
         sections=SECTIONS,
         is_long=sum(len(sentence.text) for name in SECTIONS for sentence in getattr(report.verdict, name)) > _LONG,
-        figures_title=f"All figures: privacy and utility at eps = {report.eps:g}",
+        figures_title=f"All figures: privacy at eps = {report.eps:g}",
         note=note,
         report=report,
         calibrations=CALIBRATIONS,
         at_eps=at_eps,
         best=at_eps[report.priors[-1], report.calibration],
-        middle=replace(middle.n_ml, error=None),
+        middle=middle.n_ml,
         certified=next(row for row in report.certificate if row.calibration == report.calibration),
         success_chart=draw_success(report),
         epsilons=epsilons,
         query_rows=[*_find_query_rows(report, epsilons)],
-        tradeoffs=report.tradeoffs,
-        tradeoff_charts=[draw_tradeoff(curves) for curves in report.tradeoffs],
         data=report.let_through,
         fates=[fate for fate in fates if fate.share],
         in_clear=[fate for fate in fates if fate.in_clear],
@@ -94,26 +92,20 @@ def _write_date(report: Report) -> str:
     return f"{report.created_at.day} {report.created_at:%B %Y}".replace(" ", "\N{NO-BREAK SPACE}")
 
 
-def render_tradeoff(curves: TradeOffCurves) -> str:
-    """Return the page of one trade-off."""
-    title = f"{curves.metric.capitalize()} versus privacy"
-    return render_page(
-        "tradeoff.html", title=title, note="", tradeoffs=[curves], tradeoff_charts=[draw_tradeoff(curves)]
-    )
+def render_tradeoff(evaluation: TradeOffEvaluation) -> str:
+    """Return the page of a trade-off."""
+    title = f"{evaluation.setup.metric.capitalize()} versus privacy"
+    return render_page("tradeoff.html", title=title, note="", evaluation=evaluation, chart=draw_tradeoff(evaluation))
 
 
-def _find_query_rows(report: Report, epsilons: Sequence[float]) -> Iterator[tuple[str, str, list[Number]]]:
+def _find_query_rows(report: Report, epsilons: Sequence[float]) -> Iterator[tuple[str, str, list[_Draws]]]:
     """Yield rows: a word or a share of the vocabulary, the attacker, and the draws needed at each eps."""
     found = {(result.word, result.eps): result for result in report.queries}
     for word in dict.fromkeys(result.word for result in report.queries):
         some = [found[word, eps] for eps in epsilons]
-        yield (
-            word,
-            "most frequent output",
-            [Number(one.n_mode, one.measurement_ids[0], one.n_mode_error) for one in some],
-        )
-        yield "", "most likely input", [Number(one.n_ml, one.measurement_ids[1], one.n_ml_error) for one in some]
-    enough = {(one.share, one.eps): one.n_ml for one in report.quantiles}
+        yield word, "most frequent output", [(one.n_mode, one.n_mode_error) for one in some]
+        yield "", "most likely input", [(one.n_ml, one.n_ml_error) for one in some]
+    enough = {(one.share, one.eps): (one.n_ml, one.n_ml_error) for one in report.quantiles}
     for share in dict.fromkeys(one.share for one in report.quantiles):
         label = f"enough for {share:.0%} of {count_of(report.sample, 'random word')}"
         yield label, "most likely input", [enough[share, eps] for eps in epsilons]
@@ -121,7 +113,6 @@ def _find_query_rows(report: Report, epsilons: Sequence[float]) -> Iterator[tupl
 
 def _find_fates(found: LetThrough) -> list[Fate]:
     """Return what became of all words of some texts, in the order of _FATES."""
-    words = max(found.counts["words"].value or 0.0, 1.0)
+    words = max(found.counts["words"], 1.0)
     labels = _FATES | ({"numbers": ("numbers, kept", True)} if found.numbers == "keep" else {})
-    numbers = {name: found.counts[name] for name in _FATES}
-    return [Fate(name, *labels[name], number, (number.value or 0.0) / words) for name, number in numbers.items()]
+    return [Fate(name, *labels[name], found.counts[name], found.counts[name] / words) for name in _FATES]

@@ -1,4 +1,4 @@
-"""Reports and trade-offs: measures what is missing, gathers results, and writes pages."""
+"""Reports and trade-offs: measures what they show, and writes pages."""
 
 import os
 from collections.abc import Sequence
@@ -8,27 +8,28 @@ from pathlib import Path
 
 from custext_sql.errors import SettingError
 from custext_sql.experiments.attacks.bayes_attack import BayesResult, measure_bayes
-from custext_sql.experiments.attacks.context_attack import ContextAttack, attack_context
+from custext_sql.experiments.attacks.context_attack import attack_texts
 from custext_sql.experiments.attacks.priors import Prior, find_prior, uniform_prior
 from custext_sql.experiments.attacks.query_attack import measure_queries
 from custext_sql.experiments.choosing.attack_curve import CURVE
 from custext_sql.experiments.evaluation.tradeoff import TradeOffEvaluation
-from custext_sql.experiments.measurements import ShareDone, part_of, read_measurements
 from custext_sql.experiments.mechanisms import MappingUnderTest
+from custext_sql.experiments.progress import ShareDone, part_of
+from custext_sql.experiments.public_texts import find_public_column
 from custext_sql.experiments.report import page
 from custext_sql.experiments.report.alternatives import Attacked, list_alternatives
 from custext_sql.experiments.report.contents import Report
 from custext_sql.experiments.report.earlier_releases import find_earlier
 from custext_sql.experiments.report.let_through import count_let_through
 from custext_sql.experiments.report.one_output import measure_one_output
-from custext_sql.experiments.report.results import TradeOffCurves, find_tradeoffs, find_utility, select_results
-from custext_sql.experiments.report.tables import certify_tables, measure_sample
+from custext_sql.experiments.report.quantiles import measure_sample
 from custext_sql.experiments.report.verdict_figures import collect_figures
 from custext_sql.experiments.trials import list_strings
 from custext_sql.experiments.verdict.judging import judge
 from custext_sql.mechanism.weights import CALIBRATIONS, check_calibration, check_epsilon
 from custext_sql.release.inputs.texts import Texts
 from custext_sql.replacing.policy import DEFAULT_POLICY, Policy, name_policy
+from custext_sql.store.auditing import certify_mapping
 from custext_sql.store.database import Database
 from custext_sql.store.files.atomic_outputs import check_place, publish_text
 from custext_sql.store.ledger.dataset import Dataset
@@ -47,8 +48,7 @@ class ReportSettings:
     """The settings of a report, besides the mapping and the policy.
 
     data, column: the user's texts, if any. public, public_column: the texts from which the context attack learns, if
-    any. dataset: with the name of the texts in the ledger, if it is not that of the files or the table. evaluated_on:
-    the name of the data whose evaluations are shown; None: all.
+    any. dataset: with the name of the texts in the ledger, if it is not that of the files or the table.
     """
 
     eps: float = 1.0
@@ -60,7 +60,6 @@ class ReportSettings:
     public: Texts | None = None
     public_column: str | None = None
     dataset: Dataset = field(default_factory=Dataset)
-    evaluated_on: str | None = None
 
 
 def write_report(
@@ -79,15 +78,13 @@ def write_report(
     calibration: str = "paper",
     mapping: str | None = None,
     dataset: str | None = None,
-    evaluated_on: str | None = None,
     force: bool = False,
     progress: ShareDone | None = None,
 ) -> Report:
-    """Report how private and how useful texts are at one eps, as values and as a page that begins with a verdict.
+    """Report how private texts are at one eps, as values and as a page that begins with a verdict.
 
-    The report covers attacks, utility, what stays in the clear and what is verified. Attacks on the tables are measured
-    now, unless they were measured before. Utility and trade-offs come from earlier calls of `evaluate_utility` and
-    `evaluate_tradeoff` with this mapping.
+    The report covers attacks, what stays in the clear and what is verified. For the utility of sanitized texts, see
+    `evaluate_utility` and `evaluate_tradeoff`.
 
     database: a path; by default the file that CUSTEXT_DB names, else the user's default database.
     html: where to write a self-contained page; None: no page.
@@ -105,16 +102,13 @@ def write_report(
     mapping: its name; by default the database's default mapping.
     dataset: the name of your texts in the ledger, under which they were or will be released; by default their files or
         their table.
-    evaluated_on: show only evaluations on this data, by its name in the evaluation or that of one of its files; by
-        default on all data.
     force: whether to overwrite an existing page.
     progress: called with the share of the work done, 0 to 1.
 
     Returns a Report.
 
-    OutputError if the page cannot be written or already exists; SettingError if a setting is invalid, or nothing was
-    evaluated on `evaluated_on`; SourceError if a file cannot be read; MappingError if the mapping does not exist or
-    lacks a word.
+    OutputError if the page cannot be written or already exists; SettingError if a setting is invalid; SourceError if a
+    file cannot be read; MappingError if the mapping does not exist or lacks a word.
     """
     if html is not None:
         check_place(Path(html), force=force)
@@ -131,7 +125,6 @@ def write_report(
         public,
         public_column,
         Dataset(dataset),
-        evaluated_on,
     )
     under_test = MappingUnderTest(database, mapping=mapping, policy=policy, calibration=calibration)
     known = find_prior(under_test, prior, *((data, column) if prior is None else (None, None)))
@@ -147,9 +140,7 @@ def write_tradeoff(evaluation: TradeOffEvaluation, html: str | os.PathLike[str],
     html: where to write the page. force: whether to overwrite an existing file. OutputError if the page cannot be
     written or already exists.
     """
-    setup, points = evaluation.setup, evaluation.points
-    curves = TradeOffCurves(setup.dataset, setup.model, setup.metric, evaluation.attack, points)
-    publish_text(Path(html), page.render_tradeoff(curves), force=force)
+    publish_text(Path(html), page.render_tradeoff(evaluation), force=force)
 
 
 def gather_report(
@@ -160,23 +151,21 @@ def gather_report(
     *,
     progress: ShareDone | None = None,
 ) -> Report:
-    """Return a report: what takes seconds is measured now, unless it was before; the rest comes from saved results.
-
-    prior: a prior to report in addition to the uniform one.
-    """
+    """Return a report. prior: a prior to report in addition to the uniform one."""
     mapping, epsilon, plus = under_test.mapping, chosen.eps, chosen.plus
     info = mapping.info
-    results = select_results(read_measurements(database), info, chosen.evaluated_on)
     every = [uniform_prior(len(mapping.words)), *([] if prior is None else [prior])]
     priors = [one.of_drawn(under_test, plus=plus) for one in every]
-    certificate = tuple(certify_tables(database, under_test, epsilon, plus=plus))
-    bayes = _measure_curves(database, under_test, chosen, priors, progress)
+    bayes = _measure_curves(under_test, chosen, priors, progress)
     some = sorted({*_EPSILONS, epsilon})
-    context = _attack_context(database, under_test, chosen, some, part_of(progress, 2, _STEPS))
+    context = None
+    if chosen.data is not None and chosen.public is not None:
+        public_column = find_public_column(chosen.public, chosen.public_column, chosen.column)
+        texts = chosen.data, chosen.column, chosen.public, public_column
+        context = attack_texts(under_test, some, *texts, plus=plus, progress=part_of(progress, 2, _STEPS))
     kept = under_test.stopwords if plus else frozenset()
     words = chosen.words or tuple(word for word in WORDS if word in mapping.index and word not in kept)
     queries = measure_queries(
-        database,
         mapping,
         words,
         some,
@@ -185,9 +174,7 @@ def gather_report(
         progress=part_of(progress, 3, _STEPS),
     )
     count = min(SAMPLE, len(mapping.words))
-    told = part_of(progress, 4, _STEPS)
-    sampled = measure_sample(database, under_test, count, some, calibration=chosen.calibration, progress=told)
-    quantiles = tuple(sampled)
+    quantiles = tuple(measure_sample(under_test, count, some, progress=part_of(progress, 4, _STEPS)))
     curve = [one for one in bayes if (one.prior, one.calibration) == (priors[-1].name, chosen.calibration)]
     attacked = Attacked(
         under_test=under_test,
@@ -197,14 +184,12 @@ def gather_report(
         curve=curve,
         chosen=next(one for one in curve if one.eps == epsilon),
         context=context,
-        one_output=measure_one_output(
-            database, under_test, priors[-1], epsilon, calibration=chosen.calibration, plus=plus
-        ),
+        one_output=measure_one_output(under_test, priors[-1], epsilon, plus=plus),
     )
     let_through = (
         None
         if chosen.data is None
-        else count_let_through(database, under_test, chosen.data, chosen.column, epsilon=epsilon, plus=plus)
+        else count_let_through(under_test, chosen.data, chosen.column, epsilon=epsilon, plus=plus)
     )
     policy = name_policy(under_test.policy)
     in_context = () if attacked.context is None else attacked.context.results
@@ -215,7 +200,7 @@ def gather_report(
         next((one for one in in_context if one.eps == epsilon), None),
         attacked.one_output,
         plus=plus,
-        draws=next(one.n_ml.value for one in quantiles if (one.share, one.eps) == (0.5, epsilon)),
+        draws=next(one.n_ml for one in quantiles if (one.share, one.eps) == (0.5, epsilon)),
         let_through=let_through,
         earlier=find_earlier(database, chosen.data, chosen.dataset, mapping, plus=plus),
         alternatives=list_alternatives(database, attacked),
@@ -233,21 +218,20 @@ def gather_report(
         plus=plus,
         policy=policy,
         priors=tuple(one.name for one in priors),
-        certificate=certificate,
+        certificate=tuple(
+            certify_mapping(mapping, under_test.vocabulary, epsilon, plus=plus, calibration=one) for one in CALIBRATIONS
+        ),
         bayes=tuple(bayes),
         one_output=attacked.one_output,
         context=context,
         queries=tuple(queries),
         quantiles=quantiles,
         sample=count,
-        utility=tuple(find_utility(results)),
-        tradeoffs=tuple(find_tradeoffs(results)),
         let_through=let_through,
     )
 
 
 def _measure_curves(
-    database: Database,
     under_test: MappingUnderTest,
     chosen: ReportSettings,
     priors: Sequence[Prior],
@@ -259,8 +243,7 @@ def _measure_curves(
         result
         for number, calibration in enumerate(CALIBRATIONS)
         for result in measure_bayes(
-            database,
-            under_test.mapping,
+            under_test,
             priors,
             sorted({*grids[calibration], chosen.eps}),
             calibration=calibration,
@@ -268,27 +251,3 @@ def _measure_curves(
             progress=part_of(progress, number, _STEPS),
         )
     ]
-
-
-def _attack_context(
-    database: Database,
-    under_test: MappingUnderTest,
-    chosen: ReportSettings,
-    epsilons: Sequence[float],
-    progress: ShareDone,
-) -> ContextAttack | None:
-    if chosen.data is None or chosen.public is None:
-        return None
-    return attack_context(
-        database,
-        public=chosen.public,
-        data=chosen.data,
-        column=chosen.column,
-        public_column=chosen.public_column,
-        eps=epsilons,
-        plus=chosen.plus,
-        policy=under_test.policy,
-        calibration=chosen.calibration,
-        mapping=under_test.mapping.info.name,
-        progress=progress,
-    )

@@ -6,8 +6,9 @@ from custext_sql.experiments.attacks.bayes_attack import BayesResult
 from custext_sql.experiments.attacks.context_attack import ContextResult
 from custext_sql.experiments.attacks.priors import Prior
 from custext_sql.experiments.mechanisms import MappingUnderTest
-from custext_sql.experiments.report.contents import LetThrough, OneOutput
 from custext_sql.experiments.report.earlier_releases import Earlier
+from custext_sql.experiments.report.let_through import LetThrough
+from custext_sql.experiments.report.one_output import OneOutput
 from custext_sql.experiments.verdict.figures import Alternative, Fates, Figures
 from custext_sql.replacing.policy import name_policy
 
@@ -39,7 +40,7 @@ def collect_figures(
         prior=prior.name,
         guess=guess.success,
         guess_at_0=guess.floor,
-        certain=one_output.certain.value,
+        certain=one_output.certain,
         context=None if context is None else context.success,
         context_at_0=None if context is None else context.success_at_0,
         texts_guessed=None if context is None else context.texts_guessed,
@@ -94,12 +95,11 @@ def count_fates(
 
 def _count_fates(found: LetThrough, prior: Prior, one_output: OneOutput) -> Fates:
     """Return what becomes of the words of some texts. one_output: what was measured under the prior."""
-    counts = {name: number.value or 0.0 for name, number in found.counts.items()}
     is_own = prior.name == found.dataset  # not frequencies from elsewhere
     return count_fates(
-        counts,
+        found.counts,
         found.numbers,
-        unchanged=one_output.unchanged.value if is_own else None,
-        median_replaced=found.counts["median_replaced"].value,
-        largest_replaced=counts["largest_replaced"],
+        unchanged=one_output.unchanged if is_own else None,
+        median_replaced=found.counts["median_replaced"],
+        largest_replaced=found.counts["largest_replaced"],
     )
