@@ -9,7 +9,7 @@ import duckdb
 
 from custext_sql.sql.queries import KEEP_PROGRESS, close_in_time
 from custext_sql.sql.query_errors import safe_errors
-from custext_sql.store.files.duckdb_files import connect_file, when_free
+from custext_sql.store.files.duckdb_files import connect_file, private_log, when_free
 from custext_sql.store.files.private_folders import scratch_folder
 from custext_sql.store.files.shared_instances import SETTINGS
 
@@ -34,7 +34,8 @@ def open_instance(
             else:
                 connection = when_free(data, lambda: connect_file(data, config))
         connection.execute(KEEP_PROGRESS)
-        try:
-            yield connection
-        finally:
-            close_in_time(connection)
+        with nullcontext() if data is None or read_only else private_log(data):
+            try:
+                yield connection
+            finally:
+                close_in_time(connection)

@@ -1,6 +1,5 @@
 """Opens and creates the files of custext databases. database.py picks the file."""
 
-import os
 import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -10,9 +9,10 @@ import duckdb
 
 from custext_sql.errors import DamagedFileError, DatabaseError, ForeignFileError, OutputError, tell_system_error
 from custext_sql.store.files.atomic_outputs import atomic_output
-from custext_sql.store.files.duckdb_files import find_reason, is_damaged, open_file
+from custext_sql.store.files.duckdb_files import find_reason, is_damaged, open_file, private_log
 from custext_sql.store.files.private_folders import make_private_folders
 from custext_sql.store.files.quoting import quote_path
+from custext_sql.store.files.shared_instances import NO_ASYNC_WRITES
 from custext_sql.store.schema import revisions
 
 _OPTION = "--db (in Python: database)"
@@ -59,14 +59,18 @@ def new_database(path: Path) -> Iterator[Path]:
     DatabaseError if the file cannot be created, or if another process creates one at `path` in the meantime.
     """
     made: list[Path] = []
+    unfinished = path
     try:
         made = make_private_folders(path.parent)
         with atomic_output(path, force=False, private=True) as output:
-            _create_empty(output.path)
-            yield output.path
-            if output.path.with_name(f"{output.path.name}.wal").exists():
+            unfinished = output.path
+            _create_empty(unfinished)
+            yield unfinished
+            if unfinished.with_name(f"{path.name}.wal").exists():
                 raise DatabaseError(f"cannot create {path}: DuckDB did not write all of it; try again")
             output.publish()
+    except DatabaseError as error:
+        raise type(error)(str(error).replace(str(unfinished), str(path))) from None
     except (OSError, OutputError, duckdb.Error) as error:
         if path.exists():
             raise DatabaseError(f"another process created {path} in the meantime; try again") from None
@@ -91,7 +95,7 @@ def _or_make_another(path: Path) -> str:
 
 
 def _create_empty(path: Path) -> None:
-    with duckdb.connect() as connection:
+    with duckdb.connect(config=NO_ASYNC_WRITES) as connection:
         connection.execute(f"ATTACH {quote_path(path)} AS made (TYPE duckdb, STORAGE_VERSION '{STORAGE}')")
 
 
@@ -121,30 +125,12 @@ def _committing(connection: duckdb.DuckDBPyConnection, path: Path) -> Iterator[N
     connection.execute("BEGIN")
     try:
         yield
-        with _private_log(path):
+        with private_log(path):
             connection.execute("COMMIT")
     except BaseException:
         with suppress(duckdb.Error):  # an interrupted statement may have ended the transaction
             connection.execute("ROLLBACK")
         raise
-
-
-@contextmanager
-def _private_log(path: Path) -> Iterator[None]:
-    """Give the write-ahead log the permissions of its database, as SQLite does: DuckDB lets every user read it.
-
-    DuckDB creates the log on the first commit, and writes to an empty one that is already there.
-    """
-    log = path.with_name(f"{path.name}.wal")
-    try:
-        descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_EXCL, path.stat().st_mode & 0o666)
-    except OSError:  # another connection of this process created it
-        yield
-        return
-    os.close(descriptor)
-    yield
-    if log.exists() and not log.stat().st_size:  # nothing was changed
-        log.unlink()
 
 
 def is_interrupt(error: Exception) -> bool:

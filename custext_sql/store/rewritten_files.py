@@ -23,6 +23,7 @@ from custext_sql.store.files.atomic_outputs import AtomicOutput, atomic_output
 from custext_sql.store.files.database_differences import find_difference
 from custext_sql.store.files.duckdb_files import hold_still
 from custext_sql.store.files.quoting import quote_path, quote_text
+from custext_sql.store.files.shared_instances import NO_ASYNC_WRITES
 from custext_sql.store.schema import revisions
 
 _MEMORY = "512MB"  # otherwise DuckDB keeps a large database in memory
@@ -128,7 +129,7 @@ def _rewriting(path: Path, verb: str) -> Iterator[tuple[duckdb.DuckDBPyConnectio
     try:
         with (
             atomic_output(path, force=True, private=True) as output,
-            duckdb.connect() as connection,
+            duckdb.connect(config=NO_ASYNC_WRITES) as connection,
             hold_still(connection, path, "old"),
         ):
             connection.execute(NO_BAR)

@@ -208,35 +208,6 @@ def upgrade() -> None:
         ),
         sa.Column("struck_reason", sa.String, comment="why it was struck through"),
     )
-    op.create_table(
-        "measurements",
-        sa.Column("measurement_id", sa.String, primary_key=True, comment="digest of everything the value depends on"),
-        sa.Column(
-            "kind", sa.String, nullable=False, comment="utility, query, bayes, context, mask, policy or certificate"
-        ),
-        sa.Column("metric", sa.String, nullable=False),
-        sa.Column("mechanism", sa.String),
-        sa.Column("embedding", sa.String, comment="name of the embedding"),
-        sa.Column("mapping", sa.String, comment="name of the mapping"),
-        sa.Column(
-            "fingerprint",
-            sa.String,
-            comment="fingerprint of the mapping, or of whatever else about the words the value depends on",
-        ),
-        sa.Column("k", sa.Integer),
-        sa.Column("eps", sa.Double),
-        sa.Column("calibration", sa.String),
-        sa.Column("seed", sa.BigInteger),
-        sa.Column("word", sa.String, comment="word of the vocabulary that the value is about"),
-        sa.Column("dataset", sa.String, comment="name of the dataset"),
-        sa.Column(
-            "digest", sa.String, comment="digest of the dataset's texts, labels or counts, keyed with the user's secret"
-        ),
-        sa.Column("settings", sa.String, nullable=False, comment="what else the value depends on, as JSON"),
-        sa.Column("value", sa.Double, comment="NULL if, for example, no number of draws is enough"),
-        sa.Column("standard_error", sa.Double),
-        sa.Column("measured_at", sa.TIMESTAMP, nullable=False, comment="UTC"),
-    )
     source = "NLTK stopwords corpus, the list of 179 words"
     op.bulk_insert(stopwords, [{"language": "english", "word": word, "source": source} for word in _STOPWORDS.split()])
     op.execute(_SCORES_VIEW)

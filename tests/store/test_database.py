@@ -246,3 +246,11 @@ def test_two_processes_that_both_make_the_default_database_agree(own_home: Path,
     assert len(printed) == 1
     assert printed != {""}
     assert files_in(default_path().parent) == ["custext.duckdb"]
+
+
+def test_an_error_in_a_new_database_names_its_place_not_the_draft(tmp_path: Path) -> None:
+    path = tmp_path / "new.duckdb"
+    with pytest.raises(DatabaseError) as caught, new_database(path) as unfinished:
+        raise DatabaseError(f"cannot write {unfinished}: the disk is full")
+    assert str(caught.value) == f"cannot write {path}: the disk is full"
+    assert list(tmp_path.iterdir()) == []

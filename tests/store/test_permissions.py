@@ -13,6 +13,7 @@ from click.testing import CliRunner, Result
 from custext_sql import Sanitizer, build_mapping, compact_database, load_embeddings
 from custext_sql.cli import main
 from custext_sql.errors import PrivacyWarning
+from custext_sql.release.duckdb_instances import open_instance
 from custext_sql.store.connections import writing_file
 from custext_sql.store.database import default_path, locate, reading, upgrade_database
 from tests.conftest import copy_database
@@ -67,6 +68,22 @@ def test_the_log_has_the_permissions_of_its_database(mapped_db: Path, mode: int)
     assert log.stat().st_size and mode_of(log) == mode
     with reading(mapped_db) as connection:
         assert connection.execute("SELECT value FROM settings WHERE key = 'a'").fetchall() == [("b",)]
+
+
+def test_the_log_of_private_data_is_private_too(tmp_path: Path) -> None:
+    """A release into a table writes the copied columns to the log first."""
+    data = tmp_path / "shop.duckdb"
+    duckdb.connect(data).close()
+    data.chmod(0o600)
+    log = data.with_name(f"{data.name}.wal")
+    with open_instance(data) as connection:
+        connection.execute("PRAGMA disable_checkpoint_on_shutdown")  # as if killed
+        connection.execute("CREATE TABLE t AS SELECT 'alice' AS name")
+        assert log.stat().st_size and mode_of(log) == 0o600
+    assert log.stat().st_size and mode_of(log) == 0o600
+    with open_instance(data) as connection:
+        assert connection.execute("FROM t").fetchall() == [("alice",)]
+    assert list(tmp_path.iterdir()) == [data]
 
 
 def test_a_transaction_that_changes_nothing_leaves_no_log(mapped_db: Path) -> None:

@@ -181,6 +181,26 @@ def _attach(connection: duckdb.DuckDBPyConnection, path: Path, name: str, mode: 
         raise _AgainError
 
 
+@contextmanager
+def private_log(path: Path) -> Iterator[None]:
+    """Give the write-ahead log the permissions of its database, as SQLite does: DuckDB would let every user read it.
+
+    DuckDB creates the log on the first commit, and writes to an empty one that is already there.
+    """
+    log = path.with_name(f"{path.name}.wal")
+    try:
+        descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_EXCL, path.stat().st_mode & 0o666)
+    except OSError:  # another connection of this process created it
+        yield
+        return
+    os.close(descriptor)
+    try:
+        yield
+    finally:
+        if log.exists() and not log.stat().st_size:  # nothing was changed
+            log.unlink()
+
+
 def detach_all() -> None:
     """Detach all files that `attach_file` attached. Call this when the process ends with open connections."""
     with _opening:

@@ -186,33 +186,6 @@ releases = Table(
     Column("struck_reason", String, comment="why it was struck through"),
 )
 
-measurements = Table(
-    "measurements",
-    metadata,
-    Column("measurement_id", String, primary_key=True, comment="digest of everything the value depends on"),
-    Column("kind", String, nullable=False, comment="utility, query, bayes, context, mask, policy or certificate"),
-    Column("metric", String, nullable=False),
-    Column("mechanism", String),
-    Column("embedding", String, comment="name of the embedding"),
-    Column("mapping", String, comment="name of the mapping"),
-    Column(
-        "fingerprint",
-        String,
-        comment="fingerprint of the mapping, or of whatever else about the words the value depends on",
-    ),
-    Column("k", Integer),
-    Column("eps", Double),
-    Column("calibration", String),
-    Column("seed", BigInteger),
-    Column("word", String, comment="word of the vocabulary that the value is about"),
-    Column("dataset", String, comment="name of the dataset"),
-    Column("digest", String, comment="digest of the dataset's texts, labels or counts, keyed with the user's secret"),
-    Column("settings", String, nullable=False, comment="what else the value depends on, as JSON"),
-    Column("value", Double, comment="NULL if, for example, no number of draws is enough"),
-    Column("standard_error", Double),
-    Column("measured_at", TIMESTAMP, nullable=False, comment="UTC"),
-)
-
 
 def create_tables(connection: duckdb.DuckDBPyConnection) -> None:
     """Create all that a new database contains, in the caller's transaction, and stamp it with the newest revision."""
