@@ -153,7 +153,6 @@ class MappingUnderTest:
         """
         setting = epsilon, calibration or self.calibration
         if self._certified is None or self._certified[0] != setting:
-            self._certified = None  # before the next one is made, to save memory
             self._certified = setting, certify(self.mapping.sizes, self.mapping.scores, *setting)
         return self._certified[1]
 
