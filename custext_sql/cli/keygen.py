@@ -68,9 +68,7 @@ def keygen_command(
     for name, value in _describe(settings):
         click.echo(f"  {name:<12} {value}")
     click.echo(f"  {'format':<12} {FORMAT}")
-    click.echo(
-        "Keep it secret: anyone who has it can check guesses of a text, and so find words of texts known in part."
-    )
+    click.echo("Keep it secret: anyone who has it can check guesses of a text, and find words of texts known in part.")
     click.echo("Use it for one dataset only. Give each text its own record ID, the same one every time.")
     click.echo("Do not use it where callers can choose texts or record IDs.")
 

@@ -61,17 +61,14 @@ class KeyedRandomness:
         return self._key.digest_rows(self._records, self._texts)
 
     def draw(self, places: Places, find_rows: Callable[[], Places], stream: int) -> Draws:
-        """Return draws, as `Randomness.draw` does: each from the stream of its row, at its position in the row.
-
-        Rows that draw nothing need no stream; the others need one that reaches the last of their draws.
-        """
+        """Return draws, as `Randomness.draw` does. Each is in the stream of its row, at its position in the row."""
         if not len(places):
             return np.zeros(0, dtype=np.uint64)
         rows = find_rows()
         ends = places.searchsorted(rows[1:])  # of the draws of each row
         counts = ends.copy()
         counts[1:] -= ends[:-1]
-        blocks = np.where(counts, (places.take(ends - 1) - rows[:-1]) // PER_BLOCK + 1, 0)
+        blocks = np.where(counts, (places.take(ends - 1) - rows[:-1]) // PER_BLOCK + 1, 0)  # up to its last draw
         shifts = PER_BLOCK * (np.cumsum(blocks) - blocks) - rows[:-1]  # from a place to the index of its draw
         return draw_streams(self._digests[:, :_HALF], blocks, stream).take(places + shifts.repeat(counts))
 

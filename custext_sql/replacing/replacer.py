@@ -76,7 +76,7 @@ class Replaced:
     def compare(self) -> list[list[Piece]]:
         """Return each row in pieces, before and after: words, and the text between them. Slow for many rows."""
         old, new, found = self.before.content.tobytes(), self.text.tobytes(), self.words
-        firsts = found.starts.searchsorted(found.offsets).tolist()
+        firsts = found.find_firsts().tolist()
         rows = []
         for row, (start, end) in enumerate(pairwise(found.offsets.tolist())):
             pieces, position = [], start
@@ -199,12 +199,13 @@ class Replacer:
         if stays is not None:
             epsilon = np.where(stays, 0.0, epsilon)
         spell = _Speller(self.vocabulary, rewriting, text, found, match_case=self.policy.case == "match")
-        draw = _Drawing(randomness, found)
         sampled, unknown, numbers, alone = map(found.at, (Kind.SAMPLED, Kind.UNKNOWN, Kind.NUMBER, Kind.ALONE))
         words = found.numbers.take(sampled).astype(np.int64)
         per_word = epsilon.take(sampled) if isinstance(epsilon, np.ndarray) else epsilon
         plus = found.plus.take(sampled) if isinstance(found.plus, np.ndarray) else found.plus
-        drawn = self._choose(words, per_word, plus, lambda some: draw.for_words(sampled[some]))
+        drawn = self._choose(
+            words, per_word, plus, lambda some: randomness.draw(sampled[some], found.find_firsts, WORDS)
+        )
         spell.write(sampled, drawn)
         if len(alone):  # under every policy: any draw from its group would reveal it
             rewriting.replace(alone, rewriting.add(*join_texts([UNKNOWN_MASK])))
@@ -213,12 +214,12 @@ class Replacer:
         if self.policy.unknown == "mask":
             rewriting.replace(unknown, rewriting.add(*join_texts([UNKNOWN_MASK])))
         elif self.policy.unknown == "random":
-            spell.write(unknown, _below(draw.for_words(unknown), self.vocabulary.size))
+            spell.write(unknown, _below(self.vocabulary.size, randomness.draw(unknown, found.find_firsts, WORDS)))
         if self.policy.numbers == "mask":
             rewriting.replace(numbers, rewriting.add(*join_texts([NUMBER_MASK])))
         elif self.policy.numbers == "shape" and len(numbers):
             lengths = text.count_characters(found.starts[numbers], found.ends[numbers])
-            digits = _below(draw.for_digits(numbers, lengths), 10) + ord("0")
+            digits = _draw_digits(randomness, found, numbers, lengths) + ord("0")
             first = rewriting.add(digits.astype(np.uint8), np.append(0, np.cumsum(lengths)))
             rewriting.replace(numbers, first + np.arange(len(numbers)))
         unchanged = sampled[drawn == words]
@@ -252,33 +253,14 @@ class Replacer:
         return np.bincount(found.rows.take(found.at(Kind.SAMPLED)), minlength=len(offsets) - 1)
 
 
-@dataclass(frozen=True, eq=False)
-class _Drawing:
-    """Draws for words and digits. Finds where rows begin only if the source of randomness needs it."""
-
-    randomness: Randomness
-    words: FoundWords
-
-    def for_words(self, places: Places) -> Draws:
-        """Return a draw for each word at these places.
-
-        With a key, it depends on the position of the word among all words of its row, whether these draw or not.
-        """
-        return self.randomness.draw(places, self._find_rows, WORDS)
-
-    def for_digits(self, numbers: Places, lengths: Places) -> Draws:
-        """Return a draw for each digit of all numbers in the texts. lengths: how many digits each of them has."""
-        ends = np.append(0, np.cumsum(lengths))
-        return self.randomness.draw(
-            np.arange(ends[-1]), lambda: ends.take(numbers.searchsorted(self._find_rows())), DIGITS
-        )
-
-    def _find_rows(self) -> Places:
-        """Return the place of the first word of each row, and at the end the number of all words."""
-        return self.words.starts.searchsorted(self.words.offsets)
+def _draw_digits(randomness: Randomness, found: FoundWords, numbers: Places, lengths: Places) -> Numbers:
+    """Return a digit for each digit of all numbers in the texts. lengths: how many digits each of them has."""
+    ends = np.append(0, np.cumsum(lengths))
+    draws = randomness.draw(np.arange(ends[-1]), lambda: ends.take(numbers.searchsorted(found.find_firsts())), DIGITS)
+    return _below(10, draws)
 
 
-def _below(draws: Draws, limit: int) -> Numbers:
+def _below(limit: int, draws: Draws) -> Numbers:
     """Return integers below a limit, uniform to within limit / 2**64."""
     return (draws % np.uint64(limit)).astype(np.int64)
 

@@ -22,9 +22,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         database, key = Path(name) / "custext.duckdb", Path(name) / "key"
         load_starter(database)
-        print(
-            "\nan attacker who knows a text but for one word submits guesses under its record (eps = 1, stopwords kept)"
-        )
+        print("\nan attacker who knows a text but for one word submits guesses (eps = 1, stopwords kept)")
         make_key(key, database, eps=1.0, plus=True)
         sanitizer = Sanitizer.load(database, key_file=key)
         texts = random.Random(1).sample(read_corpora()[0], TEXTS)
