@@ -14,7 +14,6 @@ from custext_sql import (
     CusTextError,
     DatabaseError,
     KeyFileError,
-    Kind,
     MappingError,
     Receipt,
     RunningRelease,
@@ -38,7 +37,7 @@ from spacy_plugin.config import (
     read_dataset,
     read_policy,
 )
-from spacy_plugin.documents import DocBatch, find_records, sum_docs
+from spacy_plugin.documents import DocBatch, find_records
 from spacy_plugin.label_check import LabelCheck
 from spacy_plugin.new_docs import check_carry, write_doc
 from spacy_plugin.sensitive_tokens import Floats
@@ -249,9 +248,8 @@ class CusText:
             result = self.sanitizer.sanitize_tokens(tokens.batch, budgets, listed=self._listed, records=records)
             finished = self._replace(tokens, result) if self.output == "replace" else self._annotate(tokens, result)
             tally.add(result.counts)
-            if key is not None and records is not None:
-                masked = (self._listed is not None) & Kind.ALONE.find_in(result.kinds)
-                tally.add_sum(sum_docs(key, records, tokens, np.isnan(budgets), masked))
+            if key is not None:
+                tally.add_sum(result.keyed_sum)
         return finished
 
     def _annotate(self, tokens: DocBatch, result: SanitizedTokens) -> list[Doc]:

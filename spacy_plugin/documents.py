@@ -65,21 +65,3 @@ def find_records(key: KeyFile, docs: Sequence[Doc]) -> list[str]:
                 f"before the Doc reaches custext; found {found}"
             )
     return records
-
-
-def sum_docs(key: KeyFile, records: Sequence[str], tokens: DocBatch, stays: Flags, masked: Flags) -> int:
-    """Return a sum that is equal for equal keyed releases: same records, texts, tokens that stay and masked tokens.
-
-    masked: tokens with a word that is masked because of a list. The sum of a Doc without such tokens and without tokens
-    that stay is that of its text in a file or a query, because the output is too.
-    """
-    batch, marks = tokens.batch, stays + np.uint8(2) * masked
-    contents, known_by = [], []
-    for record, (first, last) in zip(records, pairwise(batch.documents.tolist()), strict=True):
-        bounds = batch.offsets[first : last + 1]
-        content, is_text = batch.text[bounds[0] : bounds[-1]].tobytes(), not marks[first:last].any()
-        places = b"" if is_text else (bounds - bounds[0]).astype("<i8").tobytes() + marks[first:last].tobytes()
-        contents.append(content + places)
-        known_by.append(record if is_text else f"\0spacy\0{record}")
-    text = np.frombuffer(b"".join(contents), dtype=np.uint8)
-    return key.key.sum_rows(known_by, text, np.append(0, np.cumsum([len(content) for content in contents])))

@@ -42,11 +42,11 @@ def keygen_command(
     language: str,
     as_json: bool,
 ) -> None:
-    """Create a key file. With a key, the same record always gives the same output.
+    """Create a key file. With a key, the same record and text always give the same output.
 
-    A key is tied to the settings given here, because a record under other settings would be a second draw. Use it for
-    one dataset only. Keep the file secret: anyone who has it can identify many released words.
-    Only your user account can read it. An existing file is never overwritten.
+    An edited text draws anew in all its words. A key is tied to the settings given here, because a text under other
+    settings would be a second draw. Use it for one dataset only. Keep the file secret: anyone who has it can check
+    guesses of a text. Only your user account can read it. An existing file is never overwritten.
 
     \b
     Examples:
@@ -68,7 +68,7 @@ def keygen_command(
     for name, value in _describe(settings):
         click.echo(f"  {name:<12} {value}")
     click.echo(f"  {'format':<12} {FORMAT}")
-    click.echo("Keep it secret: anyone who has it can identify many released words, and narrow down the rest.")
+    click.echo("Keep it secret: anyone who has it can check guesses of a text, and find words of texts known in part.")
     click.echo("Use it for one dataset only. Give each text its own record ID, the same one every time.")
     click.echo("Do not use it where callers can choose texts or record IDs.")
 

@@ -6,21 +6,24 @@ from typing import Protocol
 
 import numpy as np
 
-from custext_sql.arrays import Draws, Numbers
+from custext_sql.arrays import Draws, Places
 from custext_sql.errors import PrivacyWarning, SettingError, warn_caller
 from custext_sql.parameters import check_whole
 
-# Numbers of words that are not in the vocabulary: any unknown word, and any digit
-UNKNOWN_WORD, DIGIT = 1 << 32, (1 << 32) + 1
+WORDS, DIGITS = 0, 1  # what draws are for; words and digits have positions of their own
 
 
 class Randomness(Protocol):
-    """A source of uniform 64-bit integers, one per word."""
+    """A source of uniform 64-bit integers."""
 
-    def draw(self, words: Numbers, find_places: Callable[[], tuple[Numbers, Numbers]]) -> Draws:
-        """Return a draw for each of these words, given by their numbers in the vocabulary.
+    def draw(self, places: Places, find_rows: Callable[[], Places], stream: int) -> Draws:
+        """Return a draw for each of some words, or of some digits.
 
-        find_places: returns the row of each word, and how many earlier draws of the same word its row has.
+        places: where they are among all words of the texts, or all digits, in ascending order. find_rows: returns the
+        place where each row begins, and at the end the number of all words, or all digits; only keyed draws need it.
+        stream: WORDS or DIGITS.
+
+        For the second and the last of five words in two rows, of two and three words: places 1 4, rows 0 2 5.
         """
 
 
@@ -31,9 +34,9 @@ class SecureRandomness:
     fork.
     """
 
-    def draw(self, words: Numbers, find_places: Callable[[], tuple[Numbers, Numbers]]) -> Draws:
-        """Return a draw for each word, as `Randomness.draw` does."""
-        return np.frombuffer(os.urandom(8 * len(words)), dtype=np.uint64)
+    def draw(self, places: Places, find_rows: Callable[[], Places], stream: int) -> Draws:
+        """Return draws, as `Randomness.draw` does."""
+        return np.frombuffer(os.urandom(8 * len(places)), dtype=np.uint64)
 
 
 class SeededRandomness:
@@ -49,17 +52,6 @@ class SeededRandomness:
         warn_caller("seeded draws protect nothing; use a seed only for tests and demonstrations", PrivacyWarning)
         self._bits = np.random.PCG64(seed)
 
-    def draw(self, words: Numbers, find_places: Callable[[], tuple[Numbers, Numbers]]) -> Draws:
-        """Return a draw for each word, as `Randomness.draw` does."""
-        return np.asarray(self._bits.random_raw(len(words)), dtype=np.uint64)
-
-
-def count_earlier(rows: Numbers, words: Numbers) -> Numbers:
-    """Return for each word how often it occurs earlier in its row."""
-    pairs = rows << 33 | words
-    order = np.argsort(pairs, kind="stable")
-    is_first = np.append(True, np.diff(pairs[order]) != 0)[: len(pairs)]
-    starts = np.flatnonzero(is_first)
-    earlier = np.empty(len(pairs), dtype=np.int64)
-    earlier[order] = np.arange(len(pairs)) - starts[np.cumsum(is_first) - 1]
-    return earlier
+    def draw(self, places: Places, find_rows: Callable[[], Places], stream: int) -> Draws:
+        """Return draws, as `Randomness.draw` does."""
+        return np.asarray(self._bits.random_raw(len(places)), dtype=np.uint64)

@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from custext_sql.arrays import Bytes, Draws, Flags, Floats, Hashes, Numbers, Places
-from custext_sql.mechanism.randomness import DIGIT, UNKNOWN_WORD, Randomness, count_earlier
+from custext_sql.mechanism.randomness import DIGITS, WORDS, Randomness
 from custext_sql.replacing.counts import Counts
 from custext_sql.replacing.kinds import Kind
 from custext_sql.replacing.policy import NUMBER_MASK, UNIT_MASKS, UNKNOWN_MASK, Policy
@@ -76,7 +76,7 @@ class Replaced:
     def compare(self) -> list[list[Piece]]:
         """Return each row in pieces, before and after: words, and the text between them. Slow for many rows."""
         old, new, found = self.before.content.tobytes(), self.text.tobytes(), self.words
-        firsts = found.starts.searchsorted(found.offsets).tolist()
+        firsts = found.find_firsts().tolist()
         rows = []
         for row, (start, end) in enumerate(pairwise(found.offsets.tolist())):
             pieces, position = [], start
@@ -191,20 +191,21 @@ class Replacer:
     ) -> Replaced:
         """Return the new texts of a block whose words are found.
 
-        epsilon: one, or one per word, NaN for words that stay. These draw too, so that with a key the draws of a word
-        do not depend on which others stay. offsets: of rows or tokens, which the result then has too.
+        epsilon: one, or one per word, NaN for words that stay. offsets: of rows or tokens, which the result then has
+        too.
         """
         rewriting = Rewriting(text.content, found.starts, found.ends)
         stays = np.isnan(epsilon) if isinstance(epsilon, np.ndarray) else None
         if stays is not None:
             epsilon = np.where(stays, 0.0, epsilon)
         spell = _Speller(self.vocabulary, rewriting, text, found, match_case=self.policy.case == "match")
-        draw = _Drawing(randomness, found)
         sampled, unknown, numbers, alone = map(found.at, (Kind.SAMPLED, Kind.UNKNOWN, Kind.NUMBER, Kind.ALONE))
         words = found.numbers.take(sampled).astype(np.int64)
         per_word = epsilon.take(sampled) if isinstance(epsilon, np.ndarray) else epsilon
         plus = found.plus.take(sampled) if isinstance(found.plus, np.ndarray) else found.plus
-        drawn = self._choose(words, per_word, plus, lambda: draw.for_words(sampled, words))
+        drawn = self._choose(
+            words, per_word, plus, lambda some: randomness.draw(sampled[some], found.find_firsts, WORDS)
+        )
         spell.write(sampled, drawn)
         if len(alone):  # under every policy: any draw from its group would reveal it
             rewriting.replace(alone, rewriting.add(*join_texts([UNKNOWN_MASK])))
@@ -213,12 +214,12 @@ class Replacer:
         if self.policy.unknown == "mask":
             rewriting.replace(unknown, rewriting.add(*join_texts([UNKNOWN_MASK])))
         elif self.policy.unknown == "random":
-            spell.write(unknown, draw.below(self.vocabulary.size, unknown, UNKNOWN_WORD))
+            spell.write(unknown, _below(self.vocabulary.size, randomness.draw(unknown, found.find_firsts, WORDS)))
         if self.policy.numbers == "mask":
             rewriting.replace(numbers, rewriting.add(*join_texts([NUMBER_MASK])))
         elif self.policy.numbers == "shape" and len(numbers):
             lengths = text.count_characters(found.starts[numbers], found.ends[numbers])
-            digits = draw.below(10, np.repeat(numbers, lengths), DIGIT) + ord("0")
+            digits = _draw_digits(randomness, found, numbers, lengths) + ord("0")
             first = rewriting.add(digits.astype(np.uint8), np.append(0, np.cumsum(lengths)))
             rewriting.replace(numbers, first + np.arange(len(numbers)))
         unchanged = sampled[drawn == words]
@@ -230,16 +231,19 @@ class Replacer:
         return Replaced(written, offsets, cuts, text, found, rewriting.find_kept(), unchanged, epsilon)
 
     def _choose(
-        self, words: Numbers, epsilon: float | Floats, plus: bool | Flags, draw: Callable[[], Draws]
+        self, words: Numbers, epsilon: float | Floats, plus: bool | Flags, draw: Callable[[slice | Places], Draws]
     ) -> Numbers:
-        """Return the replacement of each word, by number: at eps = 0 the representative of its group, else a draw."""
+        """Return the replacement of each word, by number: at eps = 0 the representative of its group, else a draw.
+
+        draw: returns draws for some of the words.
+        """
         if isinstance(epsilon, float) and epsilon == 0.0:
             return self.vocabulary.generalize(words, plus)
         if isinstance(epsilon, float) or epsilon.all():
-            return self.mechanism.sample(words, epsilon, draw())
+            return self.mechanism.sample(words, epsilon, draw(slice(None)))
         chosen, places = self.vocabulary.generalize(words, plus), epsilon.nonzero()[0]
         if len(places):
-            chosen[places] = self.mechanism.sample(words[places], epsilon[places], draw()[places])
+            chosen[places] = self.mechanism.sample(words[places], epsilon[places], draw(places))
         return chosen
 
     def count_sampled(self, text: Bytes, offsets: Places, *, plus: bool | Flags) -> Numbers:
@@ -249,25 +253,16 @@ class Replacer:
         return np.bincount(found.rows.take(found.at(Kind.SAMPLED)), minlength=len(offsets) - 1)
 
 
-@dataclass(frozen=True, eq=False)
-class _Drawing:
-    """Draws for words. Finds the rows of the words only if the source of randomness needs them."""
+def _draw_digits(randomness: Randomness, found: FoundWords, numbers: Places, lengths: Places) -> Numbers:
+    """Return a digit for each digit of all numbers in the texts. lengths: how many digits each of them has."""
+    ends = np.append(0, np.cumsum(lengths))
+    draws = randomness.draw(np.arange(ends[-1]), lambda: ends.take(numbers.searchsorted(found.find_firsts())), DIGITS)
+    return _below(10, draws)
 
-    randomness: Randomness
-    words: FoundWords
 
-    def for_words(self, places: Numbers, words: Numbers) -> Hashes:
-        """Return a draw for each word at these places. words: their numbers in the vocabulary."""
-        return self.randomness.draw(words, lambda: self._find_places(places, words))
-
-    def _find_places(self, places: Numbers, words: Numbers) -> tuple[Numbers, Numbers]:
-        rows = self.words.rows.take(places)
-        return rows, count_earlier(rows, words)
-
-    def below(self, limit: int, places: Numbers, symbol: int) -> Numbers:
-        """Return integers below a limit, uniform to within limit / 2**64."""
-        draws = self.for_words(places, np.full(len(places), symbol, dtype=np.int64))
-        return (draws % np.uint64(limit)).astype(np.int64)
+def _below(limit: int, draws: Draws) -> Numbers:
+    """Return integers below a limit, uniform to within limit / 2**64."""
+    return (draws % np.uint64(limit)).astype(np.int64)
 
 
 class _Speller:

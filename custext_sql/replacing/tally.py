@@ -9,13 +9,13 @@ from typing import Protocol
 import numpy as np
 
 from custext_sql.arrays import Flags, Hashes
+from custext_sql.mechanism.keyed_randomness import SUM_MODULUS
 from custext_sql.replacing.counts import Counts
 from custext_sql.replacing.guarantee import Guarantee
 from custext_sql.replacing.kinds import Kind
 from custext_sql.replacing.policy import Policy
 from custext_sql.replacing.receipt import Receipt
 
-_SUMS = 1 << 256
 _PENDING = 1 << 16  # least number of hashes to collect before sorting them
 
 
@@ -89,7 +89,7 @@ class Tally:
     def add_sum(self, keyed_sum: int) -> None:
         """Add a keyed sum over some records and texts."""
         with self._lock:
-            self._keyed_sum = ((self._keyed_sum or 0) + keyed_sum) % _SUMS
+            self._keyed_sum = ((self._keyed_sum or 0) + keyed_sum) % SUM_MODULUS
 
     def pack(self) -> bytes:
         """Return the counts that may be stored, to be added to the tally of another process."""

@@ -10,11 +10,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from custext_sql.arrays import Bytes, Flags, Floats, Kinds, Places
+from custext_sql.mechanism.keyed_randomness import SUM_MODULUS, KeyedRandomness
 from custext_sql.mechanism.randomness import Randomness
 from custext_sql.replacing.counts import Counts, join_counts
 from custext_sql.replacing.kinds import Kind
 from custext_sql.replacing.replacer import Replaced, Replacer
-from custext_sql.text.columns import slice_texts
+from custext_sql.text.columns import TextColumn, slice_texts
 from custext_sql.text.encoded_text import spread_out
 
 
@@ -46,6 +47,10 @@ class SanitizedTokens:
     The output of a word or unit that spans several tokens is in the first of them. The others, and the spaces
     between them, are empty, apart from what follows the word in the last one. begins: where each token begins, which
     for these others is the start of that output.
+
+    keyed_sum: equal for equal keyed releases: same records, texts, words that stay, and words masked because of a list;
+    0 without a key. If there are no such words, it is that of the texts in a file or a query, because the output is
+    too.
     """
 
     text: Bytes
@@ -53,9 +58,10 @@ class SanitizedTokens:
     begins: Places
     kinds: Kinds
     counts: Counts
+    keyed_sum: int
 
     @classmethod
-    def of(cls, replaced: Replaced, first: Places, last: Places) -> "SanitizedTokens":
+    def of(cls, replaced: Replaced, first: Places, last: Places, keyed_sum: int) -> "SanitizedTokens":
         """Return the tokens of some new documents. first, last: the tokens in which each word begins and ends."""
         kinds = np.full(len(replaced.offsets) - 1, Kind.KEPT, dtype=np.uint8)
         lengths = last - first
@@ -67,7 +73,7 @@ class SanitizedTokens:
         begins = replaced.offsets[:-1].copy()
         over = ((lengths > 0) & ~replaced.kept).nonzero()[0]
         begins[spread_out(first[over] + 1, lengths[over])] = np.repeat(replaced.cuts[2 * over + 1], lengths[over])
-        return cls(replaced.text, replaced.offsets, begins, kinds, replaced.count())
+        return cls(replaced.text, replaced.offsets, begins, kinds, replaced.count(), keyed_sum)
 
     @property
     def joined(self) -> Flags:
@@ -87,6 +93,7 @@ class SanitizedTokens:
             np.concatenate([np.zeros(0, dtype=np.int64), *begins]),
             np.concatenate([np.zeros(0, dtype=np.uint8), *(part.kinds for part in parts)]),
             join_counts([part.counts for part in parts]),
+            sum(part.keyed_sum for part in parts) % SUM_MODULUS,
         )
 
 
@@ -94,7 +101,7 @@ def replace_tokens(
     replacer: Replacer,
     batch: TokenBatch,
     epsilon: float | Floats,
-    draw_for: Callable[[slice], Randomness],
+    draw_for: Callable[[slice, TextColumn], Randomness],
     *,
     plus: bool,
     listed: frozenset[str] | None = None,
@@ -102,8 +109,9 @@ def replace_tokens(
     """Return new documents.
 
     epsilon: one, or one per token, NaN if it stays. A word or unit that spans several tokens is replaced if one of
-    them is, at the smallest eps of these. draw_for: returns the source of draws for some consecutive documents. listed:
-    the words that make a token sensitive, if a list does; a word is masked if it is the only listed one of its group.
+    them is, at the smallest eps of these. draw_for: returns the source of draws for some consecutive documents and
+    their texts. listed: the words that make a token sensitive, if a list does; a word is masked if it is the only
+    listed one of its group.
     """
     alone = None if listed is None else replacer.vocabulary.find_alone(plus, listed)
     done = []
@@ -111,8 +119,10 @@ def replace_tokens(
         tokens = slice(int(batch.documents[documents.start]), int(batch.documents[documents.stop]) + 1)
         offsets, firsts = batch.offsets[tokens], batch.documents[documents.start : documents.stop + 1] - tokens.start
         content, offsets = batch.text[offsets[0] : offsets[-1]], offsets - offsets[0]
+        randomness = draw_for(documents, TextColumn(content, offsets.take(firsts)))
         text, offsets = replacer.open_text(content, offsets, offsets.take(firsts))
         words = replacer.find_words(text, offsets.take(firsts), plus=plus)
+        kinds = words.kinds.copy()
         if alone is not None:
             words.kinds[Kind.SAMPLED.find_in(words.kinds) & alone.take(words.numbers)] = Kind.ALONE
         first = offsets.searchsorted(words.starts, "right") - 1
@@ -120,8 +130,12 @@ def replace_tokens(
         per_word = epsilon
         if isinstance(epsilon, np.ndarray):
             per_word = _find_smallest(epsilon[tokens.start : tokens.stop - 1], first, last)
-        replaced = replacer.replace_found(text, words, draw_for(documents), per_word, offsets)
-        done.append(SanitizedTokens.of(replaced, first, last))
+        replaced = replacer.replace_found(text, words, randomness, per_word, offsets)
+        keyed_sum = 0
+        if isinstance(randomness, KeyedRandomness):  # marks words that a text without tokens would treat otherwise
+            marks = np.where(replaced.words.kinds == kinds, np.uint8(0), replaced.words.kinds)
+            keyed_sum = randomness.sum_rows(marks=(words.rows, marks))
+        done.append(SanitizedTokens.of(replaced, first, last, keyed_sum))
     return SanitizedTokens.join(done)
 
 

@@ -31,6 +31,10 @@ class FoundWords:
         """The row of each word."""
         return find_rows(self.starts, self.offsets)
 
+    def find_firsts(self) -> Places:
+        """Return the index of the first word of each row, and at the end the number of all words."""
+        return self.starts.searchsorted(self.offsets)
+
     def at(self, kind: Kind) -> Places:
         """Return the indices of the words of a kind."""
         return kind.find_in(self.kinds).nonzero()[0]

@@ -1,6 +1,6 @@
 """Sanitizes columns of texts, and counts what happened: arrays in, arrays out, without files or a ledger."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from functools import cached_property
 from typing import Any
 
@@ -102,12 +102,12 @@ class ColumnSanitizer:
         known_by = self.settings.settle_records(records, len(column))
         done = []
         for rows, block in split_column(column):
-            randomness = self._draw_for(known_by[rows])
+            randomness = self._draw_for(known_by, rows, block)
             replaced = self.replacer.replace_words(block.text, block.offsets, randomness, settings.at(rows))
             if tally is not None:
                 tally.add(replaced.count(), missing=block.missing)
-                if self.key is not None:
-                    tally.add_sum(self.key.key.sum_rows(known_by[rows], block.text, block.offsets, block.missing))
+                if isinstance(randomness, KeyedRandomness):
+                    tally.add_sum(randomness.sum_rows())
             done.append((replaced.text, replaced.offsets))
         return join_blocks(done, column.missing)
 
@@ -131,7 +131,7 @@ class ColumnSanitizer:
             self.replacer,
             batch,
             eps if stays.any() else settings.epsilon,
-            lambda documents: self._draw_for(known_by[documents]),
+            lambda documents, texts: self._draw_for(known_by, documents, texts),
             plus=bool(settings.plus),
             listed=listed,
         )
@@ -142,7 +142,8 @@ class ColumnSanitizer:
         """Return each text as pieces before and after; no pieces for a missing text. The ledger is not used."""
         column = open_column(texts)[0]
         settings = self.settings.settle_rows(eps, plus, len(column))
-        randomness = self._draw_for(self.settings.settle_records(records, len(column)))
+        known_by = self.settings.settle_records(records, len(column))
+        randomness = self._draw_for(known_by, slice(0, len(column)), column)
         return self.replacer.replace_words(column.text, column.offsets, randomness, settings).compare()
 
     def trace(
@@ -152,7 +153,8 @@ class ColumnSanitizer:
         check_type(text, str, "the text must be a string")
         column = open_column([text])[0]
         settings = self.settings.settle_rows(eps, plus, 1)
-        randomness = self._draw_for(self.settings.settle_records(None if record is None else [record], 1))
+        known_by = self.settings.settle_records(None if record is None else [record], 1)
+        randomness = self._draw_for(known_by, slice(0, len(column)), column)
         return trace(self.replacer.replace_words(column.text, column.offsets, randomness, settings))
 
     def find_words(self, column: TextColumn, plus: bool | None = None) -> Iterator[tuple[EncodedText, FoundWords]]:
@@ -199,5 +201,8 @@ class ColumnSanitizer:
         """Return what was verified for words drawn at these eps; see `Guarantees.find`."""
         return self._vocabulary.guarantees.find(budgets, plus, listed)
 
-    def _draw_for(self, records: Sequence[str]) -> Randomness:
-        return self._randomness if self.key is None else KeyedRandomness(self.key.key, records)
+    def _draw_for(self, records: TextColumn | None, rows: slice, texts: TextColumn) -> Randomness:
+        """Return the source of draws for some rows. records: of all rows."""
+        if self.key is None or records is None:
+            return self._randomness
+        return KeyedRandomness(self.key.key, records[rows], texts)

@@ -1,7 +1,6 @@
 """Resolves the settings of a run: given, else the key's, else the default. Every interface uses this module."""
 
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,7 +16,7 @@ from custext_sql.store.database import Database, reading
 from custext_sql.store.key_files import KeyFile, KeySettings, digest_stopwords, read_key_file, write_key_file
 from custext_sql.store.rows.mappings import find_mapping
 from custext_sql.store.rows.stopwords import SHIPPED_LANGUAGE, read_stopwords
-from custext_sql.text.columns import open_column
+from custext_sql.text.columns import TextColumn, open_column
 
 
 @dataclass(frozen=True)
@@ -129,8 +128,8 @@ class Settings:
                 self.key.check_setting("plus", keep)
         return given
 
-    def settle_records(self, records: Any, rows: int) -> Sequence[str]:
-        """Return the records of a number of texts; empty without a key.
+    def settle_records(self, records: Any, rows: int) -> TextColumn | None:
+        """Return the records of a number of texts; None without a key.
 
         SettingError if records are given without a key, or are not one string per text; KeyFileError if there is a key
         but no records.
@@ -138,7 +137,7 @@ class Settings:
         if self.key is None:
             if records is not None:
                 raise SettingError("records are only for keyed draws; load the sanitizer with key_file")
-            return ()
+            return None
         if records is None:
             raise KeyFileError(f"{self.key.path}: keyed draws need a record for each text")
         try:
@@ -150,7 +149,7 @@ class Settings:
             raise SettingError(
                 f"a record must be a string; the record at index {int(np.argmax(known_by.missing))} is missing"
             )
-        return [str(record) for record in known_by.to_arrow().to_pylist()]
+        return known_by
 
 
 def _settle_policy(policy: str | Policy | None, usual: Settings) -> Policy:
@@ -173,8 +172,8 @@ def make_key(
     """Create a key file, and return the key.
 
     The key works only with the mapping (by default the database's default one) and the settings given here, which have
-    the defaults of `Sanitizer.load`. Only the owner can read the file. Keep it secret: anyone who has it can narrow
-    every released word down to a few candidates.
+    the defaults of `Sanitizer.load`. Only the owner can read the file. Keep it secret: anyone who has it can check
+    guesses of a text, and so find words of texts that are short or known in part.
 
     KeyFileError if the path already exists or cannot be written; MappingError if the mapping does not exist;
     SettingError if a setting is invalid; DatabaseError if the database cannot be read.

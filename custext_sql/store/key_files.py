@@ -1,7 +1,7 @@
 """Reads and writes key files: a secret of 256 bits, and the settings that it was made for.
 
 A key gives the same output forever. Whatever changes the output of a key, such as the rules for what a word is, needs
-another FORMAT, so that a key of an earlier one is refused instead of drawing something else.
+another FORMAT, so that keys of any other format are refused instead of drawing something else.
 """
 
 import json
@@ -21,7 +21,7 @@ from custext_sql.mechanism.weights import check_calibration, check_epsilon
 from custext_sql.parameters import check_path
 from custext_sql.replacing.policy import Policy, choose_policy
 
-FORMAT = 4
+FORMAT = 5
 _BYTES = 32
 _MAKE, _ANOTHER = "make one with: custext keygen PATH", "make another one with: custext keygen PATH"
 
@@ -51,8 +51,8 @@ class KeySettings:
 class KeyFile:
     """A key, read from its file. `make_key` creates key files.
 
-    Keep the file secret: anyone who has it can identify many released words, and narrow down the rest. A pickled key
-    contains only the path of the file, from which the other process reads it again.
+    Keep the file secret: anyone who has it can check guesses of a text, and so find words of texts that are short or
+    known in part. A pickled key contains only the path of the file, from which the other process reads it again.
 
     path: the file. settings: the settings that the key was made for. key: the secret.
     """

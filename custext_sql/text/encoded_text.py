@@ -165,14 +165,9 @@ def _scramble(numbers: Hashes) -> Hashes:
 
 def join_texts(texts: Sequence[str]) -> tuple[Bytes, Places]:
     """Return texts end to end in UTF-8, and where each begins and ends."""
-    joined = np.frombuffer("\n".join(texts).encode(), dtype=np.uint8)
-    breaks = (joined == _NEW_LINE).nonzero()[0]
-    if len(breaks) == len(texts) - 1:
-        ends = np.append(breaks - np.arange(len(breaks)), len(joined) - len(breaks))
-        return joined[joined != _NEW_LINE], np.append(0, ends)
-    encoded = [text.encode() for text in texts]  # there are no texts, or some contain newlines
+    encoded = [text.encode() for text in texts]
     offsets = np.zeros(len(encoded) + 1, dtype=np.int64)
-    np.cumsum([len(text) for text in encoded], out=offsets[1:])
+    np.cumsum(np.fromiter(map(len, encoded), np.int64, len(encoded)), out=offsets[1:])
     return np.frombuffer(b"".join(encoded), dtype=np.uint8), offsets
 
 

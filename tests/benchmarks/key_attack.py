@@ -1,7 +1,8 @@
-"""Measures an attack that a key does not prevent: submitting texts under a record whose released text is known.
+"""Measures an attack that a key does not prevent: submitting guesses of a text under its record.
 
-The group of every released word is public. The attacker submits each word of the group under that record, as often as
-it may have occurred, and keeps the words for which an occurrence becomes the released word.
+The attacker knows the released text, the record, and all words of the original but one. The group of that word is
+public. The attacker submits the text with each word of the group in its place, and keeps the words for which the output
+is the released text. Without the other words, there is nothing to submit: any other text draws independently.
 """
 
 import random
@@ -21,32 +22,32 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         database, key = Path(name) / "custext.duckdb", Path(name) / "key"
         load_starter(database)
-        print("\nan attacker submits every word of a group under a known record (eps = 1, stopwords kept)")
+        print("\nan attacker who knows a text but for one word submits guesses (eps = 1, stopwords kept)")
         make_key(key, database, eps=1.0, plus=True)
         sanitizer = Sanitizer.load(database, key_file=key)
         texts = random.Random(1).sample(read_corpora()[0], TEXTS)
         records = [f"body:{number}" for number in range(TEXTS)]
         left: list[int] = []
         for record, pieces in zip(records, sanitizer.compare(texts, records=records), strict=True):
-            left += attack(sanitizer, record, [piece for piece in pieces if piece.kind == Kind.SAMPLED])
+            left += attack(sanitizer, record, pieces)
     single = left.count(1)
     print(f"  {single:,} of {len(left):,} replaced words identified ({single / len(left):.0%})")
     print(f"  {sum(left) / len(left):.1f} candidates left per word on average")
 
 
-def attack(sanitizer: Sanitizer, record: str, drawn: list[Piece]) -> list[int]:
-    """Return the number of candidates left for each replaced word of a record."""
-    seen: list[frozenset[str]] = []
+def attack(sanitizer: Sanitizer, record: str, pieces: list[Piece]) -> list[int]:
+    """Return the number of candidates left for each replaced word of a text."""
+    released = "".join(piece.after for piece in pieces)
+    before = [piece.before for piece in pieces]
     left = []
-    for piece in drawn:
-        group = frozenset(sanitizer.distribution(piece.after)) - STOPWORDS
-        seen.append(group)
-        tried = sorted(group)
-        texts = [" ".join([word] * seen.count(group)) for word in tried]
-        answers = sanitizer.sanitize_batch(texts, records=[record] * len(texts))
-        candidates = [word for word, answer in zip(tried, answers, strict=True) if piece.after in answer.split()]
-        assert piece.before.lower() in candidates
-        left.append(len(candidates))
+    for place, piece in enumerate(pieces):
+        if piece.kind == Kind.SAMPLED:
+            group = sorted(set(sanitizer.distribution(piece.after)) - STOPWORDS | {piece.before})
+            guesses = ["".join([*before[:place], word, *before[place + 1 :]]) for word in group]
+            answers = sanitizer.sanitize_batch(guesses, records=[record] * len(guesses))
+            candidates = [word for word, answer in zip(group, answers, strict=True) if answer == released]
+            assert piece.before in candidates
+            left.append(len(candidates))
     return left
 
 

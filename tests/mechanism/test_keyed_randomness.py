@@ -1,4 +1,4 @@
-"""Keyed draws are pinned, equal for equal records, and independent otherwise. Sums are equal only for equal rows."""
+"""Keyed draws are pinned, equal for equal rows, and independent otherwise. Sums are equal only for equal rows."""
 
 import hashlib
 from collections import Counter
@@ -10,94 +10,109 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from custext_sql.mechanism.keyed_randomness import SUM_MODULUS, KeyedRandomness, SecretKey
-from custext_sql.mechanism.randomness import DIGIT, UNKNOWN_WORD, count_earlier
+from custext_sql.mechanism.randomness import DIGITS, WORDS
+from custext_sql.text.columns import TextColumn
 from custext_sql.text.encoded_text import join_texts
 from tests.statistics import fits
 
 SECRET = bytes(range(32))
+Row = tuple[str, str | None]
+
 PINNED = [
-    "29b2a4543ccb6e5f",
-    "72b1d4d33ec28538",
-    "86b65e0b190182ec",
-    "e36ee7a91b418a04",
-    "e30c68bc208591f5",
-    "2f20a5a7c1f954b8",
+    "b4fbab7243124c33",
+    "60b207e9fe76fcc8",
+    "e0b7f048de8c0639",
+    "7237a9681550cae4",
+    "187bf359e3bcca2b",
+    "c196ff6cca669f0c",
 ]
 PINNED_NAME = "81481c294d87e316"
-PINNED_SUM = "3978724c8173bb60f681d9d153308e4bb2663ab0a4a738df750dbcf4989b5295"
+PINNED_SUM = "a13bde5a6c7c43beaa1d20738e0c6932f235433d23906fbe096b5fe4ceb50c71"
 
 
-def draw(records: list[str], rows: list[int], words: list[int], secret: bytes = SECRET) -> list[int]:
-    in_rows, numbers = np.array(rows, np.int64), np.array(words, np.int64)
-    keyed = KeyedRandomness(SecretKey(secret), records)
-    drawn = keyed.draw(numbers, lambda: (in_rows, count_earlier(in_rows, numbers)))
-    return [int(value) for value in drawn]
+def open_rows(rows: Sequence[Row], secret: bytes = SECRET) -> KeyedRandomness:
+    """Return the draws of some records and texts."""
+    missing = np.array([text is None for _, text in rows], dtype=bool)
+    texts = TextColumn(*join_texts([text or "" for _, text in rows]), missing if missing.any() else None)
+    return KeyedRandomness(SecretKey(secret), TextColumn(*join_texts([record for record, _ in rows])), texts)
+
+
+def draw(
+    rows: Sequence[Row],
+    sizes: Sequence[int],
+    places: Sequence[int] | None = None,
+    *,
+    stream: int = WORDS,
+    secret: bytes = SECRET,
+) -> list[int]:
+    """Return draws of some places. sizes: the number of words of each row. places: all of them if None."""
+    bounds = np.cumsum([0, *sizes])
+    chosen = np.arange(bounds[-1]) if places is None else np.array(places, dtype=np.int64)
+    return [int(value) for value in open_rows(rows, secret).draw(chosen, lambda: bounds, stream)]
 
 
 def test_draws_are_pinned() -> None:
     """Keyed draws must never change, or a released record would be drawn a second time."""
-    found = draw(["body:1", "body:2", ""], [0, 0, 0, 1, 2, 2], [7, 7, 8, 7, UNKNOWN_WORD, DIGIT])
+    rows = [("body:1", "The doctor"), ("body:2", "The doctor"), ("", "")]
+    found = [*draw(rows, [2, 1, 1]), *draw(rows, [1, 0, 1], stream=DIGITS)]
     assert [f"{value:016x}" for value in found] == PINNED
     assert SecretKey(SECRET).name == PINNED_NAME
 
 
-def test_draws_are_aes_of_the_record_the_word_and_its_occurrence() -> None:
+def test_draws_are_a_stream_of_the_record_and_the_whole_text() -> None:
     """Draws follow the definition, with a second implementation of every step except the cipher."""
-    from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+    from cryptography.hazmat.primitives.ciphers import Cipher, algorithms
 
-    def derive(purpose: bytes) -> bytes:
-        return hashlib.blake2b(purpose, key=SECRET, digest_size=32).digest()
-
-    digest = hashlib.blake2b("näme".encode(), key=derive(b"custext record"), digest_size=16).digest()
-    for earlier in range(3):
-        block = int.from_bytes(digest, "little") ^ (300 | earlier << 64)
-        cipher = Cipher(algorithms.AES(derive(b"custext draw")), modes.ECB()).encryptor()
-        expected = int.from_bytes(cipher.update(block.to_bytes(16, "little"))[:8], "little")
-        assert draw(["näme"], [0, 0, 0], [300, 300, 300])[earlier] == expected
-
-
-@given(
-    st.lists(st.tuples(st.integers(0, 3), st.sampled_from([0, 1, 2, UNKNOWN_WORD])), max_size=40).map(
-        lambda pairs: sorted(pairs, key=lambda pair: pair[0])
-    )
-)
-def test_earlier_occurrences_are_counted_within_a_row(pairs: list[tuple[int, int]]) -> None:
-    rows, words = np.array([row for row, _ in pairs], np.int64), np.array([word for _, word in pairs], np.int64)
-    assert count_earlier(rows, words).tolist() == [pairs[:place].count(pair) for place, pair in enumerate(pairs)]
+    record, text = "näme".encode(), "l’été\u200b".encode()
+    row_key = hashlib.blake2b(b"custext row", key=SECRET, digest_size=32).digest()
+    framed = len(record).to_bytes(8, "little") + record + text
+    key = hashlib.blake2b(framed, key=row_key, digest_size=64).digest()[:32]
+    for stream in (WORDS, DIGITS):
+        nonce = bytes(8) + stream.to_bytes(8, "little")  # for the counter, and for the nonce
+        content = Cipher(algorithms.ChaCha20(key, nonce), mode=None).encryptor().update(bytes(8 * 100))
+        expected = np.frombuffer(content, dtype="<u8").tolist()
+        for copies in (1, 300):  # few rows, and many
+            found = draw([(record.decode(), text.decode())] * copies, [100] * copies, stream=stream)
+            assert found == expected * copies
 
 
-def test_a_draw_depends_on_nothing_but_key_record_word_and_occurrence() -> None:
-    alone = draw(["r"], [0, 0], [5, 6])
-    assert draw(["x", "r", "y"], [0, 1, 1, 2], [5, 5, 6, 5])[1:3] == alone
-    assert draw(["r"], [0, 0], [6, 5]) == alone[::-1]
-    assert draw(["r", "r"], [0, 1], [5, 5]) == [alone[0]] * 2  # a record that occurs twice
-    everything = [*alone, *draw(["s"], [0], [5]), *draw(["r"], [0, 0], [5, 5])[1:], *draw(["r"], [0], [5], b"k" * 32)]
-    assert len(set(everything)) == 5
+def test_a_draw_depends_on_nothing_but_key_record_text_and_position() -> None:
+    row = ("r", "some text")
+    alone = draw([row], [20])
+    others = [("x", "some text"), row, ("r", "another text"), row]
+    beside = draw(others, [3, 20, 0, 20])
+    assert beside[3:23] == beside[23:] == alone  # also a row that occurs twice
+    assert draw([row], [20], [0, 7, 8, 19]) == [alone[place] for place in (0, 7, 8, 19)]
+    assert draw(others, [3, 20, 0, 20], [4, 42]) == [alone[1], alone[19]]  # whatever the others draw
+    assert draw([row], [9000])[:20] == alone
+    assert draw([row], [5], []) == []
 
 
-def test_draws_of_records_words_and_occurrences_are_uniform_and_uncorrelated() -> None:
-    records = [f"r{number}" for number in range(50_000)]
-    rows = np.repeat(np.arange(len(records)), 3)
-    words = np.tile(np.array([5, 5, 6]), len(records))
-    keyed = KeyedRandomness(SecretKey(SECRET), records)
-    drawn = keyed.draw(words, lambda: (rows, count_earlier(rows, words)))
-    by_record = drawn.reshape(-1, 3)
+def test_rows_that_differ_in_anything_share_no_draw() -> None:
+    rows = [("r", "text"), ("s", "text"), ("r", "text "), ("r", "Text"), ("rt", "ext"), ("", "rtext"), ("", "")]
+    draws = [value for stream in (WORDS, DIGITS) for value in draw(rows, [100] * len(rows), stream=stream)]
+    draws += draw(rows, [100] * len(rows), secret=b"k" * 32)
+    assert len(set(draws)) == len(draws) == 3 * len(rows) * 100  # within a row, none occurs twice either
+
+
+def test_draws_of_rows_positions_and_streams_are_uniform_and_uncorrelated() -> None:
+    count = 50_000
+    rows: list[Row] = [(f"r{number}", f"text {number}") for number in range(count)]
+    words = np.array(draw(rows, [3] * count), dtype=np.uint64).reshape(-1, 3)
+    digits = np.array(draw(rows, [1] * count, stream=DIGITS), dtype=np.uint64)
+    edited = np.array(draw([(record, f"{text}s") for record, text in rows], [1] * count), dtype=np.uint64)
+    again = np.array(draw(rows, [1] * count, secret=b"k" * 32), dtype=np.uint64)
+    drawn = np.column_stack([words, digits, edited, again])
     for shift in (0, 30, 60):
-        digits = (by_record >> np.uint64(shift)) & np.uint64(15)
-        for place in range(3):
-            assert fits(np.bincount(digits[:, place].astype(np.int64), minlength=16).tolist(), [1 / 16] * 16)
-        for first, second in ((0, 1), (0, 2)):
-            pairs = digits[:, first] * np.uint64(16) + digits[:, second]
-            assert fits(np.bincount(pairs.astype(np.int64), minlength=256).tolist(), [1 / 256] * 256)
-
-
-Row = tuple[str, str | None]
+        parts = (drawn >> np.uint64(shift)) & np.uint64(15)
+        for place in range(drawn.shape[1]):
+            assert fits(np.bincount(parts[:, place].astype(np.int64), minlength=16).tolist(), [1 / 16] * 16)
+            pairs = parts[:, 0] * np.uint64(16) + parts[:, place]
+            assert place == 0 or fits(np.bincount(pairs.astype(np.int64), minlength=256).tolist(), [1 / 256] * 256)
 
 
 def sum_of(rows: Sequence[Row], secret: bytes = SECRET) -> int:
-    text, offsets = join_texts([body or "" for _, body in rows])
-    missing = np.array([body is None for _, body in rows], dtype=bool)
-    return SecretKey(secret).sum_rows([record for record, _ in rows], text, offsets, missing)
+    return open_rows(rows, secret).sum_rows()
 
 
 few_rows = st.lists(st.tuples(st.text("ab:\0é", max_size=4), st.none() | st.text("ab:\0é", max_size=4)), max_size=12)
@@ -105,10 +120,10 @@ few_rows = st.lists(st.tuples(st.text("ab:\0é", max_size=4), st.none() | st.tex
 
 def test_a_sum_of_rows_is_pinned() -> None:
     """Sums follow the definition. They must never change, or the ledger would not recognize a dataset."""
-    key = hashlib.blake2b(b"custext sum", key=SECRET, digest_size=32).digest()
+    key = hashlib.blake2b(b"custext row", key=SECRET, digest_size=32).digest()
     rows: list[Row] = [("body:1", "The doctor"), ("é", ""), ("x", None), ("", "\0")]
     framed = [b"\6\0\0\0\0\0\0\0body:1The doctor", b"\2\0\0\0\0\0\0\0\xc3\xa9", b"\0\0\0\0\0\0\0\0\0"]
-    numbers = [int.from_bytes(hashlib.blake2b(row, key=key, digest_size=32).digest(), "little") for row in framed]
+    numbers = [int.from_bytes(hashlib.blake2b(row, key=key, digest_size=64).digest()[32:], "little") for row in framed]
     assert sum_of(rows) == sum(numbers) % 2**256
     assert f"{sum_of(rows):064x}" == PINNED_SUM
     assert sum_of([]) == sum_of([("x", None)]) == 0
@@ -142,6 +157,23 @@ def test_what_belongs_to_the_record_is_no_part_of_the_text(whole: str, one: int,
 def test_a_sum_carries_over_all_its_digits() -> None:
     rows: list[Row] = [(str(number), "text") for number in range(5000)]
     assert sum_of(rows) == sum(sum_of([row]) for row in rows) % 2**256
-    text, offsets = join_texts(["x", "text", "text"])
-    within = SecretKey(SECRET).sum_rows(["0", "1"], text, offsets[1:])  # texts do not begin at 0
+    column = TextColumn(*join_texts(["x", "text", "text"]))
+    records = TextColumn(*join_texts(["x", "0", "1"]))
+    within = KeyedRandomness(SecretKey(SECRET), records[slice(1, 3)], column[slice(1, 3)]).sum_rows()
     assert within == sum_of(rows[:2])
+
+
+@given(st.lists(st.lists(st.integers(0, 3), max_size=4), min_size=1, max_size=6))
+def test_the_number_of_a_row_with_marks_depends_on_its_own_marks_alone(marks: list[list[int]]) -> None:
+    rows: list[Row] = [(str(number), "text") for number in range(len(marks))]
+
+    def total(some: list[Row], marked: list[list[int]]) -> int:
+        of_row = np.repeat(np.arange(len(some)), [len(each) for each in marked])
+        flat = np.array([mark for each in marked for mark in each], dtype=np.uint8)
+        return open_rows(some).sum_rows((of_row, flat))
+
+    alone = [total([row], [each]) for row, each in zip(rows, marks, strict=True)]
+    assert total(rows, marks) == sum(alone) % SUM_MODULUS
+    for row, each, number in zip(rows, marks, alone, strict=True):
+        assert (number == sum_of([row])) == (not any(each))
+        assert number != total([row], [[*each, 1]])

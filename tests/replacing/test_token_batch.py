@@ -27,6 +27,7 @@ from tests.small_mapping import small_mapping
 
 WORDS = ["alice", "bob", "carol", "dave", "do", "don't", "n", "s", "x1", "erin"]
 STOPWORDS = frozenset({"the", "do"})
+RANDOM = Policy(unknown="random")
 
 
 def make_batch(documents: Sequence[Sequence[str]]) -> TokenBatch:
@@ -52,16 +53,16 @@ def sanitizer(mapping: Mapping) -> Sanitizer:
 
 @pytest.fixture(scope="module")
 def keyed(mapping: Mapping) -> Sanitizer:
-    return Sanitizer(mapping, STOPWORDS, Settings.settle(policy=Policy(unknown="random"), key=make_key_for(mapping)))
+    return Sanitizer(mapping, STOPWORDS, Settings.settle(policy=RANDOM, key=make_key_for(mapping)))
 
 
-def make_key_for(mapping: Mapping) -> KeyFile:
+def make_key_for(mapping: Mapping, policy: Policy = RANDOM) -> KeyFile:
     settings = KeySettings(
         mapping=mapping.info.name,
         fingerprint=mapping.info.fingerprint,
         eps=2.0,
         plus=True,
-        policy=Policy(unknown="random"),
+        policy=policy,
         calibration="paper",
         language="english",
         stopwords=digest_stopwords(STOPWORDS),
@@ -216,9 +217,11 @@ def test_budgets_are_those_of_the_tokens(sanitizer: Sanitizer) -> None:
     assert result.counts.spent.tolist() == [pytest.approx(2000 * 100.001)]
 
 
-def test_with_a_key_a_choice_does_not_shift_what_others_draw(keyed: Sanitizer) -> None:
+@pytest.mark.parametrize("policy", [Policy(unknown="random"), Policy(unknown="random", numbers="shape", units="keep")])
+def test_with_a_key_a_choice_does_not_shift_what_others_draw(mapping: Mapping, policy: Policy) -> None:
     """Otherwise, a change of the choice would draw again."""
-    documents = [["alice ", "bob ", "alice ", "zzz ", "zzz ", "77 ", "77"]] * 20
+    keyed = Sanitizer(mapping, STOPWORDS, Settings.settle(policy=policy, key=make_key_for(mapping, policy)))
+    documents = [["alice ", "bob ", "the ", "alice ", "zzz ", "zzz ", "77 ", "7", "78"]] * 20
     records = [f"r{number}" for number in range(20)]
     everything = read(sanitize(keyed, documents, 2.0, records=records))
     for seed in range(5):

@@ -13,9 +13,11 @@ from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.util import registry
 
-from custext_sql import CusTextError, Sanitizer, load_mapping, make_key, read_key_file
-from custext_sql.text.encoded_text import join_texts
-from spacy_plugin.documents import DocBatch, sum_docs
+from custext_sql import CusTextError, Sanitizer, load_mapping, make_key
+from custext_sql.arrays import Flags
+from custext_sql.replacing.tally import Tally
+from custext_sql.text.columns import open_column
+from spacy_plugin.documents import DocBatch
 from tests.spacy_plugin.test_component import kinds_of, words_of
 
 PATTERNS = [
@@ -254,13 +256,21 @@ def test_a_word_that_is_the_only_listed_one_of_its_group_is_masked(mapped_db: Pa
 def test_the_sum_of_keyed_docs_depends_on_each_doc_alone(mapped_db: Path, tmp_path: Path) -> None:
     """Otherwise, a release whose Docs come in other batches would count as another one."""
     make_key(tmp_path / "key", mapped_db)
-    key, nlp = read_key_file(tmp_path / "key"), spacy.blank("en")
+    sanitizer, nlp = Sanitizer.load(mapped_db, key_file=tmp_path / "key"), spacy.blank("en")
     docs, stays, none = [nlp("alice bob"), nlp("carol")], np.array([False, True, False]), np.zeros(3, dtype=bool)
-    whole = sum_docs(key, ["0", "1"], DocBatch(docs), stays, none)
-    first = sum_docs(key, ["0"], DocBatch(docs[:1]), stays[:2], none[:2])
-    text = sum_docs(key, ["1"], DocBatch(docs[1:]), none[2:], none[2:])
+
+    def sum_docs(records: list[str], docs: list[Doc], stays: Flags, listed: frozenset[str] | None = None) -> int:
+        batch = DocBatch(docs).batch
+        return sanitizer.sanitize_tokens(batch, np.where(stays, np.nan, 1.0), listed=listed, records=records).keyed_sum
+
+    whole = sum_docs(["0", "1"], docs, stays)
+    first, text = sum_docs(["0"], docs[:1], stays[:2]), sum_docs(["1"], docs[1:], none[2:])
     assert whole == (first + text) % 2**256
-    for other in (~stays, none):
-        assert sum_docs(key, ["0", "1"], DocBatch(docs), other, none) != whole
-    assert sum_docs(key, ["0", "1"], DocBatch(docs), stays, np.arange(3) == 0) != whole
-    assert text == key.key.sum_rows(["1"], *join_texts(["carol"]))  # as in a file: so is the output
+    masked = frozenset({"alice"})  # the only word of its group that is listed
+    for other in (sum_docs(["0", "1"], docs, some) for some in (~stays, none)):
+        assert other != whole
+    assert sum_docs(["0", "1"], docs, stays, masked) not in (whole, sum_docs(["0", "1"], docs, none, masked))
+    tally = Tally()
+    sanitizer.sanitize_column(open_column(["carol"])[0], records=["1"], tally=tally)
+    assert f"{text:064x}" == tally.keyed_sum  # as in a file: so is the output
+    assert Sanitizer.load(mapped_db).sanitize_tokens(DocBatch(docs).batch, np.ones(3)).keyed_sum == 0

@@ -21,9 +21,9 @@ from tests.cli.test_commands import run
 from tests.shipped_stopwords import STOPWORDS
 
 PINNED = [
-    "carol, niaj & alice; heidi'd frank mallory 25470 the",
-    "heidi, bob & alice; carol'd sybil rupert 94095 the",
-    "frank olivia 49",
+    "carol, bob & carol; carol'd sybil peggy 99244 the",
+    "carol, mallory & carol; carol'd frank mallory 21322 the",
+    "erin erin 57",
 ]
 TEXT = "Alice, bob & carol; alice'd dave zq 12345 the"
 
@@ -135,8 +135,8 @@ def test_columns_are_told_apart_in_records(key_path: Path) -> None:
         (lambda c: c.update(key="xyz"), "is not a key file"),
         (lambda c: c.pop("eps"), "is not a key file"),
         (
-            lambda c: c.update(custext_key=3),
-            f"is a key of format 3; this version reads format {FORMAT}; make another one with: custext keygen PATH",
+            lambda c: c.update(custext_key=4),
+            f"is a key of format 4; this version reads format {FORMAT}; make another one with: custext keygen PATH",
         ),
         (lambda c: c.update(custext_key=float(FORMAT)), "is not a key file"),
         (lambda c: c.update(custext_key=True), "is not a key file"),
@@ -167,7 +167,7 @@ def test_a_key_that_was_changed_is_refused(
         Sanitizer.load(mapped_db, key_file=key_path)
 
 
-@pytest.mark.parametrize("content", [b"", b"[]", b"\xff\xfe", b"{}", b"3", b"null", b'{"custext_key": 4}'])
+@pytest.mark.parametrize("content", [b"", b"[]", b"\xff\xfe", b"{}", b"3", b"null", b'{"custext_key": 5}'])
 def test_other_files_are_refused(mapped_db: Path, tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "file"
     path.write_bytes(content)
@@ -209,7 +209,7 @@ def test_a_mapping_built_anew_is_refused(mapped_db: Path, key_path: Path) -> Non
 
 
 def test_another_list_of_stopwords_is_refused(mapped_db: Path, key_path: Path) -> None:
-    """Another list would change which occurrences of a word are drawn, and so give new draws."""
+    """Another list would change which words of a text are drawn, and so release words that were not released before."""
     with duckdb.connect(mapped_db) as connection:
         connection.execute("INSERT INTO stopwords VALUES ('english', 'alice', 'mine')")
     with pytest.raises(KeyFileError, match="key is for stopwords = "):
@@ -278,7 +278,8 @@ def test_the_same_word_twice_draws_twice(mapped_db: Path, key_path: Path) -> Non
     equal = sum(first == second for first, second in twice) / len(twice)
     assert abs(equal - expected) < 0.02
     once = sanitizer.sanitize_batch(["alice"] * 20_000, records=records)
-    assert once == [first for first, _ in twice]  # what follows does not change the first occurrence
+    same = sum(first == alone for (first, _), alone in zip(twice, once, strict=True)) / len(twice)
+    assert abs(same - expected) < 0.02  # a word is drawn anew if anything in its text changes
 
 
 def test_keyed_draws_are_pinned(mapped_db: Path, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Invisible characters are dropped, and other symbols pass and are counted. Old keys give the same draws."""
+"""Invisible characters are dropped, and other symbols pass and are counted."""
 
 import re
 import string
@@ -23,7 +23,7 @@ from custext_sql.replacing.row_settings import RowSettings
 from custext_sql.replacing.token_batch import TokenBatch
 from custext_sql.replacing.vocabulary import Vocabulary
 from custext_sql.sanitizing.settings import Settings
-from custext_sql.text.columns import open_column
+from custext_sql.text.columns import TextColumn, open_column
 from custext_sql.text.encoded_text import join_texts
 from custext_sql.text.word_boundaries import normalize_words, split_words
 from tests.small_mapping import small_mapping
@@ -107,8 +107,11 @@ def paper(mapping: Mapping) -> Sanitizer:
 
 
 def keyed(sanitizer: Sanitizer, rows: list[str], *, plus: bool = False) -> list[str]:
-    """Return texts with draws that depend only on the position of a text and on its words."""
-    randomness = KeyedRandomness(SecretKey(b"k" * 32), [str(number) for number in range(len(rows))])
+    """Return texts with draws that depend only on the position of a text and on the positions of its words."""
+    records, nothing = [str(number) for number in range(len(rows))], [""] * len(rows)
+    randomness = KeyedRandomness(
+        SecretKey(b"k" * 32), TextColumn(*join_texts(records)), TextColumn(*join_texts(nothing))
+    )
     vocabulary, sampler = Vocabulary(sanitizer.mapping, STOPWORDS), Sampler(sanitizer.mapping, "paper")
     replacer = Replacer(vocabulary, sampler, sanitizer.policy)
     result = replacer.replace_words(*join_texts(rows), randomness, RowSettings(1.0, plus))

@@ -1,0 +1,122 @@
+"""ChaCha20 gives the bytes of RFC 8439, whichever way its blocks are computed."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from custext_sql.arrays import Bytes
+from custext_sql.mechanism import chacha20
+from custext_sql.mechanism.chacha20 import Nonce, draw_streams, run_blocks, stream_each
+
+ZEROS = "00" * 32
+VECTORS = [  # RFC 8439, 2.3.2 and A.1: key, counter, nonce, block
+    (
+        bytes(range(32)).hex(),
+        1,
+        "000000090000004a00000000",
+        "10f1e7e4d13b5915500fdd1fa32071c4c7d1f4c733c068030422aa9ac3d46c4e"
+        "d2826446079faa0914c2d705d98b02a2b5129cd1de164eb9cbd083e8a2503c4e",
+    ),
+    (
+        ZEROS,
+        0,
+        "00" * 12,
+        "76b8e0ada0f13d90405d6ae55386bd28bdd219b8a08ded1aa836efcc8b770dc7"
+        "da41597c5157488d7724e03fb8d84a376a43b8f41518a11cc387b669b2ee6586",
+    ),
+    (
+        ZEROS,
+        1,
+        "00" * 12,
+        "9f07e7be5551387a98ba977c732d080dcb0f29a048e3656912c6533e32ee7aed"
+        "29b721769ce64e43d57133b074d839d531ed1f28510afb45ace10a1f4b794d6f",
+    ),
+    (
+        f"{'00' * 31}01",
+        1,
+        "00" * 12,
+        "3aeb5224ecf849929b9d828db1ced4dd832025e8018b8160b82284f3c949aa5a"
+        "8eca00bbb4a73bdad192b5c42f73f2fd4e273644c8b36125a64addeb006c13a0",
+    ),
+    (
+        f"00ff{'00' * 30}",
+        2,
+        "00" * 12,
+        "72d54dfbf12ec44b362692df94137f328fea8da73990265ec1bbbea1ae9af0ca"
+        "13b25aa26cb4a648cb9b9d1be65b2c0924a66c54d545ec1b7374f4872e99f096",
+    ),
+    (
+        ZEROS,
+        0,
+        f"{'00' * 11}02",
+        "c2c64d378cd536374ae204b9ef933fcd1a8b2288b3dfa49672ab765b54ee27c7"
+        "8a970e0e955c14f3a88e741b97c286f75f8fc299e8148362fa198a39531bed6d",
+    ),
+]
+
+
+def as_key(text: str) -> Bytes:
+    return np.frombuffer(bytes.fromhex(text), dtype=np.uint8)
+
+
+def as_nonce(text: str) -> Nonce:
+    first, second, third = np.frombuffer(bytes.fromhex(text), dtype="<u4").tolist()
+    return first, second, third
+
+
+@pytest.mark.parametrize(("key", "counter", "nonce", "block"), VECTORS)
+def test_blocks_are_those_of_the_standard(key: str, counter: int, nonce: str, block: str) -> None:
+    alone = run_blocks(as_key(key)[None], np.array([counter]), as_nonce(nonce))
+    assert alone.tobytes().hex() == block
+    stream = stream_each(as_key(key)[None], np.array([counter + 1]), as_nonce(nonce))
+    assert stream.astype("<u8").tobytes()[-64:].hex() == block
+
+
+def test_blocks_do_not_depend_on_their_neighbors(monkeypatch: pytest.MonkeyPatch) -> None:
+    keys = np.stack([as_key(key) for key, _, nonce, _ in VECTORS if nonce == "00" * 12] * 5)
+    counters = np.array([counter for _, counter, nonce, _ in VECTORS if nonce == "00" * 12] * 5)
+    blocks = [block for _, _, nonce, block in VECTORS if nonce == "00" * 12] * 5
+    for at_once in (1, 3, 19, 20, 21):
+        monkeypatch.setattr(chacha20, "_AT_ONCE", at_once)
+        assert [row.tobytes().hex() for row in run_blocks(keys, counters, (0, 0, 0))] == blocks
+
+
+def test_a_stream_begins_with_block_0_and_has_the_number_of_the_stream_in_its_nonce() -> None:
+    whole = draw_streams(np.stack([as_key(ZEROS)] * 2), np.array([1, 2]), 0)
+    first, second = (np.frombuffer(bytes.fromhex(block), dtype="<u8") for _, _, _, block in VECTORS[1:3])
+    assert whole.tolist() == [*first, *first, *second]
+    other = draw_streams(as_key(ZEROS)[None], np.array([1]), 7)
+    assert other.astype("<u8").tobytes() == run_blocks(as_key(ZEROS)[None], np.array([0]), (0, 7, 0)).tobytes()
+
+
+@given(st.lists(st.integers(0, 5), max_size=12), st.sampled_from([0, 1, 2**32 - 1]), st.integers(0, 3))
+def test_both_ways_to_compute_streams_give_the_same_bytes(blocks: list[int], stream: int, seed: int) -> None:
+    """Repeated 40 times, there are enough keys for NumPy; alone, there are few enough for OpenSSL."""
+    keys = np.random.default_rng(seed).integers(0, 256, size=(len(blocks), 32), dtype=np.uint8)
+    counts = np.array(blocks, dtype=np.int64)
+    few, many = (draw_streams(np.tile(keys, (times, 1)), np.tile(counts, times), stream) for times in (1, 40))
+    assert few.dtype == many.dtype == np.uint64
+    assert few.tolist() == stream_each(keys, counts, (0, stream, 0)).tolist()
+    assert many.tolist() == few.tolist() * 40
+
+
+def test_many_short_streams_take_numpy_and_few_or_long_ones_openssl(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise, the test above would compare one way with itself."""
+    used = []
+
+    def spy(name: str, way: Callable[..., Any]) -> Callable[..., Any]:
+        def run(*given: Any) -> Any:
+            used.append(name)
+            return way(*given)
+
+        return run
+
+    for name in ("run_blocks", "stream_each"):
+        monkeypatch.setattr(chacha20, name, spy(name, getattr(chacha20, name)))
+    for rows, blocks in ((480, 3), (39, 3), (480, 60)):
+        draw_streams(np.zeros((rows, 32), dtype=np.uint8), np.full(rows, blocks), 0)
+    assert used == ["run_blocks", "stream_each", "stream_each"]
