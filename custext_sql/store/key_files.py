@@ -174,6 +174,8 @@ def _read_again(path: Path, name: str, settings: KeySettings) -> KeyFile:
 
 def _read(path: Path) -> Any:
     try:
+        if path.exists() and not path.is_file():  # a pipe would keep the reader waiting
+            raise ValueError
         with path.open("rb") as file:
             status = os.fstat(file.fileno())
             content = json.loads(file.read(1 << 24))

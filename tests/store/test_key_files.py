@@ -238,6 +238,12 @@ def test_odd_paths_and_contents_get_plain_errors(mapped_db: Path, tmp_path: Path
         read_key_file(deep)
 
 
+def test_a_pipe_is_not_waited_for(mapped_db: Path, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(KeyFileError, match="pipe is not a key file"):
+        Sanitizer.load(mapped_db, key_file=tmp_path / "pipe")
+
+
 def test_records_and_keys_belong_together(mapped_db: Path, key_path: Path) -> None:
     keyed, fresh = Sanitizer.load(mapped_db, key_file=key_path), Sanitizer.load(mapped_db)
     with pytest.raises(CusTextError, match="keyed draws need a record for each text"):
