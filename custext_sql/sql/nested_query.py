@@ -1,9 +1,11 @@
 """One query of a user, nested in `SELECT * FROM (...)`, so that it can return rows but not write any.
 
 A statement's type does not tell what it writes: to DuckDB, a CTE that inserts rows or copies them to a file is a
-SELECT. Within a subquery, DuckDB refuses all of them. The databases are attached for reading only, and settings are
-locked, since some make DuckDB write logs. What is left is a function that runs SQL of its own; the plan shows it, even
-if the query hides its name in a view or a text. So the rows of a query go only where this program writes them.
+SELECT. Within a subquery, DuckDB refuses all of them, as long as it does not split the query into several statements,
+as it does for a PIVOT without a list of values. The databases are attached for reading only, and settings are locked,
+since some make DuckDB write logs. What is left is a function that runs SQL of its own. The plan shows it, even if a
+view hides it, and is the same each time, because functions that turn values into SQL are refused. So the rows of a
+query go only where this program writes them.
 """
 
 import json
@@ -25,7 +27,7 @@ from custext_sql.sql.copy_options import choose_copy_options
 from custext_sql.sql.functions import register_sanitizer
 from custext_sql.sql.queries import KEEP_PROGRESS, close_in_time, fetch
 from custext_sql.sql.query_errors import safe_errors
-from custext_sql.sql.query_words import strip_ending
+from custext_sql.sql.query_words import find_calls, find_words, strip_ending
 from custext_sql.store.database import Database, attach, locate
 from custext_sql.store.files.duckdb_files import attach_file
 from custext_sql.store.files.private_folders import scratch_folder
@@ -40,7 +42,10 @@ _CONFIG: dict[str, Any] = {
 _RUNS_SQL = re.compile(
     r'"(?:name|Function)": "(?:json_execute_serialized_sql|\w+_external_resource(?:_type)?) ?"', re.IGNORECASE
 )
+_TURN_INTO_SQL = {"query", "query_table"}
+_ENUM = re.compile(r"ENUM\((?:'(?:[^']|'')*'(?:, )?)*\)")
 _NUMBERS = re.compile(r"U?(?:TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)|FLOAT|DOUBLE|DECIMAL")
+_TAKEN = {"main", "memory", "temp", "system", "custext", "custext_draft"}
 _PYTHON = "use custext_sql.connect() in Python"
 _INTO = "write the rows of a query to a table with --into TABLE --data FILE"
 _INSTEAD = {  # what to do instead of a statement that is not a query
@@ -49,7 +54,7 @@ _INSTEAD = {  # what to do instead of a statement that is not a query
     ),
     **dict.fromkeys((StatementType.CREATE, StatementType.INSERT, StatementType.MERGE_INTO), _INTO),
     StatementType.ATTACH: "attach a database with --attach NAME=FILE",
-    StatementType.MULTI: f"{_INTO}, or to a file with --output FILE",
+    StatementType.MULTI: "a PIVOT needs a list of values: PIVOT ... ON column IN (value, ...)",
 }
 
 
@@ -67,6 +72,10 @@ class NestedQuery:
     """One query that can only return rows. QueryError if the text is not one query."""
 
     def __init__(self, query: str) -> None:
+        try:
+            query.encode()
+        except UnicodeEncodeError:
+            raise QueryError("the query is not valid UTF-8") from None
         with safe_errors(query), duckdb.connect() as parser:
             statements = parser.extract_statements(query)
             if not statements:
@@ -80,11 +89,11 @@ class NestedQuery:
             self.nested = f"SELECT * FROM (\n{strip_ending(query)}\n)"
             kind = statements[0].type
             try:
-                is_query = len(parser.extract_statements(self.nested)) == 1
+                kinds = [kind, *(statement.type for statement in parser.extract_statements(self.nested))]
             except duckdb.ParserException:
-                is_query = False
-            if not is_query or kind not in (StatementType.SELECT, StatementType.MULTI):  # PIVOT is MULTI
-                name = "this statement" if kind == StatementType.MULTI else kind.name.replace("_", " ")
+                kinds = []
+            if kinds != [StatementType.SELECT] * 2:
+                name = "several steps" if kind == StatementType.MULTI else kind.name.replace("_", " ")
                 raise QueryError(f"expected a query, found {name}; {_INSTEAD.get(kind, _PYTHON)}")
 
     def show(self, connection: duckdb.DuckDBPyConnection, limit: int) -> Shown:
@@ -100,8 +109,11 @@ class NestedQuery:
         """Run the query and return all its rows, each as an object for JSON."""
         with safe_errors(self.text):
             self.check(connection)
-            rows = fetch(connection, f"SELECT to_json(row) FROM ({self.nested}) AS row")
-        return [json.loads(row, parse_constant=str) for (row,) in rows]
+            rows = fetch(connection, f"SELECT to_json(custext_row) FROM ({self.nested}) AS custext_row")
+        try:
+            return [json.loads(row, parse_constant=str) for (row,) in rows]
+        except RecursionError:
+            raise QueryError("a value is nested too deeply for JSON; cast it to VARCHAR") from None
 
     def copy_to(
         self,
@@ -112,13 +124,8 @@ class NestedQuery:
     ) -> int:
         """Write the result of the query to a file, and return the number of rows."""
         target, readers = quote_text(str(path)), {"csv": f"read_csv({quote_text(str(path))}, header = true)"}
-        return self._write(
-            connection,
-            f"COPY ({self.nested}) TO {target} ({choose_copy_options(format)})",
-            readers.get(format, target),
-            path,
-            progress,
-        )
+        copy = f"COPY ({{}}) TO {target} ({choose_copy_options(format)})"
+        return self._write(connection, copy, readers.get(format, target), path, progress)
 
     def create_table(
         self,
@@ -128,7 +135,7 @@ class NestedQuery:
         progress: Callable[[float], None] | None = None,
     ) -> int:
         """Create a table with the result of the query, in the DuckDB file `path`, and return the number of rows."""
-        return self._write(connection, f"CREATE TABLE {table} AS {self.nested}", table, path, progress)
+        return self._write(connection, f"CREATE TABLE {table} AS {{}}", table, path, progress)
 
     def _write(
         self,
@@ -140,16 +147,40 @@ class NestedQuery:
     ) -> int:
         with safe_errors(self.text):
             self.check(connection)
-            told = fetch(connection, statement, writes=path, progress=progress)
+            told = fetch(connection, statement.format(self._without_enums(connection)), writes=path, progress=progress)
             # DuckDB does not return the number of rows of a PIVOT
             [(rows,)] = told or fetch(connection, f"SELECT count(*) FROM {written}")
         return int(rows)
 
+    def _without_enums(self, connection: duckdb.DuckDBPyConnection) -> str:
+        """Return the query with texts for ENUMs, whose type lists all values, even those of rows that are left out."""
+        described = connection.execute(f"DESCRIBE {self.nested}").fetchall()
+        texts = [
+            f"CAST({quote_name(name)} AS {_ENUM.sub('VARCHAR', kind)}) AS {quote_name(name)}"
+            for name, kind, *_ in described
+            if _ENUM.search(kind)
+        ]
+        return f"SELECT * REPLACE ({', '.join(texts)}) FROM ({self.nested})" if texts else self.nested
+
     def check(self, connection: duckdb.DuckDBPyConnection) -> None:
         """Raise a QueryError if DuckDB refuses the query, or if it uses a function that runs SQL of its own."""
+        if _TURN_INTO_SQL & set().union(*map(find_calls, self._list_sql(connection))):
+            raise QueryError(f"query() and query_table() turn values into SQL, which may write; {_PYTHON}")
         [(_, plan)] = fetch(connection, f"EXPLAIN (FORMAT json) {self.nested}")
         if _RUNS_SQL.search(plan):
             raise QueryError(f"the query uses a function that runs SQL of its own, which may write; {_PYTHON}")
+
+    def _list_sql(self, connection: duckdb.DuckDBPyConnection) -> list[str]:
+        """Return the query, and the views and macros whose names occur in it, or in one of these."""
+        stored = connection.execute(
+            "SELECT view_name, sql FROM duckdb_views() WHERE NOT internal UNION ALL SELECT function_name, "
+            "macro_definition FROM duckdb_functions() WHERE NOT internal AND macro_definition IS NOT NULL"
+        ).fetchall()
+        found = [self.text]
+        for sql in found:  # it grows meanwhile
+            words = find_words(sql)
+            found += [text for name, text in stored if name.lower() in words and text not in found]
+        return found
 
 
 @contextmanager
@@ -174,7 +205,8 @@ def open_for_query(
             if data is None or Path(data).resolve() == locate(database).resolve():
                 attach(connection, database)
             else:
-                name = Path(data).name.partition(".")[0]
+                stem = Path(data).name.partition(".")[0]
+                name = f"{stem}_db" if stem.lower() in _TAKEN else stem  # as DuckDB itself does
                 _attach_data(connection, Path(data), name, "--data needs a DuckDB file")
                 connection.execute(f"SET search_path = {quote_text(f'{quote_name(name)}.main,memory.main')}")
             for name, file in (attached or {}).items():
@@ -190,8 +222,13 @@ def open_for_query(
 
 
 def _attach_data(connection: duckdb.DuckDBPyConnection, path: Path, name: str, needed: str) -> None:
-    if not path.exists():
-        raise QueryError(f"{path} does not exist; {needed}")
+    if not path.is_file():
+        raise QueryError(f"{path} {'is not a file' if path.exists() else 'does not exist'}; {needed}")
+    attached = connection.execute("SELECT database_name, path FROM duckdb_databases()").fetchall()
+    if name.lower() in _TAKEN or name.lower() in {taken.lower() for taken, _ in attached}:
+        raise QueryError(f"a database cannot be called {name!r} here: the name is taken; choose another")
+    if any(file and path.samefile(file) for _, file in attached):
+        raise QueryError(f"{path} is attached already; name each file once")
     try:
         if not attach_file(connection, path, name):
             raise refuse_second(path)

@@ -43,7 +43,8 @@ _UNFINISHED = re.compile(
 )
 _WRITES = "Binder Error: WITH clause containing a "
 _EXTENSION = re.compile(
-    r"An error occurred while trying to automatically install the required extension '"
+    r"(?:An error occurred while trying to automatically install the required extension '"
+    r"|[^\n]* requires the extension |[^\n]* exists in the )"
     r"(avro|aws|azure|delta|ducklake|encodings|excel|fts|httpfs|iceberg|icu|inet|json|mysql_scanner|parquet"
     r"|postgres_scanner|spatial|sqlite_scanner|vss)\b"
 )
@@ -148,7 +149,8 @@ def _explain_query(message: str, words: QueryWords) -> str | None:
     """Return what is wrong with the query itself, or with the files that it names."""
     if extension := _EXTENSION.match(message):
         name = extension[1]
-        return f"the query needs DuckDB's {name} extension, which is not installed; in DuckDB, run: INSTALL {name}"
+        how = f"INSTALL {name}; LOAD {name}"
+        return f"the query needs DuckDB's {name} extension; in Python, on custext_sql.connect(), run: {how}"
     if message.startswith(_WRITES):
         return "a query can only return rows, but its WITH clause writes; to write its rows, use --output or --into"
     told = None if words.is_dynamic else fill_template(message, words)

@@ -33,7 +33,7 @@ _OPTIONS = {  # options of these readers whose values contain names of columns
     **dict.fromkeys(("types", "dtypes", "column_types", "columns"), ("{", "}")),
     **dict.fromkeys(("names", "column_names"), ("[", "]")),
 }
-_DYNAMIC = re.compile(r"(?i)\b(?:getvariable|query|query_table)\b[\"`\s]*\(")  # functions that turn values into names
+_DYNAMIC = {"getvariable", "query", "query_table"}  # functions that turn values into names
 _FILE = re.compile(r"(?=.*[./])[\w.*?/-]{1,200}")
 
 _Token = tuple[token_type, str]
@@ -61,7 +61,7 @@ class QueryWords:
         words = [text for _, text in tokens] + list(_find_option_names(tokens))
         names |= {word.lower(): word for word in words if _NAME.fullmatch(word)}
         strings = [_unquote(text) for kind, text in tokens if kind == token_type.string_const and text[0] == "'"]
-        return cls(names, strings, _DYNAMIC.search(query) is not None)
+        return cls(names, strings, bool(_DYNAMIC & find_calls(query)))
 
     def find_name(self, name: str) -> str | None:
         """Return a name, or names joined by dots, as the query writes it; None if the query does not contain it."""
@@ -85,6 +85,16 @@ class QueryWords:
         else:
             is_named = name in (self.strings or ()) and _FILE.fullmatch(name) is not None
         return re.sub(r"=[^/\\]*", "=...", name) if is_named else None
+
+
+def find_words(query: str) -> list[str]:
+    """Return the tokens of a query without quotes around names, in lower case and without comments."""
+    return [text.strip().strip('"`').lower() for kind, text in _tokenize(query) if kind != token_type.comment]
+
+
+def find_calls(query: str) -> set[str]:
+    """Return the names that stand before a parenthesis, in lower case: those of functions, among others."""
+    return {name for name, after in pairwise(find_words(query)) if after.startswith("(")}
 
 
 def strip_ending(query: str) -> str:

@@ -81,6 +81,14 @@ def test_the_log_of_private_data_is_private_too(tmp_path: Path) -> None:
         connection.execute("CREATE TABLE t AS SELECT 'alice' AS name")
         assert log.stat().st_size and mode_of(log) == 0o600
     assert log.stat().st_size and mode_of(log) == 0o600
+    link = tmp_path / "link" / "l.duckdb"
+    link.parent.mkdir()
+    link.symlink_to(data)
+    with open_instance(link) as connection:
+        connection.execute("CREATE TABLE more AS SELECT 1")
+        assert mode_of(log) == 0o600 and list(link.parent.iterdir()) == [link]
+    link.unlink()
+    link.parent.rmdir()
     with open_instance(data) as connection:
         assert connection.execute("FROM t").fetchall() == [("alice",)]
     assert list(tmp_path.iterdir()) == [data]

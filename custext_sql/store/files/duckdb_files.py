@@ -187,6 +187,7 @@ def private_log(path: Path) -> Iterator[None]:
 
     DuckDB creates the log on the first commit, and writes to an empty one that is already there.
     """
+    path = path.resolve()  # DuckDB writes the log beside the file itself, not beside a link to it
     log = path.with_name(f"{path.name}.wal")
     try:
         descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_EXCL, path.stat().st_mode & 0o666)
