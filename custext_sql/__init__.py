@@ -27,17 +27,13 @@ if TYPE_CHECKING:
     from custext_sql.experiments.attacks.mask_attack import MaskAttack, MaskResult, attack_mask
     from custext_sql.experiments.attacks.priors import Prior
     from custext_sql.experiments.attacks.query_attack import QueryAttack, QueryResult, attack_query
-    from custext_sql.experiments.choosing.candidate import Candidate
-    from custext_sql.experiments.choosing.choice import Choice
+    from custext_sql.experiments.choosing.choice import Candidate, Choice, Growth
     from custext_sql.experiments.choosing.choosing import choose
-    from custext_sql.experiments.choosing.growth import Growth
     from custext_sql.experiments.evaluation.datasets import LabeledTexts
     from custext_sql.experiments.evaluation.experiment import EvaluationSetup
     from custext_sql.experiments.evaluation.tradeoff import Figure, TradeOff, TradeOffEvaluation, evaluate_tradeoff
     from custext_sql.experiments.evaluation.utility import UtilityEvaluation, UtilityResult, evaluate_utility
-    from custext_sql.experiments.one_text.chances import ContextChances, WordChances
-    from custext_sql.experiments.one_text.text_attacker import TextAttacker, TextGuesses
-    from custext_sql.experiments.one_text.text_verdict import judge_text
+    from custext_sql.experiments.one_text import ContextChances, TextAttacker, TextGuesses, WordChances, judge_text
     from custext_sql.experiments.report.contents import Report
     from custext_sql.experiments.report.report import write_report, write_tradeoff
     from custext_sql.experiments.verdict.figures import Sentence, Verdict
@@ -219,17 +215,13 @@ _HOMES = {
     "experiments.attacks.mask_attack": ("MaskAttack", "MaskResult", "attack_mask"),
     "experiments.attacks.priors": ("Prior",),
     "experiments.attacks.query_attack": ("QueryAttack", "QueryResult", "attack_query"),
-    "experiments.choosing.candidate": ("Candidate",),
-    "experiments.choosing.choice": ("Choice",),
+    "experiments.choosing.choice": ("Candidate", "Choice", "Growth"),
     "experiments.choosing.choosing": ("choose",),
-    "experiments.choosing.growth": ("Growth",),
     "experiments.evaluation.datasets": ("LabeledTexts",),
     "experiments.evaluation.experiment": ("EvaluationSetup",),
     "experiments.evaluation.tradeoff": ("Figure", "TradeOff", "TradeOffEvaluation", "evaluate_tradeoff"),
     "experiments.evaluation.utility": ("UtilityEvaluation", "UtilityResult", "evaluate_utility"),
-    "experiments.one_text.chances": ("ContextChances", "WordChances"),
-    "experiments.one_text.text_attacker": ("TextAttacker", "TextGuesses"),
-    "experiments.one_text.text_verdict": ("judge_text",),
+    "experiments.one_text": ("ContextChances", "TextAttacker", "TextGuesses", "WordChances", "judge_text"),
     "experiments.report.contents": ("Report",),
     "experiments.report.report": ("write_report", "write_tradeoff"),
     "experiments.verdict.figures": ("Sentence", "Verdict"),

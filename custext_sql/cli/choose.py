@@ -15,8 +15,7 @@ from custext_sql.cli.output import again, draw_bar, print_json, print_table, pro
 from custext_sql.cli.policy_options import policy_options
 
 if TYPE_CHECKING:
-    from custext_sql.experiments.choosing.candidate import Candidate
-    from custext_sql.experiments.choosing.choice import Choice
+    from custext_sql.experiments.choosing.choice import Candidate, Choice
     from custext_sql.experiments.verdict.figures import Verdict
     from custext_sql.release.inputs.texts import Texts
     from custext_sql.replacing.policy import Policy
@@ -183,7 +182,7 @@ def _print_choice(choice: "Choice") -> None:
 
 def _print_verdict(verdict: "Verdict") -> None:
     """Print the opening of a verdict, what it objects to, and what would help most."""
-    from custext_sql.experiments.verdict.lines import write_opening
+    from custext_sql.experiments.verdict.wording import write_opening
 
     click.echo("\n" + "\n".join(write_opening(verdict, _WIDTH)))
     for sentence in (*verdict.word, *verdict.row, *verdict.dataset, *verdict.in_clear):

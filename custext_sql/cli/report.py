@@ -68,7 +68,7 @@ def report_command(
       custext report --data shop.duckdb --table reviews --column body --html report.html
     """
     from custext_sql import write_report
-    from custext_sql.experiments.verdict.lines import write_opening, write_verdict
+    from custext_sql.experiments.verdict.wording import write_opening, write_verdict
 
     with progress_bar("measuring") as progress:
         report = write_report(db, html=html, data=data, policy=policy, progress=progress, **settings)

@@ -6,13 +6,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 
-import duckdb
 import numpy as np
 
 from custext_sql.arrays import Draws, Flags, Floats, Numbers
 from custext_sql.errors import MappingError, PrivacyWarning, SettingError
 from custext_sql.experiments.baselines.fbdd import Fbdd
-from custext_sql.experiments.baselines.random_words import RandomWords
 from custext_sql.experiments.baselines.santext import SanText, SanTextPlus
 from custext_sql.experiments.baselines.word_space import WordSpace
 from custext_sql.mapping.mapping import Mapping
@@ -27,8 +25,7 @@ from custext_sql.replacing.replacer import Mechanism, Piece, Replaced, Replacer
 from custext_sql.replacing.row_settings import RowSettings
 from custext_sql.replacing.vocabulary import Vocabulary
 from custext_sql.store.database import Database, reading
-from custext_sql.store.embeddings import list_embeddings
-from custext_sql.store.rows.embeddings import Embedding, read_entries, read_vectors
+from custext_sql.store.rows.embeddings import read_embeddings, read_entries, read_vectors
 from custext_sql.store.rows.mappings import find_mapping, read_mapping
 from custext_sql.store.rows.stopwords import SHIPPED_LANGUAGE, read_stopwords
 from custext_sql.text.columns import open_column
@@ -84,6 +81,17 @@ class MechanismUnderTest:
         if settings.epsilon == 0.0 and self.name not in (CUSTEXT, CUSTEXT_PLUS):
             raise SettingError(f"eps = 0 is for {CUSTEXT} and {CUSTEXT_PLUS} only; found mechanism {self.name}")
         return replacer.replace_words(column.text, column.offsets, randomness, settings)
+
+
+class RandomWords:
+    """Draws any word of the vocabulary with equal probability, regardless of eps: the lower bound on utility."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+
+    def sample(self, words: Numbers, epsilon: float | Floats, draws: Draws) -> Numbers:
+        """Return the replacement of each word."""
+        return (draws % np.uint64(self._size)).astype(np.int64)
 
 
 class _Lottery:
@@ -198,27 +206,21 @@ def check_mechanism(name: str) -> str:
 def read_space(database: Database, mapping: Mapping) -> WordSpace:
     """Return the vectors that a mapping was built from. MappingError if they are no longer stored."""
     info = mapping.info
-    known = {embedding.name: embedding for embedding in list_embeddings(database)}
-    embedding = known.get(info.embedding)
-    if embedding is None or embedding.sha256 != info.embedding_sha256:
-        raise MappingError(
-            f"this needs the vectors from which mapping {info.name} was built, but embedding {info.embedding!r} was "
-            f"dropped or replaced; load the vectors again: custext load FILE --name {info.embedding} --replace"
-        )
     with reading(database) as connection:
-        return _read_points(connection, mapping, embedding)
-
-
-def _read_points(connection: duckdb.DuckDBPyConnection, mapping: Mapping, embedding: Embedding) -> WordSpace:
-    place = {entry: position for position, entry in enumerate(read_entries(connection, embedding))}
-    missing = [word for word in mapping.words if word not in place]
-    if missing:
-        raise MappingError(
-            f"embedding {embedding.name} has no vector for {count_of(len(missing), 'word')} of mapping "
-            f"{mapping.info.name}"
-        )
-    positions = np.array([place[word] for word in mapping.words], dtype=np.int64)
-    space = WordSpace(read_vectors(connection, embedding, positions), positions)
+        known = {embedding.name: embedding for embedding in read_embeddings(connection)}
+        embedding = known.get(info.embedding)
+        if embedding is None or embedding.sha256 != info.embedding_sha256:
+            raise MappingError(
+                f"this needs the vectors from which mapping {info.name} was built, but embedding {info.embedding!r} "
+                f"was dropped or replaced; load the vectors again: custext load FILE --name {info.embedding} --replace"
+            )
+        place = {entry: position for position, entry in enumerate(read_entries(connection, embedding))}
+        if missing := [word for word in mapping.words if word not in place]:
+            raise MappingError(
+                f"embedding {embedding.name} has no vector for {count_of(len(missing), 'word')} of mapping {info.name}"
+            )
+        positions = np.array([place[word] for word in mapping.words], dtype=np.int64)
+        space = WordSpace(read_vectors(connection, embedding, positions), positions)
     if not np.isfinite(space.half_squares).all():
         raise MappingError(f"embedding {embedding.name}: its vectors are too large for 32-bit arithmetic")
     return space

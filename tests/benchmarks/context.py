@@ -7,7 +7,7 @@ from pathlib import Path
 
 from custext_sql import build_mapping, load_embeddings
 from custext_sql.experiments.attacks.bigram_model import BigramModel
-from custext_sql.experiments.attacks.context_guesses import ContextCounts, count_context_guesses, learn_bigrams
+from custext_sql.experiments.attacks.context_attacker import ContextCounts, count_context_guesses, learn_bigrams
 from custext_sql.experiments.attacks.symbols import Alphabet
 from custext_sql.experiments.mechanisms import MappingUnderTest
 from custext_sql.text.columns import TextColumn, open_column

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from custext_sql import Policy, Sanitizer, attack_context, attack_mask
-from custext_sql.experiments.attacks.context_guesses import count_context_guesses, learn_bigrams
+from custext_sql.experiments.attacks.context_attacker import count_context_guesses, learn_bigrams
 from custext_sql.experiments.attacks.symbols import Alphabet
 from custext_sql.experiments.mechanisms import MECHANISMS, MappingUnderTest
 from custext_sql.replacing.tally import Tally

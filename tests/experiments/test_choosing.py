@@ -11,11 +11,9 @@ from custext_sql import attack_context, build_mapping, choose, write_report
 from custext_sql.errors import CusTextError
 from custext_sql.experiments.attacks.bayes_attack import measure_bayes
 from custext_sql.experiments.attacks.priors import Prior, count_words, uniform_prior
-from custext_sql.experiments.choosing.attack_curve import MappingAttack
-from custext_sql.experiments.choosing.candidate import Candidate
+from custext_sql.experiments.choosing.choice import Candidate
 from custext_sql.experiments.choosing.choosing import BOUNDS
-from custext_sql.experiments.choosing.eps_limit import find_eps_limit
-from custext_sql.experiments.choosing.selection import find_candidate, pick_candidate
+from custext_sql.experiments.choosing.selection import MappingAttack, find_candidate, find_eps_limit, pick_candidate
 from custext_sql.experiments.mechanisms import MappingUnderTest
 from custext_sql.experiments.verdict.thresholds import GUESSED
 from custext_sql.text.columns import open_column

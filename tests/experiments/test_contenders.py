@@ -15,9 +15,8 @@ from custext_sql import (
     use_mapping,
 )
 from custext_sql.errors import CusTextError
+from custext_sql.experiments.choosing.choosing import WordFrequencies, sample_texts
 from custext_sql.experiments.choosing.contenders import list_sizes, list_stored
-from custext_sql.experiments.choosing.sampled_attacker import sample_texts
-from custext_sql.experiments.choosing.word_frequencies import WordFrequencies
 from custext_sql.experiments.mechanisms import MappingUnderTest
 
 TEXTS = ["the doctor said that the nurse was kind and the doctor was late", "I love this camera and the music"]
@@ -105,7 +104,7 @@ def test_words_are_counted_once_for_mappings_of_the_same_words(few_db: Path, mon
     first = frequencies.find(MappingUnderTest(few_db, mapping=made[0]))
     under_test = MappingUnderTest(few_db, mapping=made[1])
     counted = WordFrequencies(None, TEXTS, None).find(under_test)
-    monkeypatch.setattr("custext_sql.experiments.choosing.word_frequencies.find_prior", None)
+    monkeypatch.setattr("custext_sql.experiments.choosing.choosing.find_prior", None)
     found = frequencies.find(under_test)
     assert not np.array_equal(found.chances, first.chances)
     assert np.array_equal(found.chances, counted.chances)

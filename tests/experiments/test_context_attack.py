@@ -11,12 +11,13 @@ from custext_sql import Sanitizer, attack_context, load_mapping
 from custext_sql.errors import CusTextError
 from custext_sql.experiments.attacks.bigram_model import BigramModel
 from custext_sql.experiments.attacks.context_attack import measure_context
-from custext_sql.experiments.attacks.context_attacker import ContextAttacker, read_public
-from custext_sql.experiments.attacks.context_guesses import (
+from custext_sql.experiments.attacks.context_attacker import (
+    ContextAttacker,
     ContextCounts,
     count_context_guesses,
     guess_hidden,
     learn_bigrams,
+    read_public,
 )
 from custext_sql.experiments.attacks.group_lattice import find_posteriors
 from custext_sql.experiments.attacks.output_likelihoods import OutputLikelihoods

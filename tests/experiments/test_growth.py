@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from custext_sql import choose
-from custext_sql.experiments.choosing.candidate import Candidate
-from custext_sql.experiments.choosing.growth import measure_growth
+from custext_sql.experiments.choosing.choice import Candidate, measure_growth
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import pytest
 from custext_sql.errors import SettingError
 from custext_sql.experiments.attacks import language_model_guesser
 from custext_sql.experiments.attacks.language_model_guesser import join_pieces, open_language_model
-from custext_sql.experiments.attacks.mask_guesses import count_guesses
+from custext_sql.experiments.attacks.mask_attack import count_guesses
 from custext_sql.experiments.extras import import_library
 from custext_sql.replacing.kinds import Kind
 from custext_sql.replacing.replacer import Piece

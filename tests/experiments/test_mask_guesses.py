@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from custext_sql.errors import SettingError
-from custext_sql.experiments.attacks.mask_guesses import GuessCounts, count_guesses
+from custext_sql.experiments.attacks.mask_attack import GuessCounts, count_guesses
 from custext_sql.parameters import count_of
 from custext_sql.replacing.kinds import Kind
 from custext_sql.replacing.replacer import Piece

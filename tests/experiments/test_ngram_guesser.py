@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from custext_sql.errors import SettingError
 from custext_sql.experiments.attacks import ngram_guesser
-from custext_sql.experiments.attacks.mask_guesses import count_guesses
+from custext_sql.experiments.attacks.mask_attack import count_guesses
 from custext_sql.experiments.attacks.ngram_guesser import NgramGuesser, learn_ngrams
 from custext_sql.parameters import count_of
 from custext_sql.replacing.kinds import Kind

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from custext_sql.experiments.baselines.random_words import RandomWords
+from custext_sql.experiments.mechanisms import RandomWords
 
 
 def test_all_words_are_equally_likely_whatever_the_word_and_eps() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from custext_sql import Sanitizer, load_mapping
-from custext_sql.experiments.verdict.lines import SECTIONS
+from custext_sql.experiments.verdict.wording import SECTIONS
 from tests.cli.test_commands import run
 
 pytestmark = pytest.mark.slow

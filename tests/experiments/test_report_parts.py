@@ -2,6 +2,7 @@
 
 import math
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
@@ -19,14 +20,14 @@ from custext_sql import (
     sanitize_file,
     sanitize_table,
 )
-from custext_sql.experiments.attacks.bayes_attack import measure_bayes
+from custext_sql.experiments.attacks.bayes_attack import BayesResult, measure_bayes
 from custext_sql.experiments.attacks.best_guess import join_neighbors, measure_floor
 from custext_sql.experiments.attacks.priors import Prior, count_words
 from custext_sql.experiments.mechanisms import MappingUnderTest
-from custext_sql.experiments.report.alternatives import Attacked, list_alternatives
+from custext_sql.experiments.report.contents import OneOutput, count_let_through, measure_one_output
 from custext_sql.experiments.report.earlier_releases import Earlier, find_earlier
-from custext_sql.experiments.report.let_through import count_let_through
-from custext_sql.experiments.report.one_output import OneOutput, measure_one_output
+from custext_sql.experiments.report.report import list_alternatives
+from custext_sql.experiments.report.verdict_figures import Measured, collect_figures
 from custext_sql.mapping.mapping import Mapping
 from custext_sql.release.inputs.texts import Texts
 from custext_sql.text.columns import open_column
@@ -44,7 +45,9 @@ def count(under_test: MappingUnderTest) -> Prior:
 
 
 def test_words_per_row_are_those_that_are_replaced(few_db: Path, under_test: MappingUnderTest) -> None:
-    found = count_let_through(under_test, TEXTS, None, epsilon=1.0, plus=False).counts
+    let_through = count_let_through(under_test, TEXTS, None, epsilon=1.0, plus=False)
+    assert let_through is not None
+    found = let_through.counts
     pieces = Sanitizer.load(few_db).compare(TEXTS, 1.0)
     replaced = [
         sum(piece.kind == 0 for piece in text) for text, given in zip(pieces, TEXTS, strict=True) if given is not None
@@ -57,6 +60,7 @@ def test_words_per_row_are_those_that_are_replaced(few_db: Path, under_test: Map
 def test_public_words_and_numbers_that_stay_are_counted(few_db: Path) -> None:
     policy = Policy(numbers="keep", keep_words=["doctor"])
     found = count_let_through(MappingUnderTest(few_db, policy=policy), TEXTS, None, epsilon=1.0, plus=False)
+    assert found is not None
     assert (found.counts["kept"], found.counts["numbers"], found.numbers) == (1, 1, "keep")
     assert found.policy == "strict, except numbers=keep, 1 kept word"
 
@@ -94,33 +98,46 @@ def test_joined_groups_are_a_partition_and_easier_to_hide_in(under_test: Mapping
     assert measure_floor(joined, chances) <= measure_floor(sizes, chances)
 
 
-def make_attacked(under_test: MappingUnderTest, *, plus: bool) -> Attacked:
+def measure(under_test: MappingUnderTest, *, plus: bool) -> tuple[Measured, list[BayesResult]]:
+    """Return what was measured at eps = 1, and the best single guess at several eps."""
     every = count(under_test)
     prior = every.without(np.isin(under_test.mapping.words, list(under_test.stopwords))) if plus else every
     curve = measure_bayes(under_test, [prior], [0.0, 1.0, 4.0], plus=plus)
-    return Attacked(under_test, prior, every, plus, curve, curve[1], None, OneOutput(0.1, 0.1, 0.1))
+    let_through = count_let_through(under_test, TEXTS, None, epsilon=1.0, plus=plus)
+    one_output = OneOutput(0.1, 0.1, 0.1)
+    return Measured(under_test, prior, every, plus, curve[1], None, None, one_output, let_through), curve
+
+
+@pytest.mark.parametrize("name, is_own", [("texts", True), ("uniform", False)])
+def test_frequencies_from_elsewhere_do_not_say_which_words_stay(
+    under_test: MappingUnderTest, name: str, is_own: bool
+) -> None:
+    measured, _ = measure(under_test, plus=False)
+    fates = collect_figures(replace(measured, prior=replace(measured.prior, name=name)), None, ()).fates
+    assert fates is not None and measured.let_through is not None
+    assert fates.unchanged == (0.1 * measured.let_through.counts["sampled"] if is_own else None)
 
 
 def test_alternatives_are_smaller_eps_no_stopwords_and_larger_groups(
     few_db: Path, under_test: MappingUnderTest
 ) -> None:
-    attacked = make_attacked(under_test, plus=True)
-    zero, stopwords, larger = list_alternatives(few_db, attacked)
-    assert (zero.eps, zero.guess) == (0.0, attacked.chosen.floor)
-    assert not stopwords.plus and stopwords.replaced == attacked.every.drawn
+    measured, curve = measure(under_test, plus=True)
+    zero, stopwords, larger = list_alternatives(few_db, measured, curve, ())
+    assert (zero.eps, zero.guess) == (0.0, measured.guess.floor)
+    assert not stopwords.plus and stopwords.replaced == measured.every.drawn
     assert larger.estimated and larger.k == 40
-    assert larger.guess == pytest.approx(attacked.chosen.success * 0.1 / attacked.chosen.floor)
+    assert larger.guess == pytest.approx(measured.guess.success * 0.1 / measured.guess.floor)
 
 
 def test_a_stored_mapping_with_larger_groups_is_measured(few_db: Path, under_test: MappingUnderTest) -> None:
     for k in (10, 60, 40):
         build_mapping(few_db, embedding="starter", k=k)
-    attacked = make_attacked(under_test, plus=False)
-    *_, larger = list_alternatives(few_db, attacked)
+    measured, curve = measure(under_test, plus=False)
+    *_, larger = list_alternatives(few_db, measured, curve, ())
     assert (larger.k, larger.estimated) == (40, False)
     other = MappingUnderTest(few_db, mapping=larger.mapping, policy="strict")
     [expected] = measure_bayes(other, [count(other)], [1.0])
-    assert larger.guess == pytest.approx(expected.success) and larger.replaced == pytest.approx(attacked.prior.drawn)
+    assert larger.guess == pytest.approx(expected.success) and larger.replaced == pytest.approx(measured.prior.drawn)
 
 
 def test_the_ledger_says_what_was_released_before(few_db: Path, under_test: MappingUnderTest, tmp_path: Path) -> None:

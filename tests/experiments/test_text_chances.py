@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from custext_sql import Sanitizer, TextAttacker, WordChances, attack_query, judge_text, load_mapping
+from custext_sql.experiments import one_text
 from custext_sql.experiments.attacks.query_attack import count_draws
-from custext_sql.experiments.one_text import chances
 from custext_sql.mapping.mapping import Mapping
 from custext_sql.sanitizing.settings import Settings
 from tests.experiments.test_text_attacker import PUBLIC, STOPWORDS, TEXT, WORDS, list_group, make_mapping, weigh
@@ -44,7 +44,7 @@ def list_values(chances: WordChances | None) -> list[float]:
 def test_chances_are_those_of_the_best_guess_for_each_output(
     mapping: Mapping, eps: float, plus: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(chances, "_CELLS", 40)  # some groups at a time
+    monkeypatch.setattr(one_text, "_CELLS", 40)  # some groups at a time
     sanitizer = Sanitizer(mapping, STOPWORDS, Settings(eps=eps, plus=plus))
     attacker = TextAttacker(sanitizer)
     naive = {word: find_naively(sanitizer, word, eps, plus) for word in WORDS if not (plus and word in STOPWORDS)}

@@ -5,10 +5,7 @@ from dataclasses import replace
 import pytest
 
 from custext_sql import Policy, Receipt, Sanitizer, SettingError, TextAttacker, TracedText, Verdict, judge_text
-from custext_sql.experiments.attacks.priors import uniform_prior
-from custext_sql.experiments.report.let_through import LetThrough
-from custext_sql.experiments.report.one_output import OneOutput
-from custext_sql.experiments.report.verdict_figures import _count_fates, count_fates
+from custext_sql.experiments.report.verdict_figures import count_fates
 from custext_sql.experiments.verdict.figures import Alternative, Fates, Figures
 from custext_sql.experiments.verdict.judging import judge
 from custext_sql.mapping.mapping import Mapping
@@ -46,8 +43,6 @@ def test_the_verdict_is_that_of_the_attackers_figures(
         k=4,
         eps=eps,
         plus=True,
-        calibration="tight",
-        policy=policy,
         hides_among=receipt.hides_among,
         prior="texts in general (by Zipf's law)" if public is None else "texts",
         guess=chances.right,
@@ -151,7 +146,8 @@ COUNTS = {
 
 @pytest.mark.parametrize("numbers", ["keep", "mask", "shape"])
 def test_every_word_has_one_fate(numbers: str) -> None:
-    found = count_fates(COUNTS, numbers, unchanged=0.25, median_replaced=30.5, largest_replaced=60.0)
+    measured = COUNTS | {"median_replaced": 30.5, "largest_replaced": 60.0}
+    found = count_fates(measured, numbers, 0.25)
     expected = Fates(
         rows=3,
         words=201,
@@ -173,11 +169,5 @@ def test_every_word_has_one_fate(numbers: str) -> None:
     )
     assert found == expected
     assert found.replaced + found.exposed + found.kept + found.masked + found.altered == found.words
-    unknown = count_fates(COUNTS, numbers, unchanged=None, median_replaced=None, largest_replaced=None)
+    unknown = count_fates(COUNTS, numbers, None)
     assert unknown == replace(expected, unchanged=None, median_replaced=None, largest_replaced=None)
-    measured = COUNTS | {"median_replaced": 30.5, "largest_replaced": 60}
-    one_output = OneOutput(0.5, 0.25, 0.5)
-    for name, share in (("texts", 25.0), ("uniform", None)):  # frequencies from elsewhere say nothing of these texts
-        prior = replace(uniform_prior(4), name=name)
-        reported = _count_fates(LetThrough("texts", "strict", True, numbers, measured), prior, one_output)
-        assert reported == replace(expected, unchanged=share)

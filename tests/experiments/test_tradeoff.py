@@ -19,7 +19,7 @@ from custext_sql.experiments.evaluation.tradeoff import (
 )
 from custext_sql.experiments.evaluation.utility import measure_utility
 from custext_sql.experiments.mechanisms import MappingUnderTest
-from custext_sql.experiments.report.drawings import draw_tradeoff
+from custext_sql.experiments.report.page import draw_tradeoff
 from custext_sql.experiments.trials import list_trials
 from custext_sql.mechanism.certified_table import certify
 

@@ -12,9 +12,15 @@ from hypothesis import strategies as st
 
 from custext_sql.experiments.verdict.figures import Alternative, Fates, Figures, Sentence, Verdict
 from custext_sql.experiments.verdict.judging import judge
-from custext_sql.experiments.verdict.lines import SECTIONS, write_verdict
 from custext_sql.experiments.verdict.thresholds import find_worst
-from custext_sql.experiments.verdict.wording import write_count, write_eps, write_factor, write_share
+from custext_sql.experiments.verdict.wording import (
+    SECTIONS,
+    write_count,
+    write_eps,
+    write_factor,
+    write_share,
+    write_verdict,
+)
 
 FATES = Fates(rows=10, words=10_000, replaced=10_000, unchanged=300, median_replaced=1.0, largest_replaced=1)
 GREEN = Figures(
@@ -22,8 +28,6 @@ GREEN = Figures(
     k=160,
     eps=0.5,
     plus=False,
-    calibration="paper",
-    policy="strict",
     hides_among=150,
     prior="films.txt",
     guess=0.1,
@@ -154,7 +158,7 @@ def test_what_was_not_measured_is_said_and_never_green(missing: dict[str, Any], 
 
 
 def test_nothing_at_all_can_be_judged() -> None:
-    verdict = judge(Figures("starter", 40, 1.0, False, "paper", "strict"))
+    verdict = judge(Figures("starter", 40, 1.0, False))
     assert verdict.color == "amber" and all(getattr(verdict, name) for name in SECTIONS)
 
 
@@ -206,7 +210,7 @@ CASES = [
     change(GREEN, eps=0.0),
     change(GREEN, fates=None, hides_among=None),
     change(GREEN, fates=FEW),
-    Figures("starter", 40, 1.0, False, "paper", "strict"),
+    Figures("starter", 40, 1.0, False),
     change(MEDIUM, context=0.55, guess=0.5, releases=2, spent=12.5),
     change(MEDIUM, context=None, guess=0.3),
     change(GREEN, eps=20.0, draws=3, prior="uniform", guess=0.9999, certain=0.00001, fates=LONGER),

@@ -19,11 +19,8 @@ from custext_sql.experiments.attacks.context_attack import ContextAttack, Contex
 from custext_sql.experiments.attacks.query_attack import QueryResult
 from custext_sql.experiments.evaluation.experiment import EvaluationSetup
 from custext_sql.experiments.evaluation.tradeoff import Figure, TradeOff, TradeOffEvaluation
-from custext_sql.experiments.report.contents import Report
-from custext_sql.experiments.report.let_through import LetThrough
-from custext_sql.experiments.report.one_output import OneOutput
+from custext_sql.experiments.report.contents import LetThrough, OneOutput, Quantile, Report
 from custext_sql.experiments.report.page import render_report, render_tradeoff
-from custext_sql.experiments.report.quantiles import Quantile
 from custext_sql.experiments.verdict.figures import Fates, Figures
 from custext_sql.experiments.verdict.judging import judge
 from custext_sql.html.comparison import write_comparison
@@ -52,7 +49,7 @@ EVALUATION = TradeOffEvaluation(
     "mask",
     (POINT, replace(POINT, mapping="k5")),
 )
-FIGURES = Figures("mapping", 20, 1.0, True, "paper", "strict", prior="films", guess=0.2, fates=Fates(9, 99, 90))
+FIGURES = Figures("mapping", 20, 1.0, True, prior="films", guess=0.2, fates=Fates(9, 99, 90))
 REPORT = Report(
     verdict=judge(FIGURES),
     created_at=datetime(2026, 1, 1),

@@ -101,21 +101,30 @@ def attack_bayes(
     given = find_prior(under_test, prior, public, public_column, public=True)
     every = [uniform_prior(len(under_test.mapping.words)), *([] if given is None else [given])]
     priors = [one.of_drawn(under_test, plus=plus) for one in every]
-    found = [
-        result
-        for number, one in enumerate(calibrations)
-        for result in measure_bayes(
-            under_test,
-            priors,
-            epsilons,
-            calibration=one,
-            plus=plus,
-            progress=part_of(progress, number, len(calibrations)),
-        )
-    ]
+    grids = dict.fromkeys(calibrations, epsilons)
+    found = measure_curves(under_test, priors, grids, plus=plus, progress=progress, parts=len(grids))
     results = sorted(found, key=lambda one: [prior.name for prior in priors].index(one.prior))
     info = under_test.mapping.info
     return BayesAttack(info.name, info.k, plus, name_policy(under_test.policy), tuple(priors), tuple(results))
+
+
+def measure_curves(
+    under_test: MappingUnderTest,
+    priors: Sequence[Prior],
+    grids: dict[str, list[float]],
+    *,
+    plus: bool,
+    progress: ShareDone | None,
+    parts: int,
+) -> list[BayesResult]:
+    """Return the success of the best guess at the eps of each calibration. parts: of the work, one per calibration."""
+    return [
+        result
+        for number, (calibration, epsilons) in enumerate(grids.items())
+        for result in measure_bayes(
+            under_test, priors, epsilons, calibration=calibration, plus=plus, progress=part_of(progress, number, parts)
+        )
+    ]
 
 
 def measure_bayes(

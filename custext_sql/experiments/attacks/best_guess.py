@@ -1,5 +1,7 @@
 """The success of the best guess from a single output, computed exactly from the tables."""
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from custext_sql.arrays import Floats, Sizes, Weights
@@ -12,22 +14,17 @@ def measure_success(sizes: Sizes, weights: Weights, prior: Floats) -> float:
     For each output, the guess is the input with the largest product of prior and probability. weights: the verified
     weights of all groups, with rows that sum to 2**64. prior: the probability of each word, in the order of the groups.
     """
-    starts = np.cumsum(sizes) - sizes
-    success = 0.0
-    for groups, matrices in matrices_by_size(sizes, weights):
-        size = matrices.shape[1]
-        chances = prior[starts[groups][:, None] + np.arange(size)]
-        success += float((chances[:, :, None] * (matrices / 2.0**64)).max(axis=1).sum())
-    return success
+    found = 0.0
+    for chances, matrices in _list_groups(sizes, weights, prior):
+        found += float((chances[:, :, None] * matrices).max(axis=1).sum())
+    return found
 
 
 def measure_certain(sizes: Sizes, weights: Weights, prior: Floats, certainty: float) -> float:
     """Return the probability that the attacker of `measure_success` is at least that certain of the best guess."""
-    starts = np.cumsum(sizes) - sizes
     found = 0.0
-    for groups, matrices in matrices_by_size(sizes, weights):
-        size = matrices.shape[1]
-        together = prior[starts[groups][:, None] + np.arange(size)][:, :, None] * (matrices / 2.0**64)
+    for chances, matrices in _list_groups(sizes, weights, prior):
+        together = chances[:, :, None] * matrices
         outputs = together.sum(axis=1)
         found += float(outputs[together.max(axis=1) >= certainty * outputs].sum())
     return found
@@ -35,13 +32,17 @@ def measure_certain(sizes: Sizes, weights: Weights, prior: Floats, certainty: fl
 
 def measure_unchanged(sizes: Sizes, weights: Weights, prior: Floats) -> float:
     """Return the probability that a word is replaced by itself."""
-    starts = np.cumsum(sizes) - sizes
     found = 0.0
-    for groups, matrices in matrices_by_size(sizes, weights):
-        size = matrices.shape[1]
-        chances = prior[starts[groups][:, None] + np.arange(size)]
-        found += float((chances * np.diagonal(matrices, axis1=1, axis2=2) / 2.0**64).sum())
+    for chances, matrices in _list_groups(sizes, weights, prior):
+        found += float((chances * np.diagonal(matrices, axis1=1, axis2=2)).sum())
     return found
+
+
+def _list_groups(sizes: Sizes, weights: Weights, prior: Floats) -> Iterator[tuple[Floats, Floats]]:
+    """Yield, for groups of equal size, the chances of their words, and the probabilities of outputs for each word."""
+    starts = np.cumsum(sizes) - sizes
+    for groups, matrices in matrices_by_size(sizes, weights):
+        yield prior[starts[groups][:, None] + np.arange(matrices.shape[1])], matrices / 2.0**64
 
 
 def measure_certain_floor(sizes: Sizes, prior: Floats, certainty: float) -> float:

@@ -12,7 +12,6 @@ from custext_sql.parameters import check_at_least
 from custext_sql.release.inputs.texts import Texts, list_texts, name_texts
 from custext_sql.replacing.policy import Policy, name_policy
 from custext_sql.store.database import Database
-from custext_sql.text.columns import open_column
 
 
 @dataclass(frozen=True)
@@ -148,7 +147,7 @@ def attack_texts(
         policy=name_policy(under_test.policy),
         data=name_texts(data),
         texts=len(texts),
-        words=_count_replaced(under_test, texts, plus),
+        words=attacker.attack(Trial(under_test, CUSTEXT_PLUS if plus else CUSTEXT, 0.0, seed)).replaced,
         public=attacker.public.name,
         public_texts=len(attacker.public.column),
         left_out=attacker.public.left_out,
@@ -187,10 +186,3 @@ def measure_context(
         )
         for epsilon, counts in zip(epsilons, found, strict=True)
     ]
-
-
-def _count_replaced(under_test: MappingUnderTest, texts: Sequence[str], plus: bool) -> int:
-    replacer = under_test.open(CUSTEXT).replacer
-    assert replacer is not None
-    column = open_column(list(texts))[0]
-    return int(replacer.count_sampled(column.text, column.offsets, plus=plus).sum())

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from custext_sql.arrays import Floats, Places
+from custext_sql.arrays import Places
 from custext_sql.errors import SettingError
 from custext_sql.experiments.attacks.query_simulation import DrawCount, count_for_likeliest, count_for_mode
 from custext_sql.experiments.progress import ShareDone, part_of
@@ -23,7 +23,6 @@ SIMULATIONS = 20_000  # per number, for a named word
 SAMPLE_SIMULATIONS = 1_000  # per number, for a word of a sample: enough for quantiles
 SAMPLE = 100  # words, if none is named
 _FEWEST_SIMULATIONS = 100
-_METRICS = ("n_mode", "n_ml")
 
 
 @dataclass(frozen=True)
@@ -137,8 +136,7 @@ def measure_queries(
     results = []
     for number, (place, epsilon) in enumerate(pairs):
         part_of(progress, number, len(pairs))(0.0)
-        group = _read_group(mapping, place, epsilon, calibration, representatives)
-        mode, likeliest = (group.count_draws(metric, simulations, seed) for metric in _METRICS)
+        mode, likeliest = _count_draws(mapping, place, epsilon, calibration, representatives, simulations, seed)
         results.append(
             QueryResult(
                 word=mapping.words[place],
@@ -177,37 +175,30 @@ def count_draws(
     epsilon = check_epsilon(epsilon)
     if epsilon == 0.0 and representatives is None:
         representatives = find_representatives(mapping)
-    group = _read_group(mapping, mapping.find(word), epsilon, calibration, representatives)
-    mode, likeliest = (group.count_draws(metric, simulations, seed=0).draws for metric in _METRICS)
-    return mode, likeliest
+    counts = _count_draws(mapping, mapping.find(word), epsilon, calibration, representatives, simulations)
+    return counts[0].draws, counts[1].draws
 
 
-@dataclass(frozen=True, eq=False)
-class _Group:
-    """The group of a word: the probabilities of the outputs, one row per input, and the word's place in the group."""
-
-    number: int  # of the word
-    matrix: Floats
-    place: int
-
-    def count_draws(self, metric: str, simulations: int, seed: int) -> DrawCount:
-        """Return how many draws an attacker needs. metric: which attacker, by the names in `QueryResult`."""
-        generator = np.random.default_rng([seed, self.number])
-        if metric == "n_mode":
-            return count_for_mode(self.matrix[self.place], self.place, simulations=simulations, generator=generator)
-        return count_for_likeliest(self.matrix, self.place, simulations=simulations, generator=generator)
-
-
-def _read_group(
-    mapping: Mapping, word: int, epsilon: float, calibration: str, representatives: Places | None = None
-) -> _Group:
-    """Return the group of a word. representatives: those of all words, which replace them at eps = 0."""
+def _count_draws(
+    mapping: Mapping,
+    word: int,
+    epsilon: float,
+    calibration: str,
+    representatives: Places | None,
+    simulations: int,
+    seed: int = 0,
+) -> tuple[DrawCount, DrawCount]:
+    """Return the draws for n_mode and n_ml of a word. representatives: those of all words, for eps = 0."""
     group = int(np.searchsorted(mapping.word_starts, word, side="right")) - 1
     first, size = int(mapping.word_starts[group]), int(mapping.sizes[group])
     if epsilon == 0.0:
         assert representatives is not None
-        return _Group(word, np.tile(np.eye(size)[representatives[word] - first], (size, 1)), word - first)
-    start = int(mapping.score_starts[group])
-    table = certify(mapping.sizes[group : group + 1], mapping.scores[start : start + size**2], epsilon, calibration)
-    matrix = table.weights.reshape(size, size) / 2.0**64
-    return _Group(word, matrix / matrix.sum(axis=1, keepdims=True), word - first)
+        matrix = np.tile(np.eye(size)[representatives[word] - first], (size, 1))
+    else:
+        start = int(mapping.score_starts[group])
+        table = certify(mapping.sizes[group : group + 1], mapping.scores[start : start + size**2], epsilon, calibration)
+        matrix = table.weights.reshape(size, size) / 2.0**64
+        matrix /= matrix.sum(axis=1, keepdims=True)
+    place, generators = word - first, [np.random.default_rng([seed, word]) for _ in range(2)]
+    mode = count_for_mode(matrix[place], place, simulations=simulations, generator=generators[0])
+    return mode, count_for_likeliest(matrix, place, simulations=simulations, generator=generators[1])

@@ -1,35 +1,47 @@
-"""The public function `choose`."""
+"""The public function `choose`: it measures several mappings, suggests one of them, and judges the suggestion."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from custext_sql.errors import SettingError
-from custext_sql.experiments.attacks.priors import Prior
-from custext_sql.experiments.choosing.attack_curve import MappingAttack
-from custext_sql.experiments.choosing.candidate import Candidate
-from custext_sql.experiments.choosing.choice import Choice
-from custext_sql.experiments.choosing.contenders import Contender, list_sizes, list_stored
-from custext_sql.experiments.choosing.eps_limit import check_max_eps, find_eps_limit
-from custext_sql.experiments.choosing.growth import measure_growth
-from custext_sql.experiments.choosing.judgment import Judgment
-from custext_sql.experiments.choosing.sampled_attacker import SampledAttacker, sample_attacker
-from custext_sql.experiments.choosing.selection import check_bound, find_candidate, pick_candidate
-from custext_sql.experiments.choosing.word_frequencies import WordFrequencies
+from custext_sql.experiments.attacks.bayes_attack import measure_bayes
+from custext_sql.experiments.attacks.context_attack import ContextResult
+from custext_sql.experiments.attacks.context_attacker import ContextAttacker, read_public
+from custext_sql.experiments.attacks.priors import Prior, find_prior
+from custext_sql.experiments.choosing.choice import Candidate, Choice, measure_growth
+from custext_sql.experiments.choosing.contenders import list_contenders
+from custext_sql.experiments.choosing.selection import (
+    MappingAttack,
+    check_bound,
+    check_max_eps,
+    find_candidate,
+    find_eps_limit,
+    pick_candidate,
+)
 from custext_sql.experiments.mechanisms import MappingUnderTest
 from custext_sql.experiments.progress import ShareDone, part_of
 from custext_sql.experiments.public_texts import find_public_column
+from custext_sql.experiments.report.contents import count_let_through, measure_one_output, measure_sample
 from custext_sql.experiments.report.earlier_releases import Earlier, find_earlier
+from custext_sql.experiments.report.verdict_figures import Measured, collect_figures
+from custext_sql.experiments.verdict.figures import Alternative
+from custext_sql.experiments.verdict.judging import judge
 from custext_sql.experiments.verdict.thresholds import GUESSED
 from custext_sql.mapping.mapping import Mapping
 from custext_sql.mechanism.weights import check_calibration
-from custext_sql.release.inputs.texts import Texts, list_texts
+from custext_sql.release.inputs.texts import Texts, list_texts, name_texts
 from custext_sql.replacing.policy import DEFAULT_POLICY, Policy, choose_policy, name_policy
 from custext_sql.store.database import Database
 from custext_sql.store.ledger.dataset import Dataset
 
 BOUNDS = {"bayes": GUESSED.green, "context": GUESSED.amber}  # the default bound of each attack
 _MAKING = 0.6  # the share of the time that it takes to make a mapping, rather than to attack it
+_WORDS = 20_000  # that the context attack guesses: enough for a standard error of less than 0.004
+_FEWEST = 50  # texts that it attacks, however long they are
+_SAMPLE = 50  # words whose draws are counted, as in a report
 
 
 def choose(
@@ -96,8 +108,8 @@ def choose(
     limit = None if max_eps is None else check_max_eps(max_eps)
     check_calibration(calibration)
     settled, named = choose_policy(policy), Dataset(dataset)
-    contenders = _list_contenders(database, k, embedding, mappings)
-    attacker = _open_attacker(attack, data, column, public, public_column)
+    contenders = list_contenders(database, k, embedding, mappings)
+    attacker, texts, sampled = _open_attacker(attack, data, column, public, public_column)
     frequencies = WordFrequencies(prior, data, column)
     if data is not None:
         list_texts(data, column, 1)  # a wrong name is found before anything is made
@@ -106,7 +118,7 @@ def choose(
         under_test = MappingUnderTest(database, mapping=mapping, policy=settled, calibration=calibration)
         every = frequencies.find(under_test)
         known = every.of_drawn(under_test, plus=plus)
-        return MappingAttack(under_test, known, None if attacker is None else attacker.attacker, plus), every
+        return MappingAttack(under_test, known, attacker, plus), every
 
     opened: dict[str, Mapping] = {}
     found: list[Candidate] = []
@@ -126,17 +138,19 @@ def choose(
     verdict = None
     if chosen is not None:
         attacked, every = open_attack(opened[chosen.mapping])
-        verdict = Judgment(attacked, every, chosen, candidates, data, column, earlier[chosen.mapping]).judge()
+        measured = _measure(attacked, every, chosen.eps or 0.0, data, column)
+        alternatives = _list_alternatives(measured, chosen, candidates)
+        verdict = judge(collect_figures(measured, earlier[chosen.mapping], alternatives))
     return Choice(
         attack=attack,
         bound=bound,
         prior=every.name,
         prior_words=every.words,
-        public=None if attacker is None else attacker.attacker.public.name,
-        left_out=None if attacker is None else attacker.attacker.public.left_out,
-        skipped=None if attacker is None else attacker.attacker.public.skipped,
-        texts=None if attacker is None else attacker.texts,
-        attacked=None if attacker is None else attacker.attacked,
+        public=None if attacker is None else attacker.public.name,
+        left_out=None if attacker is None else attacker.public.left_out,
+        skipped=None if attacker is None else attacker.public.skipped,
+        texts=texts,
+        attacked=sampled,
         plus=plus,
         policy=name_policy(settled),
         calibration=calibration,
@@ -158,29 +172,94 @@ def _split_progress(progress: ShareDone, share: float) -> tuple[ShareDone, Share
     return (lambda done: progress(share * done)), (lambda done: progress(share + (1.0 - share) * done))
 
 
-def _list_contenders(
-    database: Database, k: int | Sequence[int] | None, embedding: str | None, mappings: str | Sequence[str]
-) -> list[Contender]:
-    if not mappings:
-        return list_sizes(database, k, embedding)
-    if k is not None or embedding is not None:
-        other = "--k (in Python: k)" if k is not None else "--embedding (in Python: embedding)"
-        raise SettingError(f"--mapping (in Python: mappings) names stored mappings; leave out {other}")
-    return list_stored(database, mappings)
-
-
 def _open_attacker(
     attack: str, data: Texts | None, column: str | None, public: Texts | None, public_column: str | None
-) -> SampledAttacker | None:
+) -> tuple[ContextAttacker | None, int | None, int | None]:
+    """Return the attacker of the context attack, the number of texts, and of those to attack; else None for each."""
     if attack == "context":
         if data is None or public is None:
             raise SettingError(
                 "the context attack needs your texts and public texts: custext choose INPUT --public FILE "
                 "(in Python: data=... and public=...)"
             )
-        return sample_attacker(data, column, public, find_public_column(public, public_column, column))
+        texts = [text or "" for text in list_texts(data, column)]
+        sample, from_column = sample_texts(texts), find_public_column(public, public_column, column)
+        attacker = ContextAttacker(sample, read_public(public, from_column, texts), name_texts(data))
+        return attacker, len(texts), len(sample)
     if public is not None or public_column is not None:
         raise SettingError(
             '--public (in Python: public) is for the context attack; add --attack context (in Python: attack="context")'
         )
-    return None
+    return None, None, None
+
+
+def sample_texts(texts: Sequence[str], words: int = _WORDS, fewest: int = _FEWEST) -> Sequence[str]:
+    """Return texts at equal distances over all of them, with about so many words; all texts if they have fewer."""
+    count = max(fewest, round(len(texts) * words / max(1, sum(len(text.split()) for text in texts))))
+    if count >= len(texts):
+        return texts
+    return [texts[place * len(texts) // count] for place in range(count)]
+
+
+class WordFrequencies:
+    """The prior of each mapping: from a file of frequencies, or as counted in texts."""
+
+    def __init__(self, prior: str | os.PathLike[str] | None, data: Texts | None, column: str | None) -> None:
+        if prior is None and data is None:
+            raise SettingError(
+                "word frequencies are missing; name your texts, custext choose INPUT, or use --prior FILE (in Python: "
+                "data=... or prior=...)"
+            )
+        self._prior, self._texts = prior, (data, column) if prior is None else (None, None)
+        self._counted: tuple[Mapping, Prior] | None = None
+
+    def find(self, under_test: MappingUnderTest) -> Prior:
+        """Return the prior of a mapping. What was counted for another one is reused if it has the same words.
+
+        With kept words, it is counted again: how many are replaced then also depends on who else is in a group.
+        """
+        mapping = under_test.mapping
+        if self._counted is not None and not under_test.policy.keep_words:
+            other, known = self._counted
+            if len(other.words) == len(mapping.words) and all(word in other.index for word in mapping.words):
+                order = np.array([other.index[word] for word in mapping.words])
+                return replace(known, chances=known.chances[order])
+        found = find_prior(under_test, self._prior, *self._texts)
+        assert found is not None
+        self._counted = mapping, found
+        return found
+
+
+def _measure(attack: MappingAttack, every: Prior, eps: float, data: Texts | None, column: str | None) -> Measured:
+    """Return what the verdict on a suggestion depends on, which takes a few seconds."""
+    under_test, prior, plus = attack.under_test, attack.prior, attack.plus
+    [guess] = measure_bayes(under_test, [prior], [eps], plus=plus)
+    found = [] if attack.attacker is None else attack.measure([eps])
+    draws = None  # at eps = 0, no number is enough
+    if eps > 0.0:
+        quantiles = measure_sample(under_test, min(_SAMPLE, len(under_test.mapping.words)), [eps])
+        draws = next(one.n_ml for one in quantiles if one.share == 0.5)
+    return Measured(
+        under_test=under_test,
+        prior=prior,
+        every=every,
+        plus=plus,
+        guess=guess,
+        context=next((one for one in found if isinstance(one, ContextResult)), None),
+        draws=draws,
+        one_output=measure_one_output(under_test, prior, eps, plus=plus),
+        let_through=count_let_through(under_test, data, column, epsilon=eps, plus=plus),
+    )
+
+
+def _list_alternatives(measured: Measured, chosen: Candidate, others: Sequence[Candidate]) -> Iterator[Alternative]:
+    """Yield other settings that were measured: another K at the same eps, a smaller eps, no kept stopwords."""
+    eps = measured.guess.eps
+    for one in others:
+        for result in one.curve:
+            same_eps = one.k > chosen.k and result.eps == eps
+            if same_eps or (one.mapping == chosen.mapping and result.eps < eps):
+                in_context = isinstance(result, ContextResult)
+                guess, context = (None, result.success) if in_context else (result.success, None)
+                yield Alternative(one.mapping, one.k, result.eps, measured.plus, guess, context, one.drawn)
+    yield from measured.compare_plus()

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache, partial
 
 import duckdb
 
@@ -15,7 +16,7 @@ from custext_sql.mapping.similarity import MEASURES
 from custext_sql.parameters import check_whole
 from custext_sql.store.database import Database, reading
 from custext_sql.store.mapping_builder import name_new
-from custext_sql.store.mapping_maker import WordsToGroup, make_mapping, read_words
+from custext_sql.store.mapping_maker import make_mapping, read_words
 from custext_sql.store.mappings import load_mapping
 from custext_sql.store.rows.embeddings import find_embedding, read_embeddings, read_vectors
 from custext_sql.store.rows.mappings import default_name, find_mapping, read_infos
@@ -33,6 +34,18 @@ class Contender:
     k: int
     stored: bool
     open: Callable[[ShareDone], Mapping]
+
+
+def list_contenders(
+    database: Database, k: int | Sequence[int] | None, embedding: str | None, mappings: str | Sequence[str]
+) -> list[Contender]:
+    """Return the mappings to compare, by the arguments of `choose`; SettingError if they exclude each other."""
+    if not mappings:
+        return list_sizes(database, k, embedding)
+    if k is not None or embedding is not None:
+        other = "--k (in Python: k)" if k is not None else "--embedding (in Python: embedding)"
+        raise SettingError(f"--mapping (in Python: mappings) names stored mappings; leave out {other}")
+    return list_stored(database, mappings)
 
 
 def list_stored(database: Database, names: str | Sequence[str]) -> list[Contender]:
@@ -58,13 +71,22 @@ def list_sizes(database: Database, sizes: int | Sequence[int] | None, embedding:
     fitting = [k for k in sorted({*SIZES, *own}) if k <= len(words.words)]
     if given and given[-1] > len(words.words):
         raise SettingError(f"{_K} must not exceed the number of words, {len(words.words):,}; found {given[-1]:,}")
-    maker = _Maker(database, words)
+
+    @cache
+    def read() -> Points:  # once for all K
+        with reading(database) as connection:
+            return read_vectors(connection, words.source, words.positions)
+
+    def make(recipe: Recipe, name: str, progress: ShareDone) -> Mapping:
+        return make_mapping(words, read(), recipe, name, progress=lambda done, total: progress(done / total))
+
     found = []
     for k in given or fitting or [len(words.words)]:
         wanted = replace(recipe, k=k)
         same = [one for one in infos if (one.recipe, one.embedding_sha256) == (wanted, words.source.sha256)]
         same.sort(key=lambda info: info.name != first)
-        found.append(_store(database, same[0]) if same else maker.plan(wanted, name_new(wanted, infos)))
+        name = name_new(wanted, infos)
+        found.append(_store(database, same[0]) if same else Contender(name, k, False, partial(make, wanted, name)))
     return found
 
 
@@ -104,23 +126,3 @@ def _find_recipe(
             f"--replace; or {_ELSE}"
         )
     return info.recipe, [info.k]
-
-
-class _Maker:
-    """Makes mappings of the same words for several K; their vectors are read once."""
-
-    def __init__(self, database: Database, words: WordsToGroup) -> None:
-        self._database, self._words = database, words
-        self._vectors: Points | None = None
-
-    def plan(self, recipe: Recipe, name: str) -> Contender:
-        """Return a mapping that is made when it is opened."""
-        return Contender(name, recipe.k, False, lambda progress: self._make(recipe, name, progress))
-
-    def _make(self, recipe: Recipe, name: str, progress: ShareDone) -> Mapping:
-        if self._vectors is None:
-            with reading(self._database) as connection:
-                self._vectors = read_vectors(connection, self._words.source, self._words.positions)
-        return make_mapping(
-            self._words, self._vectors, recipe, name, progress=lambda done, total: progress(done / total)
-        )

@@ -2,8 +2,7 @@
 
 import math
 
-from custext_sql.experiments.choosing.candidate import Candidate
-from custext_sql.experiments.choosing.choice import Choice
+from custext_sql.experiments.choosing.choice import Candidate, Choice
 from custext_sql.parameters import count_of
 
 _LARGEST = 640  # the largest K to suggest; tables grow with K
@@ -39,8 +38,9 @@ def describe_choice(choice: Choice) -> list[str]:
     chosen = choice.chosen
     if chosen is None or chosen.eps is None or chosen.success is None:
         return [*_explain_failure(choice), *_describe_earlier(choice)]
+    guess = "The best single guess" if choice.public is None else "The best guess from the whole text"
     found = [
-        f"Suggestion: K = {chosen.k}, eps = {chosen.eps:g}. {_name_guess(choice)} is right for {chosen.success:.1%} of "
+        f"Suggestion: K = {chosen.k}, eps = {chosen.eps:g}. {guess} is right for {chosen.success:.1%} of "
         "the replaced words."
     ]
     if choice.growth is not None:
@@ -78,10 +78,6 @@ def _describe_earlier(choice: Choice) -> list[str]:
     else:
         what = f"{before} is not among the mappings compared here; to find an eps for it: --mapping {before}"
     return [f"{text} So this suggestion cannot be released. {what}"]
-
-
-def _name_guess(choice: Choice) -> str:
-    return "The best single guess" if choice.public is None else "The best guess from the whole text"
 
 
 def _explain_failure(choice: Choice) -> list[str]:

@@ -20,6 +20,7 @@ from custext_sql.replacing.policy import Policy, name_policy
 from custext_sql.store.database import Database
 
 LabeledData = AnyPath | DataFiles | DataTable | LabeledTexts  # files, a table, or labeled texts
+FINE_TUNING = ("length", "epochs", "batch_size", "learning_rate")
 
 
 @dataclass(frozen=True)
@@ -38,11 +39,6 @@ class Experiment:
         if self.options and self.model in BUILT_IN:
             names = ", ".join(self.options)
             raise SettingError(f"{names}: only for fine-tuning a Hugging Face model, not for the model {self.model}")
-
-    @property
-    def dataset(self) -> str:
-        """The names of its training and test data."""
-        return f"{self.train.name}; {self.test.name}"
 
     @property
     def tested(self) -> list[str]:
@@ -76,15 +72,6 @@ class EvaluationSetup:
     words: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True)
-class ExperimentPlan:
-    """An experiment as a caller asked for it, with its trials."""
-
-    experiment: Experiment
-    trials: list[Trial]
-    setup: EvaluationSetup
-
-
 def check_model(model: str) -> None:
     """Check a model's name and that its libraries are installed. SettingError names the missing extra."""
     if model in BUILT_IN:
@@ -114,9 +101,12 @@ def plan_experiment(
     policy: str | Policy,
     calibration: str,
     convert_eps: bool,
-    **options: float | None,
-) -> ExperimentPlan:
-    """Return an experiment and its trials, from the arguments of `evaluate_utility`. options: of fine-tuning."""
+    **others: Any,
+) -> tuple[Experiment, list[Trial], EvaluationSetup]:
+    """Return an experiment, its trials and its setup, from the arguments of `evaluate_utility` or `evaluate_tradeoff`.
+
+    others: those of fine-tuning, in FINE_TUNING, and those that do not concern an experiment.
+    """
     check_model(os.fspath(model))  # before anything is read: a missing library is reported at once
     names: Sequence[str | None] = list_once(mappings, "mappings") or [None]
     under_test = [
@@ -128,13 +118,13 @@ def plan_experiment(
     parts = _read_data(train, test, corpus, list_strings(text, "text"), label)
     if limit is not None:
         parts = parts[0].take(limit), parts[1].take(limit)
-    given = {name: value for name, value in options.items() if value is not None}
+    given = {name: others[name] for name in FINE_TUNING if others[name] is not None}
     experiment = Experiment(*parts, task=task, model=os.fspath(model), options=given)
     if experiment.model == EMBEDDING:
         _ = [one.space for one in under_test]  # an error about the vectors comes before hours of work
     trials = list_trials(under_test, list_once(mechanisms, "mechanisms"), list_epsilons(eps), seeds)
     setup = EvaluationSetup(
-        dataset=experiment.dataset,
+        dataset=f"{experiment.train.name}; {experiment.test.name}",
         metric=TASKS[task],
         model=experiment.model,
         train_rows=len(experiment.train.texts),
@@ -146,7 +136,7 @@ def plan_experiment(
         recipes=tuple(one.mapping.info.recipe for one in under_test),
         words=tuple(one.mapping.info.words for one in under_test),
     )
-    return ExperimentPlan(experiment, trials, setup)
+    return experiment, trials, setup
 
 
 def _read_data(
@@ -163,12 +153,7 @@ def _read_data(
             "name the data: --train FILE and --test FILE, --data FILE with --train-table and --test-table, or --corpus "
             "sentence_polarity (in Python: train=... and test=..., or corpus=...)"
         )
-    return _read_part(train, text, label), _read_part(test, text, label)
-
-
-def _read_part(data: LabeledData, text: Sequence[str], label: str) -> LabeledTexts:
-    if isinstance(data, LabeledTexts):
-        return data
-    if not text:
+    if not text and not (isinstance(train, LabeledTexts) and isinstance(test, LabeledTexts)):
         raise SettingError("name the column of the texts, or two for pairs: --text NAME (in Python: text=...)")
-    return read_labeled(data, text, label)
+    first, second = (one if isinstance(one, LabeledTexts) else read_labeled(one, text, label) for one in (train, test))
+    return first, second

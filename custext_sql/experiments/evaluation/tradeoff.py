@@ -10,8 +10,7 @@ import numpy as np
 
 from custext_sql.errors import SettingError
 from custext_sql.experiments.attacks.bayes_attack import measure_guess
-from custext_sql.experiments.attacks.context_attacker import ContextAttacker, read_public
-from custext_sql.experiments.attacks.context_guesses import count_in_clear
+from custext_sql.experiments.attacks.context_attacker import ContextAttacker, count_in_clear, read_public
 from custext_sql.experiments.attacks.mask_attack import ChosenGuesser, attack_trials, choose_guesser
 from custext_sql.experiments.evaluation.experiment import EvaluationSetup, Experiment, LabeledData, plan_experiment
 from custext_sql.experiments.evaluation.tasks import TASKS
@@ -121,42 +120,20 @@ def evaluate_tradeoff(
     """
     if attack not in ATTACKS:
         raise SettingError(f"attack must be one of {', '.join(ATTACKS)}; found {attack!r}")
-    planned = plan_experiment(
-        database,
-        train=train,
-        test=test,
-        corpus=corpus,
-        text=text,
-        label=label,
-        limit=limit,
-        task=task,
-        mechanisms=mechanisms,
-        eps=eps,
-        mappings=mappings,
-        model=model,
-        seeds=seeds,
-        policy=policy,
-        calibration=calibration,
-        convert_eps=convert_eps,
-        length=length,
-        epochs=epochs,
-        batch_size=batch_size,
-        learning_rate=learning_rate,
-    )
+    experiment, trials, setup = plan_experiment(**locals())  # takes what it needs of all arguments
     guesser: ChosenGuesser | ContextAttacker | None = None
-    setup = planned.setup
     if attack != "bayes":
-        clear = [text for row in planned.experiment.train.texts for text in row]
+        clear = [text for row in experiment.train.texts for text in row]
         if attack == "mask":
             learned, empty = (clear, 0) if public is None else list_public(public, public_column)
             guesser = choose_guesser(os.fspath(attack_model), public=learned)
         else:
-            texts = planned.experiment.tested
+            texts = experiment.tested
             known = read_public(clear if public is None else public, public_column, texts)
-            guesser, empty = ContextAttacker(texts, known, planned.experiment.test.name), known.skipped
+            guesser, empty = ContextAttacker(texts, known, experiment.test.name), known.skipped
         if public is not None:
             setup = replace(setup, skipped=setup.skipped | {name_texts(public): empty})
-    points = measure_tradeoff(planned.experiment, planned.trials, guesser, progress=progress)
+    points = measure_tradeoff(experiment, trials, guesser, progress=progress)
     return TradeOffEvaluation(setup, points[0].attack, tuple(points))
 
 

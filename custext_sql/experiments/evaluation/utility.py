@@ -106,31 +106,9 @@ def evaluate_utility(
     SettingError if a setting is invalid; SourceError if the data cannot be read; MappingError if a mapping or the
     vectors that a mechanism needs do not exist.
     """
-    planned = plan_experiment(
-        database,
-        train=train,
-        test=test,
-        corpus=corpus,
-        text=text,
-        label=label,
-        limit=limit,
-        task=task,
-        mechanisms=mechanisms,
-        eps=eps,
-        mappings=mappings,
-        model=model,
-        seeds=seeds,
-        policy=policy,
-        calibration=calibration,
-        convert_eps=convert_eps,
-        length=length,
-        epochs=epochs,
-        batch_size=batch_size,
-        learning_rate=learning_rate,
-    )
-    setup, trials = planned.setup, planned.trials
-    values = measure_utility(planned.experiment, trials, progress=progress)
-    shares = measure_in_clear(planned.experiment, trials)
+    experiment, trials, setup = plan_experiment(**locals())  # takes what it needs of all arguments
+    values = measure_utility(experiment, trials, progress=progress)
+    shares = measure_in_clear(experiment, trials)
     results = [
         UtilityResult(
             mechanism=trial.mechanism,

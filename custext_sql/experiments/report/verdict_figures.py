@@ -1,53 +1,69 @@
-"""The figures of a verdict, from what was measured for a report or a choice."""
+"""The figures of a verdict, from what was measured for a report, a choice or one text."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 
-from custext_sql.experiments.attacks.bayes_attack import BayesResult
+from custext_sql.experiments.attacks.bayes_attack import BayesResult, measure_guess
 from custext_sql.experiments.attacks.context_attack import ContextResult
 from custext_sql.experiments.attacks.priors import Prior
 from custext_sql.experiments.mechanisms import MappingUnderTest
+from custext_sql.experiments.report.contents import LetThrough, OneOutput
 from custext_sql.experiments.report.earlier_releases import Earlier
-from custext_sql.experiments.report.let_through import LetThrough
-from custext_sql.experiments.report.one_output import OneOutput
 from custext_sql.experiments.verdict.figures import Alternative, Fates, Figures
-from custext_sql.replacing.policy import name_policy
 
 
-def collect_figures(
-    under_test: MappingUnderTest,
-    prior: Prior,
-    guess: BayesResult,
-    context: ContextResult | None,
-    one_output: OneOutput,
-    *,
-    plus: bool,
-    draws: float | None,
-    let_through: LetThrough | None,
-    earlier: Earlier | None,
-    alternatives: Iterable[Alternative],
-) -> Figures:
-    """Return the figures at the eps of a guess. draws: how many identify the median word; None if no number does."""
-    info = under_test.mapping.info
+@dataclass(frozen=True)
+class Measured:
+    """What was measured at the settings of a report, or at those that `choose` suggests.
+
+    prior: how frequent words are; with `plus`, `every` also has the stopwords. guess: the best single guess under that
+    prior. context: the context attack, if it was made. draws: how many identify the median word; None if no number
+    does. let_through: what becomes of the words of the texts, if there are any.
+    """
+
+    under_test: MappingUnderTest
+    prior: Prior
+    every: Prior
+    plus: bool
+    guess: BayesResult
+    context: ContextResult | None
+    draws: float | None
+    one_output: OneOutput
+    let_through: LetThrough | None
+
+    def compare_plus(self) -> Iterator[Alternative]:
+        """Yield the same settings without `plus`, if they have it."""
+        if self.plus:
+            guess, every = self.guess, self.every
+            success = measure_guess(self.under_test, every.chances, guess.eps)
+            yield Alternative(guess.mapping, guess.k, guess.eps, False, success, replaced=every.drawn)
+
+
+def collect_figures(measured: Measured, earlier: Earlier | None, alternatives: Iterable[Alternative]) -> Figures:
+    """Return the figures at the eps of the guess."""
+    guess, context, found = measured.guess, measured.context, measured.let_through
     second = None if earlier is None else earlier.second
+    fates = None
+    if found is not None:
+        is_own = measured.prior.name == found.dataset  # not frequencies from elsewhere
+        fates = count_fates(found.counts, found.numbers, measured.one_output.unchanged if is_own else None)
     return Figures(
-        mapping=info.name,
-        k=info.k,
+        mapping=guess.mapping,
+        k=guess.k,
         eps=guess.eps,
-        plus=plus,
-        calibration=guess.calibration,
-        policy=name_policy(under_test.policy),
-        hides_among=under_test.vocabulary.hides_among(plus) or None,
-        prior=prior.name,
+        plus=measured.plus,
+        hides_among=measured.under_test.vocabulary.hides_among(measured.plus) or None,
+        prior=guess.prior,
         guess=guess.success,
         guess_at_0=guess.floor,
-        certain=one_output.certain,
+        certain=measured.one_output.certain,
         context=None if context is None else context.success,
         context_at_0=None if context is None else context.success_at_0,
         texts_guessed=None if context is None else context.texts_guessed,
-        draws=draws,
+        draws=measured.draws,
         draws_measured=True,
-        fates=None if let_through is None else _count_fates(let_through, prior, one_output),
-        dataset=None if let_through is None else let_through.dataset,
+        fates=fates,
+        dataset=None if found is None else found.dataset,
         spent=None if earlier is None else earlier.spent,
         releases=None if earlier is None else earlier.releases,
         released_under=None if second is None else second.before,
@@ -57,21 +73,14 @@ def collect_figures(
     )
 
 
-def count_fates(
-    counts: Mapping[str, float],
-    numbers: str,
-    *,
-    unchanged: float | None,
-    median_replaced: float | None,
-    largest_replaced: float | None,
-) -> Fates:
+def count_fates(counts: Mapping[str, float], numbers: str, unchanged: float | None) -> Fates:
     """Return what becomes of the words of some texts.
 
-    counts: those of a receipt, by its names. numbers: what becomes of numbers, as in `Policy`. unchanged: the share of
-    replaced words that are expected to be replaced by themselves. median_replaced, largest_replaced: as in `Fates`.
+    counts: as in `LetThrough`. numbers: what becomes of numbers, as in `Policy`. unchanged: the share of replaced words
+    that are expected to be replaced by themselves.
     """
     count = {name: round(number) for name, number in counts.items()}
-    fates = {part: count["numbers"] if numbers == part else 0 for part in ("keep", "mask", "shape")}
+    of_numbers = {part: count["numbers"] if numbers == part else 0 for part in ("keep", "mask", "shape")}
     return Fates(
         rows=count["rows"],
         words=count["words"],
@@ -80,26 +89,14 @@ def count_fates(
         public=count["kept"],
         endings=count["endings"],
         unknown_kept=count["unknown_kept"],
-        numbers_kept=fates["keep"],
+        numbers_kept=of_numbers["keep"],
         unknown_masked=count["unknown_masked"],
-        numbers_masked=fates["mask"],
+        numbers_masked=of_numbers["mask"],
         units_masked=count["units_masked"],
         alone_masked=count["alone_masked"],
-        altered=count["unknown_random"] + fates["shape"],
         symbols=count["symbols"],
+        altered=count["unknown_random"] + of_numbers["shape"],
         unchanged=None if unchanged is None else unchanged * count["sampled"],
-        median_replaced=median_replaced,
-        largest_replaced=None if largest_replaced is None else round(largest_replaced),
-    )
-
-
-def _count_fates(found: LetThrough, prior: Prior, one_output: OneOutput) -> Fates:
-    """Return what becomes of the words of some texts. one_output: what was measured under the prior."""
-    is_own = prior.name == found.dataset  # not frequencies from elsewhere
-    return count_fates(
-        found.counts,
-        found.numbers,
-        unchanged=one_output.unchanged if is_own else None,
-        median_replaced=found.counts["median_replaced"],
-        largest_replaced=found.counts["largest_replaced"],
+        median_replaced=counts.get("median_replaced"),
+        largest_replaced=count.get("largest_replaced"),
     )

@@ -1,4 +1,4 @@
-"""What a verdict is based on: settings, attacks, and what becomes of the words of some texts."""
+"""What a verdict is based on: settings, attacks, what becomes of words, and how many of them an attacker reads."""
 
 from dataclasses import dataclass
 
@@ -82,7 +82,7 @@ class Alternative:
 class Figures:
     """Everything that a verdict depends on. None: unknown, and the verdict says so. Shares are 0 to 1.
 
-    mapping, k, eps, plus, calibration, policy: the settings; policy is a name, such as "strict".
+    mapping, k, eps, plus: the settings.
     hides_among: each replaced word hides among at least this many words of its group, including itself.
     prior: where the frequencies come from that the attacker knows: the name of your texts or of a file, or "uniform".
     guess: how often the best single guess of a replaced word is right. guess_at_0: the same at eps = 0.
@@ -107,8 +107,6 @@ class Figures:
     k: int
     eps: float
     plus: bool
-    calibration: str
-    policy: str
     hides_among: int | None = None
     prior: str = "uniform"
     guess: float | None = None
@@ -133,6 +131,11 @@ class Figures:
         """Whether the figures are those of a single text."""
         return self.fates is not None and self.fates.rows == 1
 
+    @property
+    def replaces_nothing(self) -> bool:
+        """Whether the texts were counted, and no word of them is replaced."""
+        return self.fates is not None and not self.fates.replaced
+
 
 @dataclass(frozen=True)
 class Sentence:
@@ -145,6 +148,11 @@ class Sentence:
     text: str
     color: str | None
     numbers: dict[str, float]
+
+
+def say(text: str, color: str | None = None, /, **numbers: float) -> Sentence:
+    """Return a sentence with the figures behind it."""
+    return Sentence(text, color, numbers)
 
 
 @dataclass(frozen=True)
@@ -166,3 +174,43 @@ class Verdict:
     in_clear: tuple[Sentence, ...]
     advice: tuple[Sentence, ...]
     limits: tuple[Sentence, ...]
+
+
+@dataclass(frozen=True)
+class Known:
+    """Shares of all words, 0 to 1; of the replaced words, if the texts were not counted.
+
+    in_clear: words that stay. guessed: replaced words that are guessed. masked: neither. counted: whether texts were
+    counted.
+    """
+
+    in_clear: float
+    guessed: float
+    masked: float
+    counted: bool
+
+    @property
+    def share(self) -> float:
+        """Words that an attacker reads correctly."""
+        return self.in_clear + self.guessed
+
+
+def find_known(figures: Figures, *, context: bool | None = None) -> Known | None:
+    """Return what an attacker knows by the strongest attack that was measured, or by one of them; None if by none.
+
+    context: by the context attack, or by the best single guess; None: by the stronger one.
+    """
+    measured = [
+        guess
+        for guess, of_context in ((figures.guess, False), (figures.context, True))
+        if guess is not None and context in (None, of_context)
+    ]
+    fates = figures.fates
+    if not measured and (fates is None or fates.replaced):
+        return None
+    guess = max(measured, default=0.0)  # nothing to guess if no word is replaced
+    if fates is None:
+        return Known(0.0, guess, 0.0, counted=False)
+    shares = (fates.share(words) for words in (fates.exposed + fates.kept, fates.replaced, fates.masked))
+    in_clear, replaced, masked = shares
+    return Known(in_clear, guess * replaced, masked, counted=True)

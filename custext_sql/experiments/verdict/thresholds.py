@@ -14,7 +14,7 @@ class Threshold:
     green: float
     amber: float
 
-    def grade(self, value: float) -> str:
+    def grade(self, value: float) -> str | None:
         """Return the color of a value."""
         return GREEN if value <= self.green else AMBER if value <= self.amber else RED
 

@@ -1,6 +1,10 @@
-"""How a verdict writes numbers."""
+"""How a verdict is written: its numbers, and its lines on the terminal."""
 
 import math
+import textwrap
+from collections.abc import Iterator
+
+from custext_sql.experiments.verdict.figures import Sentence, Verdict
 
 _LARGEST_FACTOR = 1e6
 
@@ -32,3 +36,36 @@ def write_factor(eps: float) -> str:
     if eps > math.log(_LARGEST_FACTOR):
         return "more than a million"
     return f"{math.exp(eps):.2g}" if eps < math.log(10) else write_count(math.exp(eps))
+
+
+SECTIONS = {  # the heading of each part of a verdict
+    "word": "For a word",
+    "row": "For a row",
+    "dataset": "For the whole dataset",
+    "in_clear": "What passes in the clear",
+    "advice": "What would help most",
+    "limits": "What the colors do not tell you",
+}
+
+
+def write_verdict(verdict: Verdict, width: int = 80) -> list[str]:
+    """Return the verdict as lines of at most that many characters."""
+    lines = write_opening(verdict, width)
+    for name, heading in SECTIONS.items():
+        lines += ["", heading]
+        for sentence in getattr(verdict, name):
+            lines += _write_sentence(sentence, width)
+    return lines
+
+
+def write_opening(verdict: Verdict, width: int = 80) -> list[str]:
+    """Return the first lines: the color, and what it means."""
+    text = " ".join(sentence.text for sentence in verdict.summary)
+    return textwrap.wrap(f"Verdict: {verdict.color}. {text}", width, break_on_hyphens=False)
+
+
+def _write_sentence(sentence: Sentence, width: int) -> Iterator[str]:
+    mark = f"  {sentence.color or '-':>5}  "
+    yield from textwrap.wrap(
+        sentence.text, width, initial_indent=mark, subsequent_indent=" " * len(mark), break_on_hyphens=False
+    )

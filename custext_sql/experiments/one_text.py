@@ -1,37 +1,73 @@
-"""An attacker of single texts: guesses the replaced words of a text, with public texts or without any."""
+"""One text: what an attacker guesses in it, with public texts or without any, how often rightly, and the verdict."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
-from custext_sql.arrays import Numbers
+from custext_sql.arrays import Floats, Numbers
 from custext_sql.errors import SettingError
 from custext_sql.experiments.attacks.bigram_model import BigramModel
-from custext_sql.experiments.attacks.context_attacker import leave_out, normalize_text
-from custext_sql.experiments.attacks.context_guesses import (
+from custext_sql.experiments.attacks.context_attacker import (
     count_context_guesses,
     guess_hidden,
     guess_singly,
     learn_bigrams,
+    leave_out,
+    normalize_text,
 )
 from custext_sql.experiments.attacks.output_likelihoods import OutputLikelihoods
 from custext_sql.experiments.attacks.query_attack import count_draws
 from custext_sql.experiments.attacks.symbols import Alphabet, SymbolText
 from custext_sql.experiments.mechanisms import CUSTEXT, CUSTEXT_PLUS, MechanismUnderTest
-from custext_sql.experiments.one_text.chances import ContextChances, WordChances, find_chances
 from custext_sql.experiments.public_texts import check_column_use, list_public
+from custext_sql.experiments.report.contents import COUNTS
+from custext_sql.experiments.report.verdict_figures import count_fates
+from custext_sql.experiments.verdict.figures import Alternative, Figures, Verdict
+from custext_sql.experiments.verdict.judging import judge
+from custext_sql.experiments.verdict.thresholds import CERTAINTY
 from custext_sql.mechanism.weights import check_epsilon
 from custext_sql.parameters import check_type
 from custext_sql.release.inputs.texts import Texts, name_texts
 from custext_sql.replacing.kinds import Kind
+from custext_sql.replacing.receipt import Receipt
 from custext_sql.replacing.vocabulary import SPELLINGS
 from custext_sql.sanitizing.sanitizer import Sanitizer
 from custext_sql.text.columns import open_column
+from custext_sql.text.encoded_text import spread_out
 from custext_sql.text.word_boundaries import fold_word
 
 _WORDS = 2_000  # to guess, so that the share is precise to about 1 percentage point
+_CELLS = 1 << 20  # outputs times words of a group, worked on at a time
+_ELSEWHERE = "texts in general (by Zipf's law)"  # from the ranks of words in the vector file
+_YOURS = "your text"
+
+
+@dataclass(frozen=True)
+class WordChances:
+    """How often an attacker guesses a replaced word from its replacement alone, over all possible draws.
+
+    right: the probability that the best guess is right. certain: the probability of a replacement after which the
+    attacker is at least 90% certain of the best guess. unchanged: the probability that the word is replaced by itself.
+    """
+
+    right: float
+    certain: float
+    unchanged: float
+
+
+@dataclass(frozen=True)
+class ContextChances:
+    """How often an attacker guesses the replaced words of a text from the whole text, over simulated draws.
+
+    right: the share of the replaced words that are guessed correctly. all_right: the share of the simulations in which
+    every one of them is. simulations: how many there were.
+    """
+
+    right: float
+    all_right: float
+    simulations: int
 
 
 @dataclass(frozen=True)
@@ -239,3 +275,60 @@ class TextAttacker:
 
 def _mismatch() -> SettingError:
     return SettingError("outputs must be what became of each word of the text, at the same settings")
+
+
+def find_chances(model: BigramModel, likelihoods: OutputLikelihoods, words: Numbers) -> tuple[Floats, Floats, Floats]:
+    """Return for each of some words, by number, what `WordChances` says of one, in its order. All must be replaced."""
+    alphabet = model.alphabet
+    right, certain, unchanged = np.zeros((3, alphabet.size + 1))  # filled up, as rows of symbols are
+    classes = np.unique(alphabet.classes[words])
+    for some in np.array_split(classes, 1 + int(alphabet.sizes[classes].sum()) * model.width // _CELLS):
+        outputs = spread_out(alphabet.firsts[some], alphabet.sizes[some])
+        rows, own = np.arange(len(outputs)), alphabet.classes[outputs]
+        chances, hidden = likelihoods.find(outputs), model.list_symbols(own)
+        together = chances * model.find_chances(own)
+        best = together.argmax(axis=1)
+        np.add.at(right, hidden[rows, best], chances[rows, best])
+        sure = together[rows, best] >= CERTAINTY * together.sum(axis=1)
+        np.add.at(certain, hidden[sure], chances[sure])
+        unchanged[outputs] = chances[rows, model.columns[outputs]]
+    return right[words], certain[words], unchanged[words]
+
+
+def judge_text(attacker: TextAttacker, text: str, receipt: Receipt) -> Verdict:
+    """Return the verdict on a text: what its receipt counts, and what the attacker guesses. Nothing is saved.
+
+    text: the original. receipt: that of the text, from the attacked sanitizer; it says which eps. The best single guess
+    is averaged over all possible draws, and the guesses with context over simulated ones. SettingError if the receipt
+    is of several texts, or of another mapping.
+    """
+    check_type(attacker, TextAttacker, "attacker must be a TextAttacker")
+    check_type(receipt, Receipt, "receipt must be a Receipt")
+    sanitizer, eps, plus = attacker.sanitizer, receipt.eps, attacker.plus
+    info = sanitizer.mapping.info
+    if (receipt.rows, receipt.budgets, receipt.fingerprint) != (1, (eps,), info.fingerprint):
+        raise SettingError("receipt must be that of the one text, made by the attacked sanitizer at one eps")
+    now, at_zero = attacker.expect(text, eps), attacker.expect(text, 0.0)
+    by_context, context_at_0 = attacker.expect_context(text, eps), attacker.expect_context(text, 0.0)
+    counts = {name: getattr(receipt, name) for name in COUNTS}
+    counts |= dict.fromkeys(("median_replaced", "largest_replaced"), receipt.sampled)
+    figures = Figures(
+        mapping=info.name,
+        k=info.k,
+        eps=eps,
+        plus=plus,
+        hides_among=receipt.hides_among or None,
+        prior=attacker.public or _ELSEWHERE,
+        guess=None if now is None else now.right,
+        guess_at_0=None if at_zero is None else at_zero.right,
+        certain=None if now is None else now.certain,
+        context=None if by_context is None else by_context.right,
+        context_at_0=None if context_at_0 is None else context_at_0.right,
+        texts_guessed=None if by_context is None else by_context.all_right,
+        fates=count_fates(counts, sanitizer.policy.numbers, None if now is None else now.unchanged),
+        dataset=_YOURS,
+    )
+    if at_zero is not None and eps > 0.0:
+        at_0 = Alternative(info.name, info.k, 0.0, plus, figures.guess_at_0, figures.context_at_0)
+        figures = replace(figures, alternatives=(at_0,))
+    return judge(figures)
