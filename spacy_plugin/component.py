@@ -3,6 +3,7 @@
 import uuid
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
 from itertools import groupby
 from typing import Any
 
@@ -31,8 +32,6 @@ from spacy_plugin.config import (
     check_eps,
     check_key_masks,
     check_language,
-    check_mask_unknown,
-    check_plus,
     find_language,
     read_dataset,
     read_policy,
@@ -40,7 +39,7 @@ from spacy_plugin.config import (
 from spacy_plugin.documents import DocBatch, find_records, sum_docs
 from spacy_plugin.label_check import LabelCheck
 from spacy_plugin.new_docs import Tokenizer, check_carry, write_doc
-from spacy_plugin.sensitive_tokens import Floats
+from spacy_plugin.sensitive_tokens import AllTokens
 
 ErrorHandler = Callable[[str, "CusText", list[Doc], Exception], Any]
 
@@ -58,10 +57,8 @@ class CusText:
     `custext_sql.Settings`.
 
     database, mapping, calibration: as for `custext_sql.Sanitizer.load`. eps: the privacy budget per word, 0 or 0.001 to
-    100; epsilon is another name for it. plus: keep stopwords (CusText+).
-
-    policy: the name of a policy, or a dict of parts of `custext_sql.Policy`, such as {"units": "keep", "keep_words":
-    ["agent"]}.
+    100; epsilon is another name for it. plus: keep stopwords (CusText+). policy: its name, or a dict of parts of
+    `custext_sql.Policy`, such as {"units": "keep", "keep_words": ["agent"]}.
 
     key_file: the path of a key; the same key, record and text then give the same output. Set `doc._.custext_record` to
     a string on every Doc before it reaches the component.
@@ -80,7 +77,7 @@ class CusText:
     mask_unknown: whether unknown words become <unk> and numbers <num> even if the policy would keep them. The default
     is True if `sensitive` selects some of the tokens: a sensitive word would otherwise stay in the clear because it has
     no vector. It applies to all tokens that the component replaces, including those that get their eps from `others`.
-    Units and the words that the policy lists are left to the policy in any case.
+    Units and the words that the policy lists are left to it in any case.
 
     carry: entries of `spacy_plugin.new_docs.CARRIED`, which says what each one reveals; default: "sentences" and
     "entities". Entries that belong to tokens imply "tokens", the token boundaries of the original; without "tokens",
@@ -132,7 +129,11 @@ class CusText:
         self._look_around()
         self.sensitive = check_choice(sensitive)
         self._labels = LabelCheck(self.sensitive)
-        self.mask_unknown = check_mask_unknown(mask_unknown, self.sensitive)
+        if not isinstance(mask_unknown, bool | None):
+            raise SettingError(f"mask_unknown must be true or false; found {type(mask_unknown).__name__}")
+        self.mask_unknown = not isinstance(self.sensitive, AllTokens) if mask_unknown is None else mask_unknown
+        if self.sensitive.keeps_stopwords and plus is False:
+            raise SettingError('plus is false, but "sensitive" keeps stopwords; remove one of the two')
         chosen_policy = read_policy(policy)
         if self.mask_unknown and key_file is None:
             chosen_policy = Settings.settle(policy=chosen_policy).policy.mask_kept_words()
@@ -140,7 +141,7 @@ class CusText:
             "database": database,
             "mapping": mapping,
             "eps": check_eps(eps, epsilon, self.sensitive),
-            "plus": check_plus(plus, self.sensitive),
+            "plus": True if self.sensitive.keeps_stopwords else plus,
             "policy": chosen_policy,
             "calibration": calibration,
             "key_file": key_file,
@@ -168,16 +169,14 @@ class CusText:
             allowed = f'{{"name": "{self._dataset.name}", "{key}": true}}'
             raise type(error)(f'dataset: {error}. In this config, allow it with "dataset": {allowed}') from None
 
-    @property
+    @cached_property
     def sanitizer(self) -> Sanitizer:
         """The sanitizer, loaded once per process; the database is closed as soon as it is loaded."""
-        if "_sanitizer" not in self.__dict__:
-            try:
-                self._sanitizer = Sanitizer.load(**self._source)  # type: ignore[arg-type]
-            except (KeyFileError, DatabaseError, MappingError) as error:
-                key, message = _KEYS[type(error)], str(error)
-                raise type(error)(message if message.startswith(f"{key} ") else f"{key}: {message}") from None
-        return self._sanitizer
+        try:
+            return Sanitizer.load(**self._source)  # type: ignore[arg-type]
+        except (KeyFileError, DatabaseError, MappingError) as error:
+            key, message = _KEYS[type(error)], str(error)
+            raise type(error)(message if message.startswith(f"{key} ") else f"{key}: {message}") from None
 
     @property
     def eps(self) -> float:
@@ -204,7 +203,7 @@ class CusText:
         A Doc that cannot be sanitized goes to the error handler and is not yielded.
         """
         for docs in minibatch(stream, batch_size):  # type: ignore[no-untyped-call]
-            for _, alike in groupby(docs, _vocab_of):
+            for _, alike in groupby(docs, lambda doc: id(doc.vocab)):
                 part = list(alike)
                 try:
                     results = self._sanitize(part)
@@ -223,7 +222,7 @@ class CusText:
         self._look_around()
         labels = self._labels.for_pickle(self._find_pipeline(), self)
         state = {**self.__dict__, "_labels": labels, "_find_pipeline": _find_none}
-        for name in ("_sanitizer", "_running"):
+        for name in ("sanitizer", "_running"):
             state.pop(name, None)
         return state
 
@@ -231,13 +230,10 @@ class CusText:
     def _release(self) -> RunningRelease:
         """The release that counts the Docs of this process and, if there is a dataset, enters them in the ledger."""
         if "_running" not in self.__dict__:
+            budgets, listed = self.sensitive.list_budgets(self.eps), self.sensitive.listed
             try:
                 release = RunningRelease(
-                    self.sanitizer,
-                    self._dataset,
-                    budgets=self._budgets,
-                    listed=self.sensitive.listed,
-                    run_id=self._run_id,
+                    self.sanitizer, self._dataset, budgets=budgets, listed=listed, run_id=self._run_id
                 )
             except KeyFileError as error:
                 raise KeyFileError(f"sensitive: {error}") from None
@@ -253,7 +249,7 @@ class CusText:
             )
         self._labels.check(self._find_pipeline, self, docs)
         tokens = DocBatch(docs)
-        budgets = self._find_budgets(docs)
+        budgets = np.concatenate([self.sensitive.find_budgets(doc, self.eps) for doc in docs])
         key, listed = self.sanitizer.key, self.sensitive.listed
         records = None if key is None else find_records(key, docs)
         with self._release.drawing() as tally:
@@ -301,19 +297,6 @@ class CusText:
                 yield self(doc)
             except Exception as error:
                 self._error_handler(self.name, self, [doc], error)
-
-    @property
-    def _budgets(self) -> frozenset[float]:
-        """Every eps that can occur."""
-        return frozenset(self.sensitive.list_budgets(self.eps))
-
-    def _find_budgets(self, docs: Sequence[Doc]) -> Floats:
-        """Return the eps of each token, NaN for tokens that stay unchanged."""
-        return np.concatenate([self.sensitive.find_budgets(doc, self.eps) for doc in docs])
-
-
-def _vocab_of(doc: Doc) -> int:
-    return id(doc.vocab)
 
 
 def _find_none() -> None:

@@ -28,8 +28,6 @@ fr:french he:hebrew hu:hungarian id:indonesian it:italian nb:norwegian ne:nepali
 ro:romanian ru:russian sl:slovene sv:swedish tr:turkish zh:chinese
 """
 _LANGUAGES = dict(re.findall(r"(\w+):(\w+)", _NAMES))
-_POLICY_PARTS = tuple(part.name for part in fields(Policy))
-_DATASET_PARTS = ("name", "second_mapping", "reuse_key")
 
 
 def check_choice(sensitive: Any) -> TokenChoice:
@@ -64,35 +62,12 @@ def check_eps(eps: float | None, epsilon: float | None, choice: TokenChoice) -> 
     return checked
 
 
-def check_plus(plus: bool | None, choice: TokenChoice) -> bool | None:
-    """Return whether to keep stopwords: True if the choice keeps them, else what was given."""
-    if not choice.keeps_stopwords:
-        return plus
-    if plus is False:
-        raise SettingError('plus is false, but "sensitive" keeps stopwords; remove one of the two')
-    return True
-
-
-def check_mask_unknown(mask_unknown: bool | None, choice: TokenChoice) -> bool:
-    """Return whether to mask unknown words: what was given, else whether the choice selects only some of the tokens.
-
-    Raise SettingError if it is not a bool.
-    """
-    if mask_unknown is None:
-        return not isinstance(choice, AllTokens)
-    if not isinstance(mask_unknown, bool):
-        raise SettingError(f"mask_unknown must be true or false; found {type(mask_unknown).__name__}")
-    return mask_unknown
-
-
 def find_language(language: str | None, nlp: Language | None, needs_stopwords: bool) -> str | None:
     """Return the language of the texts, as NLTK calls it; None if NLTK has no stopwords for it, or it is unknown.
 
     language: what the config gives, else it is that of the pipeline. Raise SettingError if that of the pipeline is
     needed for its stopwords, and NLTK has none.
     """
-    if not isinstance(language, str | None):
-        raise SettingError(f"language must be a name; found {type(language).__name__}")
     if language is not None or nlp is None:
         return language if language in _LANGUAGES.values() else None
     found: str | None = _LANGUAGES.get(nlp.lang or "")
@@ -127,7 +102,7 @@ def read_policy(policy: str | dict[str, Any] | Policy | None) -> str | Policy | 
         if not isinstance(policy, str | Policy | None):
             raise SettingError(f"policy must be a name, or a table of its parts; found {type(policy).__name__}")
         return policy
-    _check_parts("policy", policy, _POLICY_PARTS)
+    _check_parts("policy", policy, [part.name for part in fields(Policy)])
     return Policy(**policy)
 
 
@@ -143,7 +118,7 @@ def read_dataset(dataset: str | dict[str, Any] | None) -> Dataset | None:
             "dataset: a pipeline cannot keep budget_total, because what it will draw is not known in advance; use "
             "Sanitizer.release, or custext sanitize"
         )
-    _check_parts("dataset", parts, _DATASET_PARTS)
+    _check_parts("dataset", parts, ["name", "second_mapping", "reuse_key"])
     if parts.get("name") is None:
         raise SettingError('dataset must have a name, as in {"name": "reviews", "second_mapping": true}; found none')
     for key in ("second_mapping", "reuse_key"):

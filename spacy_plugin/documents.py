@@ -36,14 +36,6 @@ class NewText:
         joined: Flags = self.begins < self.starts
         return joined
 
-    def in_characters(self) -> tuple[Places, Places]:
-        """Return the beginning and end of each replacement, in characters of the decoded text."""
-        if self.content.isascii():
-            return self.begins, self.ends
-        begins_character = (np.frombuffer(self.content, dtype=np.uint8) & 0xC0) != 0x80
-        before = np.append(0, np.cumsum(begins_character))
-        return before[self.begins], before[self.ends]
-
 
 class DocBatch:
     """Docs that share a vocabulary, and their tokens end to end, each with the space after it."""
@@ -65,18 +57,11 @@ class DocBatch:
         """Yield each Doc and its new text."""
         goes_on = np.append(result.joined, False)[1:]  # the space after these tokens, if any, is within a unit
         starts, ends = result.offsets[:-1], result.offsets[1:] - (self._spaces & ~goes_on)
+        begins, kinds = result.begins, result.kinds
         for doc, (first, last) in zip(self.docs, pairwise(self.batch.documents.tolist()), strict=True):
-            start, end = result.offsets[first], result.offsets[last]
-            yield (
-                doc,
-                NewText(
-                    result.text[start:end].tobytes(),
-                    starts[first:last] - start,
-                    ends[first:last] - start,
-                    result.begins[first:last] - start,
-                    result.kinds[first:last],
-                ),
-            )
+            start, here = result.offsets[first], slice(first, last)
+            content = result.text[start : result.offsets[last]].tobytes()
+            yield doc, NewText(content, starts[here] - start, ends[here] - start, begins[here] - start, kinds[here])
 
 
 def find_records(key: KeyFile, docs: Sequence[Doc]) -> list[str]:

@@ -4,8 +4,7 @@ import gc
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from spacy.attrs import ENT_TYPE, TAG
@@ -23,12 +22,8 @@ _ASSIGNED = {ENT_TYPE: {"doc.ents", "token.ent_type"}, TAG: {"token.tag"}}  # as
 _SET_NO_LABELS = {"doc_cleaner", "merge_entities", "merge_noun_chunks", "merge_subtokens", "token_splitter"}
 
 
-@dataclass(frozen=True)
-class Listed:
-    """The labels that components before custext list as theirs.
-
-    labels: all that are listed. silent: names of components that set labels, or may set them, but list none.
-    """
+class Listed(NamedTuple):
+    """The labels that components before custext list, and the components that set or may set labels but list none."""
 
     labels: frozenset[str]
     silent: tuple[str, ...]

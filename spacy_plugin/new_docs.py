@@ -7,23 +7,6 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from spacy.attrs import (
-    DEP,
-    ENT_ID,
-    ENT_IOB,
-    ENT_KB_ID,
-    ENT_TYPE,
-    HEAD,
-    IDX,
-    LEMMA,
-    LENGTH,
-    MORPH,
-    NORM,
-    POS,
-    SENT_START,
-    SPACY,
-    TAG,
-)
 from spacy.tokens import Doc, Span
 from spacy.vocab import Vocab
 
@@ -50,17 +33,17 @@ CARRIED = {
 }
 DEFAULT = ("sentences", "entities")
 _ATTRIBUTES = {
-    "sentences": (SENT_START,),
-    "entities": (ENT_IOB, ENT_TYPE),
-    "pos": (POS,),
-    "tag": (TAG,),
-    "morph": (MORPH,),
-    "dep": (HEAD, DEP),
-    "ent_id": (ENT_ID,),
-    "ent_kb_id": (ENT_KB_ID,),
+    "sentences": ("SENT_START",),
+    "entities": ("ENT_IOB", "ENT_TYPE"),
+    "pos": ("POS",),
+    "tag": ("TAG",),
+    "morph": ("MORPH",),
+    "dep": ("HEAD", "DEP"),
+    "ent_id": ("ENT_ID",),
+    "ent_kb_id": ("ENT_KB_ID",),
 }
-_OF_ENTITIES = {ENT_IOB, ENT_TYPE, ENT_ID, ENT_KB_ID}
-_SET_BY_TOKENIZERS = (NORM, TAG, POS, LEMMA, MORPH)
+_OF_ENTITIES = {"ENT_IOB", "ENT_TYPE", "ENT_ID", "ENT_KB_ID"}
+_SET_BY_TOKENIZERS = ("NORM", "TAG", "POS", "LEMMA", "MORPH")
 _OF_TOKENS = {"pos", "tag", "morph", "dep", "ent_id", "ent_kb_id", "user_data"}
 _INSIDE, _OUTSIDE, _BEGIN = 1, 2, 3  # values of ENT_IOB
 # Tokenizers split masks at their brackets. A word and a number of the same length, put in their place, are split as the
@@ -101,8 +84,12 @@ class Alignment:
     @classmethod
     def by_characters(cls, text: NewText, new: Doc) -> "Alignment":
         """Return the alignment in which tokens that share characters belong together, as do those of a word."""
-        begins, ends = text.in_characters()
-        new_starts, lengths = new.to_array([IDX, LENGTH]).astype(np.int64).T
+        begins, ends = text.begins, text.ends
+        if not text.content.isascii():
+            begins_character = (np.frombuffer(text.content, dtype=np.uint8) & 0xC0) != 0x80
+            before = np.append(0, np.cumsum(begins_character))  # the number of characters before each byte
+            begins, ends = before[begins], before[ends]
+        new_starts, lengths = new.to_array(["IDX", "LENGTH"]).astype(np.int64).T
         return cls(
             firsts=(new_starts + lengths).searchsorted(begins, side="right"),
             lasts=new_starts.searchsorted(ends, side="left"),
@@ -203,7 +190,7 @@ def _merge_tokens(doc: Doc, text: NewText) -> Doc:
     bounds = zip(text.starts[first].tolist(), text.ends[last].tolist(), strict=True)
     # spaCy allows no empty tokens; dropped characters may leave one
     words = [text.content[start:end].decode() or " " for start, end in bounds]
-    return Doc(doc.vocab, words=words, spaces=(doc.to_array(SPACY)[last] != 0).tolist())
+    return Doc(doc.vocab, words=words, spaces=(doc.to_array("SPACY")[last] != 0).tolist())
 
 
 def _move_attributes(doc: Doc, new: Doc, carry: frozenset[str], alignment: Alignment, finds_sentences: bool) -> None:
@@ -219,18 +206,18 @@ def _move_attributes(doc: Doc, new: Doc, carry: frozenset[str], alignment: Align
     if not attributes or not len(new):
         return
     moved = dict(zip(attributes, doc.to_array(attributes).reshape(len(doc), -1).astype(np.int64).T, strict=True))
-    if SENT_START in moved:
-        moved[SENT_START] = alignment.move_sentences(moved[SENT_START], finds_sentences)
+    if "SENT_START" in moved:
+        moved["SENT_START"] = alignment.move_sentences(moved["SENT_START"], finds_sentences)
     if _OF_ENTITIES & moved.keys():
-        tags, labels, sources = alignment.move_entities(*doc.to_array([ENT_IOB, ENT_TYPE]).astype(np.int64).T)
-        moved |= {ENT_IOB: tags, ENT_TYPE: labels} if ENT_IOB in moved else {}
-        moved |= {attribute: moved[attribute][sources] for attribute in (ENT_ID, ENT_KB_ID) if attribute in moved}
-    if of_words := moved.keys() - _OF_ENTITIES - {SENT_START}:
-        heads = np.arange(len(doc)) + doc.to_array(HEAD).astype(np.int64)
+        tags, labels, sources = alignment.move_entities(*doc.to_array(["ENT_IOB", "ENT_TYPE"]).astype(np.int64).T)
+        moved |= {"ENT_IOB": tags, "ENT_TYPE": labels} if "ENT_IOB" in moved else {}
+        moved |= {attribute: moved[attribute][sources] for attribute in ("ENT_ID", "ENT_KB_ID") if attribute in moved}
+    if of_words := moved.keys() - _OF_ENTITIES - {"SENT_START"}:
+        heads = np.arange(len(doc)) + doc.to_array("HEAD").astype(np.int64)
         highest = alignment.find_highest(heads)
         moved |= {attribute: moved[attribute][highest] for attribute in of_words}
-        if HEAD in moved:
-            moved[HEAD] = alignment.firsts[heads[highest]] - np.arange(len(highest))
+        if "HEAD" in moved:
+            moved["HEAD"] = alignment.firsts[heads[highest]] - np.arange(len(highest))
     new.from_array(attributes, np.stack(list(moved.values()), axis=1).astype(np.uint64))  # type: ignore[arg-type]
 
 
@@ -286,7 +273,7 @@ def _tokenize(text: str, tokenizer: Tokenizer, vocab: Vocab) -> Doc:
 
 def _restore_masks(doc: Doc, text: str) -> Doc:
     """Return the Doc with masks instead of their stand-ins; the other attributes of tokens with masks are cleared."""
-    values = doc.to_array([LENGTH, SPACY, *_SET_BY_TOKENIZERS])
+    values = doc.to_array(["LENGTH", "SPACY", *_SET_BY_TOKENIZERS])
     lengths, spaces = values[:, 0].astype(np.int64), values[:, 1] != 0
     stops = np.cumsum(lengths + spaces)
     row_of = {stop: row for row, stop in enumerate(stops.tolist())}  # the token that ends there, with its space

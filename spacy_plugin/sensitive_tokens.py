@@ -5,10 +5,6 @@ register a function that returns a function. The component calls the latter with
 with one value per token: True (replace it, at the component's eps), False (keep it, in the clear), or an eps, a float.
 Its attribute `budgets` must list every eps that it can return, so that the guarantee does not depend on the text.
 
-Unknown words and numbers among these tokens are masked even if the policy would keep them, unless `mask_unknown` is
-false. A word or unit that spans several tokens is replaced if one of them is selected, at their smallest eps. A
-label or tag that nothing sets is reported.
-
 A choice that depends on the text is itself visible in the output. Which words stayed, and how far words of a kind were
 moved, shows what the pipeline took them for.
 """
@@ -52,8 +48,8 @@ class TokenChoice:
     of all other tokens, None if they stay unchanged. keeps_stopwords: as in CusText+.
     """
 
-    named: Mapping[str, float | None]
-    ids: Mapping[str, int]
+    named: Mapping[str, float | None] = field(default_factory=dict)
+    ids: Mapping[str, int] = field(default_factory=dict)
     others: float | None = None
     keeps_stopwords: bool = False
 
@@ -77,15 +73,18 @@ class TokenChoice:
 
     def find_values(self, doc: Doc) -> npt.NDArray[Any]:
         """Return the value of each token, which is one of `ids` if the token has a name."""
-        return np.zeros(len(doc))
+        raise NotImplementedError
 
 
 @dataclass(frozen=True, kw_only=True)
 class AllTokens(TokenChoice):
     """All tokens, at the component's eps."""
 
-    named: Mapping[str, float | None] = field(default_factory=lambda: {"all": None})
-    ids: Mapping[str, int] = field(default_factory=lambda: {"all": 0})
+    def list_budgets(self, usual: float) -> set[float]:
+        return {usual}
+
+    def find_budgets(self, doc: Doc, usual: float) -> Floats:
+        return np.full(len(doc), usual)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,8 +132,6 @@ class ByFunction(TokenChoice):
 
     function: Callable[[Doc], Any]
     budgets: frozenset[float]
-    named: Mapping[str, float | None] = field(default_factory=dict)
-    ids: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
     def of(cls, function: Callable[[Doc], Any]) -> "ByFunction":
