@@ -111,15 +111,12 @@ class Alignment:
             return place, place
         return int(self.firsts[start]), int(self.lasts[end - 1])
 
-    def move_sentences(self, starts: Places, finds_sentences: bool) -> Places:
+    def move_sentences(self, starts: Places) -> Places:
         """Return for each new token whether it begins a sentence: 1 if it does, -1 if not, 0 if unknown.
 
-        A sentence that begins within a word or unit becomes part of the one before. finds_sentences: what to assume for
-        an original of one token. SpaCy marks the first token of every Doc, so it does not show whether a component
-        looked for sentences, and a new Doc without any would reveal that the original had only one token.
+        A sentence that begins within a word or unit becomes part of the one before.
         """
-        is_known = starts.all() if len(starts) > 1 else finds_sentences
-        moved = np.full(len(self.origins), -1 if is_known else 0)
+        moved = np.full(len(self.origins), -1 if starts.all() else 0)
         for value in (-1, 1):
             places = self.firsts[(starts == value) & ~self.joined]
             moved[places[places < len(moved)]] = value  # the last one may be a space, which is no longer a token
@@ -164,14 +161,18 @@ def write_doc(
     """Return a Doc with the new text and, from the original Doc, what is carried and nothing else.
 
     Every mask is within one token. tokenizer: splits the new text, unless tokens are carried. finds_sentences: whether
-    a component has looked for sentences, which an original of one token does not show.
+    a component before this one finds sentences.
     """
     if tokenizer is None:
         new, alignment = _merge_tokens(doc, text), Alignment.by_words(text)
     else:
         new = _tokenize(text.content.decode(), tokenizer, doc.vocab)
         alignment = Alignment.by_characters(text, new)
-    _move_attributes(doc, new, carry, alignment, finds_sentences)
+        # SpaCy marks the first token of every Doc, so one of a single token does not show whether a component looked
+        # for sentences. A new Doc without sentences would then reveal that the original had only one token.
+        if not (doc.to_array("SENT_START")[1:].any() if len(doc) > 1 else finds_sentences):
+            carry -= {"sentences"}
+    _move_attributes(doc, new, carry, alignment)
     if "cats" in carry:
         new.cats = dict(doc.cats)
     if "spans" in carry:
@@ -193,7 +194,7 @@ def _merge_tokens(doc: Doc, text: NewText) -> Doc:
     return Doc(doc.vocab, words=words, spaces=(doc.to_array("SPACY")[last] != 0).tolist())
 
 
-def _move_attributes(doc: Doc, new: Doc, carry: frozenset[str], alignment: Alignment, finds_sentences: bool) -> None:
+def _move_attributes(doc: Doc, new: Doc, carry: frozenset[str], alignment: Alignment) -> None:
     """Set the carried attributes of the new tokens.
 
     A word of several tokens has the attributes of the one that is highest in the parse, or else the first, with its
@@ -207,7 +208,7 @@ def _move_attributes(doc: Doc, new: Doc, carry: frozenset[str], alignment: Align
         return
     moved = dict(zip(attributes, doc.to_array(attributes).reshape(len(doc), -1).astype(np.int64).T, strict=True))
     if "SENT_START" in moved:
-        moved["SENT_START"] = alignment.move_sentences(moved["SENT_START"], finds_sentences)
+        moved["SENT_START"] = alignment.move_sentences(moved["SENT_START"])
     if _OF_ENTITIES & moved.keys():
         tags, labels, sources = alignment.move_entities(*doc.to_array(["ENT_IOB", "ENT_TYPE"]).astype(np.int64).T)
         moved |= {"ENT_IOB": tags, "ENT_TYPE": labels} if "ENT_IOB" in moved else {}

@@ -118,7 +118,8 @@ class ByWord(TokenChoice):
         texts = [doc.vocab.strings[int(orth)] for orth in distinct]
         found = self.words.find_in(texts)[number_of]
         # a word may span several tokens: look through all that have only letters and the like where they touch
-        firsts, lasts = (np.array([_may_join(text[place]) for text in texts])[number_of] for place in (0, -1))
+        joins = np.array([(_may_join(text[0]), _may_join(text[-1])) for text in texts], dtype=bool).reshape(-1, 2)
+        firsts, lasts = joins[number_of].T
         touching = np.flatnonzero((spaces[:-1] == 0) & lasts[:-1] & firsts[1:])
         for run in np.split(touching, np.flatnonzero(np.diff(touching) > 1) + 1) if len(touching) else ():
             start, end = int(run[0]), int(run[-1]) + 2
