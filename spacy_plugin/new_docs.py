@@ -203,7 +203,7 @@ def _move_attributes(doc: Doc, new: Doc, carry: frozenset[str], alignment: Align
     names = carry & _ATTRIBUTES.keys()
     if "dep" in names:  # a parse includes sentence boundaries
         names -= {"sentences"} if doc.has_annotation("DEP") else {"dep"}
-    attributes = [attribute for name in _ATTRIBUTES if name in names for attribute in _ATTRIBUTES[name]]
+    attributes: list[int | str] = [found for name in _ATTRIBUTES if name in names for found in _ATTRIBUTES[name]]
     if not attributes or not len(new):
         return
     moved = dict(zip(attributes, doc.to_array(attributes).reshape(len(doc), -1).astype(np.int64).T, strict=True))

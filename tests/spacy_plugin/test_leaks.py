@@ -165,7 +165,7 @@ def test_without_a_component_that_finds_sentences_none_begins(titles_db: Path) -
     """Not even if the original has a mark on its first token."""
     nlp = make_pipeline(titles_db)
     for words in (["mr"], ["mr", "sir"]):
-        original = Doc(nlp.vocab, words=words, sent_starts=[True] + [None] * (len(words) - 1))  # type: ignore[list-item]
+        original = Doc(nlp.vocab, words=words, sent_starts=[True] + [None] * (len(words) - 1))
         doc = nlp.get_pipe("custext")(original)
         assert [token.sent_start for token in doc] == [token.sent_start for token in nlp.tokenizer(doc.text)]
 
