@@ -5,44 +5,33 @@ other processes and to files. On a new Doc, which may be released, that entry is
 reveal something about the original: for a text of one word, whether the word has changed.
 """
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import numpy.typing as npt
 from spacy.attrs import ORTH
 from spacy.tokens import Doc, Token
 
 from custext_sql import CusTextError, Kind
-from spacy_plugin.new_text import NewText
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # both import Arrow
     from custext_sql import Receipt
+    from spacy_plugin.documents import NewText
 
 KEY = ("._.", "custext_results", None, None)  # the form of spaCy's keys for extension attributes
 RECORD_KEY = ("._.", "custext_record", None, None)
 _REPLACED = "replaced"  # what a new Doc has under KEY
 
 
-@dataclass(frozen=True, eq=False)
-class Sanitized:
-    """The results for a Doc that is only annotated: its new text, the kind of each token, and the receipt."""
-
-    text: NewText
-    kinds: npt.NDArray[np.uint8]
-    receipt: "Receipt"
-
-    def store(self, doc: Doc) -> None:
-        """Store the results on the Doc they belong to."""
-        doc.user_data[KEY] = {  # type: ignore[index]
-            "text": self.text.to_bytes(),
-            "tokens": doc.to_array(ORTH).astype("<u8").tobytes(),
-            "starts": self.text.starts.astype("<i4").tobytes(),
-            "ends": self.text.ends.astype("<i4").tobytes(),
-            "kinds": self.kinds.tobytes(),
-            "joined": self.text.joined.tobytes(),
-            "receipt": {**vars(self.receipt), "budgets": list(self.receipt.budgets)},
-        }
+def store_results(doc: Doc, text: "NewText", receipt: "Receipt") -> None:
+    """Store the results on a Doc that is only annotated."""
+    doc.user_data[KEY] = {  # type: ignore[index]
+        "text": text.content,
+        "tokens": doc.to_array(ORTH).astype("<u8").tobytes(),
+        "starts": text.starts.astype("<i4").tobytes(),
+        "ends": text.ends.astype("<i4").tobytes(),
+        "kinds": text.kinds.tobytes(),
+        "joined": text.joined.tobytes(),
+        "receipt": {**vars(receipt), "budgets": list(receipt.budgets)},
+    }
 
 
 def mark_replaced(doc: Doc) -> None:
@@ -60,34 +49,25 @@ def is_replaced(doc: Doc) -> bool:
     return bool(doc.user_data.get(KEY) == _REPLACED)  # type: ignore[call-overload]
 
 
-def _read(doc: Doc) -> dict[str, Any] | None:
-    found: dict[str, Any] | None = None if is_replaced(doc) else doc.user_data.get(KEY)  # type: ignore[call-overload]
+def _find(doc: Doc, token: Token | None = None) -> dict[str, Any] | None:
+    """Return the results stored on an annotated Doc, else None. Raise CusTextError if its tokens have changed since.
+
+    token: the only one to look at, because looking at all of them for each would take long.
+    """
+    found: dict[str, Any] | None = doc.user_data.get(KEY)  # type: ignore[call-overload]
+    if found is None or is_replaced(doc):
+        return None
+    if token is None:
+        is_same = found["tokens"] == doc.to_array(ORTH).astype("<u8").tobytes()
+    else:
+        stored = found["tokens"][8 * token.i : 8 * token.i + 8]
+        is_same = len(found["kinds"]) == len(doc) and stored == token.orth.to_bytes(8, "little")
+    if not is_same:
+        raise CusTextError(
+            "the tokens of this Doc have changed since it was sanitized; merge, split or remove tokens before the "
+            "custext component"
+        )
     return found
-
-
-def _find(doc: Doc) -> dict[str, Any] | None:
-    """Return the results stored on an annotated Doc, else None. Raise CusTextError if its tokens have changed since."""
-    found = _read(doc)
-    if found is not None and found["tokens"] != doc.to_array(ORTH).astype("<u8").tobytes():
-        raise _changed()
-    return found
-
-
-def _find_at(token: Token) -> dict[str, Any] | None:
-    """Return the same results, checking only that the given token has not changed."""
-    found = _read(token.doc)
-    if found is not None:
-        place = slice(8 * token.i, 8 * token.i + 8)
-        if len(found["kinds"]) != len(token.doc) or found["tokens"][place] != token.orth.to_bytes(8, "little"):
-            raise _changed()
-    return found
-
-
-def _changed() -> CusTextError:
-    return CusTextError(
-        "the tokens of this Doc have changed since it was sanitized; merge, split or remove tokens before the custext "
-        "component"
-    )
 
 
 def get_text(doc: Doc) -> str | None:
@@ -114,7 +94,7 @@ def get_replacement(token: Token) -> str | None:
     """
     if is_replaced(token.doc):
         return token.text
-    found = _find_at(token)
+    found = _find(token.doc, token)
     if found is None:
         return None
     start, end = (int.from_bytes(found[bound][4 * token.i : 4 * token.i + 4], "little") for bound in ("starts", "ends"))
@@ -127,7 +107,7 @@ def get_kind(token: Token) -> str | None:
     A token of several words, or parts of words, has the first kind that occurs among unit, unknown, alone, number,
     sampled, stopword and ending. None on a new Doc, where the kind would distinguish a drawn "and" from a kept one.
     """
-    found = _find_at(token)
+    found = _find(token.doc, token)
     return None if found is None else Kind(found["kinds"][token.i]).name.lower()
 
 

@@ -1,7 +1,9 @@
 """The pipeline component `custext`, which sanitizes the texts of Docs, one batch at a time."""
 
 import uuid
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
 from itertools import groupby
 from typing import Any
 
@@ -11,6 +13,7 @@ from spacy.tokens import Doc
 from spacy.util import minibatch, raise_error
 
 from custext_sql import (
+    BudgetError,
     CusTextError,
     DatabaseError,
     KeyFileError,
@@ -22,56 +25,42 @@ from custext_sql import (
     SettingError,
     Settings,
 )
-from spacy_plugin.attributes import Sanitized, check_attributes, is_sanitized
+from spacy_plugin.attributes import check_attributes, is_sanitized, store_results
 from spacy_plugin.config import (
     check_choice,
     check_eps,
     check_key_masks,
     check_language,
-    check_mask_unknown,
-    check_one_of,
-    check_plus,
-    check_stopwords,
     find_language,
-    naming_config_keys,
     read_dataset,
     read_policy,
 )
 from spacy_plugin.documents import DocBatch, find_records
 from spacy_plugin.label_check import LabelCheck
-from spacy_plugin.new_docs import check_carry, write_doc
-from spacy_plugin.sensitive_tokens import Floats
-from spacy_plugin.surroundings import Surroundings
+from spacy_plugin.new_docs import Tokenizer, check_carry, write_doc
+from spacy_plugin.sensitive_tokens import AllTokens
 
 ErrorHandler = Callable[[str, "CusText", list[Doc], Exception], Any]
 
 OUTPUTS = ("annotate", "replace")
 _KEYS = {KeyFileError: "key_file", DatabaseError: "database", MappingError: "mapping"}  # the config key at fault
+_SENTENCES = {"token.is_sent_start", "doc.sents"}
 
 
 class CusText:
     """A pipeline component that sanitizes Docs.
 
     The text of each Doc is sanitized once, when it passes, as `custext_sql.Sanitizer.sanitize` would do it. The results
-    are in `doc._.custext`, `doc._.custext_receipt`, `token._.custext` and `token._.custext_kind`. Settings that are not
-    given come from the key file, if there is one, else they have the defaults of `custext_sql.Settings`.
+    are in `doc._.custext`, `doc._.custext_receipt`, `token._.custext` and `token._.custext_kind`. Everything is
+    optional: settings that are not given come from the key file, if there is one, else they have the defaults of
+    `custext_sql.Settings`.
 
-    database, mapping, calibration, key_file: as for `custext_sql.Sanitizer.load`. policy: the name of a policy, or a
-    dict of parts of `custext_sql.Policy`, such as {"units": "keep", "keep_words": ["agent"]}. eps: the privacy budget
-    per word, 0 or 0.001 to 100; epsilon is another name for it. plus: keep stopwords.
+    database, mapping, calibration: as for `custext_sql.Sanitizer.load`. eps: the privacy budget per word, 0 or 0.001 to
+    100; epsilon is another name for it. plus: keep stopwords (CusText+). policy: its name, or a dict of parts of
+    `custext_sql.Policy`, such as {"units": "keep", "keep_words": ["agent"]}.
 
-    sensitive: which tokens are replaced, and at what eps: a choice from `spacy_plugin.sensitive_tokens`, or a function
-    that takes a Doc; None for all tokens. A label or tag that no component before this one sets is reported at the
-    first Doc; see `spacy_plugin.label_check`.
-
-    mask_unknown: whether unknown words become <unk> and numbers <num> even if the policy would keep them. The default
-    is True if `sensitive` selects some of the tokens: a sensitive word would otherwise stay in the clear because it has
-    no vector. It applies to all tokens that the component replaces, including those that get their eps from `others`.
-    If False, the policy decides. Units and the words that it lists are left to the policy in any case: the words of a
-    unit that is not masked are replaced like all others.
-
-    Words and units, such as e-mail addresses, are those of the text, however it is split into tokens. One that spans
-    several tokens is replaced if one of them is sensitive, at their smallest eps.
+    key_file: the path of a key; the same key, record and text then give the same output. Set `doc._.custext_record` to
+    a string on every Doc before it reaches the component.
 
     language: of the stopwords, or the name of a list of your own; by default the key's, else that of `nlp`. It is an
     error if the mapping or the key was made with the stopwords of another language.
@@ -79,10 +68,19 @@ class CusText:
     output: "annotate" leaves the Doc unchanged and adds the results; "replace" returns a new Doc that has the new text
     and, from the original, only what `carry` names.
 
+    sensitive: which tokens are replaced, and at what eps: a choice from `spacy_plugin.sensitive_tokens`, or a function
+    that takes a Doc; None for all tokens. A word or unit that spans several tokens is replaced if one of them is
+    sensitive, at their smallest eps. A label or tag that no component before this one sets is reported at the first
+    Doc; see `spacy_plugin.label_check`.
+
+    mask_unknown: whether unknown words become <unk> and numbers <num> even if the policy would keep them. The default
+    is True if `sensitive` selects some of the tokens: a sensitive word would otherwise stay in the clear because it has
+    no vector. It applies to all tokens that the component replaces, including those that get their eps from `others`.
+    Units and the words that the policy lists are left to it in any case.
+
     carry: entries of `spacy_plugin.new_docs.CARRIED`, which says what each one reveals; default: "sentences" and
-    "entities". Entries that belong to tokens (pos, tag, morph, dep, ent_id, ent_kb_id, user_data) imply "tokens", the
-    token boundaries of the original. Without "tokens", the pipeline's tokenizer splits the new text.
-    nlp: that pipeline, held weakly; `nlp.add_pipe` passes it.
+    "entities". Entries that belong to tokens imply "tokens", the token boundaries of the original; without "tokens",
+    the tokenizer of `nlp` splits the new text. nlp: the pipeline, held weakly; `nlp.add_pipe` passes it.
 
     dataset: the name of the data in the ledger, or a dict of parts of `custext_sql.Dataset`. If it is given, every
     process that runs the component enters what it sanitizes in the ledger; see `custext_sql.RunningRelease`.
@@ -112,21 +110,29 @@ class CusText:
     ) -> None:
         check_attributes()
         self.name = name
-        self.output = check_one_of("output", output, OUTPUTS)
-        self.carry = check_carry(carry)
+        if output not in OUTPUTS:
+            raise SettingError(f"output must be one of {', '.join(OUTPUTS)}; found {output!r}")
+        self.output, self.carry = output, check_carry(carry)
         if carry and output != "replace":
             raise SettingError('carry applies only to new Docs: set "output": "replace", or remove "carry"')
-        self._surroundings: Surroundings | None = None  # only needed to tokenize new texts
+        self._find_pipeline: Callable[[], Language | None] = _find_none if nlp is None else weakref.ref(nlp)
+        self._tokenizer: Tokenizer | None = None  # only needed to tokenize new texts
+        self._finds_sentences = False
         if output == "replace" and "tokens" not in self.carry:
             if nlp is None:
                 raise SettingError(
                     'nlp: output "replace" needs a pipeline, whose tokenizer splits the new text; add the component '
                     'with nlp.add_pipe("custext"), or make it with CusText(nlp=nlp, output="replace")'
                 )
-            self._surroundings = Surroundings(nlp, name)
+            self._tokenizer = nlp.tokenizer
+        self._look_around()
         self.sensitive = check_choice(sensitive)
-        self._labels = LabelCheck(self.sensitive, nlp)
-        self.mask_unknown = check_mask_unknown(mask_unknown, self.sensitive)
+        self._labels = LabelCheck(self.sensitive)
+        if not isinstance(mask_unknown, bool | None):
+            raise SettingError(f"mask_unknown must be true or false; found {type(mask_unknown).__name__}")
+        self.mask_unknown = not isinstance(self.sensitive, AllTokens) if mask_unknown is None else mask_unknown
+        if self.sensitive.keeps_stopwords and plus is False:
+            raise SettingError('plus is false, but "sensitive" keeps stopwords; remove one of the two')
         chosen_policy = read_policy(policy)
         if self.mask_unknown and key_file is None:
             chosen_policy = Settings.settle(policy=chosen_policy).policy.mask_kept_words()
@@ -134,15 +140,16 @@ class CusText:
             "database": database,
             "mapping": mapping,
             "eps": check_eps(eps, epsilon, self.sensitive),
-            "plus": check_plus(plus, self.sensitive),
+            "plus": True if self.sensitive.keeps_stopwords else plus,
             "policy": chosen_policy,
             "calibration": calibration,
             "key_file": key_file,
             "language": language,
         }
-        spoken = find_language(language, nlp)
-        if language is None and key_file is None and self._source["plus"]:
-            self._source["language"] = check_stopwords(spoken, nlp)
+        needs_stopwords = key_file is None and bool(self._source["plus"])
+        spoken = find_language(language, nlp, needs_stopwords)
+        if language is None and needs_stopwords:
+            self._source["language"] = spoken
         self._dataset, self._run_id = read_dataset(dataset), uuid.uuid4().hex
         self._error_handler: ErrorHandler = raise_error
         try:
@@ -150,22 +157,25 @@ class CusText:
         except SettingError:  # no stopwords: if the mapping is for another language too, that is what to say
             check_language(spoken, Sanitizer.load(**{**self._source, "language": None}))  # type: ignore[arg-type]
             raise
-        key = self.sanitizer.key
-        if self.mask_unknown and key is not None:
-            check_key_masks(key)
-        with naming_config_keys(self._dataset):
+        if self.mask_unknown:
+            check_key_masks(self.sanitizer.key)
+        try:
             self._release.check()
+        except (BudgetError, KeyFileError) as error:  # of the ledger, which names command-line options
+            if self._dataset is None:
+                raise
+            key = "reuse_key" if isinstance(error, KeyFileError) else "second_mapping"
+            allowed = f'{{"name": "{self._dataset.name}", "{key}": true}}'
+            raise type(error)(f'dataset: {error}. In this config, allow it with "dataset": {allowed}') from None
 
-    @property
+    @cached_property
     def sanitizer(self) -> Sanitizer:
         """The sanitizer, loaded once per process; the database is closed as soon as it is loaded."""
-        if "_sanitizer" not in self.__dict__:
-            try:
-                self._sanitizer = Sanitizer.load(**self._source)  # type: ignore[arg-type]
-            except (KeyFileError, DatabaseError, MappingError) as error:
-                key, message = _KEYS[type(error)], str(error)
-                raise type(error)(message if message.startswith(f"{key} ") else f"{key}: {message}") from None
-        return self._sanitizer
+        try:
+            return Sanitizer.load(**self._source)  # type: ignore[arg-type]
+        except (KeyFileError, DatabaseError, MappingError) as error:
+            key, message = _KEYS[type(error)], str(error)
+            raise type(error)(message if message.startswith(f"{key} ") else f"{key}: {message}") from None
 
     @property
     def eps(self) -> float:
@@ -192,7 +202,7 @@ class CusText:
         A Doc that cannot be sanitized goes to the error handler and is not yielded.
         """
         for docs in minibatch(stream, batch_size):  # type: ignore[no-untyped-call]
-            for _, alike in groupby(docs, _vocab_of):
+            for _, alike in groupby(docs, lambda doc: id(doc.vocab)):
                 part = list(alike)
                 try:
                     results = self._sanitize(part)
@@ -208,10 +218,10 @@ class CusText:
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state without the tables, which another process loads and verifies itself, and without counts."""
-        if self._surroundings is not None:
-            self._surroundings.look(self.name)
-        state = {**self.__dict__, "_labels": self._labels.for_pickle(self)}
-        for name in ("_sanitizer", "_running"):
+        self._look_around()
+        labels = self._labels.for_pickle(self._find_pipeline(), self)
+        state = {**self.__dict__, "_labels": labels, "_find_pipeline": _find_none}
+        for name in ("sanitizer", "_running"):
             state.pop(name, None)
         return state
 
@@ -219,13 +229,10 @@ class CusText:
     def _release(self) -> RunningRelease:
         """The release that counts the Docs of this process and, if there is a dataset, enters them in the ledger."""
         if "_running" not in self.__dict__:
+            budgets, listed = self.sensitive.list_budgets(self.eps), self.sensitive.listed
             try:
                 release = RunningRelease(
-                    self.sanitizer,
-                    self._dataset,
-                    budgets=self._budgets,
-                    listed=self._listed,
-                    run_id=self._run_id,
+                    self.sanitizer, self._dataset, budgets=budgets, listed=listed, run_id=self._run_id
                 )
             except KeyFileError as error:
                 raise KeyFileError(f"sensitive: {error}") from None
@@ -239,13 +246,15 @@ class CusText:
                 "this Doc has already been sanitized; sanitizing it again would be a second release, which its receipt "
                 'would not count. Use one custext component, with an eps per label: "labels": {"PERSON": 0.5}'
             )
-        self._labels.check(self, docs)
+        self._labels.check(self._find_pipeline, self, docs)
         tokens = DocBatch(docs)
-        budgets = self._find_budgets(docs)
+        budgets = np.concatenate([self.sensitive.find_budgets(doc, self.eps) for doc in docs])
         key = self.sanitizer.key
         records = None if key is None else find_records(key, docs)
         with self._release.drawing() as tally:
-            result = self.sanitizer.sanitize_tokens(tokens.batch, budgets, listed=self._listed, records=records)
+            result = self.sanitizer.sanitize_tokens(
+                tokens.batch, budgets, listed=self.sensitive.listed, records=records
+            )
             finished = self._replace(tokens, result) if self.output == "replace" else self._annotate(tokens, result)
             tally.add(result.counts)
             if key is not None:
@@ -254,19 +263,30 @@ class CusText:
 
     def _annotate(self, tokens: DocBatch, result: SanitizedTokens) -> list[Doc]:
         """Store the results on the Docs and return the Docs."""
-        for number, (doc, within, text) in enumerate(tokens.split(result)):
-            receipt = self._release.make_receipt(result.counts[number : number + 1])
-            Sanitized(text, result.kinds[within], receipt).store(doc)
+        for number, (doc, text) in enumerate(tokens.split(result)):
+            store_results(doc, text, self._release.make_receipt(result.counts[number : number + 1]))
         return list(tokens.docs)
 
     def _replace(self, tokens: DocBatch, result: SanitizedTokens) -> list[Doc]:
         """Return new Docs with the sanitized texts."""
-        if self._surroundings is not None:
-            self._surroundings.look(self.name)
+        self._look_around()
         return [
-            write_doc(doc, text, tokens.spaces[within], self.carry, self._surroundings)
-            for doc, within, text in tokens.split(result)
+            write_doc(doc, text, self.carry, self._tokenizer, self._finds_sentences)
+            for doc, text in tokens.split(result)
         ]
+
+    def _look_around(self) -> None:
+        """Find the tokenizer of the pipeline, and whether a component before this one declares that it finds sentences.
+
+        Both stay the same once the pipeline is gone, which happens if the component was sourced from it or was pickled.
+        A pickle includes the tokenizer and its vocabulary, which has every word that the pipeline has seen.
+        """
+        nlp = self._find_pipeline()
+        if nlp is not None and self._tokenizer is not None:
+            names = nlp.pipe_names  # without this component while it is being added
+            before = names[: names.index(self.name) if self.name in names else None]
+            self._tokenizer = nlp.tokenizer
+            self._finds_sentences = any(_SENTENCES.intersection(nlp.get_pipe_meta(name).assigns) for name in before)
 
     def _sanitize_one_by_one(self, docs: Sequence[Doc]) -> Iterator[Doc]:
         """Yield sanitized Docs; those that cannot be sanitized go to the error handler, the others go on."""
@@ -276,20 +296,6 @@ class CusText:
             except Exception as error:
                 self._error_handler(self.name, self, [doc], error)
 
-    @property
-    def _listed(self) -> frozenset[str] | None:
-        """The only words that are drawn, if `sensitive` has a list of them."""
-        return getattr(self.sensitive, "listed", None)
 
-    @property
-    def _budgets(self) -> frozenset[float]:
-        """Every eps that can occur."""
-        return frozenset(self.sensitive.list_budgets(self.eps))
-
-    def _find_budgets(self, docs: Sequence[Doc]) -> Floats:
-        """Return the eps of each token, NaN for tokens that stay unchanged."""
-        return np.concatenate([self.sensitive.find_budgets(doc, self.eps) for doc in docs])
-
-
-def _vocab_of(doc: Doc) -> int:
-    return id(doc.vocab)
+def _find_none() -> None:
+    """Return None, in place of a weak reference whose pipeline is gone."""

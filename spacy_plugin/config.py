@@ -1,15 +1,13 @@
 """Checks of the component's config that go beyond the types of its values."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import fields
-from typing import Any, cast
+from typing import Any
 
 from spacy.language import Language
 
 from custext_sql import (
-    BudgetError,
     CusTextError,
     Dataset,
     KeyFile,
@@ -30,23 +28,14 @@ fr:french he:hebrew hu:hungarian id:indonesian it:italian nb:norwegian ne:nepali
 ro:romanian ru:russian sl:slovene sv:swedish tr:turkish zh:chinese
 """
 _LANGUAGES = dict(re.findall(r"(\w+):(\w+)", _NAMES))
-_POLICY_PARTS = tuple(part.name for part in fields(Policy))
-_DATASET_PARTS = ("name", "second_mapping", "reuse_key")
-
-
-def check_one_of(key: str, value: object, choices: Sequence[str]) -> str:
-    """Return the value of a config key if it is one of the choices. Raise SettingError if not."""
-    if value not in choices:
-        raise SettingError(f"{key} must be one of {', '.join(choices)}; found {value!r}")
-    return str(value)
 
 
 def check_choice(sensitive: Any) -> TokenChoice:
     """Return the choice that `sensitive` stands for: all tokens for None; a function is wrapped as a choice."""
     if sensitive is None:
         return AllTokens()
-    if hasattr(sensitive, "find_budgets"):
-        return cast(TokenChoice, sensitive)
+    if isinstance(sensitive, TokenChoice):
+        return sensitive
     if callable(sensitive):
         return ByFunction.of(sensitive)
     found = 'a dict without "@misc"' if isinstance(sensitive, dict) else type(sensitive).__name__
@@ -73,48 +62,22 @@ def check_eps(eps: float | None, epsilon: float | None, choice: TokenChoice) -> 
     return checked
 
 
-def check_plus(plus: bool | None, choice: TokenChoice) -> bool | None:
-    """Return whether to keep stopwords: True if the choice keeps them, else what was given."""
-    if not choice.keeps_stopwords:
-        return plus
-    if plus is False:
-        raise SettingError('plus is false, but "sensitive" keeps stopwords; remove one of the two')
-    return True
-
-
-def check_mask_unknown(mask_unknown: bool | None, choice: TokenChoice) -> bool:
-    """Return whether to mask unknown words: what was given, else whether the choice selects only some of the tokens.
-
-    Raise SettingError if it is not a bool.
-    """
-    if mask_unknown is None:
-        return not isinstance(choice, AllTokens)
-    if not isinstance(mask_unknown, bool):
-        raise SettingError(f"mask_unknown must be true or false; found {type(mask_unknown).__name__}")
-    return mask_unknown
-
-
-def find_language(language: str | None, nlp: Language | None) -> str | None:
+def find_language(language: str | None, nlp: Language | None, needs_stopwords: bool) -> str | None:
     """Return the language of the texts, as NLTK calls it; None if NLTK has no stopwords for it, or it is unknown.
 
-    language: what the config gives, else it is that of the pipeline.
+    language: what the config gives, else it is that of the pipeline. Raise SettingError if that of the pipeline is
+    needed for its stopwords, and NLTK has none.
     """
-    if not isinstance(language, str | None):
-        raise SettingError(f"language must be a name; found {type(language).__name__}")
-    if language is None:
-        return None if nlp is None else _LANGUAGES.get(nlp.lang or "")
-    return language if language in _LANGUAGES.values() else None
-
-
-def check_stopwords(language: str | None, nlp: Language | None) -> str | None:
-    """Return the language whose stopwords to keep. Raise SettingError if NLTK has no list for that of the pipeline."""
-    if language is None and nlp is not None:
+    if language is not None or nlp is None:
+        return language if language in _LANGUAGES.values() else None
+    found: str | None = _LANGUAGES.get(nlp.lang or "")
+    if found is None and needs_stopwords:
         raise SettingError(
             f'language: NLTK has no stopwords for the language of this pipeline, "{nlp.lang}"; set "language" to the '
             "name of a list in the database: run custext stopwords to see them, or custext stopwords --file FILE "
             f"--name {nlp.lang} to add one of your own"
         )
-    return language
+    return found
 
 
 def check_language(language: str | None, sanitizer: Sanitizer) -> None:
@@ -139,7 +102,7 @@ def read_policy(policy: str | dict[str, Any] | Policy | None) -> str | Policy | 
         if not isinstance(policy, str | Policy | None):
             raise SettingError(f"policy must be a name, or a table of its parts; found {type(policy).__name__}")
         return policy
-    _check_parts("policy", policy, _POLICY_PARTS)
+    _check_parts("policy", policy, [part.name for part in fields(Policy)])
     return Policy(**policy)
 
 
@@ -155,7 +118,7 @@ def read_dataset(dataset: str | dict[str, Any] | None) -> Dataset | None:
             "dataset: a pipeline cannot keep budget_total, because what it will draw is not known in advance; use "
             "Sanitizer.release, or custext sanitize"
         )
-    _check_parts("dataset", parts, _DATASET_PARTS)
+    _check_parts("dataset", parts, ["name", "second_mapping", "reuse_key"])
     if parts.get("name") is None:
         raise SettingError('dataset must have a name, as in {"name": "reviews", "second_mapping": true}; found none')
     for key in ("second_mapping", "reuse_key"):
@@ -167,23 +130,9 @@ def read_dataset(dataset: str | dict[str, Any] | None) -> Dataset | None:
         raise SettingError(f"dataset: {error}") from None
 
 
-@contextmanager
-def naming_config_keys(dataset: Dataset | None) -> Iterator[None]:
-    """Add to errors of the ledger, which name command-line options, what to write in the config instead."""
-    try:
-        yield
-    except (BudgetError, KeyFileError) as error:
-        if dataset is None:
-            raise
-        key = "reuse_key" if isinstance(error, KeyFileError) else "second_mapping"
-        raise type(error)(
-            f'dataset: {error}. In this config, allow it with "dataset": {{"name": "{dataset.name}", "{key}": true}}'
-        ) from None
-
-
-def check_key_masks(key: KeyFile) -> None:
-    """Raise KeyFileError if the key keeps unknown words or numbers, which the component has to mask."""
-    if key.settings.policy != key.settings.policy.mask_kept_words():
+def check_key_masks(key: KeyFile | None) -> None:
+    """Raise KeyFileError if a key keeps unknown words or numbers, which the component has to mask."""
+    if key is not None and key.settings.policy != key.settings.policy.mask_kept_words():
         raise KeyFileError(
             f"key_file: {key.path}: this component masks unknown words and numbers, but the key was made to keep them; "
             'make another key with: custext keygen PATH --policy strict, or set "mask_unknown": false to leave them in '

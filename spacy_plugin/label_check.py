@@ -2,10 +2,9 @@
 
 import gc
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from spacy.attrs import ENT_TYPE, TAG
@@ -16,7 +15,6 @@ from spacy.tokens import Doc
 
 from custext_sql import PrivacyWarning, SettingError, suggest
 from spacy_plugin.sensitive_tokens import ByAttribute, TokenChoice
-from spacy_plugin.surroundings import HeldPipeline
 
 _NOUNS = {ENT_TYPE: "label", TAG: "tag"}  # the attributes whose values depend on the pipeline
 _ASSIGNED = {ENT_TYPE: {"doc.ents", "token.ent_type"}, TAG: {"token.tag"}}  # as components declare them
@@ -24,12 +22,8 @@ _ASSIGNED = {ENT_TYPE: {"doc.ents", "token.ent_type"}, TAG: {"token.tag"}}  # as
 _SET_NO_LABELS = {"doc_cleaner", "merge_entities", "merge_noun_chunks", "merge_subtokens", "token_splitter"}
 
 
-@dataclass(frozen=True)
-class Listed:
-    """The labels that components before custext list as theirs.
-
-    labels: all that are listed. silent: names of components that set labels, or may set them, but list none.
-    """
+class Listed(NamedTuple):
+    """The labels that components before custext list, and the components that set or may set labels but list none."""
 
     labels: frozenset[str]
     silent: tuple[str, ...]
@@ -45,22 +39,21 @@ class LabelCheck:
     includes the labels listed at that time.
     """
 
-    def __init__(self, choice: TokenChoice, nlp: Language | None) -> None:
+    def __init__(self, choice: TokenChoice) -> None:
         self._attribute = 0
         self._chosen: Mapping[str, int] = {}
         if isinstance(choice, ByAttribute) and choice.attribute in _NOUNS:
             self._attribute, self._chosen = choice.attribute, choice.ids
-        self._pipeline = HeldPipeline(nlp)
         self._carried: Listed | None = None  # used once the pipeline is gone
         self._has_refused = False
         self._is_done = not self._chosen
 
-    def check(self, component: object, docs: Sequence[Doc]) -> None:
-        """Report labels that nothing sets, if these are the first Docs.
+    def check(self, find_pipeline: Callable[[], Language | None], component: object, docs: Sequence[Doc]) -> None:
+        """Report labels that nothing sets, if these are the first Docs. find_pipeline: None if it is gone.
 
         Raise SettingError if it is certain that no component sets them, else give a PrivacyWarning.
         """
-        listed = None if self._is_done else self._find_listed(component, docs)
+        listed = None if self._is_done else self._find_listed(find_pipeline(), component, docs)
         if listed is None:
             return
         present = {int(label) for doc in docs for label in np.unique(doc.to_array(self._attribute))} - {0}
@@ -70,7 +63,7 @@ class LabelCheck:
             if not self._has_refused:
                 self._has_refused = True
                 gc.collect()  # the component may have been taken from a pipeline that is gone but not yet collected
-                if self._find_listed(component, docs) is None:
+                if self._find_listed(find_pipeline(), component, docs) is None:
                     return
             raise SettingError(self._describe(missing[0], listed, "sets"))
         self._is_done = True
@@ -81,15 +74,14 @@ class LabelCheck:
             message = f"{described}{end} Its words stay in the clear unless {others} sets it"
             warnings.warn(message, PrivacyWarning, stacklevel=2)
 
-    def for_pickle(self, component: object) -> "LabelCheck":
+    def for_pickle(self, nlp: Language | None, component: object) -> "LabelCheck":
         """Return a copy that includes the labels listed now."""
-        other, nlp = copy(self), self._pipeline.find()
+        other = copy(self)
         if nlp is not None and not self._is_done:
             other._carried = list_labels(nlp, component, self._attribute)
         return other
 
-    def _find_listed(self, component: object, docs: Sequence[Doc]) -> Listed | None:
-        nlp = self._pipeline.find()
+    def _find_listed(self, nlp: Language | None, component: object, docs: Sequence[Doc]) -> Listed | None:
         if nlp is None:
             return self._carried
         return list_labels(nlp, component, self._attribute) if docs[0].vocab is nlp.vocab else None
@@ -112,10 +104,10 @@ def list_labels(nlp: Language, component: object, attribute: int) -> Listed | No
     silent: list[str] = []
     for name, pipe in nlp.pipeline[: nlp.pipe_names.index(names[0])]:
         if isinstance(pipe, AttributeRuler):
-            labels.update(_read_rules(pipe, attribute))
+            labels |= {pipe.vocab.strings[rule[attribute]] for rule in pipe.attrs if attribute in rule}
         elif _sets_labels(nlp, name, pipe, attribute):
             own = _read_labels(pipe)
-            labels.update(own)
+            labels |= own
             silent += [] if own else [name]
     return Listed(frozenset(labels), tuple(silent)) if labels or silent else None
 
@@ -136,8 +128,3 @@ def _read_labels(pipe: Any) -> set[str]:
         if isinstance(found, Iterable) and (labels := {label for label in found if isinstance(label, str)}):
             return labels
     return set()
-
-
-def _read_rules(ruler: AttributeRuler, attribute: int) -> set[str]:
-    """Return the labels that the rules of an attribute_ruler set."""
-    return {ruler.vocab.strings[rule[attribute]] for rule in ruler.attrs if attribute in rule}

@@ -1,19 +1,20 @@
 """Makes new Docs for output="replace": the new text and, from the original, only what `carry` names."""
 
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from spacy.attrs import DEP, ENT_ID, ENT_IOB, ENT_KB_ID, ENT_TYPE, HEAD, MORPH, POS, SENT_START, TAG
 from spacy.tokens import Doc, Span
+from spacy.vocab import Vocab
 
-from custext_sql import SettingError, suggest
-from spacy_plugin.alignment import Alignment
+from custext_sql import CusTextError, Policy, SettingError, suggest
 from spacy_plugin.attributes import RECORD_KEY, mark_replaced
-from spacy_plugin.merging import merge_attributes, merge_tokens
-from spacy_plugin.new_text import Flags, NewText, Places
-from spacy_plugin.surroundings import Surroundings
-from spacy_plugin.tokenizing import tokenize
+from spacy_plugin.documents import Flags, NewText, Places
+
+Tokenizer = Callable[[str], Doc]
 
 # What a new Doc may take over from the original, and what each entry reveals about it.
 CARRIED = {
@@ -32,16 +33,24 @@ CARRIED = {
 }
 DEFAULT = ("sentences", "entities")
 _ATTRIBUTES = {
-    "sentences": (SENT_START,),
-    "entities": (ENT_IOB, ENT_TYPE),
-    "pos": (POS,),
-    "tag": (TAG,),
-    "morph": (MORPH,),
-    "dep": (HEAD, DEP),
-    "ent_id": (ENT_ID,),
-    "ent_kb_id": (ENT_KB_ID,),
+    "sentences": ("SENT_START",),
+    "entities": ("ENT_IOB", "ENT_TYPE"),
+    "pos": ("POS",),
+    "tag": ("TAG",),
+    "morph": ("MORPH",),
+    "dep": ("HEAD", "DEP"),
+    "ent_id": ("ENT_ID",),
+    "ent_kb_id": ("ENT_KB_ID",),
 }
+_OF_ENTITIES = {"ENT_IOB", "ENT_TYPE", "ENT_ID", "ENT_KB_ID"}
+_SET_BY_TOKENIZERS = ("NORM", "TAG", "POS", "LEMMA", "MORPH")
 _OF_TOKENS = {"pos", "tag", "morph", "dep", "ent_id", "ent_kb_id", "user_data"}
+_INSIDE, _OUTSIDE, _BEGIN = 1, 2, 3  # values of ENT_IOB
+# Tokenizers split masks at their brackets. A word and a number of the same length, put in their place, are split as the
+# masked word and number would have been.
+_STAND_INS = {f"<{name}>": f"x{name}x" for name in (mask[1:-1] for mask in (Policy.UNKNOWN_MASK, *Policy.UNIT_MASKS))}
+_STAND_INS[Policy.NUMBER_MASK] = "00000"
+_MASKS = re.compile("|".join(map(re.escape, _STAND_INS)))
 
 
 def check_carry(carry: Iterable[str] | None) -> frozenset[str]:
@@ -59,20 +68,111 @@ def check_carry(carry: Iterable[str] | None) -> frozenset[str]:
     return frozenset(chosen) | ({"tokens"} if _OF_TOKENS.intersection(chosen) else set())
 
 
-def write_doc(doc: Doc, text: NewText, spaces: Flags, carry: frozenset[str], surroundings: Surroundings | None) -> Doc:
+@dataclass(frozen=True, eq=False)
+class Alignment:
+    """Moves annotations from original tokens to new ones.
+
+    firsts, lasts: the first new token of each original one, and the one after the last. origins: an original token of
+    each new one. joined: which original tokens begin within a replaced word or unit.
+    """
+
+    firsts: Places
+    lasts: Places
+    origins: Places
+    joined: Flags
+
+    @classmethod
+    def by_characters(cls, text: NewText, new: Doc) -> "Alignment":
+        """Return the alignment in which tokens that share characters belong together, as do those of a word."""
+        begins, ends = text.begins, text.ends
+        if not text.content.isascii():
+            begins_character = (np.frombuffer(text.content, dtype=np.uint8) & 0xC0) != 0x80
+            before = np.append(0, np.cumsum(begins_character))  # the number of characters before each byte
+            begins, ends = before[begins], before[ends]
+        new_starts, lengths = new.to_array(["IDX", "LENGTH"]).astype(np.int64).T
+        return cls(
+            firsts=(new_starts + lengths).searchsorted(begins, side="right"),
+            lasts=new_starts.searchsorted(ends, side="left"),
+            origins=ends.searchsorted(new_starts, side="right").clip(max=len(ends) - 1),
+            joined=text.joined,
+        )
+
+    @classmethod
+    def by_words(cls, text: NewText) -> "Alignment":
+        """Return the alignment in which the tokens of a replaced word are one new token, and any other token is one."""
+        joined = text.joined
+        places = np.cumsum(~joined) - 1
+        return cls(firsts=places, lasts=places + 1, origins=np.flatnonzero(~joined), joined=joined)
+
+    def find_span(self, start: int, end: int) -> tuple[int, int]:
+        """Return the start and end, among the new tokens, of the original tokens from start to end."""
+        if start == end:
+            place = int(self.firsts[start]) if start < len(self.firsts) else len(self.origins)
+            return place, place
+        return int(self.firsts[start]), int(self.lasts[end - 1])
+
+    def move_sentences(self, starts: Places) -> Places:
+        """Return for each new token whether it begins a sentence: 1 if it does, -1 if not, 0 if unknown.
+
+        A sentence that begins within a word or unit becomes part of the one before.
+        """
+        moved = np.full(len(self.origins), -1 if starts.all() else 0)
+        for value in (-1, 1):
+            places = self.firsts[(starts == value) & ~self.joined]
+            moved[places[places < len(moved)]] = value  # the last one may be a space, which is no longer a token
+        return moved
+
+    def find_highest(self, heads: Places) -> Places:
+        """Return for each new token the original one that is nearest to the root of its sentence, else the first.
+
+        heads: of the original tokens. The new tokens are then a tree too: the head of each is nearer to a root.
+        """
+        above, depth = heads, (heads != np.arange(len(heads))).astype(np.int64)
+        for _ in range(len(heads).bit_length()):  # each step doubles the distance to `above`
+            above, depth = above[above], depth + depth[above]
+        in_order: Places = np.lexsort((depth, self.firsts))
+        return in_order[self.origins]
+
+    def move_entities(self, tags: Places, labels: Places) -> tuple[Places, Places, Places]:
+        """Return ENT_IOB and ENT_TYPE of the new tokens, and the original tokens that these were taken from.
+
+        If two entities share a token, the first one gets it.
+        """
+        moved = np.where((tags == _INSIDE) | (tags == _BEGIN), _OUTSIDE, tags)[self.origins]
+        moved_labels, sources = np.zeros_like(labels, shape=len(moved)), self.origins.copy()
+        begins = np.flatnonzero(tags == _BEGIN)
+        others = np.append(np.flatnonzero(tags != _INSIDE), len(tags))
+        ends = others[others.searchsorted(begins, side="right")]
+        free = 0
+        for begin, end in zip(begins.tolist(), ends.tolist(), strict=True):
+            first, last = self.find_span(begin, end)
+            first = max(first, free)
+            if first < last:
+                moved[first:last] = _INSIDE if labels[begin] else _BEGIN  # no label: a token blocked from entities
+                moved[first] = _BEGIN
+                moved_labels[first:last], sources[first:last] = labels[begin], begin
+                free = last
+        return moved, moved_labels, sources
+
+
+def write_doc(
+    doc: Doc, text: NewText, carry: frozenset[str], tokenizer: Tokenizer | None = None, finds_sentences: bool = False
+) -> Doc:
     """Return a Doc with the new text and, from the original Doc, what is carried and nothing else.
 
-    Every mask is within one token. spaces: which original tokens are followed by a space. surroundings: may be None if
-    tokens are carried.
+    Every mask is within one token. tokenizer: splits the new text, unless tokens are carried. finds_sentences: whether
+    a component before this one finds sentences.
     """
-    if "tokens" in carry:
-        new, alignment = merge_tokens(doc, text, spaces), Alignment.by_words(text)
-        _copy_attributes(doc, new, carry, alignment)
+    if tokenizer is None:
+        new, alignment = _merge_tokens(doc, text), Alignment.by_words(text)
     else:
-        assert surroundings is not None
-        new = tokenize(text.decode(), surroundings.tokenizer, doc.vocab)
+        new = _tokenize(text.content.decode(), tokenizer, doc.vocab)
         alignment = Alignment.by_characters(text, new)
-        _move_attributes(doc, new, carry, alignment, surroundings)
+        # SpaCy marks the first token of every Doc, so one of a single token does not show whether a component looked
+        # for sentences. A new Doc without sentences would then reveal that the original had only one token.
+        if not (doc.to_array("SENT_START")[1:].any() if len(doc) > 1 else finds_sentences):
+            carry -= {"sentences"}
+    _move_attributes(doc, new, carry, alignment)
     if "cats" in carry:
         new.cats = dict(doc.cats)
     if "spans" in carry:
@@ -84,33 +184,42 @@ def write_doc(doc: Doc, text: NewText, spaces: Flags, carry: frozenset[str], sur
     return new
 
 
-def _copy_attributes(doc: Doc, new: Doc, carry: frozenset[str], alignment: Alignment) -> None:
-    """Copy the carried attributes from each original token to the token that replaces it."""
+def _merge_tokens(doc: Doc, text: NewText) -> Doc:
+    """Return a Doc with the new text and the token boundaries of the original, except within replaced words."""
+    first = np.flatnonzero(~text.joined)
+    last = np.append(first[1:], len(doc))[: len(first)] - 1
+    bounds = zip(text.starts[first].tolist(), text.ends[last].tolist(), strict=True)
+    # spaCy allows no empty tokens; dropped characters may leave one
+    words = [text.content[start:end].decode() or " " for start, end in bounds]
+    return Doc(doc.vocab, words=words, spaces=(doc.to_array("SPACY")[last] != 0).tolist())
+
+
+def _move_attributes(doc: Doc, new: Doc, carry: frozenset[str], alignment: Alignment) -> None:
+    """Set the carried attributes of the new tokens.
+
+    A word of several tokens has the attributes of the one that is highest in the parse, or else the first, with its
+    head; but it begins a sentence if its first token does, and it is in the first entity that has a part of it.
+    """
     names = carry & _ATTRIBUTES.keys()
     if "dep" in names:  # a parse includes sentence boundaries
         names -= {"sentences"} if doc.has_annotation("DEP") else {"dep"}
-    attributes = [attribute for name in _ATTRIBUTES if name in names for attribute in _ATTRIBUTES[name]]
-    if attributes and len(doc):
-        new.from_array(attributes, merge_attributes(doc, attributes, alignment))
-
-
-def _move_attributes(
-    doc: Doc, new: Doc, carry: frozenset[str], alignment: Alignment, surroundings: Surroundings
-) -> None:
-    """Move sentences and entities to new tokens whose boundaries differ from those of the original."""
-    starts, tags, labels = doc.to_array([SENT_START, ENT_IOB, ENT_TYPE]).reshape(-1, 3).astype(np.int64).T
-    # SpaCy always marks the first token, so a Doc of one token does not show whether a component looked for sentences.
-    # A new Doc without sentences would then reveal that the original had only one token.
-    has_sentences = starts[1:].any() if len(doc) > 1 else surroundings.finds_sentences
-    moves_sentences, moves_entities = "sentences" in carry and has_sentences, "entities" in carry and tags.any()
-    if not len(new) or not (moves_sentences or moves_entities):
+    attributes: list[int | str] = [found for name in _ATTRIBUTES if name in names for found in _ATTRIBUTES[name]]
+    if not attributes or not len(new):
         return
-    moved: dict[int, Places] = {}
-    if moves_sentences:
-        moved[SENT_START] = alignment.move_sentences(starts)
-    if moves_entities:
-        moved[ENT_IOB], moved[ENT_TYPE], _ = alignment.move_entities(tags, labels)
-    new.from_array(list(moved), np.stack(list(moved.values()), axis=1).astype(np.uint64))  # type: ignore[arg-type]
+    moved = dict(zip(attributes, doc.to_array(attributes).reshape(len(doc), -1).astype(np.int64).T, strict=True))
+    if "SENT_START" in moved:
+        moved["SENT_START"] = alignment.move_sentences(moved["SENT_START"])
+    if _OF_ENTITIES & moved.keys():
+        tags, labels, sources = alignment.move_entities(*doc.to_array(["ENT_IOB", "ENT_TYPE"]).astype(np.int64).T)
+        moved |= {"ENT_IOB": tags, "ENT_TYPE": labels} if "ENT_IOB" in moved else {}
+        moved |= {attribute: moved[attribute][sources] for attribute in ("ENT_ID", "ENT_KB_ID") if attribute in moved}
+    if of_words := moved.keys() - _OF_ENTITIES - {"SENT_START"}:
+        heads = np.arange(len(doc)) + doc.to_array("HEAD").astype(np.int64)
+        highest = alignment.find_highest(heads)
+        moved |= {attribute: moved[attribute][highest] for attribute in of_words}
+        if "HEAD" in moved:
+            moved["HEAD"] = alignment.firsts[heads[highest]] - np.arange(len(highest))
+    new.from_array(attributes, np.stack(list(moved.values()), axis=1).astype(np.uint64))  # type: ignore[arg-type]
 
 
 def _move_spans(doc: Doc, new: Doc, alignment: Alignment) -> None:
@@ -144,3 +253,47 @@ def _move_user_data(doc: Doc, new: Doc, alignment: Alignment) -> dict[Any, Any]:
             at = None if start is None else starts[start]
             moved.setdefault((kind, name, at, None if end is None else ends[end]), value)
     return moved
+
+
+def _tokenize(text: str, tokenizer: Tokenizer, vocab: Vocab) -> Doc:
+    """Return a Doc of the text in which no mask is split, and each mask of a unit is a token.
+
+    Raise CusTextError if the tokenizer changes the text.
+    """
+    plain, masks = _MASKS.subn(lambda mask: _STAND_INS[mask[0]], text)
+    doc = tokenizer(plain)
+    if (doc[-1].idx + len(doc[-1].text_with_ws) if len(doc) else 0) != len(text):
+        raise CusTextError(
+            "the pipeline's tokenizer changes the text, so it cannot make a new Doc; use a tokenizer that keeps every "
+            'character, or add "tokens" to "carry"'
+        )
+    if doc.vocab is not vocab:
+        doc = Doc(vocab).from_dict(doc.to_dict())
+    return _restore_masks(doc, text) if masks else doc
+
+
+def _restore_masks(doc: Doc, text: str) -> Doc:
+    """Return the Doc with masks instead of their stand-ins; the other attributes of tokens with masks are cleared."""
+    values = doc.to_array(["LENGTH", "SPACY", *_SET_BY_TOKENIZERS])
+    lengths, spaces = values[:, 0].astype(np.int64), values[:, 1] != 0
+    stops = np.cumsum(lengths + spaces)
+    row_of = {stop: row for row, stop in enumerate(stops.tolist())}  # the token that ends there, with its space
+    ends, cuts = set((stops - spaces).tolist()), {0, *row_of}  # a space after an end is not a token
+    plain = np.ones(len(values), dtype=bool)
+    for mask in _MASKS.finditer(text):
+        first, last = stops.searchsorted([mask.start(), mask.end() - 1], side="right").tolist()
+        plain[first : last + 1] = False
+        cuts.difference_update(range(mask.start() + 1, mask.end()))  # some tokenizers split every character
+        if mask[0] in Policy.UNIT_MASKS:
+            cuts.update({mask.start(), mask.end()} - ends)
+    places = sorted(cuts)
+    rows = [row_of.get(stop, -1) for stop in places[1:]]
+    has_space = [row >= 0 and bool(spaces[row]) for row in rows]
+    words = [text[start : stop - space] for (start, stop), space in zip(pairwise(places), has_space, strict=True)]
+    new = Doc(doc.vocab, words=words, spaces=has_space, user_data=doc.user_data)
+    kept = np.where([row >= 0 and bool(plain[row]) for row in rows], rows, -1)
+    for column, attribute in enumerate(_SET_BY_TOKENIZERS, start=2):
+        moved = np.append(values[:, column], np.uint64(0))[kept]
+        if moved.any():
+            new.from_array([attribute], moved)  # type: ignore[arg-type]
+    return new

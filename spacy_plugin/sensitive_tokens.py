@@ -5,19 +5,15 @@ register a function that returns a function. The component calls the latter with
 with one value per token: True (replace it, at the component's eps), False (keep it, in the clear), or an eps, a float.
 Its attribute `budgets` must list every eps that it can return, so that the guarantee does not depend on the text.
 
-Unknown words and numbers among these tokens are masked even if the policy would keep them, unless `mask_unknown` is
-false. A word or unit that spans several tokens is replaced if one of them is selected, at their smallest eps. A
-label or tag that nothing sets is reported.
-
 A choice that depends on the text is itself visible in the output. Which words stayed, and how far words of a kind were
 moved, shows what the pipeline took them for.
 """
 
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -34,35 +30,55 @@ Floats = npt.NDArray[np.float64]
 Number = StrictFloat | StrictInt
 Named = list[str] | dict[str, Number]  # names, or names with an eps each
 
-_SETTERS = {  # what an attribute of tokens holds, and components that set it
-    ENT_TYPE: ("entities", "ner or entity_ruler"),
-    POS: ("parts of speech", "morphologizer or attribute_ruler"),
-    TAG: ("tags", "tagger or attribute_ruler"),
+_SETTERS = {  # how `doc.has_annotation` calls what an attribute of tokens holds, how we do, and components that set it
+    ENT_TYPE: ("ENT_IOB", "entities", "ner or entity_ruler"),
+    POS: ("POS", "parts of speech", "morphologizer or attribute_ruler"),
+    TAG: ("TAG", "tags", "tagger or attribute_ruler"),
 }
 _INNER = "_'`\u00b4\u2018\u2019\u201b\u2032\uff07"  # underscores and apostrophes
 _JOINING = {"Mn", "Mc", "Me", "Cf", "Co", "Cn"}  # marks, and what policies may drop
 STAYS = float("nan")  # instead of an eps, for tokens that stay unchanged: NaN is never a valid budget
 
 
-class TokenChoice(Protocol):
-    """A rule for which tokens are sensitive, with budgets that are known before any text is seen."""
+@dataclass(frozen=True, kw_only=True)
+class TokenChoice:
+    """A rule for which tokens are sensitive, with budgets that are known before any text is seen.
+
+    named: an eps per name, None for the component's own. ids: the value that tokens of each name have. others: the eps
+    of all other tokens, None if they stay unchanged. keeps_stopwords: as in CusText+.
+    """
+
+    named: Mapping[str, float | None] = field(default_factory=dict)
+    ids: Mapping[str, int] = field(default_factory=dict)
+    others: float | None = None
+    keeps_stopwords: bool = False
 
     @property
-    def keeps_stopwords(self) -> bool:
-        """Whether stopwords are kept, as in CusText+."""
+    def listed(self) -> frozenset[str] | None:
+        """The only words that are drawn, if there is a list of them."""
+        return None
 
     def list_budgets(self, usual: float) -> set[float]:
         """Return every eps that can occur. usual: the component's own eps."""
+        found = {usual if epsilon is None else epsilon for epsilon in self.named.values()}
+        return found if self.others is None else {*found, self.others}
 
     def find_budgets(self, doc: Doc, usual: float) -> Floats:
         """Return the eps of each token, NaN for tokens that stay unchanged. usual: the component's own eps."""
+        values = self.find_values(doc)
+        found = np.full(len(doc), STAYS if self.others is None else self.others)
+        for name, epsilon in self.named.items():
+            found[values == self.ids[name]] = usual if epsilon is None else epsilon
+        return found
+
+    def find_values(self, doc: Doc) -> npt.NDArray[Any]:
+        """Return the value of each token, which is one of `ids` if the token has a name."""
+        raise NotImplementedError
 
 
-@dataclass(frozen=True)
-class AllTokens:
+@dataclass(frozen=True, kw_only=True)
+class AllTokens(TokenChoice):
     """All tokens, at the component's eps."""
-
-    keeps_stopwords: bool = False
 
     def list_budgets(self, usual: float) -> set[float]:
         return {usual}
@@ -71,96 +87,52 @@ class AllTokens:
         return np.full(len(doc), usual)
 
 
-@dataclass(frozen=True)
-class Budgets:
-    """An eps per name, None for the component's own; and one for all other tokens, None if they stay unchanged."""
-
-    named: Mapping[str, float | None]
-    others: float | None
-
-    @classmethod
-    def check(cls, key: str, named: Sequence[str] | Mapping[str, float], others: float | None) -> "Budgets":
-        if not named or not all(named):
-            raise SettingError(f'sensitive: "{key}" must list at least one name, and no empty ones')
-        budgets: dict[str, float | None] = dict.fromkeys(named)
-        if isinstance(named, Mapping):
-            budgets = {name: _check_budget(f"{key}: {name}", epsilon) for name, epsilon in named.items()}
-        return cls(budgets, None if others is None else _check_budget("others", others))
-
-    def list(self, usual: float) -> set[float]:
-        found = {usual if epsilon is None else epsilon for epsilon in self.named.values()}
-        return found if self.others is None else {*found, self.others}
-
-    def find(self, values: npt.NDArray[Any], ids: Mapping[str, int], usual: float) -> Floats:
-        """Return the eps of each value. ids: the value that stands for each name."""
-        found = np.full(len(values), STAYS if self.others is None else self.others)
-        for name, epsilon in self.named.items():
-            found[values == ids[name]] = usual if epsilon is None else epsilon
-        return found
-
-
-@dataclass(frozen=True)
-class ByAttribute:
-    """Tokens selected by an attribute that earlier components of the pipeline set.
-
-    annotation: the name by which `doc.has_annotation` says whether a component has set it.
-    """
+@dataclass(frozen=True, kw_only=True)
+class ByAttribute(TokenChoice):
+    """Tokens selected by an attribute that earlier components of the pipeline set."""
 
     attribute: int
-    annotation: str
-    ids: Mapping[str, int]
-    budgets: Budgets
-    keeps_stopwords: bool = False
 
-    def list_budgets(self, usual: float) -> set[float]:
-        return self.budgets.list(usual)
-
-    def find_budgets(self, doc: Doc, usual: float) -> Floats:
-        if len(doc) and not doc.has_annotation(self.annotation):  # all tokens would stay in the clear
-            what, setters = _SETTERS[self.attribute]
+    def find_values(self, doc: Doc) -> npt.NDArray[Any]:
+        annotation, what, setters = _SETTERS[self.attribute]
+        if len(doc) and not doc.has_annotation(annotation):  # all tokens would stay in the clear
             raise SettingError(
                 f"sensitive: no component has set {what} on this Doc; add one before custext, such as {setters}"
             )
-        return self.budgets.find(doc.to_array(self.attribute), self.ids, usual)
+        return doc.to_array(self.attribute)
 
 
-@dataclass(frozen=True)
-class ByWord:
+@dataclass(frozen=True, kw_only=True)
+class ByWord(TokenChoice):
     """Tokens that contain a listed word, in upper or lower case."""
 
     words: WordList
-    budgets: Budgets
-    keeps_stopwords: bool = False
 
     @property
     def listed(self) -> frozenset[str] | None:
-        """The listed words, if no other words are drawn; else None."""
-        return self.words.words if self.budgets.others is None else None
+        return self.words.words if self.others is None else None
 
-    def list_budgets(self, usual: float) -> set[float]:
-        return self.budgets.list(usual)
-
-    def find_budgets(self, doc: Doc, usual: float) -> Floats:
+    def find_values(self, doc: Doc) -> npt.NDArray[Any]:
         orths, spaces = doc.to_array([ORTH, SPACY]).reshape(-1, 2).T
         distinct, number_of = np.unique(orths, return_inverse=True)
         texts = [doc.vocab.strings[int(orth)] for orth in distinct]
         found = self.words.find_in(texts)[number_of]
         # a word may span several tokens: look through all that have only letters and the like where they touch
-        firsts, lasts = (np.array([_may_join(text[place]) for text in texts])[number_of] for place in (0, -1))
+        joins = np.array([(_may_join(text[0]), _may_join(text[-1])) for text in texts], dtype=bool).reshape(-1, 2)
+        firsts, lasts = joins[number_of].T
         touching = np.flatnonzero((spaces[:-1] == 0) & lasts[:-1] & firsts[1:])
         for run in np.split(touching, np.flatnonzero(np.diff(touching) > 1) + 1) if len(touching) else ():
             start, end = int(run[0]), int(run[-1]) + 2
             found[start:end] |= self.words.find_in([doc[start:end].text])
-        return self.budgets.find(found, {"words": 1}, usual)
+        return found
 
 
-@dataclass(frozen=True)
-class ByFunction:
+@dataclass(frozen=True, kw_only=True)
+class ByFunction(TokenChoice):
     """Tokens selected by a user's function, which takes a Doc and returns one value per token."""
 
     function: Callable[[Doc], Any]
     budgets: frozenset[float]
-    keeps_stopwords: bool = False
 
     @classmethod
     def of(cls, function: Callable[[Doc], Any]) -> "ByFunction":
@@ -169,7 +141,7 @@ class ByFunction:
         if not isinstance(declared, Iterable):
             found = type(declared).__name__
             raise SettingError(f'sensitive: the attribute "budgets" of the function must be a list; found {found}')
-        return cls(function, frozenset(_check_budget("budgets", epsilon) for epsilon in declared))
+        return cls(function=function, budgets=frozenset(_check_budget("budgets", epsilon) for epsilon in declared))
 
     def list_budgets(self, usual: float) -> set[float]:
         return {usual, *self.budgets}
@@ -210,24 +182,17 @@ def choose_entities(labels: Named, others: Number | None = None) -> ByAttribute:
     labels: a list of entity labels, or a dict with an eps per label. others: the eps of all other tokens; if it is not
     given, they stay unchanged.
     """
-    budgets = Budgets.check("labels", labels, others)
-    return ByAttribute(ENT_TYPE, "ENT_IOB", {label: get_string_id(label) for label in budgets.named}, budgets)
+    return _choose_by(ENT_TYPE, "labels", labels, others, get_string_id)
 
 
 def choose_parts_of_speech(tags: Named, others: Number | None = None) -> ByAttribute:
     """Choose tokens by coarse part of speech (`token.pos_`: PROPN, NOUN, ...); tags and others as for entities."""
-    budgets = Budgets.check("tags", tags, others)
-    for tag in budgets.named:
-        if not tag or tag not in IDS:
-            known = ", ".join(sorted(name for name in IDS if name))
-            raise SettingError(f'sensitive: "tags" must list universal parts of speech ({known}); found {tag!r}')
-    return ByAttribute(POS, "POS", {tag: IDS[tag] for tag in budgets.named}, budgets)
+    return _choose_by(POS, "tags", tags, others, _find_part_of_speech)
 
 
 def choose_tags(tags: Named, others: Number | None = None) -> ByAttribute:
     """Choose tokens by fine-grained tag (`token.tag_`: NNP, CD, ...); tags and others as for entities."""
-    budgets = Budgets.check("tags", tags, others)
-    return ByAttribute(TAG, "TAG", {tag: get_string_id(tag) for tag in budgets.named}, budgets)
+    return _choose_by(TAG, "tags", tags, others, get_string_id)
 
 
 def choose_words(
@@ -254,8 +219,8 @@ def choose_words(
         advice = "for phrases, put an entity_ruler before custext and choose its labels with custext.entities.v1"
         raise SettingError(f"sensitive: {error}; {advice}") from None
     key, chosen = choose_eps(eps, epsilon, "sensitive: ")
-    budget = None if chosen is None else _check_budget(key, chosen)
-    return ByWord(listed, Budgets({"words": budget}, None if others is None else _check_budget("others", others)))
+    named = {"words": None if chosen is None else _check_budget(key, chosen)}
+    return ByWord(named=named, ids={"words": 1}, others=_check_others(others), words=listed)
 
 
 def choose_eps(eps: float | None, epsilon: float | None, prefix: str = "") -> tuple[str, float | None]:
@@ -263,6 +228,26 @@ def choose_eps(eps: float | None, epsilon: float | None, prefix: str = "") -> tu
     if eps is not None and epsilon is not None:
         raise SettingError(f"{prefix}eps and epsilon are two names for one setting; give only one of them")
     return ("eps", eps) if epsilon is None else ("epsilon", epsilon)
+
+
+def _choose_by(
+    attribute: int, key: str, names: Named, others: float | None, find_id: Callable[[str], int]
+) -> ByAttribute:
+    """Return the choice by an attribute. key: the option that gives the names."""
+    if not names or not all(names):
+        raise SettingError(f'sensitive: "{key}" must list at least one name, and no empty ones')
+    named: dict[str, float | None] = dict.fromkeys(names)
+    if isinstance(names, Mapping):
+        named = {name: _check_budget(f"{key}: {name}", epsilon) for name, epsilon in names.items()}
+    others = _check_others(others)
+    return ByAttribute(named=named, ids={name: find_id(name) for name in named}, others=others, attribute=attribute)
+
+
+def _find_part_of_speech(tag: str) -> int:
+    if tag not in IDS:
+        known = ", ".join(sorted(name for name in IDS if name))
+        raise SettingError(f'sensitive: "tags" must list universal parts of speech ({known}); found {tag!r}')
+    return int(IDS[tag])
 
 
 def _read_value(value: Any, usual: float) -> float:
@@ -298,20 +283,19 @@ def _read_words(path: str) -> list[str]:
 def _check_budget(key: str, epsilon: float) -> float:
     from custext_sql import Settings  # imports DuckDB, so only when a component is made
 
-    if isinstance(epsilon, bool) or not isinstance(epsilon, (int, float)):
-        raise SettingError(f"sensitive: {key}: eps must be a number; found {type(epsilon).__name__}")
     try:
-        return Settings.settle(eps=epsilon).eps
+        return Settings(eps=epsilon).eps
     except SettingError as error:
         raise SettingError(f"sensitive: {key}: {error}") from None
 
 
-for _name, _choice in {
-    "custext.all.v1": choose_all,
-    "custext.all_but_stopwords.v1": choose_all_but_stopwords,
-    "custext.entities.v1": choose_entities,
-    "custext.parts_of_speech.v1": choose_parts_of_speech,
-    "custext.tags.v1": choose_tags,
-    "custext.words.v1": choose_words,
-}.items():
-    registry.misc.register(_name, func=_choice)
+def _check_others(others: float | None) -> float | None:
+    return None if others is None else _check_budget("others", others)
+
+
+registry.misc.register("custext.all.v1", func=choose_all)
+registry.misc.register("custext.all_but_stopwords.v1", func=choose_all_but_stopwords)
+registry.misc.register("custext.entities.v1", func=choose_entities)
+registry.misc.register("custext.parts_of_speech.v1", func=choose_parts_of_speech)
+registry.misc.register("custext.tags.v1", func=choose_tags)
+registry.misc.register("custext.words.v1", func=choose_words)

@@ -9,13 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from spacy.tokens import Doc, Span
 
-from spacy_plugin.alignment import Alignment
-from spacy_plugin.new_docs import check_carry, write_doc
-from spacy_plugin.new_text import NewText
-from spacy_plugin.surroundings import Surroundings
+from spacy_plugin.documents import NewText
+from spacy_plugin.new_docs import Alignment, check_carry, write_doc
 
-NLP = spacy.blank("en")
-NLP.add_pipe("sentencizer")
+VOCAB = spacy.blank("en").vocab
 
 
 def cut(text: str, places: Sequence[int]) -> Doc:
@@ -28,20 +25,21 @@ def cut(text: str, places: Sequence[int]) -> Doc:
             words.append(text[start:end])
             spaces.append(followed)
             start = end + followed
-    return Doc(NLP.vocab, words=words, spaces=spaces)
+    return Doc(VOCAB, words=words, spaces=spaces)
 
 
 def lay_out(doc: Doc) -> NewText:
     """Return where the tokens are in the text, as the component finds them."""
     starts = np.array([len(doc.text[: token.idx].encode()) for token in doc])
     ends = np.array([len(doc.text[: token.idx + len(token)].encode()) for token in doc])
-    return NewText(np.frombuffer(doc.text.encode(), dtype=np.uint8), starts, ends, starts)
+    return NewText(doc.text.encode(), starts, ends, starts, np.zeros(len(doc), dtype=np.uint8))
 
 
 def move(doc: Doc, new: Doc, carry: list[str] | None) -> Doc:
     """Return the new Doc for one whose text does not change; the pipeline's tokenizer gives the tokens of `new`."""
-    NLP.tokenizer = lambda text: new
-    return write_doc(doc, lay_out(doc), doc.to_array("SPACY") != 0, check_carry(carry), Surroundings(NLP, "custext"))
+    carried = check_carry(carry)
+    tokenizer = None if "tokens" in carried else lambda text: new
+    return write_doc(doc, lay_out(doc), carried, tokenizer, finds_sentences=True)
 
 
 texts = st.text(alphabet="ab é漢", min_size=1).map(lambda text: " ".join(text.split())).filter(bool)
@@ -107,7 +105,7 @@ def test_missing_annotation_stays_missing() -> None:
 
 
 def test_spaces_that_were_tokens_may_disappear() -> None:
-    doc = Doc(NLP.vocab, words=["ab", " ", "cd", " "], spaces=[False] * 4, sent_starts=[True] * 4)
+    doc = Doc(VOCAB, words=["ab", " ", "cd", " "], spaces=[False] * 4, sent_starts=[True] * 4)
     doc.set_ents([Span(doc, place, place + 1, label=f"L{place}") for place in range(4)])
     doc.spans["key"] = [doc[1:2], doc[3:4]]
     moved = move(doc, cut("ab cd ", []), ["sentences", "entities", "spans"])

@@ -68,7 +68,7 @@ def test_without_plus_no_list_is_needed(few_template: Path, language: str) -> No
         ("de", {}, "the database has no stopwords for 'german', only for english; run: custext stopwords --language"),
         ("xx", {}, 'language: NLTK has no stopwords for the language of this pipeline, "xx"'),
         ("en", {"language": "legal"}, "the database has no stopwords for 'legal', only for english"),
-        ("en", {"language": 7}, "language must be a name; found int"),
+        ("en", {"language": 7}, "language must be a string; found int"),
     ],
 )
 def test_a_missing_list_is_an_error(few_template: Path, language: str, config: dict[str, Any], message: str) -> None:

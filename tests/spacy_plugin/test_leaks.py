@@ -161,6 +161,15 @@ def test_the_current_tokenizer_of_the_pipeline_is_used(titles_db: Path) -> None:
     assert [token.text for token in doc] == list(doc.text)
 
 
+def test_without_a_component_that_finds_sentences_none_begins(titles_db: Path) -> None:
+    """Not even if the original has a mark on its first token."""
+    nlp = make_pipeline(titles_db)
+    for words in (["mr"], ["mr", "sir"]):
+        original = Doc(nlp.vocab, words=words, sent_starts=[True] + [None] * (len(words) - 1))
+        doc = nlp.get_pipe("custext")(original)
+        assert [token.sent_start for token in doc] == [token.sent_start for token in nlp.tokenizer(doc.text)]
+
+
 def test_a_tokenizer_that_changes_the_text_is_refused(titles_db: Path) -> None:
     nlp = make_pipeline(titles_db)
     plain = nlp.tokenizer

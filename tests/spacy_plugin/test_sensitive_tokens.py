@@ -183,6 +183,11 @@ def test_listed_words_are_found_within_tokens(starter_db: Path) -> None:
     assert chosen == ["alice@corp.com", "#", "Alice", "www.bob.org", "o'brien", "can", "not", "i", "m"]
 
 
+def test_a_doc_without_tokens_has_no_listed_words(starter_db: Path) -> None:
+    doc = make_pipeline(starter_db, {"@misc": "custext.words.v1", "words": ["alice"]})("")
+    assert doc._.custext == "" and doc._.custext_receipt.words == 0
+
+
 def test_an_eps_that_no_token_would_use_is_an_error(starter_db: Path) -> None:
     """ "PERSON at 0.5, everything else at 3" needs `others`."""
     choice = {"@misc": "custext.entities.v1", "labels": {"PERSON": 0.5}}
