@@ -56,7 +56,7 @@ class CusText:
     `custext_sql.Settings`.
 
     database, mapping, calibration: as for `custext_sql.Sanitizer.load`. eps: the privacy budget per word, 0 or 0.001 to
-    100; epsilon is another name for it. plus: keep stopwords (CusText+). policy: its name, or a dict of parts of
+    100. plus: keep stopwords (CusText+). policy: its name, or a dict of parts of
     `custext_sql.Policy`, such as {"units": "keep", "keep_words": ["agent"]}.
 
     key_file: the path of a key; the same key, record and text then give the same output. Set `doc._.custext_record` to
@@ -95,7 +95,6 @@ class CusText:
         database: str | None = None,
         mapping: str | None = None,
         eps: float | None = None,
-        epsilon: float | None = None,
         plus: bool | None = None,
         policy: str | dict[str, Any] | None = None,
         calibration: str | None = None,
@@ -139,7 +138,7 @@ class CusText:
         self._source = {
             "database": database,
             "mapping": mapping,
-            "eps": check_eps(eps, epsilon, self.sensitive),
+            "eps": check_eps(eps, self.sensitive),
             "plus": True if self.sensitive.keeps_stopwords else plus,
             "policy": chosen_policy,
             "calibration": calibration,

@@ -19,7 +19,7 @@ from custext_sql import (
     Settings,
     suggest,
 )
-from spacy_plugin.sensitive_tokens import AllTokens, ByFunction, TokenChoice, choose_eps
+from spacy_plugin.sensitive_tokens import AllTokens, ByFunction, TokenChoice
 
 # NLTK's stopword lists, by the codes of spaCy's languages
 _NAMES = """
@@ -45,19 +45,15 @@ def check_choice(sensitive: Any) -> TokenChoice:
     )
 
 
-def check_eps(eps: float | None, epsilon: float | None, choice: TokenChoice) -> float | None:
-    """Return the eps that was given by either name. Raise SettingError if it is invalid or no token would use it."""
-    key, given = choose_eps(eps, epsilon)
-    if given is None:
+def check_eps(eps: float | None, choice: TokenChoice) -> float | None:
+    """Return the eps that was given. Raise SettingError if it is invalid or no token would use it."""
+    if eps is None:
         return None
-    try:
-        checked = Settings.settle(eps=given).eps
-    except SettingError as error:
-        raise SettingError(str(error) if key == "eps" else f"{key}: {error}") from None
+    checked = Settings.settle(eps=eps).eps
     if checked not in choice.list_budgets(checked):
         raise SettingError(
-            f'{key}: no token would be drawn at eps {checked:g}, because "sensitive" gives each of its names its own '
-            f'eps; remove "{key}", or, to replace all other tokens too, set "others": {checked:g} in "sensitive"'
+            f'eps: no token would be drawn at eps {checked:g}, because "sensitive" gives each of its names its own '
+            f'eps; remove "eps", or, to replace all other tokens too, set "others": {checked:g} in "sensitive"'
         )
     return checked
 

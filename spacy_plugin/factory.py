@@ -26,7 +26,6 @@ def make_custext(
     database: Any = None,
     mapping: Any = None,
     eps: Any = None,
-    epsilon: Any = None,
     plus: Any = None,
     policy: Any = None,
     calibration: Any = None,

@@ -200,12 +200,11 @@ def choose_words(
     path: str | None = None,
     eps: Number | None = None,
     others: Number | None = None,
-    epsilon: Number | None = None,
 ) -> ByWord:
     """Choose tokens that contain a listed word, or a part of one, in upper or lower case.
 
     words: a list, or path: a UTF-8 file with one word per line. eps: of these tokens; default: the component's.
-    epsilon: another name for eps. others: as for entities.
+    others: as for entities.
     """
     if (words is None) == (path is None):
         raise SettingError('sensitive: give either "words" (a list) or "path" (a file with one word per line)')
@@ -218,16 +217,8 @@ def choose_words(
     except SettingError as error:
         advice = "for phrases, put an entity_ruler before custext and choose its labels with custext.entities.v1"
         raise SettingError(f"sensitive: {error}; {advice}") from None
-    key, chosen = choose_eps(eps, epsilon, "sensitive: ")
-    named = {"words": None if chosen is None else _check_budget(key, chosen)}
+    named = {"words": None if eps is None else _check_budget("eps", eps)}
     return ByWord(named=named, ids={"words": 1}, others=_check_others(others), words=listed)
-
-
-def choose_eps(eps: float | None, epsilon: float | None, prefix: str = "") -> tuple[str, float | None]:
-    """Return the name under which a config gives an eps, and the eps. prefix: starts the message if both are given."""
-    if eps is not None and epsilon is not None:
-        raise SettingError(f"{prefix}eps and epsilon are two names for one setting; give only one of them")
-    return ("eps", eps) if epsilon is None else ("epsilon", epsilon)
 
 
 def _choose_by(

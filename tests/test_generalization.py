@@ -176,7 +176,7 @@ def test_spacy_labels_may_mix_eps(starter_db: Path) -> None:
 
 def test_a_pipeline_at_eps_zero_agrees_with_sql(starter_db: Path) -> None:
     nlp = spacy.blank("en")
-    nlp.add_pipe("custext", config={"database": str(starter_db), "epsilon": 0, "plus": True})
+    nlp.add_pipe("custext", config={"database": str(starter_db), "eps": 0, "plus": True})
     text = "my doctor in london was kind"
     assert nlp(text)._.custext == Sanitizer.load(starter_db).sanitize(text, 0, True)
 

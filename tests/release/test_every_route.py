@@ -162,7 +162,7 @@ def routes(db: Path, folder: Path) -> list[Route]:
 
     def use_spacy(eps: float) -> None:
         nlp = spacy.blank("en")
-        nlp.add_pipe("custext", config={"database": str(db), "epsilon": eps, "dataset": NAME})
+        nlp.add_pipe("custext", config={"database": str(db), "eps": eps, "dataset": NAME})
         list(nlp.pipe(TEXTS.values()))
 
     def use_spacy_by_key(eps: float) -> None:

@@ -111,7 +111,7 @@ def test_parts_of_a_release_add_up(db: Path, texts: list[str | None]) -> None:
 
 def test_documents_are_texts(db: Path, texts: list[str | None]) -> None:
     nlp = spacy.blank("en")
-    pipe = nlp.add_pipe("custext", config={"database": str(db), "epsilon": 0.0, "plus": True})
+    pipe = nlp.add_pipe("custext", config={"database": str(db), "eps": 0.0, "plus": True})
     docs = list(nlp.pipe(text or "" for text in texts))
     assert [doc._.custext_receipt.texts_unchanged for doc in docs] == [1, 1, 0, 0, 0, 0, 0]
     assert pipe.receipt.texts_unchanged == 2  # type: ignore[attr-defined]

@@ -80,7 +80,7 @@ def test_the_database_is_read_once_and_never_written(mapped_db: Path, monkeypatc
 
 @pytest.mark.slow
 def test_copies_of_a_pipeline_work_however_they_are_made(mapped_db: Path, tmp_path: Path) -> None:
-    sensitive = {"@misc": "custext.words.v1", "words": ["alice", "bob"], "epsilon": 0.5}
+    sensitive = {"@misc": "custext.words.v1", "words": ["alice", "bob"], "eps": 0.5}
     nlp = make_pipeline(mapped_db, "sentencizer", sensitive=sensitive, policy={"unknown": "mask"}, output="replace")
     nlp("alice bob")  # its copies do not count this
     nlp.to_disk(tmp_path / "pipeline")
