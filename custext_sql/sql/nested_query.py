@@ -124,8 +124,10 @@ class NestedQuery:
     ) -> int:
         """Write the result of the query to a file, and return the number of rows."""
         target, readers = quote_text(str(path)), {"csv": f"read_csv({quote_text(str(path))}, header = true)"}
-        copy = f"COPY ({{}}) TO {target} ({choose_copy_options(format)})"
-        return self._write(connection, copy, readers.get(format, target), path, progress)
+        end = f"TO {target} ({choose_copy_options(format)})"
+        return self._write(
+            connection, lambda query: f"COPY ({query}) {end}", readers.get(format, target), path, progress
+        )
 
     def create_table(
         self,
@@ -135,19 +137,19 @@ class NestedQuery:
         progress: Callable[[float], None] | None = None,
     ) -> int:
         """Create a table with the result of the query, in the DuckDB file `path`, and return the number of rows."""
-        return self._write(connection, f"CREATE TABLE {table} AS {{}}", table, path, progress)
+        return self._write(connection, lambda query: f"CREATE TABLE {table} AS {query}", table, path, progress)
 
     def _write(
         self,
         connection: duckdb.DuckDBPyConnection,
-        statement: str,
+        statement: Callable[[str], str],
         written: str,
         path: Path,
         progress: Callable[[float], None] | None,
     ) -> int:
         with safe_errors(self.text):
             self.check(connection)
-            told = fetch(connection, statement.format(self._without_enums(connection)), writes=path, progress=progress)
+            told = fetch(connection, statement(self._without_enums(connection)), writes=path, progress=progress)
             # DuckDB does not return the number of rows of a PIVOT
             [(rows,)] = told or fetch(connection, f"SELECT count(*) FROM {written}")
         return int(rows)
