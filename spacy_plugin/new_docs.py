@@ -200,7 +200,7 @@ def _move_attributes(doc: Doc, new: Doc, carry: frozenset[str], alignment: Align
     A word of several tokens has the attributes of the one that is highest in the parse, or else the first, with its
     head; but it begins a sentence if its first token does, and it is in the first entity that has a part of it.
     """
-    names = carry & _ATTRIBUTES.keys()
+    names = carry & _ATTRIBUTES.keys() - (set() if doc.has_annotation("ENT_IOB") else {"entities"})
     if "dep" in names:  # a parse includes sentence boundaries
         names -= {"sentences"} if doc.has_annotation("DEP") else {"dep"}
     attributes: list[int | str] = [found for name in _ATTRIBUTES if name in names for found in _ATTRIBUTES[name]]
