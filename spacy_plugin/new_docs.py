@@ -86,9 +86,8 @@ class Alignment:
         """Return the alignment in which tokens that share characters belong together, as do those of a word."""
         begins, ends = text.begins, text.ends
         if not text.content.isascii():
-            begins_character = (np.frombuffer(text.content, dtype=np.uint8) & 0xC0) != 0x80
-            before = np.append(0, np.cumsum(begins_character))  # the number of characters before each byte
-            begins, ends = before[begins], before[ends]
+            before = np.append(0, np.cumsum((np.frombuffer(text.content, dtype=np.uint8) & 0xC0) != 0x80))
+            begins, ends = before[begins], before[ends]  # in characters instead of bytes
         new_starts, lengths = new.to_array(["IDX", "LENGTH"]).astype(np.int64).T
         return cls(
             firsts=(new_starts + lengths).searchsorted(begins, side="right"),
@@ -189,9 +188,9 @@ def _merge_tokens(doc: Doc, text: NewText) -> Doc:
     first = np.flatnonzero(~text.joined)
     last = np.append(first[1:], len(doc))[: len(first)] - 1
     bounds = zip(text.starts[first].tolist(), text.ends[last].tolist(), strict=True)
-    # spaCy allows no empty tokens; dropped characters may leave one
-    words = [text.content[start:end].decode() or " " for start, end in bounds]
-    return Doc(doc.vocab, words=words, spaces=(doc.to_array("SPACY")[last] != 0).tolist())
+    words = [text.content[start:end].decode() or " " for start, end in bounds]  # spaCy allows no empty tokens
+    spaces = np.append(text.starts[first[1:]], len(text.content)) > text.ends[last]
+    return Doc(doc.vocab, words=words, spaces=spaces.tolist())
 
 
 def _move_attributes(doc: Doc, new: Doc, carry: frozenset[str], alignment: Alignment) -> None:
@@ -201,6 +200,8 @@ def _move_attributes(doc: Doc, new: Doc, carry: frozenset[str], alignment: Align
     head; but it begins a sentence if its first token does, and it is in the first entity that has a part of it.
     """
     names = carry & _ATTRIBUTES.keys()
+    if "entities" in names and not doc.has_annotation("ENT_IOB"):
+        names -= {"entities"}
     if "dep" in names:  # a parse includes sentence boundaries
         names -= {"sentences"} if doc.has_annotation("DEP") else {"dep"}
     attributes: list[int | str] = [found for name in _ATTRIBUTES if name in names for found in _ATTRIBUTES[name]]
@@ -224,11 +225,10 @@ def _move_attributes(doc: Doc, new: Doc, carry: frozenset[str], alignment: Align
 
 def _move_spans(doc: Doc, new: Doc, alignment: Alignment) -> None:
     for key, group in doc.spans.items():
-        moved = []
-        for span in group:
-            start, end = alignment.find_span(span.start, span.end)
-            moved.append(Span(new, start, end, span.label, kb_id=span.kb_id, span_id=span.id))
-        new.spans[key] = moved
+        new.spans[key] = [
+            Span(new, *alignment.find_span(span.start, span.end), span.label, kb_id=span.kb_id, span_id=span.id)
+            for span in group
+        ]
 
 
 def _move_user_data(doc: Doc, new: Doc, alignment: Alignment) -> dict[Any, Any]:
