@@ -44,7 +44,7 @@ def keygen_command(
 ) -> None:
     """Create a key file. With a key, the same record and text always give the same output.
 
-    An edited text draws anew in all its words. A key is tied to the settings given here, because a text under other
+    All words of an edited text are drawn again. A key is tied to the settings given here, because a text under other
     settings would be a second draw. Use it for one dataset only. Keep the file secret: anyone who has it can check
     guesses of a text. Only your user account can read it. An existing file is never overwritten.
 
