@@ -9,8 +9,9 @@ from typing import Any
 import duckdb
 import pytest
 
-from custext_sql import KeyFileError, SettingError, make_key, register
+from custext_sql import KeyFileError, Sanitizer, SettingError, make_key, register
 from tests.processes import find_files, wait_for
+from tests.release.test_equal_texts import TEXTS
 from tests.spark import MARKS
 from tests.spark.cluster import Cluster
 from tests.spark.reviews import write_reviews
@@ -112,6 +113,15 @@ def test_keyed_draws_are_the_same_from_action_to_action(session: Any) -> None:
     frame = session.range(100).selectExpr("custext_sanitize_keyed('a good film', CAST(id AS STRING)) AS text")
     assert sorted(frame.collect()) == sorted(frame.repartition(7).collect())
     assert len(set(frame.collect())) > 50
+
+
+def test_the_same_record_and_text_give_the_same_bytes_as_in_python(session: Any, starter_db: Path, key: Path) -> None:
+    """The other interfaces are compared with Python in tests/release/test_equal_texts.py, with these texts."""
+    frame = session.createDataFrame([*enumerate(TEXTS)], "id INT, body STRING").repartition(3)
+    found = frame.selectExpr("id", "custext_sanitize_keyed(body, concat('body:', CAST(id AS STRING))) AS new").collect()
+    records = [f"body:{number}" for number in range(len(TEXTS))]
+    expected = Sanitizer.load(starter_db, key_file=key).sanitize_batch(TEXTS, records=records)
+    assert [row.new for row in sorted(found)] == expected
 
 
 def test_streams_give_the_same_as_tables(session: Any, reviews: Path) -> None:
