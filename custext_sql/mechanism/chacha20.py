@@ -1,5 +1,7 @@
 """ChaCha20 (RFC 8439) under many keys at once: one stream of uniform integers per key."""
 
+import threading
+
 import numpy as np
 import numpy.typing as npt
 
@@ -11,6 +13,7 @@ Nonce = tuple[int, int, int]
 
 PER_BLOCK = 8  # integers of 64 bits in a block of 64 bytes
 _AT_ONCE = 8192  # blocks whose state fits into the cache of a core
+_room = threading.local()
 _CONSTANTS = np.frombuffer(b"expand 32-byte k", dtype="<u4").astype(np.uint32)
 # The bits of each turn to the left, and to the right; as arrays, because NumPy takes longer to convert a number
 _TURNS = [(np.array(bits, dtype=np.uint32), np.array(32 - bits, dtype=np.uint32)) for bits in (16, 12, 8, 7)]
@@ -68,9 +71,8 @@ def _run_some(keys: Words, counters: Numbers, nonce: Nonce, done: Words) -> None
     Each line has room for the words that move to its other end, so that both orders are slices of it: b is 4 5 6 7 4,
     c is 8 9 10 11 8 9, and d is 15 12 13 14 15.
     """
-    a, b, c, d, spare = (np.empty((size, len(done)), dtype=np.uint32) for size in (4, 5, 6, 5, 4))
+    a, b, c, d, last, spare = (part.reshape(-1, len(done)) for part in _find_room(len(done)))
     columns, diagonals = (a, b[:4], c[:4], d[1:]), (a, b[1:], c[2:], d[:4])
-    last = np.empty_like(a)
     last[0], last[1:] = counters, np.array([nonce]).T
     before = _CONSTANTS[:, None], keys[:4], keys[4:], last
     for line, words in zip(columns, before, strict=True):
@@ -83,6 +85,16 @@ def _run_some(keys: Words, counters: Numbers, nonce: Nonce, done: Words) -> None
     for place, (line, words) in enumerate(zip(columns, before, strict=True)):
         line += words
         done[:, 4 * place : 4 * place + 4] = line.T
+
+
+def _find_room(count: int) -> list[Words]:
+    """Return room for 4, 5, 6, 5, 4 and 4 times `count` words.
+
+    Each thread keeps it: memory that is new takes the system a sixth of the time of all rounds.
+    """
+    if not hasattr(_room, "words") or len(_room.words) < 28 * count:
+        _room.words = np.empty(28 * count, dtype=np.uint32)
+    return np.split(_room.words[: 28 * count], count * np.array([4, 9, 15, 20, 24]))
 
 
 def _mix(a: Words, b: Words, c: Words, d: Words, spare: Words) -> None:
