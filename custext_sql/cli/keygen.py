@@ -44,8 +44,8 @@ def keygen_command(
 ) -> None:
     """Create a key file. With a key, the same record and text always give the same output.
 
-    All words of an edited text are drawn again. A key is tied to the settings given here, because a text under other
-    settings would be a second draw. Use it for one dataset only. Keep the file secret: anyone who has it can check
+    All words of an edited text are drawn again. A key is tied to the settings given here, because sanitizing a text
+    under other settings draws it again. Use it for one dataset only. Keep the file secret: anyone who has it can check
     guesses of a text. Only your user account can read it. An existing file is never overwritten.
 
     \b
@@ -68,7 +68,7 @@ def keygen_command(
     for name, value in _describe(settings):
         click.echo(f"  {name:<12} {value}")
     click.echo(f"  {'format':<12} {FORMAT}")
-    click.echo("Keep it secret: anyone who has it can check guesses of a text, and find words of texts known in part.")
+    click.echo("Keep it secret: with it, anyone can check guesses of a text, and fill in words missing from one.")
     click.echo("Use it for one dataset only. Give each text its own record ID, the same one every time.")
     click.echo("Do not use it where callers can choose texts or record IDs.")
 

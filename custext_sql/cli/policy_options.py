@@ -14,7 +14,7 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 _PARTS = {
     "unknown": (
         ["keep", "mask", "random"],
-        "Words outside the vocabulary: keep them, mask them, or replace them by any word of the vocabulary.",
+        "Words outside the vocabulary: keep them, mask them, or replace them with a random word of the vocabulary.",
     ),
     "numbers": (["shape", "mask", "keep"], "Numbers outside the vocabulary: randomize the digits, mask, or keep."),
     "case": (["lower", "match"], "Replacements in lower case, or in the case of the original, which reveals it."),

@@ -37,18 +37,18 @@ def _split_attached(_: click.Context, __: click.Parameter, values: tuple[str, ..
 
 @click.command("sql", short_help="Run a SQL query that can sanitize texts.")
 @click.argument("query")
-@click.option("--data", metavar="FILE", help="DuckDB file with the tables of the query, open for reading only.")
+@click.option("--data", metavar="FILE", help="DuckDB file to query. The query cannot change it; --into adds a table.")
 @click.option(
     "--attach",
     "attached",
     metavar="NAME=FILE",
     multiple=True,
     callback=_split_attached,
-    help="Another DuckDB file; the query calls its tables NAME.TABLE. May be given several times.",
+    help="Another DuckDB file; refer to its tables as NAME.TABLE. May be given several times.",
 )
 @click.option("--output", metavar="FILE", help="Write the result to a .parquet, .csv, .json or .jsonl file.")
 @click.option("--into", metavar="TABLE", help="Write the result to a new table of --data.")
-@click.option("--append", is_flag=True, help="Add the rows to the table of --into, which has the same columns.")
+@click.option("--append", is_flag=True, help="Append to the table of --into; column names must match.")
 @click.option("--force", is_flag=True, help="Replace an existing output.")
 @click.option("--allow-raw", is_flag=True, help="Write a result even if none of it was sanitized.")
 @click.option("--dataset", metavar="NAME", help="Name of the data in the ledger.  [default: <query>]")
@@ -102,8 +102,10 @@ def sql_command(
         raise click.UsageError("--into needs --data FILE: the DuckDB file with the table.")
     if into is not None and output is not None:
         raise click.UsageError("Use --output or --into, not both.")
-    if append and (into is None or force):
-        raise click.UsageError("--append needs --into TABLE, and cannot be combined with --force.")
+    if append and into is None:
+        raise click.UsageError("--append needs --into TABLE.")
+    if append and force:
+        raise click.UsageError("Use --append or --force, not both.")
     let_threads_alternate()
     release = QueryRelease(
         query,
@@ -129,7 +131,7 @@ def sql_command(
             print_json({**place, "rows": written.result, "receipt": receipt})
         else:
             place_shown = Path(output) if output is not None else f"{data}, table {into}"
-            click.echo(f"{place_shown}: {count_of(written.result, 'row')}")
+            click.echo(f"{place_shown}: {count_of(written.result, 'row')}{' added' if append else ''}")
         _tell(written, with_receipt=not as_json)
     elif as_json:
         fetched = release.fetch()

@@ -131,6 +131,8 @@ class QueryRelease:
         if usage.was_called:
             receipt = usage.describe(entry, self._sanitizer)
             entry.publish(publish or _nothing, receipt, usage.keyed_sum)
+            if self._sanitizer.key is not None and not usage.is_keyed:
+                entry.add_note("custext_sanitize does not use the key; custext_sanitize_keyed does")
             return Answer(result, receipt, entry.note)
         if publish is not None and result:
             if not self._allow_raw:
@@ -141,6 +143,7 @@ class QueryRelease:
                 )
             entry.describe(**_UNPROTECTED)
             entry.publish(publish, None)
+            entry.add_note("nothing was sanitized; the rows are entered as unprotected")
         elif publish is not None:
             publish()  # a result without rows
         return Answer(result, None, entry.note)
@@ -163,7 +166,10 @@ def _check_target(connection: duckdb.DuckDBPyConnection, table: str, *, append: 
         if not append:
             target.check(connection, force=force)
         elif not target.exists(connection, "table"):
-            raise OutputError(f"table {target} does not exist; to create it, leave out --append (in Python: append)")
+            other = (
+                "is a view" if target.exists(connection, "view") else "does not exist; to create it, leave out --append"
+            )
+            raise OutputError(f"table {target} {other}")
     return target
 
 

@@ -93,8 +93,10 @@ class NestedQuery:
             except duckdb.ParserException:
                 kinds = []
             if kinds != [StatementType.SELECT] * 2:
-                name = "several steps" if kind == StatementType.MULTI else kind.name.replace("_", " ")
-                raise QueryError(f"expected a query, found {name}; {_INSTEAD.get(kind, _PYTHON)}")
+                found = (
+                    "" if kind == StatementType.MULTI else f"expected a query, found {kind.name}; ".replace("_", " ")
+                )
+                raise QueryError(f"{found}{_INSTEAD.get(kind, _PYTHON)}")
 
     def show(self, connection: duckdb.DuckDBPyConnection, limit: int) -> Shown:
         """Run the query and return its first rows."""

@@ -144,7 +144,10 @@ def test_what_to_do_instead_is_said(db: Path, shop: Path) -> None:
     for query, instead in (
         ("COPY reviews TO 'x.csv'", "expected a query, found COPY; write the rows of a query to a file with --output"),
         ("CREATE TABLE x AS FROM reviews", "found CREATE; write the rows of a query to a table with --into TABLE"),
-        ("CREATE TABLE x AS PIVOT reviews ON id USING first(body)", "found several steps; a PIVOT needs a list"),
+        (
+            "CREATE TABLE x AS PIVOT reviews ON id USING first(body)",
+            "Error: a PIVOT needs a list of values: PIVOT ... ON column IN",
+        ),
         ("ATTACH 'x.duckdb'", "found ATTACH; attach a database with --attach NAME=FILE"),
         ("SET threads = 1", "expected a query, found SET; use custext_sql.connect() in Python"),
         ("WITH i AS (COPY reviews TO 'x.csv') SELECT 1", "its WITH clause writes; to write its rows, use --output"),
@@ -236,12 +239,14 @@ def test_an_existing_table_is_kept_unless_it_is_said(db: Path, shop: Path) -> No
     assert "table clean already exists; to overwrite it, use --force" in refused.output
     assert run("sql", f"{SELECT} WHERE id = 1", *into, "--force").exit_code == 0
     assert read(shop, "SELECT id FROM clean") == [(1,)]
-    assert run("sql", "SELECT body, id FROM (" + SELECT + ")", *into, "--append").exit_code == 0
+    appended = run("sql", "SELECT body, id FROM (" + SELECT + ")", *into, "--append")
+    assert appended.stdout == f"{shop}, table clean: 3 rows added\n"
     assert read(shop, "SELECT id FROM clean ORDER BY rowid") == [(1,), (0,), (1,), (2,)]
     other = run("sql", "SELECT custext_sanitize(body, 1, true) AS body FROM reviews", *into, "--append")
     assert "the query must return the columns of table clean: id, body" in other.output
     missing = run("sql", SELECT, "--data", shop, "--into", "missing", "--append")
     assert "table missing does not exist; to create it, leave out --append" in missing.output
+    assert "table turned is a view" in run("sql", SELECT, "--data", shop, "--into", "turned", "--append").output
     typed = run("sql", "SELECT custext_sanitize('alice', 1, true) AS id, '' AS body", *into, "--append")
     assert typed.exit_code == 1 and "expected INT64" in typed.output
     assert len(read(shop, "FROM clean")) == 4
@@ -259,7 +264,10 @@ def test_raw_rows_need_allow_raw(db: Path, shop: Path) -> None:
         refused = run("sql", query, *into)
         assert refused.exit_code == 1 and "nothing was written: the query sanitizes nothing" in refused.output
         assert list_tables(shop) == ["reviews"] and list_releases(db) == []
-    assert run("sql", "FROM reviews", *into, "--allow-raw").exit_code == 0
+    assert (
+        "nothing was sanitized; the rows are entered as unprotected"
+        in run("sql", "FROM reviews", *into, "--allow-raw").stderr
+    )
     assert [(release.draws, release.state) for release in list_releases(db)] == [("raw", "complete")]
 
 
@@ -285,6 +293,7 @@ def test_it_needs_a_file(db: Path, shop: Path, folder: Path) -> None:
     assert "--into needs --data FILE" in run("sql", SELECT, "--into", "t").output
     assert "not both" in run("sql", SELECT, "--data", shop, "--into", "t", "--output", "t.csv").output
     assert "--append needs --into" in run("sql", SELECT, "--data", shop, "--append").output
+    assert "--append or --force" in run("sql", SELECT, "--data", shop, "--into", "t", "--append", "--force").output
     assert "no.duckdb does not exist" in run("sql", SELECT, "--data", "no.duckdb", "--into", "t").output
     assert "in.csv is not a DuckDB file" in run("sql", SELECT, "--data", "in.csv", "--into", "t").output
     assert "schema 'no' does not exist" in run("sql", SELECT, "--data", shop, "--into", "no.t").output
