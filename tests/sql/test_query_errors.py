@@ -85,7 +85,7 @@ CASES = {
     "SELECT CAST(upper(body) AS TIMESTAMP) FROM 'tricky.parquet'": "a value cannot be converted",
     f"FROM read_csv('fake.csv', {COLUMNS}, auto_detect = false, header = true)": "fake.csv, line 30002: expected",
     "SET VARIABLE v = (SELECT any_value(body) FROM 'good.parquet'); FROM read_csv(getvariable('v'))": "found 2 st",
-    "FROM query_table((SELECT any_value(body) FROM 'good.parquet'))": "not shown",
+    "FROM query_table((SELECT any_value(body) FROM 'good.parquet'))": "turn values into SQL",
     "SELECT id FROM 'who=*/part.csv'": "who=.../part.csv, line 30002, column 'id': expected BIGINT",
     "SELECT strptime(body, '%Y') FROM 'good.parquet'": "not shown",
     "SELECT regexp_matches('a', body || '(') FROM 'good.parquet'": "not shown",

@@ -263,7 +263,6 @@ def test_two_runs_write_the_same_output_and_neither_breaks_the_other(tmp_path: P
 
 
 SPILLING = """
-SET memory_limit = '40MB'; SET threads = 1;
 SELECT custext_sanitize(t, 1, true) AS t
 FROM (SELECT repeat('SECRETMARKER ', 20) || i AS t FROM range(3000000) r(i) ORDER BY md5(t))
 """
@@ -277,7 +276,11 @@ def test_what_is_spilled_is_private_and_does_not_outlive_a_killed_run_for_long(
     work, temporary = tmp_path / "work", tmp_path / "tmp"
     work.mkdir()
     temporary.mkdir()
-    command = [sys.executable, "-m", "custext_sql", "--db", str(mapped_db), "sql"]
+    little = (
+        "import sys; from custext_sql.sql import nested_query; from custext_sql.cli import main; "
+        "nested_query._CONFIG.update(memory_limit='40MB', threads=1); main(sys.argv[1:])"
+    )
+    command = [sys.executable, "-c", little, "--db", str(mapped_db), "sql"]
     environment = {**os.environ, "TMPDIR": str(temporary)}
     place = work if output else temporary
     options = ["--output", "out.parquet"] if output else ["--json"]

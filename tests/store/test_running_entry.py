@@ -130,11 +130,11 @@ def test_docs_cut_in_another_way_are_the_same_draws_and_chosen_in_another_way_ot
     make_key(tmp_path / "k", mapped_db)
     listed = {"@misc": "custext.words.v1", "words": ["alice", "bob"]}
     both = ["alice", "bob"]
-    for words, choice in ((both, None), (both, None), (["alicebob"], None), (both, {**listed, "words": ["bob"]})):
+    for words, choice in ((both, None), (both, None), (["alice bob"], None), (both, {**listed, "words": ["bob"]})):
         nlp = spacy.blank("en")
         config = {"database": str(mapped_db), "key_file": str(tmp_path / "k"), "dataset": "d", "sensitive": choice}
         nlp.add_pipe("custext", config=config)
-        doc = Doc(nlp.vocab, words=words, spaces=[False] * len(words))
+        doc = Doc(nlp.vocab, words=words, spaces=[number < len(words) - 1 for number in range(len(words))])
         doc._.custext_record = "a"
         nlp(doc)
     settle_all()
@@ -204,7 +204,7 @@ def test_a_release_waits_until_the_ledger_can_be_written(mapped_db: Path, pace: 
 @pytest.mark.usefixtures("pace")
 def test_a_pipeline_enters_its_docs(mapped_db: Path) -> None:
     nlp = spacy.blank("en")
-    nlp.add_pipe("custext", config={"database": str(mapped_db), "epsilon": 0.5, "dataset": "notes"})
+    nlp.add_pipe("custext", config={"database": str(mapped_db), "eps": 0.5, "dataset": "notes"})
     list(nlp.pipe(["alice bob carol", "dave"]))
     assert states(mapped_db) == [("pending", None)]
     nlp("alice zzz 12")
