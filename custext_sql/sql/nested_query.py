@@ -125,11 +125,8 @@ class NestedQuery:
         progress: Callable[[float], None] | None = None,
     ) -> int:
         """Write the result of the query to a file, and return the number of rows."""
-        target, readers = quote_text(str(path)), {"csv": f"read_csv({quote_text(str(path))}, header = true)"}
-        end = f"TO {target} ({choose_copy_options(format)})"
-        return self._write(
-            connection, lambda query: f"COPY ({query}) {end}", readers.get(format, target), path, progress
-        )
+        end = f"TO {quote_text(str(path))} ({choose_copy_options(format)})"
+        return self._write(connection, lambda query: f"COPY ({query}) {end}", path, progress)
 
     def create_table(
         self,
@@ -139,21 +136,19 @@ class NestedQuery:
         progress: Callable[[float], None] | None = None,
     ) -> int:
         """Create a table with the result of the query, in the DuckDB file `path`, and return the number of rows."""
-        return self._write(connection, lambda query: f"CREATE TABLE {table} AS {query}", table, path, progress)
+        return self._write(connection, lambda query: f"CREATE TABLE {table} AS {query}", path, progress)
 
     def _write(
         self,
         connection: duckdb.DuckDBPyConnection,
         statement: Callable[[str], str],
-        written: str,
         path: Path,
         progress: Callable[[float], None] | None,
     ) -> int:
         with safe_errors(self.text):
             self.check(connection)
-            told = fetch(connection, statement(self._without_enums(connection)), writes=path, progress=progress)
-            # DuckDB does not return the number of rows of a PIVOT
-            [(rows,)] = told or fetch(connection, f"SELECT count(*) FROM {written}")
+            query = self._without_enums(connection)
+            [(rows,)] = fetch(connection, statement(query), writes=path, progress=progress)
         return int(rows)
 
     def _without_enums(self, connection: duckdb.DuckDBPyConnection) -> str:

@@ -89,7 +89,8 @@ class QueryWords:
 
 def find_words(query: str) -> list[str]:
     """Return the tokens of a query without quotes around names, in lower case and without comments."""
-    return [text.strip().strip('"`').lower() for kind, text in _tokenize(query) if kind != token_type.comment]
+    tokens = [text.strip() for kind, text in _tokenize(query) if kind != token_type.comment]
+    return [token.strip('"`').replace('""', '"').lower() for token in tokens]
 
 
 def find_calls(query: str) -> set[str]:

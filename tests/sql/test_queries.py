@@ -136,7 +136,7 @@ def test_queries_of_any_form_are_written(mapped_db: Path, data: Path, tmp_path: 
     result = run(
         "--db", mapped_db, "sql", query, "--data", data, "--output", tmp_path / "out.csv", "--json", "--allow-raw"
     )
-    assert json.loads(result.output)["rows"] == rows
+    assert json.loads(result.stdout)["rows"] == rows
     assert run("--db", mapped_db, "sql", query, "--data", data).exit_code == 0
 
 
@@ -148,7 +148,7 @@ def test_an_output_is_replaced_only_when_asked(mapped_db: Path, tmp_path: Path) 
     assert (refused.exit_code, refused.output) == (1, message)
     assert output.read_text() == "precious"
     done = run("--db", mapped_db, "sql", "SELECT 1 AS a", "--output", output, "--force", "--json", "--allow-raw")
-    assert json.loads(done.output) == {"output": str(output), "rows": 1, "receipt": None}
+    assert json.loads(done.stdout) == {"output": str(output), "rows": 1, "receipt": None}
     assert output.read_text() == "a\n1\n"
 
 
