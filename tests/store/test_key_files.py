@@ -285,7 +285,7 @@ def test_the_same_word_twice_draws_twice(mapped_db: Path, key_path: Path) -> Non
     assert abs(equal - expected) < 0.02
     once = sanitizer.sanitize_batch(["alice"] * 20_000, records=records)
     same = sum(first == alone for (first, _), alone in zip(twice, once, strict=True)) / len(twice)
-    assert abs(same - expected) < 0.02  # a word is drawn anew if anything in its text changes
+    assert abs(same - expected) < 0.02  # a word is drawn again if anything in its text changes
 
 
 def test_keyed_draws_are_pinned(mapped_db: Path, tmp_path: Path) -> None:

@@ -65,7 +65,7 @@ def test_an_upgrade_changes_what_its_migration_changes_and_nothing_else(old_db: 
 
 
 def test_what_a_migration_deletes_is_no_longer_in_the_file(old_db: Path, next_version: Path) -> None:
-    """Not even in blocks that DuckDB freed: the file is written anew."""
+    """Not even in blocks that DuckDB freed: the whole file is written again."""
     assert SECRET in old_db.read_bytes()
     upgrade_database(old_db)
     assert SECRET not in old_db.read_bytes()
