@@ -37,7 +37,7 @@ def test_the_same_record_and_text_give_the_same_bytes_everywhere(db: Path, folde
     records = [f"body:{number}" for number in range(len(TEXTS))]
     sanitizer = Sanitizer.load(db, key_file=key)
     expected = sanitizer.sanitize_batch(TEXTS, records=records)
-    assert expected[0] != expected[1] and expected[2] != expected[3] and len(expected[5].split()) == 7
+    assert len(expected[5].split()) == 7
     for copies in (1, 50):  # a few rows, and many
         assert sanitizer.sanitize_batch(TEXTS * copies, records=records * copies) == expected * copies
     assert [sanitizer.sanitize(text, record=record) for text, record in zip(TEXTS, records, strict=True)] == expected
