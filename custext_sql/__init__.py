@@ -38,16 +38,22 @@ if TYPE_CHECKING:
     from custext_sql.experiments.report.report import write_report, write_tradeoff
     from custext_sql.experiments.verdict.figures import Sentence, Verdict
     from custext_sql.html.comparison import write_comparison
+    from custext_sql.ledger.corrections import settle_release, strike_release, unstrike_release
+    from custext_sql.ledger.dataset import Dataset
+    from custext_sql.ledger.entries import Entry
+    from custext_sql.ledger.overview import Ledger, find_releases, read_ledger
+    from custext_sql.ledger.release import Release
+    from custext_sql.ledger.spending import Total
     from custext_sql.mapping.mapping import Mapping, MappingInfo
     from custext_sql.mechanism.distribution import Distribution, Replacement, inspect_word
     from custext_sql.parameters import suggest
     from custext_sql.release.file_releases import sanitize_file
     from custext_sql.release.inputs.texts import DataFiles, DataTable, list_columns
-    from custext_sql.release.parted_release import PartedRelease, sanitize_part
+    from custext_sql.release.opening import ReleaseOptions, open_release
+    from custext_sql.release.parts import add_part, sanitize_part
     from custext_sql.release.preview.comparison import ComparedRow, Comparison, compare_texts
     from custext_sql.release.preview.leaks import LeakedKind, LeakedWord, Leaks, find_leaks
     from custext_sql.release.release_report import ReleaseReport
-    from custext_sql.release.running_release import RunningRelease
     from custext_sql.release.table_releases import sanitize_table
     from custext_sql.replacing.kinds import Kind
     from custext_sql.replacing.policy import Policy
@@ -65,11 +71,6 @@ if TYPE_CHECKING:
     from custext_sql.store.embeddings import drop_embedding, list_embeddings, load_embeddings
     from custext_sql.store.files.private_folders import scratch_folder
     from custext_sql.store.key_files import KeyFile, read_key_file
-    from custext_sql.store.ledger.dataset import Dataset
-    from custext_sql.store.ledger.overview import Ledger, read_ledger
-    from custext_sql.store.ledger.spending import Total
-    from custext_sql.store.ledger.striking import strike_release, unstrike_release
-    from custext_sql.store.ledger.table import Release
     from custext_sql.store.mapping_builder import MappingReport
     from custext_sql.store.mappings import build_mapping, drop_mapping, list_mappings, load_mapping, use_mapping
     from custext_sql.store.rewritten_files import Compaction
@@ -100,6 +101,7 @@ __all__ = [
     "Dataset",
     "Distribution",
     "Embedding",
+    "Entry",
     "EvaluationSetup",
     "Figure",
     "Growth",
@@ -119,7 +121,6 @@ __all__ = [
     "MaskAttack",
     "MaskResult",
     "OutputError",
-    "PartedRelease",
     "Piece",
     "Policy",
     "Prior",
@@ -129,11 +130,11 @@ __all__ = [
     "QueryResult",
     "Receipt",
     "Release",
+    "ReleaseOptions",
     "ReleaseReport",
     "ReleaseWarning",
     "Replacement",
     "Report",
-    "RunningRelease",
     "SanitizedTokens",
     "Sanitizer",
     "Sentence",
@@ -153,6 +154,7 @@ __all__ = [
     "Verdict",
     "WordChances",
     "WordList",
+    "add_part",
     "add_stopwords",
     "attack_bayes",
     "attack_context",
@@ -169,6 +171,7 @@ __all__ = [
     "evaluate_tradeoff",
     "evaluate_utility",
     "find_leaks",
+    "find_releases",
     "inspect_word",
     "judge_text",
     "list_columns",
@@ -177,6 +180,7 @@ __all__ = [
     "load_embeddings",
     "load_mapping",
     "make_key",
+    "open_release",
     "open_word_vectors",
     "read_key_file",
     "read_ledger",
@@ -186,6 +190,7 @@ __all__ = [
     "sanitize_part",
     "sanitize_table",
     "scratch_folder",
+    "settle_release",
     "strike_release",
     "suggest",
     "unstrike_release",
@@ -231,11 +236,11 @@ _HOMES = {
     "parameters": ("suggest",),
     "release.file_releases": ("sanitize_file",),
     "release.inputs.texts": ("DataFiles", "DataTable", "list_columns"),
-    "release.parted_release": ("PartedRelease", "sanitize_part"),
+    "release.opening": ("ReleaseOptions", "open_release"),
+    "release.parts": ("add_part", "sanitize_part"),
     "release.preview.comparison": ("ComparedRow", "Comparison", "compare_texts"),
     "release.preview.leaks": ("LeakedKind", "LeakedWord", "Leaks", "find_leaks"),
     "release.release_report": ("ReleaseReport",),
-    "release.running_release": ("RunningRelease",),
     "release.table_releases": ("sanitize_table",),
     "replacing.kinds": ("Kind",),
     "replacing.policy": ("Policy",),
@@ -253,11 +258,12 @@ _HOMES = {
     "store.embeddings": ("drop_embedding", "list_embeddings", "load_embeddings"),
     "store.files.private_folders": ("scratch_folder",),
     "store.key_files": ("KeyFile", "read_key_file"),
-    "store.ledger.dataset": ("Dataset",),
-    "store.ledger.overview": ("Ledger", "read_ledger"),
-    "store.ledger.spending": ("Total",),
-    "store.ledger.striking": ("strike_release", "unstrike_release"),
-    "store.ledger.table": ("Release",),
+    "ledger.corrections": ("settle_release", "strike_release", "unstrike_release"),
+    "ledger.dataset": ("Dataset",),
+    "ledger.entries": ("Entry",),
+    "ledger.overview": ("Ledger", "find_releases", "read_ledger"),
+    "ledger.release": ("Release",),
+    "ledger.spending": ("Total",),
     "store.mapping_builder": ("MappingReport",),
     "store.mappings": ("build_mapping", "drop_mapping", "list_mappings", "load_mapping", "use_mapping"),
     "store.rewritten_files": ("Compaction",),

@@ -1,4 +1,7 @@
-"""Runs the migrations on the open connection that custext_sql.store.schema.migrate passes in."""
+"""Runs migrations on the open connection that custext_sql.store.schema.migrate passes in.
+
+Those in `versions` are of the custext database, those in `ledger` of the ledger.
+"""
 
 from alembic import context
 from alembic.ddl.impl import DefaultImpl
@@ -9,6 +12,7 @@ class DuckDBImpl(DefaultImpl):
     transactional_ddl = True
 
 
-context.configure(connection=context.config.attributes["connection"], transaction_per_migration=False)
+given = context.config.attributes
+context.configure(connection=given["connection"], version_table=given["version_table"], transaction_per_migration=False)
 with context.begin_transaction():
     context.run_migrations()

@@ -19,7 +19,7 @@ from custext_sql import (
     KeyFileError,
     MappingError,
     Receipt,
-    RunningRelease,
+    Release,
     SanitizedTokens,
     Sanitizer,
     SettingError,
@@ -83,7 +83,8 @@ class CusText:
     the tokenizer of `nlp` splits the new text. nlp: the pipeline, held weakly; `nlp.add_pipe` passes it.
 
     dataset: the name of the data in the ledger, or a dict of parts of `custext_sql.Dataset`. If it is given, every
-    process that runs the component enters what it sanitizes in the ledger; see `custext_sql.RunningRelease`.
+    process that runs the component enters what it sanitizes in the ledger, as pending until the process ends; the total
+    says "at least", because a text may pass twice. ledger: a path or a URL, as for `custext_sql.Sanitizer.load`.
 
     Raises CusTextError if a setting is invalid, or if the ledger does not allow the release.
     """
@@ -105,6 +106,7 @@ class CusText:
         mask_unknown: bool | None = None,
         carry: Sequence[str] | None = None,
         dataset: str | dict[str, Any] | None = None,
+        ledger: str | None = None,
         nlp: Language | None = None,
     ) -> None:
         check_attributes()
@@ -144,6 +146,7 @@ class CusText:
             "calibration": calibration,
             "key_file": key_file,
             "language": language,
+            "ledger": ledger,
         }
         needs_stopwords = key_file is None and bool(self._source["plus"])
         spoken = find_language(language, nlp, needs_stopwords)
@@ -225,18 +228,26 @@ class CusText:
         return state
 
     @property
-    def _release(self) -> RunningRelease:
+    def _release(self) -> Release[Sanitizer]:
         """The release that counts the Docs of this process and, if there is a dataset, enters them in the ledger."""
         if "_running" not in self.__dict__:
             budgets, listed = self.sensitive.list_budgets(self.eps), self.sensitive.listed
             try:
-                release = RunningRelease(
-                    self.sanitizer, self._dataset, budgets=budgets, listed=listed, run_id=self._run_id
+                settled = [self.sanitizer.settings.settle_rows(eps, None, 1) for eps in budgets]
+                release = Release(
+                    self.sanitizer,
+                    self._dataset,
+                    budgets={float(settings.epsilon) for settings in settled},
+                    plus={bool(settings.plus) for settings in settled},
+                    listed=listed,
+                    at_least=True,
+                    runs=True,
+                    run_id=self._run_id,
                 )
             except KeyFileError as error:
                 raise KeyFileError(f"sensitive: {error}") from None
             self.__dict__.setdefault("_running", release)  # keeps the first one if several threads get here
-        running: RunningRelease = self.__dict__["_running"]
+        running: Release[Sanitizer] = self.__dict__["_running"]
         return running
 
     def _sanitize(self, docs: Sequence[Doc]) -> list[Doc]:
@@ -256,8 +267,6 @@ class CusText:
             )
             finished = self._replace(tokens, result) if self.output == "replace" else self._annotate(tokens, result)
             tally.add(result.counts)
-            if key is not None:
-                tally.add_sum(result.keyed_sum)
         return finished
 
     def _annotate(self, tokens: DocBatch, result: SanitizedTokens) -> list[Doc]:

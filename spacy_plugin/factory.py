@@ -36,6 +36,7 @@ def make_custext(
     mask_unknown: Any = None,
     carry: Any = None,
     dataset: Any = None,
+    ledger: Any = None,
 ) -> "CusText":
     """Return the component for a pipeline, made from its config. Raise CusTextError if the config is invalid.
 

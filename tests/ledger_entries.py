@@ -1,27 +1,43 @@
-"""Writes releases directly to a ledger."""
+"""Reads the ledger beside a database, and writes entries directly to it."""
 
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from custext_sql.store.ledger import table as ledger
-from custext_sql.store.ledger.checks import check_release
-from custext_sql.store.ledger.dataset import Dataset
-from custext_sql.store.ledger.table import Release, Terms
+from custext_sql import Entry, Total, read_ledger
+from custext_sql.ledger.dataset import Dataset
+from custext_sql.ledger.entries import Terms, new_entry
+from custext_sql.ledger.places import LedgerFile
+from custext_sql.ledger.spending import check_budget
+from custext_sql.ledger.store import insert_entry, read_entries, read_keyed
 
 TERMS = Terms("m", "f", policy="", calibration="paper", draws="fresh", key_id=None)
 
 
-def make_release(dataset: str, *, largest_row_eps: float | str | None = None, **settings: Any) -> Release:
+def list_releases(db: str | Path | None = None) -> list[Entry]:
+    """Return all entries of the ledger, oldest first."""
+    return read_ledger(db).releases
+
+
+def list_totals(db: str | Path | None = None) -> list[Total]:
+    """Return the totals of the ledger."""
+    return read_ledger(db).totals
+
+
+def make_release(dataset: str, *, largest_row_eps: float | str | None = None, **settings: Any) -> Entry:
     """Return a release of a dataset."""
     largest = None if largest_row_eps is None else Decimal(str(largest_row_eps))
     defaults: dict[str, Any] = {"parts": [], "eps": 1.0, "plus": True, "largest_row_eps": largest}
-    return ledger.new_release(TERMS, dataset=dataset, **(defaults | settings))
+    return new_entry(TERMS, dataset=dataset, **(defaults | settings))
 
 
-def enter_release(db: str | Path, dataset: str, *, budget_total: float | None = None, **settings: Any) -> Release:
+def enter_release(db: str | Path, dataset: str, *, budget_total: float | None = None, **settings: Any) -> Entry:
     """Enter a release of a dataset and return it; BudgetError if the budget does not allow it."""
     release = make_release(dataset, **settings)
     known = Dataset(dataset, budget_total)
-    ledger.enter(db, release, lambda connection, earlier: check_release(connection, earlier, release, known))
+    with LedgerFile.locate(None, db).writing() as connection:
+        if known.budget_total is not None:
+            keyed = read_keyed(connection)
+            check_budget(read_entries(connection), keyed, release, known.budget_total, keyed)
+        insert_entry(connection, release)
     return release

@@ -3,8 +3,11 @@
 import errno
 import io
 import logging
+import os
 import re
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import click
@@ -31,6 +34,7 @@ from custext_sql.cli import (
     stopwords,
     upgrade,
     use,
+    verify,
 )
 from custext_sql.cli.ending import Ending
 from custext_sql.cli.output import name_database, printed_warnings
@@ -49,6 +53,7 @@ _COMMANDS = (
     leaks.leaks_command,
     sql.sql_command,
     ledger.ledger_command,
+    verify.verify_command,
     load.load_command,
     map.map_command,
     inspect.inspect_command,
@@ -115,6 +120,19 @@ def _without_text(error: click.UsageError) -> click.UsageError:
     return click.UsageError(said, ctx=error.ctx)
 
 
+@contextmanager
+def _using_ledger(ledger: str) -> Iterator[None]:
+    """Name the ledger for everything that a command does."""
+    before = os.environ.get("CUSTEXT_LEDGER")
+    os.environ["CUSTEXT_LEDGER"] = ledger
+    try:
+        yield
+    finally:
+        os.environ.pop("CUSTEXT_LEDGER")
+        if before is not None:
+            os.environ["CUSTEXT_LEDGER"] = before
+
+
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.option(
     "--db",
@@ -122,9 +140,15 @@ def _without_text(error: click.UsageError) -> click.UsageError:
     help="The custext database.  [default: $CUSTEXT_DB if set, otherwise your own database, built on first use "
     "from the shipped vectors]",
 )
+@click.option(
+    "--ledger",
+    metavar="PATH|URL",
+    help="The ledger: a SQLite file, or postgresql://user@host/name.  [default: $CUSTEXT_LEDGER if set, otherwise a "
+    "file beside the database]",
+)
 @click.version_option(package_name="custext-sql", prog_name="custext")
 @click.pass_context
-def main(context: click.Context, db: str | None) -> None:
+def main(context: click.Context, db: str | None, ledger: str | None) -> None:
     """Sanitize text with differential privacy.
 
     A mapping splits a vocabulary into groups of similar words. Each word of a text is replaced by a random word of its
@@ -140,6 +164,8 @@ def main(context: click.Context, db: str | None) -> None:
       custext --db my.duckdb map --embedding glove --k 20
     """
     context.obj = db
+    if ledger is not None:
+        context.with_resource(_using_ledger(ledger))
     for stream in (sys.stdout, sys.stderr):  # show the code of a letter that the terminal cannot show
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

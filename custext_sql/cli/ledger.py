@@ -12,8 +12,8 @@ from custext_sql.parameters import count_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from custext_sql.store.ledger.spending import Total
-    from custext_sql.store.ledger.table import Release
+    from custext_sql.ledger.entries import Entry
+    from custext_sql.ledger.spending import Total
 
 _COLUMNS = (
     *("release", "when (UTC)", "state", "dataset", "columns", "eps", "draws"),
@@ -33,8 +33,9 @@ def ledger_command(context: click.Context, dataset: str | None, export: str | No
     """Show every release and the total eps of each dataset.
 
     The "row eps" of a release is the most that it spent on any one row. The total of a dataset is the sum of these over
-    its releases, including releases that share only some of its files. Keyed releases of the same texts count once. A
-    total says "at least" if a query, a connection or a pipeline may have drawn a row more than once.
+    its releases, including releases that share only some of its files. Releases by a key are counted record by record:
+    a row adds only texts that the key has not released before. A total says "at least" if a query, a connection or a
+    pipeline may have drawn a row more than once, and is unknown while one is pending.
 
     \b
     Examples:
@@ -92,7 +93,38 @@ def strike_command(db: str | None, release: str, reason: str, as_json: bool) -> 
     if as_json:
         print_json(struck.to_dict())
     else:
-        click.echo(f"struck through {_describe(struck)}; it still counts")
+        click.echo(f"struck through {describe_release(struck)}; it still counts")
+
+
+@ledger_command.command("settle", short_help="Settle a release that stayed pending.")
+@click.argument("release", metavar="RELEASE")
+@click.option(
+    "--row-eps",
+    type=float,
+    metavar="B",
+    help="The most that it may have spent on one row, if that is unknown; 0 if nothing came out.",
+)
+@json_option
+@click.pass_obj
+def settle_command(db: str | None, release: str, row_eps: float | None, as_json: bool) -> None:
+    """Settle a release that stayed pending because its process was killed or could not reach the ledger.
+
+    If what it spent is known, it counts as that. If not, as for a stream, a connection or a pipeline, say what it
+    counts as: eps times the number of words of the longest row is always enough.
+
+    \b
+    Examples:
+      custext ledger settle 1f3a9c02
+      custext ledger settle 1f3a9c02 --row-eps 250
+    """
+    from custext_sql import settle_release
+    from custext_sql.ledger.spending import write_eps
+
+    settled = settle_release(db, release=release, row_eps=row_eps)
+    if as_json:
+        print_json(settled.to_dict())
+    else:
+        click.echo(f"settled {describe_release(settled)}; it counts as {write_eps(settled.largest_row_eps)} on a row")
 
 
 @ledger_command.command("unstrike", short_help="Undo strike.")
@@ -112,14 +144,15 @@ def unstrike_command(db: str | None, release: str, as_json: bool) -> None:
     if as_json:
         print_json(found.to_dict())
     else:
-        click.echo(f"no longer struck through: {_describe(found)}")
+        click.echo(f"no longer struck through: {describe_release(found)}")
 
 
-def _describe(release: "Release") -> str:
+def describe_release(release: "Entry") -> str:
+    """Return which release it is, of what, and when."""
     return f"release {_shown_id(release)} of {release.dataset}, {release.started_at:%Y-%m-%d %H:%M} UTC"
 
 
-def _print_releases(releases: "Sequence[Release]") -> None:
+def _print_releases(releases: "Sequence[Entry]") -> None:
     struck = [place for place, release in enumerate(releases) if release.struck_at is not None]
     marks = ["~ " if place in struck else "  " if struck else "" for place in range(len(releases))]
     print_table(
@@ -130,7 +163,7 @@ def _print_releases(releases: "Sequence[Release]") -> None:
                 f"{release.started_at:%Y-%m-%d %H:%M}",
                 release.state,
                 release.dataset,
-                release.text_columns,
+                ", ".join(release.sanitized),
                 _shown(release.eps),
                 release.draws if release.key_id is None else f"key {release.key_id[:6]}",
                 _shown(release.row_count),
@@ -149,22 +182,22 @@ def _print_releases(releases: "Sequence[Release]") -> None:
         click.echo(show_control(said + str(release.struck_reason)))
 
 
-def _shown_id(release: "Release") -> str:
-    from custext_sql.store.ledger.striking import SHOWN
+def _shown_id(release: "Entry") -> str:
+    from custext_sql.ledger.corrections import SHOWN
 
     return release.release_id[:SHOWN]
 
 
 def _shown_total(total: "Total") -> str:
-    from custext_sql.store.ledger.spending import write_eps
+    from custext_sql.ledger.spending import write_eps
 
     if total.raw:
         return "unprotected"
     return f"at least {write_eps(total.total_eps)}" if total.at_least else write_eps(total.total_eps)
 
 
-def _shown_row(release: "Release") -> str:
-    from custext_sql.store.ledger.spending import write_eps
+def _shown_row(release: "Entry") -> str:
+    from custext_sql.ledger.spending import write_eps
 
     eps = release.largest_row_eps
     return "" if eps is None else f"{'>= ' if release.at_least else ''}{write_eps(eps)}"

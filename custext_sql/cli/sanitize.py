@@ -20,7 +20,6 @@ from custext_sql.cli.output import (
     show_control,
     tell_receipt,
     to_json,
-    warn,
 )
 from custext_sql.cli.policy_options import policy_options
 from custext_sql.parameters import count_of
@@ -60,6 +59,7 @@ if TYPE_CHECKING:
 @click.option("--dataset", metavar="NAME", help="Name of the data in the ledger.  [default: its files or its table]")
 @second_mapping_option
 @reuse_key_option
+@click.option("--append", is_flag=True, help="Add only the rows whose IDs the output table does not have yet.")
 @click.option("--force", is_flag=True, help="Replace an existing output.")
 @click.option("--seed", type=int, metavar="N", help="Repeatable draws, for demonstrations only: no protection.")
 @json_option
@@ -86,6 +86,7 @@ def sanitize_command(
     dataset: str | None,
     second_mapping: bool,
     reuse_key: bool,
+    append: bool,
     force: bool,
     seed: int | None,
     as_json: bool,
@@ -105,6 +106,8 @@ def sanitize_command(
       custext sanitize SST-2/train.tsv sanitized.tsv --column sentence --no-quotes
       custext sanitize --data shop.duckdb --table reviews reviews_sanitized --column body
       custext sanitize --data shop.duckdb --table reviews sanitized.parquet --column body
+      custext sanitize --data shop.duckdb --table reviews reviews_clean --column body \\
+        --append --record-column id --key-file shop.key
       custext sanitize - - < reviews.txt > sanitized.txt
     """
     from custext_sql.release.spooled_streams import STANDARD
@@ -130,6 +133,8 @@ def sanitize_command(
         raise click.UsageError(f"--encoding is for text files; {what}.")
     if no_quotes and (data or len(arguments) < wanted):
         raise click.UsageError("--no-quotes is for CSV and TSV files; leave it out for a table or a text.")
+    if append and not data:
+        raise click.UsageError("--append adds rows to a table: give --data and --table.")
     options: dict[str, Any] = {
         "database": db,
         "columns": columns,
@@ -157,7 +162,7 @@ def sanitize_command(
     let_threads_alternate()
     with counting_bar("sanitizing") as progress:
         if data is not None and table is not None:
-            report = sanitize_table(data, table, arguments[0], force=force, progress=progress, **options)
+            report = sanitize_table(data, table, arguments[0], append=append, force=force, progress=progress, **options)
         else:
             report = sanitize_file(
                 *arguments,
@@ -202,5 +207,3 @@ def _print_report(report: "ReleaseReport", output: str, *, to_stream: bool, as_j
 
 def _tell(report: "ReleaseReport", *, with_receipt: bool) -> None:
     tell_receipt(report.receipt, with_receipt=with_receipt)
-    if report.note:
-        warn(report.note)

@@ -94,9 +94,9 @@ def sql_command(
         --data shop.duckdb --into clean
       custext sql "FROM custext_distribution('doctor', 1.0)"
     """
-    from custext_sql.release.query_releases import QueryRelease
+    from custext_sql import Dataset, Sanitizer
+    from custext_sql.release.query_releases import ReleasingQuery
     from custext_sql.sql.queries import let_threads_alternate
-    from custext_sql.store.ledger.dataset import Dataset
 
     if into is not None and data is None:
         raise click.UsageError("--into needs --data FILE: the DuckDB file with the table.")
@@ -107,18 +107,9 @@ def sql_command(
     if append and force:
         raise click.UsageError("Use --append or --force, not both.")
     let_threads_alternate()
-    release = QueryRelease(
-        query,
-        db,
-        data,
-        Dataset(dataset, second_mapping=second_mapping, reuse_key=reuse_key),
-        attached=attached,
-        allow_raw=allow_raw,
-        mapping=mapping,
-        policy=policy,
-        calibration=calibration,
-        key_file=key_file,
-    )
+    sanitizer = Sanitizer.load(db, mapping=mapping, policy=policy, calibration=calibration, key_file=key_file)
+    named = Dataset(dataset, second_mapping=second_mapping, reuse_key=reuse_key)
+    release = ReleasingQuery(query, sanitizer, data, named, attached=attached, allow_raw=allow_raw)
     if output is not None or into is not None:
         with progress_bar("sanitizing") as progress:
             if output is not None:

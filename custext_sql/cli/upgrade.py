@@ -10,16 +10,20 @@ from custext_sql.cli.output import print_json
 @json_option
 @click.pass_obj
 def upgrade_command(db: str | None, as_json: bool) -> None:
-    """Upgrade a database created by an older version to the current schema, in one transaction.
+    """Upgrade a database created by an older version, and its ledger, to the current schema, each in one transaction.
 
     \b
     Example:
       custext --db my.duckdb upgrade
     """
+    from custext_sql.ledger.connections import upgrade_ledger
+    from custext_sql.ledger.places import LedgerFile
     from custext_sql.store.database import upgrade_database
 
-    before, after = upgrade_database(db)
+    revisions = {"database": upgrade_database(db), "ledger": upgrade_ledger(LedgerFile.locate(None, db))}
     if as_json:
-        print_json({"before": before, "after": after})
+        print_json({what: {"before": before, "after": after} for what, (before, after) in revisions.items()})
         return
-    click.echo(f"already at revision {after}" if before == after else f"upgraded from revision {before} to {after}")
+    for what, (before, after) in revisions.items():
+        same = before == after
+        click.echo(f"{what}: {f'already at revision {after}' if same else f'upgraded from {before} to {after}'}")

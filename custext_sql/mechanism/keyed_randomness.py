@@ -5,8 +5,9 @@ half is the key of a ChaCha20 stream, which has the draw of each word at the pos
 rows draw the same, and rows that differ in any way draw independently in all their words: after an edit, unchanged
 words do not show where the edit was.
 
-The second half is the number of the row. The sum of the numbers of some rows shows whether two sets of rows are equal,
-and nothing else about them.
+The first 8 bytes of the second half are the digest of the text for the ledger, which counts what each record has spent:
+equal only for the same record and text. The record of a text is COLUMN:ID, and the digest of its ID says which texts
+belong to the same row.
 """
 
 from collections.abc import Callable
@@ -16,12 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from custext_sql.arrays import Bytes, Draws, Kinds, Numbers, Places
+from custext_sql.arrays import Bytes, Draws, Hashes, Kinds, Numbers, Places
 from custext_sql.mechanism.chacha20 import PER_BLOCK, draw_streams
 from custext_sql.text.columns import TextColumn, join_rows
 
-_HALF = 32  # bytes of the key of a row, and of its number
-SUM_MODULUS = 1 << 8 * _HALF
+_HALF = 32  # bytes of the key of a row
+_SHORT = 8  # bytes of a digest for the ledger
 
 
 class SecretKey:
@@ -29,6 +30,7 @@ class SecretKey:
 
     def __init__(self, secret: bytes) -> None:
         self._row_key = _derive(secret, b"custext row")
+        self._id_key = _derive(secret, b"custext record")
         self.name = _derive(secret, b"custext name").hex()[:16]
 
     def __reduce__(self) -> Any:
@@ -48,6 +50,16 @@ class SecretKey:
             state.update(row)
             digests.append(state.digest())
         return np.frombuffer(b"".join(digests), dtype=np.uint8).reshape(-1, 2 * _HALF)
+
+    def digest_ids(self, records: TextColumn) -> Hashes:
+        """Return the digest of the ID in each record: of what follows its first colon, or of all of it."""
+        keyed = blake2b(key=self._id_key, digest_size=_SHORT)
+        digests = []
+        for record in join_rows((records.text, records.offsets)):
+            state = keyed.copy()
+            state.update(record[record.find(b":") + 1 :])
+            digests.append(state.digest())
+        return np.frombuffer(b"".join(digests), dtype="<u8")
 
 
 class KeyedRandomness:
@@ -72,31 +84,23 @@ class KeyedRandomness:
         shifts = PER_BLOCK * (np.cumsum(blocks) - blocks) - rows[:-1]  # from a place to the index of its draw
         return draw_streams(self._digests[:, :_HALF], blocks, stream).take(places + shifts.repeat(counts))
 
-    def sum_rows(self, marks: tuple[Numbers, Kinds] | None = None) -> int:
-        """Return the sum of the numbers of the rows, modulo 2**256, without those of missing texts.
+    def digest(self, marks: tuple[Numbers, Kinds] | None = None) -> tuple[Hashes, Hashes]:
+        """Return two digests of each row: of the ID in its record, and of its record and text.
 
-        Sums of parts add up to the sum of the whole, in any order. A row that occurs twice counts twice.
-
-        marks: the row of each word, in ascending order, and a mark. A row with a mark other than 0 has another number,
-        which depends on all its marks.
+        marks: the row of each word, in ascending order, and a mark. A row with a mark other than 0 has another digest
+        of its text, which depends on all its marks.
         """
-        numbers = self._digests[:, _HALF:]
+        texts = self._digests[:, _HALF : _HALF + _SHORT].copy().view("<u8").reshape(-1)
         if marks is not None and marks[1].any():
-            numbers = _mark(numbers, *marks)
-        if self._texts.missing is not None:
-            numbers = numbers[~self._texts.missing]
-        limbs = numbers.view("<u4").sum(axis=0, dtype=np.uint64)
-        total: int = sum(limb << (32 * place) for place, limb in enumerate(limbs.tolist()))
-        return total % SUM_MODULUS
+            _mark(texts, self._digests, *marks)
+        return self._key.digest_ids(self._records), texts
 
 
-def _mark(numbers: Bytes, rows: Numbers, marks: Kinds) -> Bytes:
-    numbers = numbers.copy()
-    for row in np.unique(rows[marks != 0]).tolist():
-        within = slice(*np.searchsorted(rows, [row, row + 1]).tolist())
-        marked = blake2b(marks[within].tobytes(), key=numbers[row].tobytes(), digest_size=_HALF)
-        numbers[row] = np.frombuffer(marked.digest(), dtype=np.uint8)
-    return numbers
+def _mark(digests: Hashes, rows: Bytes, of_words: Numbers, marks: Kinds) -> None:
+    for row in np.unique(of_words[marks != 0]).tolist():
+        within = slice(*np.searchsorted(of_words, [row, row + 1]).tolist())
+        marked = blake2b(marks[within].tobytes(), key=rows[row, _HALF:].tobytes(), digest_size=_SHORT)
+        digests[row] = int.from_bytes(marked.digest(), "little")
 
 
 def _derive(secret: bytes, purpose: bytes) -> bytes:

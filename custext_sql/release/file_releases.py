@@ -5,8 +5,11 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
+from typing import Unpack
 
 from custext_sql.errors import OutputError
+from custext_sql.ledger.dataset import STREAM
+from custext_sql.ledger.release import Release
 from custext_sql.release.inputs.data_files import open_files
 from custext_sql.release.inputs.encodings import check_encoding_use, files_as_utf8, find_encoding, read_as_utf8
 from custext_sql.release.inputs.file_formats import (
@@ -18,7 +21,7 @@ from custext_sql.release.inputs.file_formats import (
 )
 from custext_sql.release.inputs.input_files import list_files
 from custext_sql.release.line_releases import release_lines, release_stream
-from custext_sql.release.release_plan import ReleasePlan, RowProgress
+from custext_sql.release.opening import ReleaseOptions, RowProgress, open_release
 from custext_sql.release.release_report import ReleaseReport
 from custext_sql.release.row_releases import release_to_file
 from custext_sql.release.spooled_streams import (
@@ -29,80 +32,47 @@ from custext_sql.release.spooled_streams import (
     spool_input,
     spool_output,
 )
-from custext_sql.replacing.policy import Policy
-from custext_sql.store.database import Database
-from custext_sql.store.ledger.dataset import STREAM, Dataset
+from custext_sql.sanitizing.sanitizer import Sanitizer
 
 
 def sanitize_file(
     input: FileOrStream,
     output: FileOrStream,
     *,
-    columns: str | Sequence[str] = (),
-    eps: float | None = None,
-    plus: bool | None = None,
-    policy: str | Policy | None = None,
-    calibration: str | None = None,
-    mapping: str | None = None,
-    language: str | None = None,
     format: str | None = None,
     encoding: str | None = None,
     quotes: bool = True,
-    key_file: str | os.PathLike[str] | None = None,
-    record_column: str | None = None,
-    max_row_eps: float | None = None,
-    budget_total: float | None = None,
-    dataset: str | Dataset | None = None,
-    second_mapping: bool = False,
-    reuse_key: bool = False,
     force: bool = False,
-    seed: int | None = None,
     progress: RowProgress | None = None,
-    database: Database = None,
+    **options: Unpack[ReleaseOptions],
 ) -> ReleaseReport:
     """Sanitize files into a new file, enter the release in the ledger, and return a report with its `receipt`.
 
     input: a file, a folder or a pattern of files (CSV, TSV, JSON, Parquet, lines of text), "-" for standard input, or
     a binary stream. output: a file, "-" for standard output, or a binary stream; a file appears only when it is
-    complete. columns: the columns to sanitize; all others are copied unchanged. Lines of text have no columns.
+    complete. format: csv, tsv, json, parquet or text; by default it follows from the name of the input, and a stream is
+    text. encoding: that of text files, by Python's name for it ("utf-16", "latin-1", ...); UTF-8 by default. Outputs
+    are always UTF-8. quotes: False if quotes are ordinary characters in CSV or TSV files, as in GLUE's; output in these
+    formats is then written without quoting. force: replace an existing output. progress: called with the share done,
+    and the rows and words so far.
 
-    eps (0, or 0.001 to 100), plus, policy, calibration, mapping, language, key_file and seed are those of
-    `Sanitizer.load`: the key's setting if not given, else the default (1.0, False, "strict", "paper"). record_column:
-    with a key, the column of IDs; the record of a text is COLUMN:ID. format: csv, tsv, json, parquet or text; by
-    default it follows from the name of the input, and a stream is text. encoding: that of text files, by Python's name
-    for it ("utf-16", "latin-1", ...); UTF-8 by default. Outputs are always UTF-8. quotes: False if quotes are
-    ordinary characters in CSV or TSV files, as in GLUE's; output in these formats is then written without quoting.
+    The options are the fields of `ReleaseOptions`. columns: the columns to sanitize; all others are copied unchanged.
+    Lines of text have no columns. eps (0, or 0.001 to 100), plus, policy, calibration, mapping, language, key_file and
+    seed are those of `Sanitizer.load`: the key's setting if not given, else the default (1.0, False, "strict",
+    "paper"). record_column: with a key, the column of IDs; the record of a text is COLUMN:ID.
 
     max_row_eps: the most that a row may spend in this release. budget_total: the most that all releases of the dataset
     together may spend on a row. dataset: the name of the data in the ledger; by default its files, and <stdin> for a
     stream. second_mapping: allow a mapping other than that of earlier releases. reuse_key: allow a key that was used on
-    other data. force: replace an existing output. progress: called with the share done, and the rows and words so far.
-    database: the file with the mapping and the ledger.
+    other data. database: the file with the mapping. ledger: a path, or the URL of a PostgreSQL database; by default
+    what CUSTEXT_LEDGER names, else the file beside the database.
 
-    Raise a CusTextError, and write nothing, if an input, a setting or a limit is wrong. If another connection has the
-    ledger open, the output is still written, unless there is a budget; its receipt is then saved beside it, and
-    `report.note` says so. A ReleaseWarning says how many unknown words passed, and when most words are unknown.
+    Raise a CusTextError, and write nothing, if an input, a setting or a limit is wrong, or if the ledger cannot be
+    written. A ReleaseWarning says how many unknown words passed, and when most words are unknown.
     """
     known_encoding = find_encoding(encoding)
-    plan = ReleasePlan.make(
-        database,
-        mapping=mapping,
-        eps=eps,
-        plus=plus,
-        policy=policy,
-        calibration=calibration,
-        language=language,
-        key_file=key_file,
-        seed=seed,
-        columns=columns,
-        record_column=record_column,
-        max_row_eps=max_row_eps,
-        budget_total=budget_total,
-        dataset=dataset,
-        second_mapping=second_mapping,
-        reuse_key=reuse_key,
-    )
-    report = _release_files(plan, input, output, format, known_encoding, quotes=quotes, force=force, progress=progress)
+    release = open_release(_name_input(input), **options)
+    report = _release_files(release, input, output, format, known_encoding, quotes, force, progress)
     report.warn()
     return report
 
@@ -116,27 +86,26 @@ def check_formats(source_format: str, target_format: str | None, output: str) ->
 
 
 def _release_files(
-    plan: ReleasePlan,
+    release: Release[Sanitizer],
     given: FileOrStream,
     output: FileOrStream,
     format: str | None,
     encoding: str | None,
-    *,
     quotes: bool,
     force: bool,
     progress: RowProgress | None,
 ) -> ReleaseReport:
     source, sink = find_input_stream(given), find_output_stream(output)
-    name = _name_input(given)
+    name = release.name
     source_format = _choose_format(given, format, is_stream=source is not None)
     check_csv_options(name, source_format, quotes=quotes)
     if source is not None:
-        plan = replace(plan, dataset=plan.dataset.or_called(STREAM))
+        release.dataset = release.dataset.or_called(STREAM)
         if encoding is not None:
             check_encoding_use(name, source_format)
             source, encoding = read_as_utf8(source, encoding, name), None
-        if sink is not None and source_format == "text" and not plan.limits_rows:
-            return release_stream(source, sink, plan, name=name)
+        if sink is not None and source_format == "text" and not release.has_limit:
+            return release_stream(source, sink, release)
     with ExitStack() as stack:
         files = list_files(name) if source is None else [stack.enter_context(spool_input(source, source_format, name))]
         if sink is None:
@@ -146,17 +115,17 @@ def _release_files(
             target, target_format = stack.enter_context(spool_output(sink)), source_format
         if source is None and sink is None:
             _check_target(files, name, target)
-        plan = replace(plan, dataset=plan.dataset.or_files(name, files))
+        release.dataset = release.dataset.or_files(name, files)
         check_formats(source_format, target_format, _name_output(output))
         readable = stack.enter_context(files_as_utf8(name, files, source_format, encoding))
         if source_format == "text":
-            report = release_lines(readable, target, plan, name=name, force=force, progress=progress)
+            report = release_lines(readable, target, release, force=force, progress=progress)
         else:
             report = release_to_file(
                 lambda connection: open_files(connection, name, readable, format=source_format, quotes=quotes),
                 target,
                 str(target_format),
-                plan,
+                release,
                 is_stream=sink is not None,
                 force=force,
                 progress=progress,

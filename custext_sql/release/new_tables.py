@@ -75,3 +75,14 @@ def find_new_table(connection: duckdb.DuckDBPyConnection, given: str) -> NewTabl
 
 def _fold(schema: str, name: str) -> tuple[str, str]:
     return schema.lower(), name.lower()
+
+
+def check_same_columns(connection: duckdb.DuckDBPyConnection, table: NewTable, query: str) -> None:
+    """Raise an OutputError unless a query returns the columns of the table that its rows go to, in any order."""
+    expected, found = (
+        [row[0].lower() for row in connection.execute(f"DESCRIBE {what}").fetchall()] for what in (table.quoted, query)
+    )
+    if sorted(expected) != sorted(found):
+        raise OutputError(
+            f"table {table} has other columns than the rows to append: {', '.join(expected)}; found {', '.join(found)}"
+        )

@@ -8,21 +8,17 @@ from typing import Any, Generic, TypeVar
 import duckdb
 
 from custext_sql.errors import OutputError, QueryError
+from custext_sql.ledger.dataset import QUERY, Dataset
+from custext_sql.ledger.release import Release
 from custext_sql.release.duckdb_instances import open_instance
-from custext_sql.release.new_tables import NewTable, find_new_table
+from custext_sql.release.new_tables import NewTable, check_same_columns, find_new_table
 from custext_sql.replacing.receipt import Receipt
 from custext_sql.sanitizing.sanitizer import Sanitizer
-from custext_sql.sql.functions import watch
 from custext_sql.sql.nested_query import NestedQuery, Shown, open_for_query
 from custext_sql.sql.query_errors import safe_errors
-from custext_sql.sql.usage import Usage
-from custext_sql.store.database import Database
 from custext_sql.store.files.atomic_outputs import atomic_output
 from custext_sql.store.files.private_folders import named_full_disk, private_folder
 from custext_sql.store.files.quoting import quote_path
-from custext_sql.store.ledger.dataset import QUERY, Dataset
-from custext_sql.store.ledger.entry import LedgerEntry, receipt_beside
-from custext_sql.store.ledger.table import RAW
 
 _Result = TypeVar("_Result")
 _Progress = Callable[[float], None]
@@ -30,41 +26,36 @@ _Progress = Callable[[float], None]
 _FORMATS = {".parquet": "parquet", ".csv": "csv", ".json": "json", ".jsonl": "json"}
 _CALL = "custext_sanitize"  # how the names of both functions that sanitize begin
 _DRAFT = "custext_draft.main.result"
-_UNPROTECTED: dict[str, Any] = {"draws": RAW, "key_id": None, "eps": None, "plus": None, "at_least": False}
 
 
 @dataclass(frozen=True)
 class Answer(Generic[_Result]):
-    """The result of a query. receipt: None if nothing was drawn; note: what went wrong with the ledger."""
+    """The result of a query. receipt: None if nothing was drawn; note: what the user should know about it."""
 
     result: _Result
     receipt: Receipt | None
     note: str | None
 
 
-class QueryRelease:
+class ReleasingQuery:
     """One query that is run and entered in the ledger.
 
-    data: a DuckDB file; attached: more of them, by name. settings: those of `Sanitizer.load`. allow_raw: write rows
-    even if nothing was sanitized.
+    data: a DuckDB file; attached: more of them, by name. allow_raw: write rows even if nothing was sanitized.
     """
 
     def __init__(
         self,
         query: str,
-        database: Database = None,
+        sanitizer: Sanitizer,
         data: str | None = None,
         dataset: Dataset | None = None,
         *,
         attached: Mapping[str, str] | None = None,
         allow_raw: bool = False,
-        **settings: Any,
     ) -> None:
         self._query = NestedQuery(query)
-        self._database, self._data, self._attached = database, data, attached
-        self._dataset = (dataset or Dataset()).or_called(QUERY)
-        self._allow_raw = allow_raw
-        self._sanitizer = Sanitizer.load(database, **settings)
+        self._data, self._attached, self._allow_raw = data, attached, allow_raw
+        self._release = Release(sanitizer, (dataset or Dataset()).or_called(QUERY), name="the query", at_least=True)
 
     def show(self, limit: int) -> Answer[Shown]:
         """Run the query and return its first rows."""
@@ -81,8 +72,8 @@ class QueryRelease:
             return self._run(
                 lambda connection: self._query.copy_to(connection, output.path, format, progress),
                 publish=output.publish,
+                describe=output.describe,
                 spill=output.spill,
-                beside=receipt_beside(target),
             )
 
     def write_table(
@@ -104,8 +95,8 @@ class QueryRelease:
             return self._run(
                 lambda connection: self._query.create_table(connection, _DRAFT, draft, progress),
                 publish=lambda: _copy_draft(draft, data, table, folder, append=append, force=force),
+                describe=lambda: [{"name": f"{data}, table {table}"}],
                 spill=folder,
-                beside=data.with_name(f"{data.name}.{table}.receipt.json"),
                 draft=draft,
             )
 
@@ -114,39 +105,34 @@ class QueryRelease:
         run: Callable[[duckdb.DuckDBPyConnection], _Result],
         *,
         publish: Callable[[], None] | None = None,
+        describe: Callable[[], list[dict[str, str]]] = list,
         spill: Path | None = None,
-        beside: Path | None = None,
         draft: Path | None = None,
     ) -> Answer[_Result]:
-        """Run the query and enter it in the ledger before its result leaves. publish: makes the output appear."""
-        entry = LedgerEntry(self._database, self._dataset, self._sanitizer.terms, at_least=True, beside=beside)
+        """Run the query and enter it in the ledger before its result leaves.
+
+        publish: makes the output appear. describe: returns what the ledger says about it.
+        """
+        release = self._release
         if _CALL in self._query.text.lower():
-            entry.check()  # before a long run; what a view calls is only known afterwards
-        usage = Usage()
-        with open_for_query(
-            self._sanitizer, self._database, self._data, self._attached, spill=spill, draft=draft
-        ) as connection:
-            watch(connection, usage)
+            release.check()  # before a long run; what a view calls is only known afterwards
+        with open_for_query(release, self._data, self._attached, spill=spill, draft=draft) as connection:
             result = run(connection)
-        if usage.was_called:
-            receipt = usage.describe(entry, self._sanitizer)
-            entry.publish(publish or _nothing, receipt, usage.keyed_sum)
-            if self._sanitizer.key is not None and not usage.is_keyed:
-                entry.add_note("custext_sanitize does not use the key; custext_sanitize_keyed does")
-            return Answer(result, receipt, entry.note)
-        if publish is not None and result:
-            if not self._allow_raw:
-                raise QueryError(
-                    "nothing was written: the query sanitizes nothing, so its result is the original data; sanitize "
-                    "the text column with custext_sanitize(column, eps, plus), or use --allow-raw to write it "
-                    "unprotected"
-                )
-            entry.describe(**_UNPROTECTED)
-            entry.publish(publish, None)
-            entry.add_note("nothing was sanitized; the rows are entered as unprotected")
-        elif publish is not None:
-            publish()  # a result without rows
-        return Answer(result, None, entry.note)
+        if release.was_called:
+            receipt = release.publish(publish, describe())
+            unused = release.sanitizer.key is not None and not release.is_keyed
+            note = "custext_sanitize does not use the key; custext_sanitize_keyed does" if unused else None
+            return Answer(result, receipt, note)
+        if publish is None:
+            return Answer(result, None, None)
+        rows = int(result)  # type: ignore[call-overload]
+        if rows and not self._allow_raw:
+            raise QueryError(
+                "nothing was written: the query sanitizes nothing, so its result is the original data; sanitize the "
+                "text column with custext_sanitize(column, eps, plus), or use --allow-raw to write it unprotected"
+            )
+        release.publish_unsanitized(publish, describe(), rows)
+        return Answer(result, None, "nothing was sanitized; the rows are entered as unprotected" if rows else None)
 
 
 def _choose_format(target: Path) -> str:
@@ -180,20 +166,6 @@ def _copy_draft(draft: Path, data: Path, table: str, spill: Path, *, append: boo
         with safe_errors():
             connection.execute(f"ATTACH {quote_path(draft)} AS custext_draft (TYPE duckdb, READ_ONLY)")
             if append:
-                _check_columns(connection, target)
+                check_same_columns(connection, target, f"FROM {_DRAFT}")
             made = "INSERT INTO {} BY NAME" if append else f"CREATE {'OR REPLACE ' if force else ''}TABLE {{}} AS"
             connection.execute(f"BEGIN; {made.format(target.quoted)} FROM {_DRAFT}; COMMIT")
-
-
-def _check_columns(connection: duckdb.DuckDBPyConnection, target: NewTable) -> None:
-    """Raise an OutputError unless the draft has the columns of the table, in any order."""
-    expected, found = (
-        [row[0].lower() for row in connection.execute(f"DESCRIBE {name}").fetchall()]
-        for name in (target.quoted, _DRAFT)
-    )
-    if sorted(expected) != sorted(found):
-        raise OutputError(f"the query must return the columns of table {target}: {', '.join(expected)}")
-
-
-def _nothing() -> None:
-    """Do nothing: the result of the query goes to the caller."""

@@ -12,17 +12,15 @@ class ReleaseReport:
     """The result of a release.
 
     rows: the number of rows. receipt: what was drawn, let through and spent. output: what was written, such as a path;
-    None if it went to a stream or to the caller. copied: columns that were copied unchanged. note: what went wrong with
-    the ledger, if anything did.
+    None if it went to a stream or to the caller. copied: columns that were copied unchanged.
     """
 
     rows: int
     receipt: Receipt
     output: str | None = None
     copied: tuple[str, ...] = ()
-    note: str | None = None
 
     def warn(self, stacklevel: int = 2) -> None:
-        """Issue a ReleaseWarning for each thing that passed in the clear or went wrong with the ledger."""
-        for message in (*self.receipt.warnings, *(() if self.note is None else (self.note,))):
+        """Issue a ReleaseWarning for each thing that passed in the clear."""
+        for message in self.receipt.warnings:
             warnings.warn(message, ReleaseWarning, stacklevel=stacklevel + 1)

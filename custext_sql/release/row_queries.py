@@ -2,63 +2,68 @@
 
 import duckdb
 
+from custext_sql.errors import SettingError
+from custext_sql.ledger.release import Release
 from custext_sql.release.inputs.row_readers import choose_reader, read_record
 from custext_sql.release.inputs.source import Source
-from custext_sql.release.release_functions import RELEASE, SPEND, ReleaseFunctions
-from custext_sql.release.release_plan import ReleasePlan, check_chosen, check_ids, refuse_over
+from custext_sql.release.opening import check_chosen, check_ids, check_record_column
+from custext_sql.release.release_functions import RELEASE, register_rows
 from custext_sql.release.unquoted_fields import UnquotedFields
-from custext_sql.replacing.tally import Tally
+from custext_sql.sanitizing.sanitizer import Sanitizer
 from custext_sql.sql.queries import fetch
 from custext_sql.sql.query_errors import safe_errors
 from custext_sql.store.files.quoting import quote_name
-from custext_sql.store.ledger.entry import LedgerEntry
 
 
 def prepare_query(
     connection: duckdb.DuckDBPyConnection,
     source: Source,
     target_format: str,
-    plan: ReleasePlan,
-    entry: LedgerEntry,
+    release: Release[Sanitizer],
     *,
     unquoted: UnquotedFields | None = None,
-) -> tuple[str, Tally, tuple[str, ...]]:
-    """Check everything that can be checked before the release, and prepare it.
+    append: bool = False,
+    without: str | None = None,
+) -> str:
+    """Check everything that can be checked before the release, and return its query, which fills the tally.
 
-    unquoted: for output that is written without quotes. Return the query, the tally that its run will fill, and the
-    columns that it copies unchanged.
+    unquoted: for output that is written without quotes. append: rows are found by their IDs; without: the table that
+    has the IDs of rows to leave out, if it exists.
     """
-    chosen = _check_columns(source, plan)
-    column = None if plan.record_column is None else source.find_column(plan.record_column, plan.columns)
+    chosen = _find_columns(source, release)
+    check_record_column(release.sanitizer.key, release.record_column, append=append)
+    column = None if release.record_column is None else source.find_column(release.record_column, release.columns)
     reader = choose_reader(source, chosen, column, target_format)
     record = None if column is None else read_record(source, column, target_format)
     if column is not None and record is not None:
         _check_records(connection, source.name, column, f"SELECT {record} AS custext_record FROM {reader}")
-    copied = tuple(name for name in source.columns if name not in chosen)
+    release.columns = tuple(chosen)
+    release.copied = tuple(name for name in source.columns if name not in chosen)
+    if append and column in chosen:
+        raise SettingError(f"column {column!r} is sanitized, so the output does not have the IDs that --append needs")
+    if without is not None and column is not None:
+        known = f"SELECT CAST({quote_name(column)} AS VARCHAR) FROM {without}"
+        reader = f"(FROM {reader} WHERE {record} NOT IN ({known}))"
     if unquoted is not None:
-        unquoted.check_copied(connection, source, reader, copied)
-    functions = ReleaseFunctions(plan.sanitizer, chosen, keyed=bool(record), unquoted=unquoted)
-    functions.register(connection)
-    if plan.sanitizer.draws == "seeded":
+        unquoted.check_copied(connection, source, reader, release.copied)
+    if release.sanitizer.draws == "seeded":
         connection.execute("SET threads = 1")  # draws repeat only if made in the order of the rows
+    keyed = record if release.sanitizer.key is not None else None
+    register_rows(connection, release, chosen, keyed=keyed is not None, unquoted=unquoted)
     fields = [f"c{number} := CAST({quote_name(column)} AS VARCHAR)" for number, column in enumerate(chosen)]
-    fields += [f"record := {record}"] if record else []
-    packed = f"struct_pack({', '.join(fields)})"
-    if plan.limits_rows:
-        entry.check(_check_spending(connection, source, f"SELECT {SPEND}({packed}) AS spent FROM {reader}", plan))
+    fields += [f"record := {keyed}"] if keyed else []
     made = "custext_released"
     while made in {name.lower() for name in source.columns}:
         made += "_"
     new = ", ".join(f"{made}.c{number} AS {quote_name(column)}" for number, column in enumerate(chosen))
-    query = f"SELECT * EXCLUDE ({made}) REPLACE ({new}) FROM (SELECT *, {RELEASE}({packed}) AS {made} FROM {reader})"
-    return query, functions.tally, copied
+    packed = f"struct_pack({', '.join(fields)})"
+    return f"SELECT * EXCLUDE ({made}) REPLACE ({new}) FROM (SELECT *, {RELEASE}({packed}) AS {made} FROM {reader})"
 
 
-def _check_columns(source: Source, plan: ReleasePlan) -> list[str]:
-    typed = [*plan.columns, *([] if plan.record_column is None else [plan.record_column])]
-    chosen = [source.find_text_column(column, typed) for column in plan.columns]
+def _find_columns(source: Source, release: Release[Sanitizer]) -> list[str]:
+    typed = [*release.columns, *([] if release.record_column is None else [release.record_column])]
+    chosen = [source.find_text_column(column, typed) for column in release.columns]
     check_chosen(chosen, source.name, source.tell_columns())
-    plan.check_record_column()
     return chosen
 
 
@@ -72,16 +77,3 @@ def _check_records(connection: duckdb.DuckDBPyConnection, name: str, column: str
             f"(SELECT custext_record, count(*) AS n FROM ({query}) GROUP BY custext_record)",
         )
     check_ids(name, column, int(missing), int(repeated))
-
-
-def _check_spending(connection: duckdb.DuckDBPyConnection, source: Source, query: str, plan: ReleasePlan) -> float:
-    """Return the most that a row would spend; BudgetError if that is over the limit."""
-    limit = plan.max_row_eps
-    with safe_errors():
-        [(largest, over)] = fetch(
-            connection,
-            f"SELECT max(spent), count(*) FILTER (spent > {repr(limit) if limit else 'NULL'}) FROM ({query})",
-        )
-    if over and limit is not None:
-        refuse_over(source.name, limit, largest, over)
-    return float(largest or 0.0)

@@ -8,7 +8,7 @@ from operator import add
 import numpy as np
 import pyarrow as pa
 
-from custext_sql.arrays import Flags, Floats
+from custext_sql.arrays import Flags
 from custext_sql.replacing.counts import Counts, join_counts
 from custext_sql.replacing.tally import Tally
 from custext_sql.sanitizing.sanitizer import Sanitizer
@@ -31,7 +31,7 @@ class RowSanitizer:
         done = []
         for name, column in zip(self.columns, map(TextColumn.from_arrow, texts), strict=True):
             records = None if identifiers is None or key is None else key.name_records(name, identifiers)
-            collected = _Collected(tally)
+            collected = _Collected()
             new = self.sanitizer.sanitize_column(column, records=records, tally=collected)
             counts.append(collected.join())
             missing &= False if column.missing is None else column.missing
@@ -39,20 +39,12 @@ class RowSanitizer:
         tally.add(reduce(add, counts), missing=missing)
         return done
 
-    def spend(self, texts: Sequence[pa.Array]) -> Floats:
-        """Return the eps that each row would spend."""
-        spent = np.zeros(len(texts[0]))
-        for column in texts:
-            spent += self.sanitizer.spend(TextColumn.from_arrow(column))
-        return spent
-
 
 class _Collected:
-    """Stands in for a tally: collects what each row spent, and passes the keyed sum on to the tally."""
+    """Stands in for a tally: collects what each row spent in a column."""
 
-    def __init__(self, tally: Tally) -> None:
+    def __init__(self) -> None:
         self._parts: list[Counts] = []
-        self.add_sum = tally.add_sum
 
     def add(self, counts: Counts, *, missing: Flags | None = None) -> None:
         self._parts.append(counts)

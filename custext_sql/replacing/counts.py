@@ -1,12 +1,13 @@
 """What happened in each of some texts: words by kind, characters in the clear, eps spent."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from custext_sql.arrays import Floats, Hashes, Numbers, Places
 from custext_sql.replacing.kinds import Kind
+from custext_sql.replacing.record_log import DRAWN, Drawn, no_draws
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,9 +22,10 @@ class Counts:
     spent: Floats
     unknown_texts: Places  # the index of the text of each unknown word that was kept
     unknown_hashes: Hashes  # the hash of each of these words, folded
+    drawn: Drawn = field(default_factory=no_draws)  # what a key drew, in any order; without texts that spend nothing
 
     def __getitem__(self, texts: slice) -> "Counts":
-        """Return the counts of some consecutive texts."""
+        """Return the counts of some consecutive texts, without what a key drew."""
         first, last, _ = texts.indices(len(self.spent))
         within = (self.unknown_texts >= first) & (self.unknown_texts < last)
         return Counts(
@@ -37,6 +39,14 @@ class Counts:
             self.unknown_hashes[within],
         )
 
+    def with_digests(self, records: Hashes, texts: Hashes) -> "Counts":
+        """Return the counts with the digests of the record and of the text of each row, as far as it spent anything."""
+        words = self.by_kind[:, Kind.SAMPLED]
+        some = ((words > 0) & (self.spent > 0)).nonzero()[0]
+        drawn = np.empty(len(some), dtype=DRAWN)
+        drawn["record"], drawn["text"], drawn["words"] = records.take(some), texts.take(some), words.take(some)
+        return replace(self, drawn=drawn)
+
     def __add__(self, other: "Counts") -> "Counts":
         """Return the counts of texts that are pairwise counted as one, such as the columns of a row."""
         return Counts(
@@ -48,6 +58,7 @@ class Counts:
             self.spent + other.spent,
             np.concatenate([self.unknown_texts, other.unknown_texts]),
             np.concatenate([self.unknown_hashes, other.unknown_hashes]),
+            np.concatenate([self.drawn, other.drawn]),
         )
 
 
@@ -64,4 +75,5 @@ def join_counts(parts: Sequence[Counts]) -> Counts:
         np.concatenate([np.zeros(0), *(part.spent for part in parts)]),
         np.concatenate([none, *(part.unknown_texts + first for part, first in zip(parts, firsts, strict=False))]),
         np.concatenate([np.zeros(0, dtype=np.uint64), *(part.unknown_hashes for part in parts)]),
+        np.concatenate([no_draws(), *(part.drawn for part in parts)]),
     )

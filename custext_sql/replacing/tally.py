@@ -9,12 +9,12 @@ from typing import Protocol
 import numpy as np
 
 from custext_sql.arrays import Flags, Hashes
-from custext_sql.mechanism.keyed_randomness import SUM_MODULUS
 from custext_sql.replacing.counts import Counts
 from custext_sql.replacing.guarantee import Guarantee
 from custext_sql.replacing.kinds import Kind
 from custext_sql.replacing.policy import Policy
 from custext_sql.replacing.receipt import Receipt
+from custext_sql.replacing.record_log import DRAWN, RecordLog
 
 _PENDING = 1 << 16  # least number of hashes to collect before sorting them
 
@@ -24,9 +24,6 @@ class Recorder(Protocol):
 
     def add(self, counts: Counts, *, missing: Flags | None = None) -> None:
         """Add the counts of some texts. missing: which of them are NULL."""
-
-    def add_sum(self, keyed_sum: int) -> None:
-        """Add a keyed sum over some records and texts."""
 
 
 class _Distinct:
@@ -60,7 +57,7 @@ class _Distinct:
 
 
 class Tally:
-    """Adds up the counts of blocks. Threads may share it."""
+    """Adds up the counts of blocks. Threads may share it. records: what a key drew."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -70,7 +67,7 @@ class Tally:
         self._unknown = _Distinct()
         self._largest = self._spent = 0.0
         self._largest_sampled = 0
-        self._keyed_sum: int | None = None
+        self.records = RecordLog()
 
     def add(self, counts: Counts, *, missing: Flags | None = None) -> None:
         """Add the counts of some texts. missing: which of them are NULL."""
@@ -85,11 +82,7 @@ class Tally:
             self._largest = max(self._largest, float(counts.spent.max(initial=0.0)))
             self._spent += float(counts.spent.sum())
             self._largest_sampled = max(self._largest_sampled, int(counts.by_kind[:, Kind.SAMPLED].max(initial=0)))
-
-    def add_sum(self, keyed_sum: int) -> None:
-        """Add a keyed sum over some records and texts."""
-        with self._lock:
-            self._keyed_sum = ((self._keyed_sum or 0) + keyed_sum) % SUM_MODULUS
+            self.records.add(counts.drawn)
 
     def pack(self) -> bytes:
         """Return the counts that may be stored, to be added to the tally of another process."""
@@ -103,7 +96,7 @@ class Tally:
             "largest": self._largest,
             "spent": self._spent,
             "largest_sampled": self._largest_sampled,
-            "keyed_sum": self._keyed_sum,
+            "drawn": self.records.take_all().tobytes().hex(),
         }
         return json.dumps(counts).encode()
 
@@ -121,13 +114,7 @@ class Tally:
             self._largest = max(self._largest, counts["largest"])
             self._spent += counts["spent"]
             self._largest_sampled = max(self._largest_sampled, counts["largest_sampled"])
-        if counts["keyed_sum"] is not None:
-            self.add_sum(counts["keyed_sum"])
-
-    @property
-    def keyed_sum(self) -> str | None:
-        """A hex number that is equal for keyed releases of the same records and texts; None without a key."""
-        return None if self._keyed_sum is None else f"{self._keyed_sum:064x}"
+            self.records.add(np.frombuffer(bytes.fromhex(counts["drawn"]), dtype=DRAWN))
 
     @property
     def rows(self) -> int:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from custext_sql.arrays import Bytes, Flags, Floats, Kinds, Places
-from custext_sql.mechanism.keyed_randomness import SUM_MODULUS, KeyedRandomness
+from custext_sql.mechanism.keyed_randomness import KeyedRandomness
 from custext_sql.mechanism.randomness import Randomness
 from custext_sql.replacing.counts import Counts, join_counts
 from custext_sql.replacing.kinds import Kind
@@ -48,9 +48,8 @@ class SanitizedTokens:
     between them, are empty, apart from what follows the word in the last one. begins: where each token begins, which
     for these others is the start of that output.
 
-    keyed_sum: equal for equal keyed releases: same records, texts, words that stay, and words masked because of a list;
-    0 without a key. If there are no such words, it is that of the texts in a file or a query, because the output is
-    too.
+    With a key, the digests in the counts depend on the words that stay, and on those masked because of a list. If there
+    are none, they are those of the texts in a file or a query, because the output is too.
     """
 
     text: Bytes
@@ -58,10 +57,9 @@ class SanitizedTokens:
     begins: Places
     kinds: Kinds
     counts: Counts
-    keyed_sum: int
 
     @classmethod
-    def of(cls, replaced: Replaced, first: Places, last: Places, keyed_sum: int) -> "SanitizedTokens":
+    def of(cls, replaced: Replaced, first: Places, last: Places, counts: Counts) -> "SanitizedTokens":
         """Return the tokens of some new documents. first, last: the tokens in which each word begins and ends."""
         kinds = np.full(len(replaced.offsets) - 1, Kind.KEPT, dtype=np.uint8)
         lengths = last - first
@@ -73,7 +71,7 @@ class SanitizedTokens:
         begins = replaced.offsets[:-1].copy()
         over = ((lengths > 0) & ~replaced.kept).nonzero()[0]
         begins[spread_out(first[over] + 1, lengths[over])] = np.repeat(replaced.cuts[2 * over + 1], lengths[over])
-        return cls(replaced.text, replaced.offsets, begins, kinds, replaced.count(), keyed_sum)
+        return cls(replaced.text, replaced.offsets, begins, kinds, counts)
 
     @property
     def joined(self) -> Flags:
@@ -93,7 +91,6 @@ class SanitizedTokens:
             np.concatenate([np.zeros(0, dtype=np.int64), *begins]),
             np.concatenate([np.zeros(0, dtype=np.uint8), *(part.kinds for part in parts)]),
             join_counts([part.counts for part in parts]),
-            sum(part.keyed_sum for part in parts) % SUM_MODULUS,
         )
 
 
@@ -131,11 +128,11 @@ def replace_tokens(
         if isinstance(epsilon, np.ndarray):
             per_word = _find_smallest(epsilon[tokens.start : tokens.stop - 1], first, last)
         replaced = replacer.replace_found(text, words, randomness, per_word, offsets)
-        keyed_sum = 0
+        counts = replaced.count()
         if isinstance(randomness, KeyedRandomness):  # marks words that a text without tokens would treat otherwise
             marks = np.where(replaced.words.kinds == kinds, np.uint8(0), replaced.words.kinds)
-            keyed_sum = randomness.sum_rows(marks=(words.rows, marks))
-        done.append(SanitizedTokens.of(replaced, first, last, keyed_sum))
+            counts = counts.with_digests(*randomness.digest((words.rows, marks)))
+        done.append(SanitizedTokens.of(replaced, first, last, counts))
     return SanitizedTokens.join(done)
 
 

@@ -105,9 +105,10 @@ class ColumnSanitizer:
             randomness = self._draw_for(known_by, rows, block)
             replaced = self.replacer.replace_words(block.text, block.offsets, randomness, settings.at(rows))
             if tally is not None:
-                tally.add(replaced.count(), missing=block.missing)
+                counts = replaced.count()
                 if isinstance(randomness, KeyedRandomness):
-                    tally.add_sum(randomness.sum_rows())
+                    counts = counts.with_digests(*randomness.digest())
+                tally.add(counts, missing=block.missing)
             done.append((replaced.text, replaced.offsets))
         return join_blocks(done, column.missing)
 

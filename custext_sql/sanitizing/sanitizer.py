@@ -10,20 +10,21 @@ from typing import Any
 import pyarrow as pa
 
 from custext_sql.errors import PrivacyWarning, SettingError
+from custext_sql.ledger.dataset import Dataset, choose_dataset
+from custext_sql.ledger.entries import Terms
+from custext_sql.ledger.places import LedgerFile, LedgerPlace
+from custext_sql.ledger.release import Release
 from custext_sql.mechanism.randomness import Randomness, SecureRandomness
 from custext_sql.parameters import check_type
 from custext_sql.replacing.policy import Policy, choose_policy
 from custext_sql.replacing.receipt import Receipt
 from custext_sql.replacing.row_settings import Epsilon, Plus
-from custext_sql.replacing.tally import Recorder, Tally
+from custext_sql.replacing.tally import Recorder
 from custext_sql.sanitizing.column_sanitizer import ColumnSanitizer
 from custext_sql.sanitizing.sanitizer_files import read_sanitizer_file, write_sanitizer_file
 from custext_sql.sanitizing.settings import Settings
 from custext_sql.store.database import Database, locate, reading
 from custext_sql.store.key_files import KeyFile
-from custext_sql.store.ledger.dataset import Dataset, choose_dataset
-from custext_sql.store.ledger.entry import LedgerEntry
-from custext_sql.store.ledger.table import Terms
 from custext_sql.store.rows.mappings import find_mapping, read_mapping
 from custext_sql.store.rows.stopwords import read_stopwords
 from custext_sql.text.columns import TextColumn, open_column
@@ -39,10 +40,11 @@ class Sanitizer(ColumnSanitizer):
     operating system's secure source. With a key, they are those of the key, and a draw depends only on the key, the
     record and the word. Wrong arguments are a SettingError, or a KeyFileError with a key.
 
-    database: the one with the ledger.
+    database, ledger: where it was loaded from, and where its releases are entered.
     """
 
     database: Path | None = None
+    ledger: LedgerFile | None = None
 
     @classmethod
     def load(
@@ -57,13 +59,16 @@ class Sanitizer(ColumnSanitizer):
         language: str | None = None,
         key_file: str | os.PathLike[str] | None = None,
         seed: int | None = None,
+        ledger: LedgerPlace = None,
     ) -> "Sanitizer":
         """Return a sanitizer for a stored mapping, by default the database's default one.
 
         database: a path; by default the file that CUSTEXT_DB names, else the user's default database. For the other
         settings see `Settings`: what is not given comes from the key file, if there is one, else from the defaults.
         policy: "strict", "paper" or a Policy. seed: for repeatable draws in tests and demos; they protect nothing.
-        MappingError if the mapping does not exist or was changed; DatabaseError if the database cannot be read.
+        ledger: a path, or the URL of a PostgreSQL database; by default what CUSTEXT_LEDGER names, else the file beside
+        the database. MappingError if the mapping does not exist or was changed; DatabaseError if the database cannot be
+        read.
         """
         settings = Settings.settle(
             mapping=mapping, eps=eps, plus=plus, policy=policy, calibration=calibration, language=language, key=key_file
@@ -73,6 +78,7 @@ class Sanitizer(ColumnSanitizer):
             stopwords = read_stopwords(connection, settings.language)
         sanitizer = cls(loaded, stopwords, settings, seed=seed)
         sanitizer.database = locate(database).absolute()
+        sanitizer.ledger = LedgerFile.locate(ledger, database)
         return sanitizer
 
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> str:
@@ -125,11 +131,12 @@ class Sanitizer(ColumnSanitizer):
         key = None if self.key is None else self.key.key
         return Terms.of(self.mapping.info, self.policy, self.calibration, self.draws, key)
 
-    def open_entry(self, dataset: str | Dataset, **known: Any) -> LedgerEntry:
-        """Return a new ledger entry, not yet written. known: further arguments of `LedgerEntry`."""
-        if self.database is None:
-            raise SettingError("this sanitizer was not loaded from a database, so it has no ledger; use Sanitizer.load")
-        return LedgerEntry(self.database, choose_dataset(dataset), self.terms, must_be_made=True, **known)
+    def open_release(
+        self, dataset: Dataset | None, *, eps: float | None = None, plus: bool | None = None, **known: Any
+    ) -> "Release[Sanitizer]":
+        """Return a release of what this sanitizer draws at that eps and plus. known: further arguments of `Release`."""
+        settings = self.settings.settle_rows(eps, plus, 1)
+        return Release(self, dataset, budgets={float(settings.epsilon)}, plus={bool(settings.plus)}, **known)
 
     def sanitize(
         self, text: str, eps: float | None = None, plus: bool | None = None, *, record: str | None = None
@@ -199,16 +206,11 @@ class Sanitizer(ColumnSanitizer):
         DatabaseError if it cannot be written.
         """
         column, rebuild = open_column(texts)
-        settings = self.settings.settle_rows(eps, plus, 1)
-        entry = None
-        if dataset is not None:
-            entry = self.open_entry(dataset, eps=float(settings.epsilon), plus=bool(settings.plus))
-            entry.check()
-        tally = Tally()
-        result = self.sanitize_column(column, eps, plus, records=records, tally=tally)
-        receipt = self.receipt(tally, eps, plus)
-        if entry is not None:
-            entry.publish(lambda: None, receipt, tally.keyed_sum)
+        known = None if dataset is None else choose_dataset(dataset)
+        release = self.open_release(known, eps=eps, plus=plus)
+        release.check()
+        result = self.sanitize_column(column, eps, plus, records=records, tally=release.tally)
+        receipt = release.publish()
         for warning in receipt.warnings:
             warnings.warn(warning, PrivacyWarning, stacklevel=2)
         return rebuild(result), receipt

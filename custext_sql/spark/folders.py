@@ -71,6 +71,20 @@ class DraftFolder:
         """Return a path without links, as far as the file system is a local one."""
         return os.path.realpath(path.toUri().getPath()) if path.toUri().getScheme() == "file" else str(path.toString())
 
+    def describe(self, name: str) -> list[dict[str, str]]:
+        """Return the future name and the SHA-256 of each data file in an entry of the folder, for the ledger."""
+        hashes = self._jvm.org.apache.commons.codec.digest.DigestUtils
+        described = []
+        with self._own_errors():
+            for status in self._files.listStatus(self._hadoop.Path(self._folder, name)):
+                file = status.getPath()
+                if not file.getName().startswith(("_", ".")):
+                    stream = self._files.open(file)
+                    found = {"name": f"{self._output}/{file.getName()}", "sha256": str(hashes.sha256Hex(stream))}
+                    stream.close()
+                    described.append(found)
+        return described
+
     def publish(self, name: str) -> None:
         """Rename an entry of the folder to the output, in one step; first rename an existing output."""
         with self._own_errors():

@@ -3,6 +3,7 @@
 import os
 import warnings
 from collections.abc import Callable, Sequence
+from typing import Unpack
 
 import pyarrow as pa
 from pyspark import Accumulator
@@ -11,16 +12,16 @@ from pyspark.sql import functions as sf
 from pyspark.sql.types import ByteType, IntegerType, LongType, ShortType, StringType
 
 from custext_sql import (
-    Dataset,
     OutputError,
-    PartedRelease,
-    Policy,
     PrivacyWarning,
     Receipt,
     ReleaseReport,
     SettingError,
+    add_part,
+    open_release,
     sanitize_part,
 )
+from custext_sql.release.opening import OtherOptions, check_chosen, check_ids, check_record_column
 from custext_sql.spark.arrow_functions import make_arrow_function
 from custext_sql.spark.columns import check_names, find_column, find_new_name, list_names, quote
 from custext_sql.spark.errors import own_errors
@@ -40,26 +41,16 @@ def sanitize(
     plus: bool | None = None,
     *,
     output: str | os.PathLike[str],
-    dataset: str | Dataset,
-    mapping: str | None = None,
-    policy: str | Policy | None = None,
-    calibration: str | None = None,
-    language: str | None = None,
-    key_file: str | os.PathLike[str] | None = None,
-    record_column: str | None = None,
-    max_row_eps: float | None = None,
-    budget_total: float | None = None,
-    second_mapping: bool = False,
-    reuse_key: bool = False,
     force: bool = False,
-    database: str | os.PathLike[str] | None = None,
+    **options: Unpack[OtherOptions],
 ) -> Receipt:
     """Sanitize columns of a frame into a folder of Parquet files, enter the release in the ledger, return the receipt.
 
     columns: the columns to sanitize; all others are copied unchanged. output: a folder that this process and all
-    executors share; it appears only when it is complete. dataset: the name of the data in the ledger, which is in the
-    database of this process. key_file: as in `register`. record_column: with a key, the column of IDs, strings or whole
-    numbers. The other parameters, errors and warnings are those of `sanitize_file`.
+    executors share; it appears only when it is complete. force: replace an existing folder. The options, errors and
+    warnings are those of `sanitize_file`, but dataset, the name of the data in the ledger, must be given, and draws
+    cannot be seeded. key_file: as in `register`. record_column: with a key, the column of IDs, strings or whole
+    numbers. The ledger is the one of this process.
 
     The rows are written with their counts into a hidden folder beside the output. Only what Spark committed there is
     counted and published, however often a task ran. max_row_eps and budget_total are checked just before publishing.
@@ -79,25 +70,19 @@ def sanitize(
         raise SettingError("sanitize needs a batch frame; found a streaming one")
     check_names(frame)
     chosen = [find_column(frame, name, StringType) for name in list_names(columns)]
-    record = None if record_column is None else find_column(frame, record_column, (StringType, *_INTEGERS))
-    release = PartedRelease(
-        "the frame",
-        chosen,
-        eps=eps,
-        plus=plus,
-        dataset=dataset,
-        mapping=mapping,
-        policy=policy,
-        calibration=calibration,
-        language=language,
-        key_file=key_file,
-        record_column=record,
-        max_row_eps=max_row_eps,
-        budget_total=budget_total,
-        second_mapping=second_mapping,
-        reuse_key=reuse_key,
-        database=database,
-    )
+    record = options.get("record_column")
+    if record is not None:
+        record = options["record_column"] = find_column(frame, record, (StringType, *_INTEGERS))
+    if options.get("dataset") is None:
+        raise SettingError('name the data: dataset="reviews"; releases of data with the same name add up')
+    if options.get("seed") is not None:
+        raise SettingError("draws on a cluster cannot be seeded: their order differs from run to run")
+    release = open_release("the frame", columns=chosen, eps=eps, plus=plus, **options)
+    release.dataset = release.dataset.or_called("")
+    check_chosen(chosen, release.name, "none was named")
+    check_record_column(release.sanitizer.key, record)
+    release.copied = tuple(name for name in frame.columns if name not in chosen)
+    release.check()
     shipped = ship(spark, release.sanitizer)
     with own_errors(), draft_folder(spark, target, force=force) as draft, own_jobs(spark):
         if draft.is_replaced(frame.inputFiles()):
@@ -111,17 +96,17 @@ def sanitize(
         committed = spark.read.parquet(draft.path(_COUNTED))
         if record is not None:
             # sanitized IDs are no IDs; those of the frame are not written anywhere, not even for a moment
-            release.check_ids(0, _count_repeated(frame if record in chosen else committed, record))
-        for row in committed.select(counts).where(sf.col(counts).isNotNull()).toLocalIterator():
-            release.add(bytes(row[0]))
+            check_ids(release.name, record, 0, _count_repeated(frame if record in chosen else committed, record))
+        parts = committed.select(counts).where(sf.col(counts).isNotNull()).toLocalIterator()
+        counted = sum(add_part(release, bytes(row[0])) for row in parts)
         committed.drop(counts).write.options(**_COMMIT).parquet(draft.path(_ROWS))
         written = spark.read.parquet(draft.path(_ROWS)).count()
-        if written != sanitized.value:
+        if not written == sanitized.value == counted:
             raise OutputError(
-                f"{sanitized.value:,} rows were sanitized, but {written:,} are in {draft.path(_ROWS)}: something else "
-                "changed files there; nothing was published"
+                f"{sanitized.value:,} rows were sanitized and {counted:,} were counted, but {written:,} are in "
+                f"{draft.path(_ROWS)}: something else changed files there; nothing was published"
             )
-        receipt = release.publish(lambda: draft.publish(_ROWS), written)
+        receipt = release.publish(lambda: draft.publish(_ROWS), draft.describe(_ROWS))
     ReleaseReport(receipt.rows, receipt).warn()
     return receipt
 

@@ -7,7 +7,8 @@ outlives the connection it was created on. So all functions of an instance share
 import itertools
 import os
 import threading
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -16,18 +17,17 @@ import pyarrow as pa
 from duckdb.func import FunctionNullHandling, PythonUDFType
 
 from custext_sql.errors import DatabaseError, KeyFileError, SettingError
+from custext_sql.ledger.dataset import Dataset
+from custext_sql.ledger.places import LedgerPlace
+from custext_sql.ledger.release import Release
+from custext_sql.ledger.running import check_running
 from custext_sql.replacing.policy import Policy
-from custext_sql.replacing.receipt import Receipt
 from custext_sql.sanitizing.sanitizer import Sanitizer
 from custext_sql.sql.query_errors import remembering
-from custext_sql.sql.usage import Usage
 from custext_sql.store.database import Database, attach, locate
 from custext_sql.store.files.duckdb_files import note_attached
 from custext_sql.store.files.private_folders import process_folder
 from custext_sql.store.files.shared_instances import NO_ASYNC_WRITES
-from custext_sql.store.ledger.dataset import Dataset
-from custext_sql.store.ledger.entry import LedgerEntry
-from custext_sql.store.ledger.running_entry import RunningEntry, check_running
 
 NAMES = ("custext_sanitize", "custext_sanitize_keyed", "custext_epsilon")
 _FINDER = "custext_registration"  # a function that returns the number of its instance
@@ -39,7 +39,7 @@ class _Served:
 
     fresh: Sanitizer
     keyed: Sanitizer | None
-    usage: Usage | None = None
+    release: Release[Sanitizer] | None = None
 
 
 class _Holder:
@@ -51,7 +51,7 @@ class _Holder:
 
     def sanitize(self, text: pa.ChunkedArray, eps: pa.ChunkedArray, plus: pa.ChunkedArray) -> pa.Array:
         served = self.served  # read once, because `register` may replace it at any time
-        return _sanitize(served.fresh, served.usage, text, eps, plus, None)
+        return _sanitize(served.fresh, served.release, text, eps, plus, None)
 
     def sanitize_keyed(self, text: pa.ChunkedArray, record: pa.ChunkedArray) -> pa.Array:
         served = self.served
@@ -62,39 +62,53 @@ class _Holder:
             )
         settings = keyed.key.settings if keyed.key else None
         assert settings is not None
-        return _sanitize(keyed, served.usage, text, settings.eps, settings.plus, record)
+        return _sanitize(keyed, served.release, text, settings.eps, settings.plus, record)
 
     def spend(self, text: pa.ChunkedArray, eps: pa.ChunkedArray, plus: pa.ChunkedArray) -> pa.Array:
         return self.served.fresh.spend_arrow(text, eps, plus)
 
     def create_functions(self, connection: duckdb.DuckDBPyConnection) -> None:
-        self.functions = {  # kept: DuckDB does not keep a function alive once the connection is closed
-            "custext_sanitize": (remembering(self.sanitize), ["VARCHAR", "DOUBLE", "BOOLEAN"], "VARCHAR"),
-            "custext_sanitize_keyed": (remembering(self.sanitize_keyed), ["VARCHAR", "VARCHAR"], "VARCHAR"),
-            "custext_epsilon": (remembering(self.spend), ["VARCHAR", "DOUBLE", "BOOLEAN"], "DOUBLE"),
-        }
-        for name, (function, parameters, result) in self.functions.items():
-            connection.create_function(
-                name,
-                function,
-                parameters,  # type: ignore[arg-type]
-                result,
-                type=PythonUDFType.ARROW,
-                null_handling=FunctionNullHandling.SPECIAL,
-                side_effects=True,  # without it, DuckDB merges equal calls, and rows would share a draw
-            )
+        settings = ["VARCHAR", "DOUBLE", "BOOLEAN"]
+        self.functions = [  # kept: DuckDB does not keep a function alive once the connection is closed
+            create_function(connection, "custext_sanitize", self.sanitize, settings, "VARCHAR"),
+            create_function(
+                connection, "custext_sanitize_keyed", self.sanitize_keyed, ["VARCHAR", "VARCHAR"], "VARCHAR"
+            ),
+            create_function(connection, "custext_epsilon", self.spend, settings, "DOUBLE"),
+        ]
         self.find = lambda: self.number
         connection.create_function(_FINDER, self.find, [], "BIGINT", side_effects=True)
 
 
+def create_function(
+    connection: duckdb.DuckDBPyConnection,
+    name: str,
+    function: Callable[..., pa.Array],
+    parameters: list[str],
+    result: str,
+) -> Callable[..., pa.Array]:
+    """Create a function over Arrow columns, and return what to keep alive while it may be called."""
+    kept = remembering(function)
+    connection.create_function(
+        name,
+        kept,
+        parameters,  # type: ignore[arg-type]
+        result,
+        type=PythonUDFType.ARROW,
+        null_handling=FunctionNullHandling.SPECIAL,
+        side_effects=True,  # without it, DuckDB merges equal calls, and rows would share a draw
+    )
+    return kept
+
+
 def _sanitize(
-    sanitizer: Sanitizer, usage: Usage | None, text: pa.ChunkedArray, eps: Any, plus: Any, records: Any
+    sanitizer: Sanitizer, release: Release[Sanitizer] | None, text: pa.ChunkedArray, eps: Any, plus: Any, records: Any
 ) -> pa.Array:
-    if usage is None or not len(text):
+    if release is None or not len(text):
         return sanitizer.sanitize_arrow(text, eps, plus, records=records)
-    with usage.guard():
-        result = sanitizer.sanitize_arrow(text, eps, plus, records=records, tally=usage.tally)
-        usage.note(sanitizer, eps, plus)
+    with release.drawing() as tally:
+        result = sanitizer.sanitize_arrow(text, eps, plus, records=records, tally=tally)
+        release.note_call(keyed=sanitizer.key is not None, eps=eps, plus=plus)
     return result
 
 
@@ -113,6 +127,7 @@ def connect(
     calibration: str | None = None,
     key_file: str | os.PathLike[str] | None = None,
     dataset: str | Dataset | None = None,
+    ledger: LedgerPlace = None,
     config: dict[str, Any] | None = None,
 ) -> duckdb.DuckDBPyConnection:
     """Return an in-memory DuckDB connection with the custext functions and the custext database attached as `custext`.
@@ -124,17 +139,16 @@ def connect(
     The database is attached for reading only, so that other processes can read it too. Its tables and macros need no
     prefix; tables created without a prefix are in memory. Close the connection before writing to the custext database.
 
-    dataset: the name of the data in the ledger. What the functions do is then entered there, see `register`; a copy of
-    the tables in memory is attached instead, so that the ledger can be written.
+    dataset: the name of the data in the ledger. What the functions do is then entered there, see `register`.
 
     Raise a CusTextError if the database, the mapping, the key or a setting cannot be used.
     """
-    sanitizer = Sanitizer.load(database, mapping=mapping, policy=policy, calibration=calibration, key_file=key_file)
+    sanitizer = _load(database, mapping, policy, calibration, key_file, ledger)
     connection = duckdb.connect(config={**NO_ASYNC_WRITES, "temp_directory": process_folder(), **(config or {})})
     try:
-        usage = None if dataset is None else _enter(sanitizer, database, dataset)
-        attach(connection, database, copied=dataset is not None)  # last: nothing else is read from the file then
-        register_sanitizer(connection, sanitizer, usage)
+        release = _open_release(sanitizer, dataset)
+        attach(connection, database)  # last: nothing else is read from the file then
+        register_sanitizer(connection, sanitizer, release)
     except BaseException:
         connection.close()
         raise
@@ -150,6 +164,7 @@ def register(
     calibration: str | None = None,
     key_file: str | os.PathLike[str] | None = None,
     dataset: str | Dataset | None = None,
+    ledger: LedgerPlace = None,
 ) -> None:
     """Make the functions of `connect` available on every connection of this connection's database instance.
 
@@ -159,8 +174,9 @@ def register(
     functions.
 
     dataset: the name of the data in the ledger. Everything that the functions do, until `register` is called again, is
-    then one release: it is pending before the first text leaves, and is brought up to date after a second without calls
-    and when the process ends. The functions see calls, not rows, so the total of the release says "at least".
+    then one release. It is pending before the first text leaves, and blocks budgets until it is settled: when the
+    process ends, or when this process reads the ledger. The functions see calls, not rows, so its total says "at
+    least". ledger: as in `Sanitizer.load`.
 
     Raise a CusTextError if the database, the mapping, the key or a setting cannot be used.
     """
@@ -171,33 +187,39 @@ def register(
         )
     with connection.cursor() as own:
         note_attached(own, connection, locate(database))
-    sanitizer = Sanitizer.load(database, mapping=mapping, policy=policy, calibration=calibration, key_file=key_file)
-    register_sanitizer(connection, sanitizer, None if dataset is None else _enter(sanitizer, database, dataset))
+    sanitizer = _load(database, mapping, policy, calibration, key_file, ledger)
+    register_sanitizer(connection, sanitizer, _open_release(sanitizer, dataset))
 
 
-def _enter(sanitizer: Sanitizer, database: Database, dataset: str | Dataset) -> Usage:
-    """Return a usage that enters calls in the ledger; raise an error if the ledger does not allow that."""
-    known = check_running(dataset)
-    usage = Usage()
-
-    def open_entry() -> LedgerEntry:
-        return LedgerEntry(database, known, sanitizer.terms, at_least=True, must_be_made=True)
-
-    def count(entry: LedgerEntry) -> tuple[Receipt, str | None] | None:
-        if not usage.was_called:
-            return None
-        return usage.describe(entry, sanitizer), usage.keyed_sum
-
-    open_entry().check()
-    usage.guard = RunningEntry(open_entry, count, usage.forget).drawing
-    return usage
+def _load(
+    database: Database,
+    mapping: str | None,
+    policy: str | Policy | None,
+    calibration: str | None,
+    key_file: str | os.PathLike[str] | None,
+    ledger: LedgerPlace,
+) -> Sanitizer:
+    return Sanitizer.load(
+        database, mapping=mapping, policy=policy, calibration=calibration, key_file=key_file, ledger=ledger
+    )
 
 
-def register_sanitizer(connection: duckdb.DuckDBPyConnection, sanitizer: Sanitizer, usage: Usage | None = None) -> None:
-    """Make the functions draw with this sanitizer and record it in `usage`; only the keyed one uses its key."""
+def _open_release(sanitizer: Sanitizer, dataset: str | Dataset | None) -> Release[Sanitizer] | None:
+    """Return a release for the calls; raise an error if the ledger does not allow it."""
+    if dataset is None:
+        return None
+    release = Release(sanitizer, check_running(dataset), at_least=True, runs=True)
+    release.check()
+    return release
+
+
+def register_sanitizer(
+    connection: duckdb.DuckDBPyConnection, sanitizer: Sanitizer, release: Release[Sanitizer] | None = None
+) -> None:
+    """Make the functions draw with this sanitizer, for this release if any; only the keyed one uses its key."""
     with _lock, connection.cursor() as own:  # not in the caller's transaction: a rollback could undo half of it
         fresh = _share(sanitizer.with_fresh_draws())
-        served = _Served(fresh, None if sanitizer.key is None else fresh.with_key(sanitizer.key), usage)
+        served = _Served(fresh, None if sanitizer.key is None else fresh.with_key(sanitizer.key), release)
         refuse_macros(own)
         holder = _find_holder(own)
         if holder is not None:
@@ -206,14 +228,6 @@ def register_sanitizer(connection: duckdb.DuckDBPyConnection, sanitizer: Sanitiz
         holder = _Holder(served)
         _holders[holder.number] = holder
         holder.create_functions(own)
-
-
-def watch(connection: duckdb.DuckDBPyConnection, usage: Usage) -> None:
-    """Record in `usage` what the functions of this connection's instance do from now on."""
-    holder = _find_holder(connection)
-    if holder is None:
-        raise DatabaseError("the functions are not registered on this connection")
-    holder.served = replace(holder.served, usage=usage)
 
 
 def refuse_macros(connection: duckdb.DuckDBPyConnection) -> None:

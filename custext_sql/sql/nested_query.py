@@ -21,6 +21,7 @@ import duckdb
 from duckdb import StatementType
 
 from custext_sql.errors import ForeignFileError, QueryError
+from custext_sql.ledger.release import Release
 from custext_sql.parameters import count_of
 from custext_sql.sanitizing.sanitizer import Sanitizer
 from custext_sql.sql.copy_options import choose_copy_options
@@ -28,7 +29,7 @@ from custext_sql.sql.functions import register_sanitizer
 from custext_sql.sql.queries import KEEP_PROGRESS, close_in_time, fetch
 from custext_sql.sql.query_errors import safe_errors
 from custext_sql.sql.query_words import find_calls, find_words, strip_ending
-from custext_sql.store.database import Database, attach, locate
+from custext_sql.store.database import attach, locate
 from custext_sql.store.files.duckdb_files import attach_file
 from custext_sql.store.files.private_folders import scratch_folder
 from custext_sql.store.files.quoting import quote_name, quote_text
@@ -184,15 +185,14 @@ class NestedQuery:
 
 @contextmanager
 def open_for_query(
-    sanitizer: Sanitizer,
-    database: Database,
+    release: Release[Sanitizer],
     data: str | os.PathLike[str] | None = None,
     attached: Mapping[str, str] | None = None,
     *,
     spill: Path | None = None,
     draft: Path | None = None,
 ) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Yield a connection in memory with the functions, for a nested query.
+    """Yield a connection in memory with the functions, for a nested query that makes a release.
 
     The DuckDB file `data` is attached for reading, or without one the custext database; so are the files in `attached`,
     by name. spill: a private folder for what does not fit into memory, if there is one. draft: a new DuckDB file, to be
@@ -201,6 +201,7 @@ def open_for_query(
     with safe_errors(), scratch_folder() if spill is None else nullcontext(spill) as folder:
         connection = duckdb.connect(config={**_CONFIG, "temp_directory": str(folder)})
         try:
+            database = release.sanitizer.database
             if data is None or Path(data).resolve() == locate(database).resolve():
                 attach(connection, database)
             else:
@@ -212,7 +213,7 @@ def open_for_query(
                 _attach_data(connection, Path(file), name, "--attach needs NAME=FILE, a DuckDB file")
             if draft is not None:
                 connection.execute(f"ATTACH {quote_text(str(draft))} AS custext_draft (TYPE duckdb)")
-            register_sanitizer(connection, sanitizer)
+            register_sanitizer(connection, release.sanitizer, release)
             connection.execute(KEEP_PROGRESS)
             connection.execute("SET lock_configuration = true")
             yield connection

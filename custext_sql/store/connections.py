@@ -37,14 +37,14 @@ def reading_file(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
 
 
 @contextmanager
-def writing_file(path: Path, *, patience: float | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
+def writing_file(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     """Open one transaction on a database; DatabaseError if it is at another revision.
 
     It commits at the end and rolls back on an error. A new database appears at its path only when the transaction is
-    complete. patience: seconds to wait while another process has the file open.
+    complete.
     """
     if path.exists():
-        with _transaction(path, patience) as connection:
+        with _transaction(path) as connection:
             yield connection
     else:
         with new_database(path) as unfinished, _transaction(unfinished) as connection:
@@ -100,8 +100,8 @@ def _create_empty(path: Path) -> None:
 
 
 @contextmanager
-def _transaction(path: Path, patience: float | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
-    connection = connect(path, read_only=False, patience=patience)
+def _transaction(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    connection = connect(path, read_only=False)
     try:
         if not is_current(connection, path):
             from custext_sql.store.schema.tables import create_tables  # loads SQLAlchemy
@@ -140,10 +140,10 @@ def is_interrupt(error: Exception) -> bool:
     return "interrupted" in str(error).lower()
 
 
-def connect(path: Path, *, read_only: bool, patience: float | None = None) -> duckdb.DuckDBPyConnection:
+def connect(path: Path, *, read_only: bool) -> duckdb.DuckDBPyConnection:
     """Return a connection to a file, whatever tables it has; DatabaseError if DuckDB cannot open it."""
     try:
-        connection = open_file(path, read_only=read_only, patience=patience)
+        connection = open_file(path, read_only=read_only)
     except ForeignFileError:
         raise DatabaseError(
             f"{path} is not a custext database (nor any DuckDB file); name another one: {_OPTION}"
@@ -180,7 +180,7 @@ def known_revision(connection: duckdb.DuckDBPyConnection, path: Path) -> str | N
             f"{path} is not a custext database: it has tables of another program; name another file: {_OPTION}"
         )
     revision = str(rows[0][0])
-    if revision not in revisions.REVISIONS or "score_rows" not in names:  # snapshots before 0.1.0 had another 0001
+    if revision not in revisions.REVISIONS or "score_rows" not in names or "releases" in names:  # a snapshot's 0001
         raise DatabaseError(
             f"{path} was made by another version of custext-sql (revision {revision}); this one can neither read nor "
             "upgrade it. If that version is newer, run: pip install --upgrade custext-sql. If it is a snapshot from "

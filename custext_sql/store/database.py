@@ -42,19 +42,19 @@ def locate(database: Database = None) -> Path:
         if str(path).startswith(":memory:"):
             raise DatabaseError("a custext database must be a file, not in memory; found :memory:")
         if _exists(path) and path.is_file():
-            _warn_if_open(path, 0o600)
+            warn_if_open(path, 0o600)
         return path
     path = default_path()
     if not _exists(path):
         from custext_sql.store.default_database import build_default  # on first use only: it loads all about vectors
 
         build_default(path)
-    _warn_if_open(path.parent, 0o700)
+    warn_if_open(path.parent, 0o700)
     return path
 
 
 @cache  # once per process
-def _warn_if_open(path: Path, wanted: int) -> None:
+def warn_if_open(path: Path, wanted: int) -> None:
     """Warn if other users can use a file or folder of this user, unless they cannot enter a folder above it."""
     found = path.stat()
     if not hasattr(os, "geteuid") or found.st_uid != os.geteuid() or not found.st_mode & 0o077:
@@ -81,11 +81,9 @@ def reading(database: Database = None) -> AbstractContextManager[duckdb.DuckDBPy
     return reading_file(locate(database))
 
 
-def writing(
-    database: Database = None, *, patience: float | None = None
-) -> AbstractContextManager[duckdb.DuckDBPyConnection]:
+def writing(database: Database = None) -> AbstractContextManager[duckdb.DuckDBPyConnection]:
     """Open one transaction on a database; see `writing_file`."""
-    return writing_file(locate(database), patience=patience)
+    return writing_file(locate(database))
 
 
 def upgrade_database(database: Database = None) -> tuple[str, str]:
@@ -104,14 +102,13 @@ def compact_database(database: Database = None) -> Compaction:
     return compact_file(locate(database))
 
 
-def attach(connection: duckdb.DuckDBPyConnection, database: Database = None, *, copied: bool = False) -> None:
+def attach(connection: duckdb.DuckDBPyConnection, database: Database = None) -> None:
     """Attach a database as `custext` to a connection in memory; its tables and macro need no prefix there.
 
-    copied: attach a copy of the current tables instead, which does not lock the file. That is also done if this process
-    already has the file open.
+    If this process already has the file open, a copy of the current tables is attached instead.
     """
     path = locate(database)
-    if copied or not attach_file(connection, path, _CATALOG):
+    if not attach_file(connection, path, _CATALOG):
         connection.execute(f"ATTACH ':memory:' AS {_CATALOG}")
         with reading_file(path) as source:
             _copy_tables(source, connection)

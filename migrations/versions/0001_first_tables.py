@@ -147,67 +147,6 @@ def upgrade() -> None:
         sa.Column("key", sa.String, primary_key=True),
         sa.Column("value", sa.String, nullable=False),
     )
-    op.create_table(
-        "releases",
-        sa.Column("release_id", sa.String, primary_key=True),
-        sa.Column(
-            "run_id",
-            sa.String,
-            nullable=False,
-            comment="the same for all parts of a release that several processes enter",
-        ),
-        sa.Column("state", sa.String, nullable=False, comment="pending until the output is in place, then complete"),
-        sa.Column("started_at", sa.TIMESTAMP, nullable=False, comment="UTC"),
-        sa.Column("completed_at", sa.TIMESTAMP, comment="UTC"),
-        sa.Column("dataset", sa.String, nullable=False, comment="a path, or the name given with --dataset"),
-        sa.Column("parts", sa.ARRAY(sa.String), nullable=False, comment="files or tables that the release covers"),
-        sa.Column(
-            "text_columns", sa.String, nullable=False, comment="names of the sanitized columns, separated by commas"
-        ),
-        sa.Column("mapping", sa.String, nullable=False),
-        sa.Column("fingerprint", sa.String, nullable=False),
-        sa.Column("eps", sa.Double, comment="eps per word; the largest, if there are several"),
-        sa.Column("plus", sa.Boolean, comment="NULL if a query decides row by row"),
-        sa.Column("policy", sa.String, nullable=False),
-        sa.Column("calibration", sa.String, nullable=False),
-        sa.Column("draws", sa.String, nullable=False, comment="fresh, keyed, seeded, or raw: nothing was protected"),
-        sa.Column("key_id", sa.String),
-        sa.Column("record_column", sa.String, comment="column of IDs that records were made from"),
-        sa.Column("keyed_sum", sa.String, comment="the same for keyed releases of the same records and texts"),
-        sa.Column("row_count", sa.BigInteger),
-        sa.Column("word_count", sa.BigInteger),
-        sa.Column("sampled", sa.BigInteger),
-        sa.Column("stopwords", sa.BigInteger),
-        sa.Column("numbers", sa.BigInteger),
-        sa.Column("unknown_kept", sa.BigInteger),
-        sa.Column("unknown_masked", sa.BigInteger),
-        sa.Column("unknown_random", sa.BigInteger),
-        sa.Column("endings", sa.BigInteger),
-        sa.Column("kept", sa.BigInteger, comment="words that were not chosen as sensitive, or are listed to be kept"),
-        sa.Column(
-            "alone_masked",
-            sa.BigInteger,
-            comment="words masked because they would be the only replaced words of their group",
-        ),
-        sa.Column("symbols", sa.BigInteger, comment="characters passed that are neither words, spaces nor punctuation"),
-        sa.Column("characters_in_clear", sa.BigInteger),
-        sa.Column("largest_row_eps", sa.Numeric(38, 20)),
-        sa.Column("at_least", sa.Boolean, nullable=False, comment="whether a row may have been drawn more than once"),
-        sa.Column("mean_row_eps", sa.Double),
-        sa.Column("worst_log_ratio", sa.Double, comment="largest verified log-ratio of two replaced words of a group"),
-        sa.Column("hides_among", sa.Integer, comment="smallest number of words that a replaced word hides among"),
-        sa.Column(
-            "units_masked",
-            sa.BigInteger,
-            comment="e-mail addresses, numbers, dates and other units, each masked as a whole",
-        ),
-        sa.Column(
-            "struck_at",
-            sa.TIMESTAMP,
-            comment="UTC; when the release was struck through, which does not change what it spent",
-        ),
-        sa.Column("struck_reason", sa.String, comment="why it was struck through"),
-    )
     source = "NLTK stopwords corpus, the list of 179 words"
     op.bulk_insert(stopwords, [{"language": "english", "word": word, "source": source} for word in _STOPWORDS.split()])
     op.execute(_SCORES_VIEW)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from custext_sql import Sanitizer
-from custext_sql.store.ledger.table import list_releases
+from tests.ledger_entries import list_releases
 from tests.release.test_data_files import db, folder, run
 
 __all__ = ["db", "folder"]  # fixtures

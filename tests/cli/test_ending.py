@@ -13,7 +13,8 @@ from typing import Any
 import duckdb
 import pytest
 
-from custext_sql.store.ledger.table import PENDING, list_releases
+from custext_sql.ledger.entries import PENDING
+from tests.ledger_entries import list_releases
 from tests.processes import start, wait_for
 
 CUSTEXT = [sys.executable, "-m", "custext_sql"]

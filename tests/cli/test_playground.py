@@ -18,7 +18,7 @@ import pytest
 from click.testing import CliRunner
 
 from custext_sql.cli import main
-from custext_sql.store.ledger.table import list_releases
+from tests.ledger_entries import list_releases
 from tests.processes import find_files, start, wait_for
 
 CUSTEXT = [sys.executable, "-m", "custext_sql"]

@@ -18,7 +18,7 @@ from custext_sql.mapping.mapping import Mapping
 from custext_sql.mechanism.sampler import Sampler
 from custext_sql.release.query_releases import QueryRelease
 from custext_sql.sanitizing.settings import Settings
-from custext_sql.store.ledger.table import list_releases
+from tests.ledger_entries import list_releases
 from tests import shipped_stopwords
 from tests.small_mapping import small_mapping
 from tests.vector_samples import write_glove

@@ -16,7 +16,7 @@ import pytest
 from custext_sql.playground.serving import Address, open_server
 from custext_sql.playground.uploads import Uploads
 from custext_sql.playground.workbench import Workbench
-from custext_sql.store.ledger.table import list_releases
+from tests.ledger_entries import list_releases
 from tests.playground.requesting import ask, connect, explain, name_self, read, send, upload
 from tests.playground.server_process import end, serve
 from tests.processes import find_files, wait_for

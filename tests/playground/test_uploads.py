@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from custext_sql import Sanitizer, compare_texts, find_leaks, sanitize_file
-from custext_sql.store.ledger.spending import add_up
-from custext_sql.store.ledger.table import COMPLETE, Release, list_releases
+from custext_sql.ledger.spending import add_up
+from custext_sql.ledger.entries import COMPLETE, Entry
 from tests.playground.file_site import Site, open_site
 from tests.playground.requesting import upload
 from tests.processes import hold_open

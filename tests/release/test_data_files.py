@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 
 from custext_sql import Sanitizer
 from custext_sql.cli import main
-from custext_sql.store.ledger.table import list_releases
+from tests.ledger_entries import list_releases
 from tests.processes import hold_open
 
 ROWS = [

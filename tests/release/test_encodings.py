@@ -12,7 +12,7 @@ import pytest
 from custext_sql import SettingError, SourceError, sanitize_file
 from custext_sql.release.inputs import encodings
 from custext_sql.release.inputs.encodings import check_encodings, find_encoding, read_as_utf8
-from custext_sql.store.ledger.table import list_releases
+from tests.ledger_entries import list_releases
 from tests.release.test_data_files import MARKER, db, folder, read_csv, run
 
 __all__ = ["db", "folder"]  # fixtures

@@ -15,9 +15,9 @@ import spacy
 
 from custext_sql import PartedRelease, Sanitizer, connect, register, sanitize_part, strike_release
 from custext_sql.playground.serving import open_server
-from custext_sql.store.ledger.running_entry import settle_all
-from custext_sql.store.ledger.spending import add_up
-from custext_sql.store.ledger.table import COMPLETE, list_releases
+from custext_sql.ledger.running import settle_all
+from custext_sql.ledger.spending import add_up
+from custext_sql.ledger.entries import COMPLETE
 from tests.playground.requesting import ask, upload
 from tests.playground.requesting import connect as connect_page
 from tests.release.test_data_files import db, folder, run

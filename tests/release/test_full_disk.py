@@ -14,7 +14,7 @@ from custext_sql import Sanitizer, connect
 from custext_sql.release.duckdb_instances import open_instance
 from custext_sql.sql.nested_query import open_for_query
 from custext_sql.store.files.duckdb_files import open_file
-from custext_sql.store.ledger.table import list_releases
+from tests.ledger_entries import list_releases
 from tests.processes import start
 
 CUSTEXT = [sys.executable, "-m", "custext_sql"]

@@ -14,7 +14,7 @@ from custext_sql import DataTable, Policy, Sanitizer, find_leaks, sanitize_file
 from custext_sql.errors import CusTextError
 from custext_sql.release.preview import word_counts
 from custext_sql.release.preview.leaks import LeakedKind, Leaks
-from custext_sql.store.ledger.table import list_releases
+from tests.ledger_entries import list_releases
 from tests.release.test_data_files import db, folder, run
 
 __all__ = ["db", "folder"]  # fixtures

@@ -8,8 +8,8 @@ import duckdb
 import pytest
 
 from custext_sql import register
-from custext_sql.store.ledger.spending import add_up
-from custext_sql.store.ledger.table import list_releases
+from custext_sql.ledger.spending import add_up
+from tests.ledger_entries import list_releases
 from tests.release.test_data_files import db, folder, run
 
 __all__ = ["db", "folder"]  # fixtures

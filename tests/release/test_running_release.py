@@ -14,7 +14,7 @@ from custext_sql import (
     make_key,
     read_ledger,
 )
-from custext_sql.store.ledger.running_entry import settle_all
+from custext_sql.ledger.running import settle_all
 from custext_sql.text.columns import open_column
 
 

@@ -14,7 +14,7 @@ from custext_sql import DataFiles, find_leaks, sanitize_file
 from custext_sql.errors import CusTextError, OutputError, SettingError
 from custext_sql.release.inputs.texts import list_texts
 from custext_sql.release.unquoted_fields import UnquotedFields
-from custext_sql.store.ledger.table import list_releases
+from tests.ledger_entries import list_releases
 from tests.release.test_data_files import db, folder, run
 
 __all__ = ["db", "folder"]  # fixtures

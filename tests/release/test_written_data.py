@@ -14,7 +14,7 @@ import pytest
 from custext_sql import Sanitizer
 from custext_sql.errors import CusTextError
 from custext_sql.sql.nested_query import NestedQuery, open_for_query
-from custext_sql.store.ledger.table import list_releases
+from tests.ledger_entries import list_releases
 from tests.processes import start, wait_for
 from tests.release.test_data_files import db, folder, run
 

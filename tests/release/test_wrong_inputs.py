@@ -9,7 +9,7 @@ import pytest
 
 from custext_sql.errors import SourceError
 from custext_sql.release.inputs.source import Source
-from custext_sql.store.ledger.table import list_releases
+from tests.ledger_entries import list_releases
 from tests.release.test_data_files import MARKER, db, folder, run, write_csv
 
 __all__ = ["db", "folder"]  # fixtures

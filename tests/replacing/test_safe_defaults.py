@@ -10,7 +10,7 @@ import spacy
 from custext_sql import Policy, Sanitizer, connect, make_key, register
 from custext_sql.errors import PrivacyWarning
 from custext_sql.replacing.policy import POLICIES
-from custext_sql.store.ledger.table import list_releases
+from tests.ledger_entries import list_releases
 from tests.release.test_data_files import db, folder, run
 
 __all__ = ["db", "folder"]  # fixtures

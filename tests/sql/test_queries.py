@@ -18,7 +18,7 @@ from custext_sql.errors import CusTextError, QueryError
 from custext_sql.release import query_releases
 from custext_sql.release.query_releases import QueryRelease
 from custext_sql.store.files import atomic_outputs
-from custext_sql.store.ledger.table import list_releases
+from tests.ledger_entries import list_releases
 from tests.processes import start, wait_for
 
 

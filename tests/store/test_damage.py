@@ -20,7 +20,7 @@ from custext_sql.sql.query_errors import safe_errors
 from custext_sql.store.connections import is_interrupt
 from custext_sql.store.database import upgrade_database
 from custext_sql.store.files import duckdb_files
-from custext_sql.store.ledger.table import list_releases
+from tests.ledger_entries import list_releases
 from tests.processes import hold_open
 
 HEADER, BLOCK = 4096, 262_144  # bytes; a file has three headers, then blocks, each with a checksum of 8 bytes

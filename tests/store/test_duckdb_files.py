@@ -15,7 +15,7 @@ from custext_sql.errors import DatabaseError
 from custext_sql.store.database import reading
 from custext_sql.store.files import duckdb_files
 from custext_sql.store.files.descriptors import is_open_here
-from custext_sql.store.ledger.table import list_releases
+from tests.ledger_entries import list_releases
 from tests.processes import can_write
 
 

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from custext_sql import list_embeddings, list_mappings, load_mapping
-from custext_sql.store.ledger.table import COMPLETE, PENDING, list_releases
+from custext_sql.ledger.entries import COMPLETE, PENDING
+from tests.ledger_entries import list_releases
 from tests.killing import Jobs, Moments
 from tests.vector_samples import stored_vectors, write_glove
 
@@ -125,7 +126,7 @@ import sys
 from pathlib import Path
 from custext_sql import CusTextError, list_embeddings, load_embeddings, load_mapping
 from custext_sql.cli import main
-from custext_sql.store.ledger.table import list_releases
+from tests.ledger_entries import list_releases
 from custext_sql.store.schema import migrate, revisions
 from click.testing import CliRunner
 

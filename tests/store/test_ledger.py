@@ -14,8 +14,8 @@ from custext_sql import read_ledger
 from custext_sql.errors import BudgetError
 from custext_sql.store.files.atomic_outputs import AtomicOutput
 from custext_sql.store.ledger import table as ledger
-from custext_sql.store.ledger.spending import add_up
-from custext_sql.store.ledger.table import list_releases
+from custext_sql.ledger.spending import add_up
+from tests.ledger_entries import list_releases
 from tests.ledger_entries import enter_release
 from tests.processes import hold_open, start
 from tests.release.test_data_files import db, folder, run

@@ -16,9 +16,9 @@ from spacy.tokens import Doc
 from custext_sql import Dataset, Sanitizer, build_mapping, connect, make_key, register
 from custext_sql.errors import BudgetError, CusTextError, KeyFileError, SettingError
 from custext_sql.store.ledger import running_entry
-from custext_sql.store.ledger.running_entry import settle_all
-from custext_sql.store.ledger.spending import add_up
-from custext_sql.store.ledger.table import list_releases
+from custext_sql.ledger.running import settle_all
+from custext_sql.ledger.spending import add_up
+from tests.ledger_entries import list_releases
 from tests.processes import hold_open, wait_for
 
 QUERY = "SELECT custext_sanitize(text, 0.1, true) FROM (VALUES ('alice bob carol'), ('dave')) t(text)"

@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import Table
 
 from custext_sql.mapping.mapping import MappingInfo
-from custext_sql.store.ledger.table import Release
+from custext_sql.ledger.entries import Entry
 from custext_sql.store.rows.embeddings import Embedding
 from custext_sql.store.schema import tables
 from tests.documentation import ROOT

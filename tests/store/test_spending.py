@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from custext_sql import Dataset, Sanitizer, build_mapping
 from custext_sql.errors import BudgetError, SettingError
 from custext_sql.release import line_releases, row_queries
-from custext_sql.store.ledger.spending import add_up, check_budget, sum_spent, write_eps
-from custext_sql.store.ledger.table import list_releases
+from custext_sql.ledger.spending import add_up, check_budget, sum_spent, write_eps
+from tests.ledger_entries import list_releases
 from tests.ledger_entries import make_release
 from tests.release.test_data_files import db, folder, run
 

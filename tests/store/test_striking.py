@@ -12,7 +12,7 @@ from custext_sql import read_ledger, strike_release, unstrike_release
 from custext_sql.cli import main
 from custext_sql.errors import BudgetError, KeyFileError, SettingError
 from custext_sql.store.ledger import table as ledger
-from custext_sql.store.ledger.table import Release
+from custext_sql.ledger.entries import Entry
 from tests.ledger_entries import enter_release
 
 REASON = "deleted on May 3, nobody had downloaded it"

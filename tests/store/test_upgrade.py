@@ -11,7 +11,7 @@ from custext_sql import sanitize_file
 from custext_sql.errors import DatabaseError
 from custext_sql.store.database import reading, upgrade_database, writing
 from custext_sql.store.files import duckdb_files
-from custext_sql.store.ledger.table import list_releases
+from tests.ledger_entries import list_releases
 from custext_sql.store.mappings import load_mapping
 from tests.cli.test_commands import run
 from tests.killing import Jobs

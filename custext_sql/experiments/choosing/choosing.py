@@ -30,12 +30,12 @@ from custext_sql.experiments.report.verdict_figures import Measured, collect_fig
 from custext_sql.experiments.verdict.figures import Alternative
 from custext_sql.experiments.verdict.judging import judge
 from custext_sql.experiments.verdict.thresholds import GUESSED
+from custext_sql.ledger.dataset import Dataset
 from custext_sql.mapping.mapping import Mapping
 from custext_sql.mechanism.weights import check_calibration
 from custext_sql.release.inputs.texts import Texts, list_texts, name_texts
 from custext_sql.replacing.policy import DEFAULT_POLICY, Policy, choose_policy, name_policy
 from custext_sql.store.database import Database
-from custext_sql.store.ledger.dataset import Dataset
 
 BOUNDS = {"bayes": GUESSED.green, "context": GUESSED.amber}  # the default bound of each attack
 _MAKING = 0.6  # the share of the time that it takes to make a mapping, rather than to attack it

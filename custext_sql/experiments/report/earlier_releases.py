@@ -5,14 +5,16 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from custext_sql.ledger.checks import SecondMapping, find_second_mapping
+from custext_sql.ledger.dataset import Dataset
+from custext_sql.ledger.entries import Terms, new_entry
+from custext_sql.ledger.overview import read_all
+from custext_sql.ledger.places import LedgerFile
+from custext_sql.ledger.spending import add_up, find_related
 from custext_sql.mapping.mapping import Mapping
 from custext_sql.release.inputs.input_files import list_files
 from custext_sql.release.inputs.texts import DataFiles, DataTable, Texts, open_texts
-from custext_sql.store.database import Database, reading
-from custext_sql.store.ledger.checks import SecondMapping, find_second_mapping
-from custext_sql.store.ledger.dataset import Dataset
-from custext_sql.store.ledger.spending import add_up, find_related
-from custext_sql.store.ledger.table import Terms, new_release, read_releases
+from custext_sql.store.database import Database
 
 
 @dataclass(frozen=True)
@@ -41,12 +43,11 @@ def find_earlier(
         return None
     info = mapping.info
     terms = Terms(info.name, info.fingerprint, policy="", calibration="", draws="fresh", key_id=None)
-    release = new_release(terms, dataset=named.name, parts=list(named.parts), eps=None, plus=plus)
-    with reading(database) as connection:
-        every = read_releases(connection)
-        second = find_second_mapping(connection, every, release, mapping)
+    release = new_entry(terms, dataset=named.name, parts=list(named.parts), eps=None, plus=plus)
+    every, keyed = read_all(LedgerFile.locate(None, database))
+    second = find_second_mapping(every, release, database, mapping)
     found = find_related(every, release)
-    totals = add_up(found)
+    totals = add_up(found, keyed)
     if any(total.raw for total in totals):
         return Earlier(len(found), math.inf, second)
     known = [float(total.total_eps) for total in totals if total.total_eps is not None]

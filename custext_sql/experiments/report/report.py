@@ -24,6 +24,7 @@ from custext_sql.experiments.report.verdict_figures import Measured, collect_fig
 from custext_sql.experiments.trials import list_strings
 from custext_sql.experiments.verdict.figures import Alternative
 from custext_sql.experiments.verdict.judging import judge
+from custext_sql.ledger.dataset import Dataset
 from custext_sql.mapping.mapping import MappingInfo
 from custext_sql.mechanism.weights import CALIBRATIONS, check_calibration, check_epsilon
 from custext_sql.release.inputs.texts import Texts
@@ -31,7 +32,6 @@ from custext_sql.replacing.policy import DEFAULT_POLICY, Policy, name_policy
 from custext_sql.store.auditing import certify_mapping
 from custext_sql.store.database import Database
 from custext_sql.store.files.atomic_outputs import check_place, publish_text
-from custext_sql.store.ledger.dataset import Dataset
 from custext_sql.store.mappings import list_mappings
 
 WORDS = ("car", "she", "doctor", "happy")  # shown if the caller names none

@@ -11,8 +11,8 @@ from custext_sql.arrays import Places
 from custext_sql.errors import SettingError
 from custext_sql.parameters import check_at_least, count_of
 from custext_sql.release.inputs.texts import Texts, name_texts, stream_rows
+from custext_sql.release.opening import check_ids, check_record_column
 from custext_sql.release.preview.picked_rows import FirstRows, PickedRow, Picker, SampledRows
-from custext_sql.release.release_plan import check_ids, check_record_column
 from custext_sql.replacing.kinds import Kind
 from custext_sql.replacing.policy import Policy
 from custext_sql.replacing.replacer import Piece

@@ -12,6 +12,7 @@ from custext_sql.errors import OutputError, SettingError
 from custext_sql.parameters import check_at_least
 from custext_sql.release.inputs.file_formats import tell_format
 from custext_sql.release.inputs.texts import Texts, name_texts, stream_rows
+from custext_sql.release.opening import RowProgress
 from custext_sql.release.preview.advice import LeakFacts, advise
 from custext_sql.release.preview.comparison import find_leaking_kinds
 from custext_sql.release.preview.word_counts import (
@@ -24,7 +25,6 @@ from custext_sql.release.preview.word_counts import (
     WordCounts,
     counting_words,
 )
-from custext_sql.release.release_plan import RowProgress
 from custext_sql.replacing.kinds import Kind
 from custext_sql.replacing.policy import NUMBER_MASK, UNIT_MASKS, UNKNOWN_MASK, Policy, name_policy
 from custext_sql.replacing.vocabulary import Vocabulary

@@ -1,5 +1,6 @@
 """Outputs that appear whole or not at all: each is written in a private folder beside its target, then moved."""
 
+import hashlib
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -50,6 +51,16 @@ class AtomicOutput:
             raise OutputError(f"another process created {self.target} in the meantime; {_OVERWRITE}") from None
         except OSError:  # the file system has no links
             self.path.replace(self.target)
+
+    def describe(self) -> list[dict[str, str]]:
+        """Return the name and the SHA-256 of the file, for the ledger."""
+        return [{"name": str(self.target.absolute()), "sha256": hash_file(self.path)}]
+
+
+def hash_file(path: Path) -> str:
+    """Return the SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def check_place(target: Path, *, force: bool) -> None:

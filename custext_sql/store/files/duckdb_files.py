@@ -72,12 +72,11 @@ class _Holder:
     is_main: bool = False
 
 
-def open_file(path: Path, *, read_only: bool, patience: float | None = None) -> duckdb.DuckDBPyConnection:
+def open_file(path: Path, *, read_only: bool) -> duckdb.DuckDBPyConnection:
     """Return a connection to a DuckDB file; if this process already has the file open, they share its instance.
 
-    The file is the default catalog. The caller closes the connection. patience: seconds to wait while another process
-    has the file open, by default PATIENCE. DatabaseError if it cannot be opened; ForeignFileError if it is not a DuckDB
-    file.
+    The file is the default catalog. The caller closes the connection. DatabaseError if it cannot be opened;
+    ForeignFileError if it is not a DuckDB file.
     """
 
     def attempt() -> duckdb.DuckDBPyConnection:
@@ -105,7 +104,7 @@ def open_file(path: Path, *, read_only: bool, patience: float | None = None) -> 
                 f"cannot write {path}: this process has it attached to another connection; close that first"
             )
 
-    return when_free(path, attempt, patience)
+    return when_free(path, attempt)
 
 
 def connect_file(path: Path, config: dict[str, Any]) -> duckdb.DuckDBPyConnection:
@@ -202,18 +201,6 @@ def private_log(path: Path) -> Iterator[None]:
             log.unlink()
 
 
-def detach_all() -> None:
-    """Detach all files that `attach_file` attached. Call this when the process ends with open connections."""
-    with _opening:
-        for holder in [holder for holder in _holders if not holder.is_main]:
-            connection = holder.connection()
-            if connection is not None:
-                with suppress(duckdb.Error):
-                    connection.execute("SET search_path = 'memory'")
-                    connection.execute(f"DETACH {quote_name(holder.name)}")
-                    _holders.remove(holder)
-
-
 def note_attached(cursor: duckdb.DuckDBPyConnection, connection: duckdb.DuckDBPyConnection, path: Path) -> None:
     """Remember a user's connection if it has a file open, so that the file is read through it.
 
@@ -230,13 +217,13 @@ def note_attached(cursor: duckdb.DuckDBPyConnection, connection: duckdb.DuckDBPy
                 return
 
 
-def when_free(path: Path, attempt: Callable[[], _Result], patience: float | None = None) -> _Result:
+def when_free(path: Path, attempt: Callable[[], _Result]) -> _Result:
     """Call `attempt`, which opens a file, until no other process has the file open, and return its result.
 
-    patience: seconds to wait, by default PATIENCE. DatabaseError after that, or if the file cannot be opened for
-    another reason; DamagedFileError if it is damaged, ForeignFileError if it is not a DuckDB file.
+    DatabaseError after PATIENCE seconds, or if the file cannot be opened for another reason; DamagedFileError if it is
+    damaged, ForeignFileError if it is not a DuckDB file.
     """
-    deadline = time.monotonic() + (PATIENCE if patience is None else patience)
+    deadline = time.monotonic() + PATIENCE
     while True:
         busy = f"{path} is in use by another process; try again later"
         try:

@@ -1,11 +1,11 @@
-"""Upgrades a database with Alembic. Imported only when needed, since Alembic loads slowly."""
+"""Upgrades a database or a ledger with Alembic. Imported only when needed, since Alembic loads slowly."""
 
 import threading
 from pathlib import Path
 
 from alembic import command
 from alembic.config import Config
-from sqlalchemy import URL, NullPool, create_engine
+from sqlalchemy import URL, Connection, NullPool, create_engine
 from sqlalchemy.exc import DBAPIError
 
 from custext_sql.store.schema import revisions
@@ -25,14 +25,26 @@ def find_scripts() -> Path:
 
 def upgrade(path: Path) -> None:
     """Upgrade a database file that nobody else has open to this version's revision, in one transaction."""
-    config = Config()
-    config.set_main_option("script_location", str(find_scripts()).replace("%", "%%"))
     engine = create_engine(URL.create("duckdb", database=str(path)), poolclass=NullPool)
     try:
-        with _one_at_a_time, engine.begin() as connection:
-            config.attributes["connection"] = connection
-            command.upgrade(config, revisions.REVISIONS[-1])
+        with engine.begin() as connection:
+            run_migrations(connection, "versions", revisions.REVISIONS[-1], "alembic_version")
     except DBAPIError as error:
         raise error.orig or error from None
     finally:
         engine.dispose()
+
+
+def run_migrations(connection: Connection, folder: str, revision: str, version_table: str) -> None:
+    """Run the migrations in a folder up to a revision, in the transaction of the caller.
+
+    version_table: the table that has the revision.
+    """
+    config = Config()
+    scripts = find_scripts()
+    config.set_main_option("script_location", str(scripts).replace("%", "%%"))
+    config.set_main_option("path_separator", "newline")
+    config.set_main_option("version_locations", str(scripts / folder).replace("%", "%%"))
+    config.attributes.update(connection=connection, version_table=version_table)
+    with _one_at_a_time:
+        command.upgrade(config, revision)

@@ -1,4 +1,4 @@
-"""Refuses releases: over the budget, under a second mapping of the same data, or with a key used for other data."""
+"""Refuses releases: under a second mapping of the same data, or with a key used for other data."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,11 +7,12 @@ import duckdb
 import numpy as np
 
 from custext_sql.errors import BudgetError, KeyFileError
+from custext_sql.ledger.dataset import Dataset, is_nameless
+from custext_sql.ledger.entries import RAW, Entry
+from custext_sql.ledger.spending import find_related, list_parts
 from custext_sql.mapping.mapping import Mapping
 from custext_sql.parameters import count_of
-from custext_sql.store.ledger.dataset import Dataset, is_nameless
-from custext_sql.store.ledger.spending import check_budget, find_related, list_parts
-from custext_sql.store.ledger.table import RAW, Release
+from custext_sql.store.database import Database, reading
 from custext_sql.store.rows.mappings import read_infos
 
 
@@ -30,24 +31,21 @@ class SecondMapping:
     missing: str | None = None
 
 
-def check_release(
-    connection: duckdb.DuckDBPyConnection, earlier: Sequence[Release], release: Release, dataset: Dataset
-) -> None:
-    """Raise BudgetError or KeyFileError if the earlier releases do not allow this one."""
-    if dataset.budget_total is not None:
-        check_budget(earlier, release, dataset.budget_total)
+def check_release(earlier: Sequence[Entry], release: Entry, dataset: Dataset, database: Database) -> None:
+    """Raise BudgetError or KeyFileError if the earlier releases do not allow this one, whatever it spends.
+
+    database: the one with the mappings.
+    """
     if not is_nameless(release.dataset):
+        earlier = [other for other in earlier if other.row_count != 0]
         if not dataset.second_mapping:
-            _check_mapping(connection, earlier, release)
+            _check_mapping(earlier, release, database)
         if not dataset.reuse_key:
             _check_key(earlier, release)
 
 
 def find_second_mapping(
-    connection: duckdb.DuckDBPyConnection,
-    earlier: Sequence[Release],
-    release: Release,
-    mapping: Mapping | None = None,
+    earlier: Sequence[Entry], release: Entry, database: Database, mapping: Mapping | None = None
 ) -> SecondMapping | None:
     """Return the other mapping under which the same data was released before; None if this release adds no mapping.
 
@@ -56,7 +54,13 @@ def find_second_mapping(
     others = [] if release.draws == RAW or is_nameless(release.dataset) else _find_others(earlier, release)
     if not others:
         return None
-    before = others[-1]
+    with reading(database) as connection:
+        return _compare(connection, others[-1], release, mapping)
+
+
+def _compare(
+    connection: duckdb.DuckDBPyConnection, before: Entry, release: Entry, mapping: Mapping | None
+) -> SecondMapping:
     names = {info.fingerprint: info.name for info in read_infos(connection)}
     missing = [one for one in (before, release) if one.fingerprint not in names]
     if missing and (missing != [release] or mapping is None):
@@ -71,7 +75,7 @@ def find_second_mapping(
     return SecondMapping(before.mapping, *_count_shared(connection, names[before.fingerprint], second, values, kept))
 
 
-def _find_others(earlier: Sequence[Release], release: Release) -> list[Release]:
+def _find_others(earlier: Sequence[Entry], release: Entry) -> list[Entry]:
     """Return the releases of parts of the data that were released before, but never under the mapping of this one."""
     related = [other for other in find_related(earlier, release) if other.draws != RAW]
     known = [other for other in related if other.fingerprint == release.fingerprint]
@@ -97,9 +101,9 @@ def _count_shared(
     return least or 0, median or 0
 
 
-def _check_mapping(connection: duckdb.DuckDBPyConnection, earlier: Sequence[Release], release: Release) -> None:
+def _check_mapping(earlier: Sequence[Entry], release: Entry, database: Database) -> None:
     """Raise BudgetError if the same data was released before, but only under other mappings."""
-    found = find_second_mapping(connection, earlier, release)
+    found = find_second_mapping(earlier, release, database)
     if found is None:
         return
     if found.missing is not None:
@@ -116,7 +120,7 @@ def _check_mapping(connection: duckdb.DuckDBPyConnection, earlier: Sequence[Rele
     )
 
 
-def _check_key(earlier: Sequence[Release], release: Release) -> None:
+def _check_key(earlier: Sequence[Entry], release: Entry) -> None:
     """Raise KeyFileError if the key was used for other data: equal records would get the same draws in both."""
     if release.key_id is None:
         return

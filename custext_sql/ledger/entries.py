@@ -1,33 +1,26 @@
-"""Reads and writes the table `releases` of the custext database. It contains no text and no SQL of the user."""
+"""The entries of the ledger, one per release. They contain no text and no SQL of the user."""
 
-import json
 import unicodedata
 import uuid
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import UTC, datetime
 from decimal import Decimal
+from importlib.metadata import version
 from typing import Any
-
-import duckdb
 
 from custext_sql.mapping.mapping import MappingInfo
 from custext_sql.mechanism.keyed_randomness import SecretKey
 from custext_sql.replacing.policy import Policy
 from custext_sql.replacing.receipt import Receipt
-from custext_sql.store.database import Database, reading, writing
-from custext_sql.store.ledger.dataset import resolve_name
-from custext_sql.store.rows.columns import insert_row, list_columns
 
-PENDING, COMPLETE = "pending", "complete"
+PENDING, COMPLETE, SETTLED = "pending", "complete", "settled"
 RAW = "raw"  # in place of draws: the release was not protected at all
-_PATIENCE = 30.0  # seconds to wait while other processes have the database open
 _NOT_COPIED = frozenset({"mapping", "fingerprint", "eps", "largest_row_eps"})  # receipts have them too
 
 
 @dataclass(frozen=True)
 class Terms:
-    """The settings of a release that its sanitizer knows; see the fields of `Release`."""
+    """The settings of a release that its sanitizer knows; see the fields of `Entry`."""
 
     mapping: str
     fingerprint: str
@@ -44,20 +37,22 @@ class Terms:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Release:
-    """One release: a row of the ledger. Counts are None as long as they are unknown.
+class Entry:
+    """One release in the ledger. Counts are None as long as they are unknown.
 
     release_id: a random identifier. run_id: the same for the parts of one release that several processes made.
-    state: "pending" until the output is in its place, then "complete". started_at, completed_at: UTC, without a time
-        zone; completed_at is None while the release is pending.
+    state: "pending" until the output is in its place, then "complete"; "settled" if a person said what a pending
+        release counts as. started_at, completed_at: UTC, without a time zone; completed_at is None while the release is
+        pending. version: of custext-sql.
     dataset: the name of the data, such as a path. parts: the files or the table of the release, empty if the dataset
-        was given a name; releases that share one add up. text_columns: the sanitized columns, separated by commas.
+        was given a name; releases that share one add up. sanitized, copied, dropped: columns of the input, by what
+        became of them. outputs: what was written: the "name" of each file, with its "sha256", or of a table.
     mapping, fingerprint: the name of the mapping, and the SHA-256 of its words, groups and scores.
     eps: the privacy budget per word, the largest one if there were several. plus: whether stopwords were kept; None if
         a query set it per row. policy, calibration: see `Settings`.
     draws: "fresh", "keyed", "seeded", or "raw" if nothing was protected. key_id: the name of the key.
-        record_column: the column whose values identify rows to a key. keyed_sum: equal for keyed releases of the same
-        texts under the same records.
+        record_column: the column whose values identify rows to a key. by_record: whether what the release spent is
+        counted record by record, together with the other releases by the same key.
     row_count, word_count: numbers of rows and words. sampled, stopwords, numbers, unknown_kept, unknown_masked,
         unknown_random, endings, kept, alone_masked, units_masked, symbols, characters_in_clear, mean_row_eps,
         worst_log_ratio, hides_among: see `Receipt`.
@@ -71,9 +66,13 @@ class Release:
     state: str
     started_at: datetime
     completed_at: datetime | None = None
+    version: str
     dataset: str
     parts: list[str]
-    text_columns: str = ""
+    sanitized: list[str] = field(default_factory=list)
+    copied: list[str] = field(default_factory=list)
+    dropped: list[str] = field(default_factory=list)
+    outputs: list[dict[str, str]] = field(default_factory=list)
     mapping: str
     fingerprint: str
     eps: float | None
@@ -83,7 +82,7 @@ class Release:
     draws: str
     key_id: str | None = None
     record_column: str | None = None
-    keyed_sum: str | None = None
+    by_record: bool = False
     row_count: int | None = None
     word_count: int | None = None
     sampled: int | None = None
@@ -106,7 +105,7 @@ class Release:
     struck_at: datetime | None = None
     struck_reason: str | None = None
 
-    def with_counts(self, receipt: Receipt) -> "Release":
+    def with_counts(self, receipt: Receipt) -> "Entry":
         """Return the release with the counts of a receipt."""
         same = {field.name for field in fields(self)} & {field.name for field in fields(receipt)}
         counts = {name: getattr(receipt, name) for name in same - _NOT_COPIED}
@@ -130,34 +129,25 @@ def to_decimal(eps: float) -> Decimal:
     return Decimal(repr(eps))
 
 
-def new_release(terms: Terms, **settings: Any) -> Release:
+def new_entry(terms: Terms, **settings: Any) -> Entry:
     """Return a pending release that starts now. settings: the other fields."""
     release_id = uuid.uuid4().hex
-    known: dict[str, Any] = {"release_id": release_id, "run_id": release_id, "state": PENDING, "started_at": now()}
-    return Release(**(known | asdict(terms) | settings))
+    known: dict[str, Any] = {
+        "release_id": release_id,
+        "run_id": release_id,
+        "state": PENDING,
+        "started_at": now(),
+        "version": version("custext-sql"),
+    }
+    return Entry(**(known | asdict(terms) | settings))
 
 
-def finish(release: Release) -> Release:
+def finish(release: Entry) -> Entry:
     """Return the release as complete, from now on."""
     return replace(release, state=COMPLETE, completed_at=now())
 
 
-def list_releases(database: Database = None, *, dataset: str | None = None) -> list[Release]:
-    """Return all releases, oldest first. dataset: only those of data of this name, or with this file or table."""
-    with reading(database) as connection:
-        found = read_releases(connection)
-    wanted = None if dataset is None else fold(resolve_name(dataset))
-    return [release for release in found if wanted is None or wanted in name_data(release)]
-
-
-def read_releases(connection: duckdb.DuckDBPyConnection) -> list[Release]:
-    """Return all releases, oldest first."""
-    names = [field.name for field in fields(Release)]
-    rows = connection.execute(f"SELECT {list_columns(Release)} FROM releases ORDER BY started_at, release_id")
-    return [Release(**dict(zip(names, row, strict=True))) for row in rows.fetchall()]
-
-
-def name_data(release: Release) -> set[str]:
+def name_data(release: Entry) -> set[str]:
     """Return all names of the data of a release, folded: those of its parts, and that of its dataset."""
     return {fold(name) for name in (release.dataset, *release.parts)}
 
@@ -165,37 +155,6 @@ def name_data(release: Release) -> set[str]:
 def fold(name: str) -> str:
     """Return a name of data in the form in which names are compared."""
     return unicodedata.normalize("NFKC", name.strip()).casefold()
-
-
-def enter(
-    database: Database, release: Release, check: Callable[[duckdb.DuckDBPyConnection, Sequence[Release]], None]
-) -> None:
-    """Insert a new release, unless `check`, which is called with all earlier ones, raises an error."""
-    with writing(database, patience=_PATIENCE) as connection:
-        check(connection, read_releases(connection))
-        insert_row(connection, "releases", release)
-
-
-def update(database: Database, release: Release) -> None:
-    """Write the current state of a release."""
-    # DuckDB updates a list by delete and insert, which fails on the primary key. Others may strike a running release.
-    fixed = ("release_id", "parts", "struck_at", "struck_reason")
-    names = [field.name for field in fields(release) if field.name not in fixed]
-    changes = ", ".join(f"{name} = ?" for name in names)
-    with writing(database, patience=_PATIENCE) as connection:
-        values = [*(getattr(release, name) for name in names), release.release_id]
-        connection.execute(f"UPDATE releases SET {changes} WHERE release_id = ?", values)
-
-
-def withdraw(database: Database, release: Release) -> None:
-    """Delete a release from the ledger, since nothing was released."""
-    with writing(database, patience=_PATIENCE) as connection:
-        connection.execute("DELETE FROM releases WHERE release_id = ?", [release.release_id])
-
-
-def to_json(release: Release) -> str:
-    """Return a release as JSON, for a file beside the output."""
-    return json.dumps(release.to_dict(), ensure_ascii=False, indent=2)
 
 
 def now() -> datetime:

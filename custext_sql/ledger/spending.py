@@ -1,13 +1,15 @@
 """Adds up the eps of releases exactly, per dataset, and checks budgets."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from decimal import Decimal, localcontext
 from typing import Any
 
 from custext_sql.errors import BudgetError
+from custext_sql.ledger.entries import PENDING, RAW, Entry, fold
 from custext_sql.parameters import count_of
-from custext_sql.store.ledger.table import PENDING, RAW, Release, fold
+
+Keyed = Mapping[tuple[str, str], Decimal]  # what each key has spent on one record, by key and data
 
 _DIGITS = 60  # more than any sum of releases needs
 
@@ -25,8 +27,9 @@ class Total:
     """What the releases of one dataset, and all others that share data with it, have spent together.
 
     dataset: the name of the data. releases: how many there are. pending: how many of them are not complete.
-    total_eps: the sum, over the releases, of the largest eps that each spent on a row: no row spent more. None if it is
-        unknown, because a release was interrupted or data was released unprotected.
+    total_eps: what any one row has spent at most. Fresh releases add up, each with its largest row; those by a key
+        count record by record, so that a key adds its largest record. None if it is unknown, because a release was
+        interrupted or data was released unprotected.
     at_least: whether it may be more, because a query, a connection or a pipeline may have drawn a row more than once.
     raw: whether data was released unprotected.
     """
@@ -43,12 +46,11 @@ class Total:
         return asdict(self) | {"total_eps": None if self.total_eps is None else float(self.total_eps)}
 
 
-def add_up(releases: Sequence[Release]) -> list[Total]:
+def add_up(releases: Sequence[Entry], keyed: Keyed) -> list[Total]:
     """Return the total of each dataset.
 
     Releases that share a file, a table or a name add up for it; the total of a dataset is that of its worst part.
-    Keyed releases of the same records and texts have the same draws and count once. So do the parts of one run, since
-    each has other rows.
+    The parts of one run count once, since each has other rows.
     """
     by_part = _group_by_part(releases)
     names: dict[str, str] = {}  # folded -> as first written
@@ -60,7 +62,7 @@ def add_up(releases: Sequence[Release]) -> list[Total]:
     totals = []
     for name, parts in by_name.items():
         together = {release.release_id: release for part in parts for release in by_part[part]}
-        spent = [sum_spent(by_part[part]) for part in parts]
+        spent = [sum_spent(by_part[part], keyed) for part in parts]
         known = [part.eps for part in spent if part.eps is not None]
         totals.append(
             Total(
@@ -75,44 +77,55 @@ def add_up(releases: Sequence[Release]) -> list[Total]:
     return totals
 
 
-def sum_spent(releases: Iterable[Release]) -> Spent:
+def sum_spent(releases: Iterable[Entry], keyed: Keyed) -> Spent:
     """Return the sum of releases that share data."""
     by_draws: dict[object, Decimal] = {}
     at_least = False
     for release in releases:
         if release.largest_row_eps is None:
             return Spent(None, at_least=False)
-        draws = release.run_id if release.keyed_sum is None else (release.key_id, release.keyed_sum)
-        by_draws[draws] = max(by_draws.get(draws, Decimal()), release.largest_row_eps)
+        if release.by_record:
+            scope = name_scope(release)
+            by_draws[scope] = keyed[scope]
+        else:
+            by_draws[release.run_id] = max(by_draws.get(release.run_id, Decimal()), release.largest_row_eps)
         at_least |= release.at_least
     with localcontext() as context:
         context.prec = _DIGITS
         return Spent(sum(by_draws.values(), Decimal()), at_least)
 
 
-def list_parts(release: Release) -> set[str]:
+def name_scope(release: Entry) -> tuple[str, str]:
+    """Return what the records of a keyed release are counted by: the key, and the name of the data."""
+    return str(release.key_id), fold(release.dataset)
+
+
+def list_parts(release: Entry) -> set[str]:
     """Return the files or tables of a release, or else the name of its dataset, folded."""
     return {fold(part) for part in release.parts or [release.dataset]}
 
 
-def find_related(releases: Sequence[Release], release: Release) -> list[Release]:
+def find_related(releases: Sequence[Entry], release: Entry) -> list[Entry]:
     """Return the releases that share data with this one."""
     parts = list_parts(release)
     return [other for other in releases if not parts.isdisjoint(list_parts(other))]
 
 
-def check_budget(releases: Sequence[Release], release: Release, budget: float) -> None:
-    """Raise BudgetError if a row of the data might exceed a total eps with this release."""
+def check_budget(releases: Sequence[Entry], keyed: Keyed, release: Entry, budget: float, after: Keyed) -> None:
+    """Raise BudgetError if a row of the data might exceed a total eps with this release.
+
+    keyed: what keys have spent so far; after: with this release.
+    """
     for name in release.parts or [release.dataset]:
         part = fold(name)
         earlier = [other for other in releases if part in list_parts(other)]
-        before, together = sum_spent(earlier), sum_spent([*earlier, release])
+        before, together = sum_spent(earlier, keyed), sum_spent([*earlier, release], after)
         if any(other.draws == RAW for other in earlier):
             raise BudgetError(f"{name} was released unprotected before (--allow-raw), so no budget can be kept")
         if together.eps is None:
             raise BudgetError(
-                f"{name}: an earlier release was interrupted, so what its rows have spent is unknown and no budget can "
-                "be kept; release it without --budget-total (in Python: budget_total)"
+                f"{name}: an earlier release is running or was interrupted, so what its rows have spent is unknown and "
+                "no budget can be kept; end it, or say what it counts as: custext ledger settle ID"
             )
         if together.at_least:
             raise BudgetError(
@@ -133,8 +146,8 @@ def write_eps(eps: Decimal | None) -> str:
     return "unknown" if eps is None else f"{eps.normalize():f}"
 
 
-def _group_by_part(releases: Sequence[Release]) -> dict[str, list[Release]]:
-    found: dict[str, list[Release]] = {}
+def _group_by_part(releases: Sequence[Entry]) -> dict[str, list[Entry]]:
+    found: dict[str, list[Entry]] = {}
     for release in releases:
         for part in list_parts(release):
             found.setdefault(part, []).append(release)

@@ -1,0 +1,105 @@
+"""Where the ledger is: a SQLite file, by default beside the custext database, or a PostgreSQL database."""
+
+import os
+import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from custext_sql.errors import DatabaseError
+from custext_sql.parameters import check_path
+from custext_sql.store.database import Database, locate, warn_if_open
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+LedgerPlace = str | os.PathLike[str] | None  # a path or a URL; None for CUSTEXT_LEDGER, else beside the database
+
+_POSTGRES = ("postgresql", "postgresql+psycopg", "postgres")
+
+
+@dataclass(frozen=True)
+class LedgerFile:
+    """The place of a ledger. It holds no connection: each `with` block opens one, and closes it at the end."""
+
+    url: str
+
+    @classmethod
+    def locate(cls, ledger: LedgerPlace = None, database: Database = None) -> "LedgerFile":
+        """Return the place of a ledger. DatabaseError if it is neither a path nor the URL of a PostgreSQL database.
+
+        database: the custext database that the ledger is beside, unless it is named or CUSTEXT_LEDGER is set.
+        """
+        named = ledger if ledger is not None else os.environ.get("CUSTEXT_LEDGER") or None
+        if named is None:
+            beside = locate(database).absolute()
+            name = f"{beside.name.removesuffix('.duckdb')}.ledger.sqlite"
+            return cls(f"sqlite:///{beside.with_name(name)}")
+        check_path(named, "ledger")
+        scheme, mark, rest = os.fspath(named).partition("://")
+        if mark and scheme in _POSTGRES:
+            return cls(f"postgresql+psycopg://{rest}")
+        path = rest.removeprefix("/") if mark and scheme == "sqlite" else os.fspath(named)
+        if (mark and scheme != "sqlite") or not path or path.startswith(":memory:"):
+            raise DatabaseError(
+                "the ledger must be the path of a SQLite file, or a URL such as postgresql://user@host/database: "
+                "--ledger, CUSTEXT_LEDGER (in Python: ledger)"
+            )
+        return cls(f"sqlite:///{Path(path).absolute()}")
+
+    def __str__(self) -> str:
+        """Return the path, or the URL without its password."""
+        if self.path is not None:
+            return str(self.path)
+        from sqlalchemy import make_url
+
+        return make_url(self.url).set(drivername="postgresql").render_as_string()
+
+    @property
+    def path(self) -> Path | None:
+        """The path of a SQLite file, None for PostgreSQL."""
+        return Path(self.url.removeprefix("sqlite:///")) if self.url.startswith("sqlite:") else None
+
+    @property
+    def option(self) -> str:
+        """Return how a command line names this ledger."""
+        return f"--ledger {shlex.quote(str(self))}"
+
+    @contextmanager
+    def reading(self) -> "Iterator[Connection | None]":
+        """Yield a connection that reads one state of the ledger; None if there is no ledger yet.
+
+        DatabaseError if it cannot be read.
+        """
+        from custext_sql.ledger.connections import open_for_reading  # loads SQLAlchemy
+
+        if self.path is not None and not self._exists():
+            yield None
+            return
+        with open_for_reading(self) as connection:
+            yield connection
+
+    @contextmanager
+    def writing(self) -> "Iterator[Connection]":
+        """Yield a connection in a transaction that no other process writes during; a new ledger is made if need be.
+
+        DatabaseError if it cannot be written; nothing was changed then.
+        """
+        from custext_sql.ledger.connections import open_for_writing
+
+        self._exists()
+        with open_for_writing(self) as connection:
+            yield connection
+
+    def _exists(self) -> bool:
+        if self.path is None:
+            return True
+        try:
+            if self.path.exists():
+                warn_if_open(self.path, 0o600)
+                return True
+        except (OSError, ValueError):
+            pass  # opening it says why
+        return False

@@ -1,0 +1,126 @@
+"""Opens releases: with which settings, which columns, within which limits, as which dataset."""
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypedDict, Unpack
+
+from custext_sql.errors import SettingError, SourceError
+from custext_sql.ledger.dataset import Dataset
+from custext_sql.ledger.places import LedgerPlace
+from custext_sql.ledger.release import Release
+from custext_sql.parameters import count_of
+from custext_sql.replacing.policy import Policy
+from custext_sql.sanitizing.sanitizer import Sanitizer
+from custext_sql.store.database import Database
+from custext_sql.store.key_files import KeyFile
+
+RowProgress = Callable[[float, int, int], None]  # takes the share done, and the rows and words so far
+
+
+class OtherOptions(TypedDict, total=False):
+    """The options of a release, apart from columns, eps and plus."""
+
+    policy: str | Policy | None
+    calibration: str | None
+    mapping: str | None
+    language: str | None
+    key_file: str | os.PathLike[str] | None
+    record_column: str | None
+    max_row_eps: float | None
+    budget_total: float | None
+    dataset: str | Dataset | None
+    second_mapping: bool
+    reuse_key: bool
+    seed: int | None
+    database: Database
+    ledger: LedgerPlace
+
+
+class ReleaseOptions(OtherOptions, total=False):
+    """What every function that releases takes, all of it by name and optional; see `sanitize_file`."""
+
+    columns: str | Sequence[str] | None
+    eps: float | None
+    plus: bool | None
+
+
+def open_release(name: str, **options: Unpack[ReleaseOptions]) -> Release[Sanitizer]:
+    """Return a release with the given settings, counted but not yet made; see `Release`. name: what messages call it.
+
+    Raise a CusTextError if a setting is wrong.
+    """
+    columns, record_column = options.pop("columns", None), options.pop("record_column", None)
+    max_row_eps = options.pop("max_row_eps", None)
+    dataset = _make_dataset(
+        options.pop("dataset", None),
+        options.pop("budget_total", None),
+        options.pop("second_mapping", False),
+        options.pop("reuse_key", False),
+    )
+    names = _check_columns(columns, record_column)
+    sanitizer = Sanitizer.load(options.pop("database", None), **options)  # type: ignore[misc]
+    return sanitizer.open_release(
+        dataset, name=name, columns=names, record_column=record_column, max_row_eps=max_row_eps
+    )
+
+
+def _make_dataset(
+    dataset: str | Dataset | None, budget_total: float | None, second_mapping: bool, reuse_key: bool
+) -> Dataset:
+    if not isinstance(dataset, Dataset):
+        return Dataset(dataset, budget_total, second_mapping, reuse_key)
+    if budget_total is not None or second_mapping or reuse_key:
+        raise SettingError("set budget_total, second_mapping and reuse_key in the given Dataset, not beside it")
+    return dataset
+
+
+def check_chosen(chosen: Sequence[str], name: str, hint: str) -> None:
+    """Raise SettingError unless columns were chosen, each once. name: of the data; hint: which columns it has."""
+    if not chosen:
+        raise SettingError(f"{name}: name the columns to sanitize: --column NAME (in Python: columns=[...]); {hint}")
+    if len(set(chosen)) < len(chosen):
+        raise SettingError("--column (in Python: columns) names a column twice")
+
+
+def check_record_column(key: KeyFile | None, record_column: str | None, *, append: bool = False) -> None:
+    """Raise SettingError unless there is a column of IDs with a key or to append rows, and none otherwise."""
+    if record_column is None and append:
+        raise SettingError(
+            "--append needs a column of IDs, to find the rows that are new: --record-column NAME (in Python: "
+            "record_column=...)"
+        )
+    if key is not None and record_column is None:
+        raise SettingError(
+            "draws from a key need a column of IDs, one per row: --record-column NAME (in Python: record_column=...)"
+        )
+    if key is None and record_column is not None and not append:
+        raise SettingError(
+            "--record-column (in Python: record_column) is for draws from a key; name the key: --key-file PATH (in "
+            "Python: key_file=...)"
+        )
+
+
+def check_ids(name: str, column: str, missing: int, repeated: int) -> None:
+    """Raise SourceError unless every row has an ID of its own. missing: rows without; repeated: IDs of several rows."""
+    if missing:
+        raise SourceError(f"{name}: column {column!r} is NULL in {count_of(missing, 'row')}; every row needs an ID")
+    if repeated:
+        occur = "occurs" if repeated == 1 else "occur"
+        raise SourceError(
+            f"{name}: {count_of(repeated, 'value')} of column {column!r} {occur} more than once; IDs must be unique"
+        )
+
+
+def _check_columns(columns: str | Sequence[str] | None, record_column: str | None) -> tuple[str, ...]:
+    """Return the names of columns as a tuple; SettingError for values that are not names."""
+    if record_column is not None and not isinstance(record_column, str):
+        raise SettingError(f"record_column must be the name of a column; found {type(record_column).__name__}")
+    if isinstance(columns, str):
+        return (columns,)
+    if columns is not None and not isinstance(columns, Iterable):
+        raise SettingError(f"columns must be a name or a list of names; found {type(columns).__name__}")
+    names = tuple(columns or ())
+    wrong = next((type(name).__name__ for name in names if not isinstance(name, str)), None)
+    if wrong is not None:
+        raise SettingError(f"columns must be names of columns; found {wrong}")
+    return names

@@ -1,1 +1,0 @@
-"""The ledger of releases: entries, totals, budgets."""
