@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+from tests.postgres import make_database, serve_postgres
 from tests.shared_builds import build_once
 from tests.vector_samples import write_glove
 
@@ -83,6 +84,7 @@ def own_home(
     monkeypatch.setenv("XDG_DATA_HOME", str(home))
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.delenv("CUSTEXT_DB", raising=False)
+    monkeypatch.delenv("CUSTEXT_LEDGER", raising=False)
     monkeypatch.delenv("COLUMNS", raising=False)  # pytest's workers have it, and tables would fit it
     yield home
     if (running := sys.modules.get("custext_sql.ledger.running")) is not None:
@@ -144,6 +146,20 @@ def shared_data() -> Path:
     if not folder:
         pytest.skip("CUSTEXT_DATA does not name a folder with the real data")
     return Path(folder)
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[str]:
+    """Return the URL of a PostgreSQL server of this run, without a database; skip the test if there is none."""
+    with serve_postgres() as url:
+        yield url
+
+
+@pytest.fixture(params=["SQLite", "PostgreSQL"])
+def each_ledger(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the test enter its releases in a new ledger: in the default place, then on PostgreSQL."""
+    if request.param == "PostgreSQL":
+        monkeypatch.setenv("CUSTEXT_LEDGER", make_database(request.getfixturevalue("postgres")))
 
 
 @pytest.fixture(scope="session")

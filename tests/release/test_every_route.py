@@ -1,7 +1,7 @@
 """One dataset is released by every documented route, and the total in the ledger equals a plain count."""
 
 import csv
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -13,11 +13,19 @@ import pyarrow as pa
 import pytest
 import spacy
 
-from custext_sql import PartedRelease, Sanitizer, connect, register, sanitize_part, strike_release
-from custext_sql.playground.serving import open_server
-from custext_sql.ledger.running import settle_all
-from custext_sql.ledger.spending import add_up
+from custext_sql import (
+    Sanitizer,
+    add_part,
+    connect,
+    open_release,
+    read_ledger,
+    register,
+    sanitize_part,
+    strike_release,
+)
 from custext_sql.ledger.entries import COMPLETE
+from custext_sql.ledger.running import settle_all
+from custext_sql.playground.serving import open_server
 from tests.playground.requesting import ask, upload
 from tests.playground.requesting import connect as connect_page
 from tests.release.test_data_files import db, folder, run
@@ -43,19 +51,25 @@ class Route:
     column: str = "body"
 
     def count(self) -> Fraction:
-        """Return the most that a row spends, counted one word at a time."""
-        words = [sum(word.lower() in VOCABULARY for word in text.split()) for text in self.texts.values()]
-        return Fraction(self.eps) * max(words)
+        """Return the most that a row of this release spends."""
+        return max(map(self.count_text, self.texts.values()))
 
-    @property
-    def draws(self) -> object:
-        """Return what identifies equal draws: with a key, the texts and their records."""
-        records = Counter((f"{self.column}:{record}", text) for record, text in self.texts.items())
-        return frozenset(records.items()) if self.keyed else self.name
+    def count_text(self, text: str) -> Fraction:
+        """Return what a text spends, counted one word at a time."""
+        return Fraction(self.eps) * sum(word.lower() in VOCABULARY for word in text.split())
 
 
 def add_naively(routes: Iterable[Route]) -> Fraction:
-    return sum({route.draws: route.count() for route in routes}.values(), Fraction())
+    """Return the largest rows of the fresh releases, and the record that spent most on different texts by the key."""
+    fresh = Fraction()
+    records: dict[str, dict[tuple[str, str], Fraction]] = defaultdict(dict)
+    for route in routes:
+        if not route.keyed:
+            fresh += route.count()
+            continue
+        for record, text in route.texts.items():
+            records[record][route.column, text] = route.count_text(text)
+    return fresh + max((sum(texts.values(), Fraction()) for texts in records.values()), default=Fraction())
 
 
 def write_rows(path: Path, texts: dict[str, str], column: str = "body") -> None:
@@ -174,11 +188,11 @@ def routes(db: Path, folder: Path) -> list[Route]:
             nlp(doc)
 
     def release_parts(**settings: Any) -> None:
-        parted = PartedRelease("rows", ["body"], dataset=NAME, database=db, **settings)
+        release = open_release("rows", columns=["body"], dataset=NAME, database=db, **settings)
         for record, text in TEXTS.items():
             ids = pa.array([record]) if "key_file" in settings else None
-            parted.add(sanitize_part(parted.sanitizer, {"body": pa.array([text])}, ids)[1])
-        parted.publish(lambda: None, len(TEXTS))
+            add_part(release, sanitize_part(release.sanitizer, {"body": pa.array([text])}, ids)[1])
+        release.publish(lambda: None)
 
     def use_page(eps: float) -> None:
         with open_server(db, port=0) as (address, _), connect_page(address) as client:
@@ -200,18 +214,25 @@ def routes(db: Path, folder: Path) -> list[Route]:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("each_ledger")
 def test_the_total_is_that_of_a_plain_count(db: Path, routes: list[Route]) -> None:
     assert len(routes) >= 30
+    totals = []
     for number, route in enumerate(routes, start=1):
         route.release()
         settle_all()
-        releases = list_releases(db)
+        ledger = read_ledger(db)
+        releases = ledger.releases
         assert len(releases) == number, route.name
         assert releases[-1].state == COMPLETE and releases[-1].dataset == NAME, route.name
         assert Fraction(releases[-1].largest_row_eps or 0) == route.count(), route.name
-        [total] = add_up(releases)
-        assert total.total_eps is not None
-        assert Fraction(total.total_eps) == add_naively(routes[:number]), route.name
+        [total] = ledger.totals
+        assert total.total_eps is not None, route.name
+        totals.append(Fraction(total.total_eps))
+        assert totals[-1] == add_naively(routes[:number]), route.name
         if number % 4 == 0:
             strike_release(db, release=releases[-1].release_id, reason="deleted; it counts all the same")
-    assert len({route.draws for route in routes if route.keyed}) == 4 < sum(route.keyed for route in routes)
+    keyed = [number for number, route in enumerate(routes) if route.keyed]
+    growing = [number for number in keyed if totals[number] > totals[number - 1]]
+    assert [routes[number].name for number in growing] == ["a key", "edited texts by a key", "another header by a key"]
+    assert len(keyed) == 11  # the other eight draw nothing new
