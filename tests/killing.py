@@ -15,15 +15,15 @@ from tests.processes import start
 
 SCRIPT = """
 import json, os, shutil, sys, traceback
+from pathlib import Path
 import alembic.command, duckdb, pyarrow.compute, sqlalchemy
 import custext_sql
 from custext_sql import build_mapping, compact_database, load_embeddings, sanitize_file
 from custext_sql.store import rewritten_files
 from custext_sql.store.database import upgrade_database
 from custext_sql.store.files import atomic_outputs
-from custext_sql.store.ledger import table as ledger
 from custext_sql.store.schema import migrate, revisions
-from tests.ledger_entries import enter_release
+from tests.ledger_entries import complete_release, enter_release
 
 def load(database, source, name):
     load_embeddings(database, source, name=name)
@@ -36,14 +36,14 @@ def sanitize(database, source, target):
 
 def write_ledger(database, count):
     for _ in range(count):
-        ledger.update(database, ledger.finish(enter_release(database, "d", largest_row_eps=3)))
+        complete_release(database, enter_release(database, "d", largest_row_eps=3))
 
 def compact(database, point):
     die_at(point)
     compact_database(database)
 
 def upgrade(database, scripts, point):  # to a second revision
-    revisions.REVISIONS, migrate.find_scripts = ("0001", "0002"), lambda: scripts
+    revisions.REVISIONS, migrate.find_scripts = ("0001", "0002"), lambda: Path(scripts)
     die_at(point)
     upgrade_database(database)
 

@@ -6,10 +6,10 @@ from typing import Any
 
 from custext_sql import Entry, Total, read_ledger
 from custext_sql.ledger.dataset import Dataset
-from custext_sql.ledger.entries import Terms, new_entry
+from custext_sql.ledger.entries import Terms, finish, new_entry
 from custext_sql.ledger.places import LedgerFile
 from custext_sql.ledger.spending import check_budget
-from custext_sql.ledger.store import insert_entry, read_entries, read_keyed
+from custext_sql.ledger.store import insert_entry, read_entries, read_keyed, update_entry
 
 TERMS = Terms("m", "f", policy="", calibration="paper", draws="fresh", key_id=None)
 
@@ -41,3 +41,11 @@ def enter_release(db: str | Path, dataset: str, *, budget_total: float | None = 
             check_budget(read_entries(connection), keyed, release, known.budget_total, keyed)
         insert_entry(connection, release)
     return release
+
+
+def complete_release(db: str | Path, release: Entry) -> Entry:
+    """Enter a release that was pending as complete, and return it."""
+    done = finish(release)
+    with LedgerFile.locate(None, db).writing() as connection:
+        assert update_entry(connection, done)
+    return done

@@ -131,7 +131,7 @@ def to_decimal(eps: float) -> Decimal:
 
 def new_entry(terms: Terms, **settings: Any) -> Entry:
     """Return a pending release that starts now. settings: the other fields."""
-    release_id = uuid.uuid4().hex
+    release_id = new_id()
     known: dict[str, Any] = {
         "release_id": release_id,
         "run_id": release_id,
@@ -140,6 +140,11 @@ def new_entry(terms: Terms, **settings: Any) -> Entry:
         "version": version("custext-sql"),
     }
     return Entry(**(known | asdict(terms) | settings))
+
+
+def new_id() -> str:
+    """Return a new random identifier."""
+    return uuid.uuid4().hex
 
 
 def finish(release: Entry) -> Entry:

@@ -3,7 +3,7 @@
 What a record has spent is the sum over its distinct texts, in whichever column they were; a text that was released
 before gets the same draws again and costs nothing. The digests of a release go into the ledger in small transactions,
 since there may be hundreds of megabytes of them. They count from the moment at which its entry is made: the row of the
-key then names the release. If another release by the same key came in between, they are counted again.
+key then names them, as a part. If another release by the same key came in between, they are counted again.
 """
 
 from contextlib import suppress
@@ -16,14 +16,14 @@ from sqlalchemy import ColumnElement, Connection, and_, delete, insert, select, 
 
 from custext_sql.arrays import Flags, Hashes, Numbers
 from custext_sql.errors import DatabaseError
-from custext_sql.ledger.entries import now
+from custext_sql.ledger.entries import new_id, now
 from custext_sql.ledger.places import LedgerFile
 from custext_sql.ledger.schema import keyed, records
 from custext_sql.replacing.record_log import DRAWN, PREFIXES, Drawn, RecordLog, find_prefixes, no_draws
 
-_MOST_PARTS = 32  # releases whose digests are kept apart; more of them are joined
+_MOST_PARTS = 32  # parts that are kept apart; more of them are joined
 _SIZE = 1 << 16  # draws in a row of the table, unless there are fewer
-_LEFT = timedelta(days=1)  # after this time, digests of a release without an entry were left by a killed process
+_LEFT = timedelta(days=1)  # after this time, digests that do not count were left by a killed process
 
 
 @dataclass(frozen=True)
@@ -41,10 +41,9 @@ class SpentRecords:
     scope: the key and the dataset. eps: of each word. `largest` is then what the key has spent on one record.
     """
 
-    def __init__(
-        self, place: LedgerFile, scope: tuple[str, str], release_id: str, log: RecordLog, eps: Decimal
-    ) -> None:
-        self._place, self._release_id, self._log, self._eps = place, release_id, log, eps
+    def __init__(self, place: LedgerFile, scope: tuple[str, str], log: RecordLog, eps: Decimal) -> None:
+        self._place, self._log, self._eps = place, log, eps
+        self._part = new_id()  # not that of the release: one without a defined end may add several
         self._key_id, self._dataset = scope
         self._is_scope: ColumnElement[bool] = and_(keyed.c.key_id == self._key_id, keyed.c.dataset == self._dataset)
         self.largest = Decimal()
@@ -53,7 +52,7 @@ class SpentRecords:
         """Count the records, and write the digests that are new."""
         with self._place.writing() as connection:
             self._seen = self._read_scope(connection)
-            connection.execute(delete(records).where(records.c.release_id == self._release_id))
+            connection.execute(delete(records).where(records.c.part == self._part))
         self._joins = len(self._seen.parts) >= _MOST_PARTS
         known, most = _KnownDraws(self._place, self._seen.parts), 0
         waiting: list[Drawn] = []
@@ -75,26 +74,26 @@ class SpentRecords:
         found = self._read_scope(connection)
         if found.version != self._seen.version:
             return False
-        parts = [self._release_id] if self._joins else [*found.parts, self._release_id]
+        parts = [self._part] if self._joins else [*found.parts, self._part]
         values = {"version": found.version + 1, "largest_row_eps": self.largest, "parts": parts}
         if found.version:
             connection.execute(update(keyed).where(self._is_scope).values(values))
         else:
             connection.execute(insert(keyed).values(key_id=self._key_id, dataset=self._dataset, **values))
         if self._joins:
-            connection.execute(delete(records).where(records.c.release_id.in_(found.parts)))
+            connection.execute(delete(records).where(records.c.part.in_(found.parts)))
         counted = {part for (of_key,) in connection.execute(select(keyed.c.parts)) for part in of_key}
         was_left = records.c.written_at < now() - _LEFT
-        connection.execute(delete(records).where(was_left, records.c.release_id.not_in(counted)))
+        connection.execute(delete(records).where(was_left, records.c.part.not_in(counted)))
         return True
 
     def forget(self) -> None:
         """Delete the digests, since the release is not made."""
         with suppress(DatabaseError), self._place.writing() as connection:  # if not now, they are deleted in a day
-            connection.execute(delete(records).where(records.c.release_id == self._release_id))
+            connection.execute(delete(records).where(records.c.part == self._part))
 
     def _write(self, draws: Drawn, low: int, high: int) -> None:
-        row = {"release_id": self._release_id, "low": low, "high": high, "written_at": now()}
+        row = {"part": self._part, "low": low, "high": high, "written_at": now()}
         with self._place.writing() as connection:
             connection.execute(insert(records).values(drawn=draws.tobytes(), **row))
 
@@ -113,7 +112,7 @@ class _KnownDraws:
         self._closed: list[tuple[int, int, int]] = []  # low, high and number of rows that are yet to be read
         self._open: list[tuple[int, Drawn, Numbers]] = []  # the last prefix of each row, its draws, and their places
         if parts:
-            rows = select(records.c.low, records.c.high, records.c.number).where(records.c.release_id.in_(parts))
+            rows = select(records.c.low, records.c.high, records.c.number).where(records.c.part.in_(parts))
             with place.reading() as connection:
                 assert connection is not None  # the parts are in it
                 self._closed = sorted((low, high, number) for low, high, number in connection.execute(rows))

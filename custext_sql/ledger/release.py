@@ -15,7 +15,7 @@ from custext_sql.errors import BudgetError, DatabaseError, ReleaseWarning, Setti
 from custext_sql.ledger import running
 from custext_sql.ledger.checks import check_release
 from custext_sql.ledger.dataset import Dataset, is_nameless
-from custext_sql.ledger.entries import COMPLETE, PENDING, RAW, Entry, Terms, finish, new_entry, to_decimal
+from custext_sql.ledger.entries import COMPLETE, PENDING, RAW, Entry, Terms, finish, new_entry, new_id, to_decimal
 from custext_sql.ledger.places import LedgerFile
 from custext_sql.ledger.spending import check_budget, name_scope
 from custext_sql.parameters import check_limit
@@ -228,6 +228,7 @@ class Release(Generic[_Drawer]):
             assert self._entry is not None
             if self._given[0] or self.was_called:
                 entry = self._same_entry().with_counts(self.receipt)
+                entry = replace(entry, by_record=self._entry.by_record and entry.key_id is not None)
                 self._enter(finish(entry) if complete else entry, again=True)
                 self._entry = self._entered
             else:
@@ -255,7 +256,8 @@ class Release(Generic[_Drawer]):
 
     def _same_entry(self) -> Entry:
         assert self._entry is not None
-        return replace(self._make_entry(), release_id=self._entry.release_id, started_at=self._entry.started_at)
+        same = {name: getattr(self._entry, name) for name in ("release_id", "run_id", "started_at")}
+        return replace(self._make_entry(), **same)
 
     def _enter(self, entry: Entry, *, again: bool = False) -> None:
         """Enter the release, with what its key has spent on each record. again: it is in the ledger, as pending."""
@@ -267,7 +269,7 @@ class Release(Generic[_Drawer]):
         if entry.key_id is not None and entry.eps and self.tally.records:
             log, eps = self.tally.records, to_decimal(entry.eps)
             entry = replace(entry, by_record=True)
-            spent = SpentRecords(self._place, name_scope(entry), entry.release_id, log, eps)
+            spent = SpentRecords(self._place, name_scope(entry), log, eps)
         try:
             entered = False
             while not entered:  # again if another release by the same key comes in between
@@ -278,6 +280,8 @@ class Release(Generic[_Drawer]):
                         self._check(connection, entry, None if spent is None else spent.largest)
                     entered = spent is None or spent.enter(connection)
                     if entered and not (again and update_entry(connection, entry, only=PENDING)):
+                        if again:  # a person settled it in between, which stays as it is
+                            entry = replace(entry, release_id=new_id())
                         insert_entry(connection, entry)
         except BaseException:
             if spent is not None:

@@ -77,14 +77,14 @@ keyed = Table(
     Column("dataset", String, primary_key=True, comment="as names are compared"),
     Column("version", BigInteger, nullable=False, comment="how often it changed"),
     Column("largest_row_eps", Exact, nullable=False, comment="the most that the key spent on one record"),
-    Column("parts", JSON, nullable=False, comment="the releases whose rows of custext_records count"),
+    Column("parts", JSON, nullable=False, comment="the parts of custext_records that count"),
 )
 
 records = Table(
     "custext_records",
     metadata,
     Column("number", Integer, primary_key=True),
-    Column("release_id", String, nullable=False, index=True),
+    Column("part", String, nullable=False, index=True, comment="digests that were added together"),
     Column("low", SmallInteger, nullable=False, comment="first byte of the smallest record in it"),
     Column("high", SmallInteger, nullable=False, comment="first byte of the largest record in it"),
     Column("written_at", DateTime, nullable=False, comment="UTC"),

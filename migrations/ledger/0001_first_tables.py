@@ -16,12 +16,12 @@ def upgrade() -> None:
         sa.Column("dataset", sa.String, primary_key=True, comment="as names are compared"),
         sa.Column("version", sa.BigInteger, nullable=False, comment="how often it changed"),
         sa.Column("largest_row_eps", sa.String, nullable=False, comment="the most that the key spent on one record"),
-        sa.Column("parts", sa.JSON, nullable=False, comment="the releases whose rows of custext_records count"),
+        sa.Column("parts", sa.JSON, nullable=False, comment="the parts of custext_records that count"),
     )
     op.create_table(
         "custext_records",
         sa.Column("number", sa.Integer, primary_key=True),
-        sa.Column("release_id", sa.String, nullable=False),
+        sa.Column("part", sa.String, nullable=False, comment="digests that were added together"),
         sa.Column("low", sa.SmallInteger, nullable=False, comment="first byte of the smallest record in it"),
         sa.Column("high", sa.SmallInteger, nullable=False, comment="first byte of the largest record in it"),
         sa.Column("written_at", sa.DateTime, nullable=False, comment="UTC"),
@@ -32,7 +32,7 @@ def upgrade() -> None:
             comment="digests of record and text, and the words drawn: 8 + 8 + 4 bytes",
         ),
     )
-    op.create_index("ix_custext_records_release_id", "custext_records", ["release_id"])
+    op.create_index("ix_custext_records_part", "custext_records", ["part"])
     op.create_table(
         "custext_releases",
         sa.Column("release_id", sa.String, primary_key=True),

@@ -14,13 +14,12 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
-from custext_sql import DatabaseError, QueryError, Sanitizer, build_mapping, compact_database, connect
+from custext_sql import DatabaseError, QueryError, Sanitizer, build_mapping, compact_database, connect, list_mappings
 from custext_sql.cli import main
 from custext_sql.sql.query_errors import safe_errors
 from custext_sql.store.connections import is_interrupt
 from custext_sql.store.database import upgrade_database
 from custext_sql.store.files import duckdb_files
-from tests.ledger_entries import list_releases
 from tests.processes import hold_open
 
 HEADER, BLOCK = 4096, 262_144  # bytes; a file has three headers, then blocks, each with a checksum of 8 bytes
@@ -42,7 +41,7 @@ def flip(path: Path, place: int) -> None:
 
 CALLS: tuple[Callable[[Path], object], ...] = (
     Sanitizer.load,
-    list_releases,
+    list_mappings,
     connect,
     lambda path: build_mapping(path, embedding="small", k=5),
     compact_database,

@@ -20,11 +20,10 @@ from tests.processes import can_write
 
 
 def sanitize_elsewhere(database: Path, folder: Path) -> subprocess.CompletedProcess[str]:
-    """Make a release in another process, which writes to the ledger of the database."""
+    """Make a release in another process, which reads the database and writes to its ledger."""
     (folder / "in.csv").write_text("id,body\n1,alice bob\n")
     script = (
-        "import sys; from custext_sql.store.files import duckdb_files; from custext_sql.store.ledger import table; "
-        "duckdb_files.PATIENCE = table._PATIENCE = 0.5; "
+        "from custext_sql.store.files import duckdb_files; duckdb_files.PATIENCE = 0.5; "
         "from custext_sql.cli import main; main()"
     )
     command = [sys.executable, "-c", script, "--db", database, "sanitize", "in.csv", "out.csv", "--column", "body"]

@@ -13,8 +13,8 @@ import pytest
 
 from custext_sql import list_embeddings, list_mappings, load_mapping
 from custext_sql.ledger.entries import COMPLETE, PENDING
-from tests.ledger_entries import list_releases
 from tests.killing import Jobs, Moments
+from tests.ledger_entries import list_releases
 from tests.vector_samples import stored_vectors, write_glove
 
 pytestmark = pytest.mark.slow
@@ -173,9 +173,14 @@ lines = big.with_name("lines.csv")
 lines.write_text("id,body\\n1,alice\\n")
 done = run("--db", own, "sanitize", lines, target, "--column", "body")
 print(done.output)
-assert done.exit_code == 0 and target.exists()
-if not list_releases(own):
-    assert target.with_name("elsewhere.csv.receipt.json").exists() and "the release is not in the ledger" in done.output
+assert done.exit_code == 1 and not target.exists(), "what cannot be entered is not released"
+assert f"cannot write the ledger {disk / 'custext.ledger.sqlite'}: " in done.output, done.output
+assert "full; nothing was released" in done.output, done.output
+(disk / "filler").unlink()
+assert list_releases(own) == []
+done = run("--db", own, "sanitize", lines, target, "--column", "body")
+assert done.exit_code == 0 and target.exists(), done.output
+assert [release.state for release in list_releases(own)] == ["complete"]
 assert load_mapping(own).info == info
 """
 

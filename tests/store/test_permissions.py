@@ -15,7 +15,7 @@ from custext_sql.cli import main
 from custext_sql.errors import PrivacyWarning
 from custext_sql.release.duckdb_instances import open_instance
 from custext_sql.store.connections import writing_file
-from custext_sql.store.database import default_path, locate, reading, upgrade_database
+from custext_sql.store.database import default_path, locate, reading, upgrade_database, warn_if_open
 from tests.conftest import copy_database
 
 
@@ -160,7 +160,7 @@ def test_the_command_line_prints_the_warning_and_goes_on(mapped_db: Path, open_f
     path = copy_database(mapped_db, open_folder / "a.duckdb")
     for command in (("info", "--json"), ("ledger", "--json"), ("inspect", "alice", "--eps", "1", "--json")):
         path.chmod(0o644)
-        locate.__globals__["_warn_if_open"].cache_clear()  # as in a new process
+        warn_if_open.cache_clear()  # as in a new process
         done = run("--db", path, *command)
         assert done.exit_code == 0 and done.stderr.startswith(f"Warning: {path} is open to other users (mode 0644)")
         assert done.stdout.startswith(("{", "["))

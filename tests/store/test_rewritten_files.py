@@ -178,9 +178,11 @@ WRITE = """
 import sys
 from pathlib import Path
 from custext_sql.store.database import writing
+from custext_sql.store.files import duckdb_files
+duckdb_files.PATIENCE = 60.0
 number = 0
 while not Path(sys.argv[2]).exists():
-    with writing(sys.argv[1], patience=60) as connection:
+    with writing(sys.argv[1]) as connection:
         connection.execute("INSERT INTO settings VALUES (?, 'x')", [f"write {number}"])
     number += 1
 print(number)

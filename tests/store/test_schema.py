@@ -10,7 +10,6 @@ import pytest
 from sqlalchemy import Table
 
 from custext_sql.mapping.mapping import MappingInfo
-from custext_sql.ledger.entries import Entry
 from custext_sql.store.rows.embeddings import Embedding
 from custext_sql.store.schema import tables
 from tests.documentation import ROOT
@@ -38,7 +37,7 @@ def shape_of_dataclass(row: type[Any]) -> Shape:
 
 @pytest.mark.parametrize(
     ("row", "table"),
-    [(Embedding, tables.embeddings), (MappingInfo, tables.mappings), (Release, tables.releases)],
+    [(Embedding, tables.embeddings), (MappingInfo, tables.mappings)],
     ids=lambda value: value.__name__ if isinstance(value, type) else value.name,
 )
 def test_fields_of_a_row_are_the_columns_of_its_table(row: type[Any], table: Table) -> None:

@@ -1,4 +1,4 @@
-"""A stored database and key work in this version as they did when they were made: see tests/stored/make.py."""
+"""A stored database, key and ledger work in this version as they did when they were made: see tests/stored/make.py."""
 
 import csv
 import lzma
@@ -8,7 +8,17 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from custext_sql import list_embeddings, list_mappings, load_mapping, read_key_file, register
+from custext_sql import (
+    find_releases,
+    list_embeddings,
+    list_mappings,
+    load_mapping,
+    read_key_file,
+    read_ledger,
+    register,
+)
+from custext_sql.ledger.connections import upgrade_ledger
+from custext_sql.ledger.places import LedgerFile
 from custext_sql.store.database import upgrade_database
 from custext_sql.store.schema.revisions import REVISIONS
 from tests.store.test_migrations import EVERYTHING, fetch
@@ -27,6 +37,18 @@ def stored_db(tmp_path: Path) -> Path:
     path.chmod(0o600)
     upgrade_database(path)
     return path
+
+
+@pytest.fixture
+def stored_ledger(stored_db: Path) -> LedgerFile:
+    """The ledger beside the stored database."""
+    path = stored_db.with_name("first.ledger.sqlite")
+    path.write_bytes(lzma.decompress(make.LEDGER.read_bytes()))
+    path.chmod(0o600)
+    place = LedgerFile.locate(None, stored_db)
+    assert place.path == path
+    upgrade_ledger(place)
+    return place
 
 
 @pytest.fixture
@@ -75,3 +97,17 @@ def test_the_stored_key_gives_the_recorded_texts_in_sql(stored_db: Path, stored_
     assert found == recorded
     with make.TEXTS.open(newline="", encoding="utf-8") as file:
         assert sum(row["body"] != text for row, (text,) in zip(csv.DictReader(file), recorded, strict=True)) >= 8
+
+
+def test_the_stored_ledger_has_its_release_and_knows_its_records(
+    stored_db: Path, stored_key: Path, stored_ledger: LedgerFile, tmp_path: Path
+) -> None:
+    found = read_ledger(stored_db)
+    [release], [total] = found.releases, found.totals
+    assert (release.state, release.dataset, release.struck_reason) == ("complete", "texts", make.REASON)
+    assert (release.mapping, release.fingerprint, release.eps) == ("plain", FINGERPRINTS["plain"], 2.0)
+    assert release.by_record and total.total_eps == release.largest_row_eps
+    assert find_releases(make.KEYED, stored_db) == [release]
+    make.sanitize(stored_db, stored_key, tmp_path / "keyed.csv")
+    again = read_ledger(stored_db)
+    assert len(again.releases) == 2 and again.totals[0].total_eps == total.total_eps  # the same records cost nothing

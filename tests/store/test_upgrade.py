@@ -11,10 +11,10 @@ from custext_sql import sanitize_file
 from custext_sql.errors import DatabaseError
 from custext_sql.store.database import reading, upgrade_database, writing
 from custext_sql.store.files import duckdb_files
-from tests.ledger_entries import list_releases
 from custext_sql.store.mappings import load_mapping
 from tests.cli.test_commands import run
 from tests.killing import Jobs
+from tests.ledger_entries import list_releases
 from tests.processes import hold_open
 from tests.store.test_migrations import fetch
 from tests.store.test_rewritten_files import MINE, copy, differ
@@ -24,7 +24,7 @@ SECRET = b"what the migration deletes"
 
 @pytest.fixture
 def old_db(mapped_db: Path) -> Path:
-    """A database of the first revision: a mapping, a release, objects of the user, and a row that is deleted."""
+    """A database of the first revision: a mapping, objects of the user, a row that is deleted; and its ledger."""
     source = mapped_db.with_name("texts.csv")
     source.write_text("id,body\n1,alice and bob\n")
     sanitize_file(source, source.with_name("out.csv"), columns="body", eps=1.0, database=mapped_db)
@@ -42,14 +42,18 @@ def test_an_older_database_is_refused_until_it_is_upgraded(old_db: Path, next_ve
     for opening in (reading, writing):
         with pytest.raises(DatabaseError, match="revision 0001 and this version needs 0002"), opening(old_db):
             pass
-    for command in (["info"], ["ledger"], ["sanitize", "alice"], ["sql", "SELECT 1"], ["use", "small-euclidean-k4"]):
+    for command in (["info"], ["sanitize", "alice"], ["sql", "SELECT 1"], ["use", "small-euclidean-k4"]):
         result = run("--db", old_db, *command)
         assert result.exit_code == 1, command
         assert f"is at revision 0001 and this version needs 0002; run: custext --db {old_db} upgrade" in result.output
+    assert run("--db", old_db, "ledger").exit_code == 0  # a database of its own
     assert old_db.read_bytes() == before
-    assert run("--db", old_db, "upgrade").output == "upgraded from revision 0001 to 0002\n"
-    assert run("--db", old_db, "upgrade").output == "already at revision 0002\n"
-    assert json.loads(run("--db", old_db, "upgrade", "--json").output) == {"before": "0002", "after": "0002"}
+    done = run("--db", old_db, "upgrade").output
+    assert done == "database: upgraded from 0001 to 0002\nledger: already at revision 0001\n"
+    again = run("--db", old_db, "upgrade").output
+    assert again == "database: already at revision 0002\nledger: already at revision 0001\n"
+    same = {"before": "0002", "after": "0002"}
+    assert json.loads(run("--db", old_db, "upgrade", "--json").output)["database"] == same
     assert run("--db", old_db, "info").exit_code == 0
 
 
@@ -61,7 +65,8 @@ def test_an_upgrade_changes_what_its_migration_changes_and_nothing_else(old_db: 
         connection.execute("INSERT INTO settings VALUES ('upgraded', 'yes')")
         connection.execute("UPDATE alembic_version SET version_num = '0002'")
     assert differ(before, old_db) is None
-    assert sorted(path.name for path in old_db.parent.iterdir()) == sorted([before.name, old_db.name])
+    kept = [before.name, old_db.name, f"{old_db.stem}.ledger.sqlite"]
+    assert sorted(path.name for path in old_db.parent.iterdir()) == sorted(kept)
 
 
 def test_what_a_migration_deletes_is_no_longer_in_the_file(old_db: Path, next_version: Path) -> None:
@@ -72,7 +77,7 @@ def test_what_a_migration_deletes_is_no_longer_in_the_file(old_db: Path, next_ve
 
 
 def test_an_upgraded_database_sanitizes_and_enters_it_in_the_ledger(old_db: Path, next_version: Path) -> None:
-    [(released,)] = fetch(old_db, "SELECT release_id FROM releases")
+    [released] = list_releases(old_db)
     upgrade_database(old_db)
     mapping = load_mapping(old_db)  # its fingerprint matches
     rows = fetch(old_db, "SELECT output, probability FROM custext_distribution('Bob', 1.0)")
@@ -81,7 +86,7 @@ def test_an_upgraded_database_sanitizes_and_enters_it_in_the_ledger(old_db: Path
     result = run("--db", old_db, "sanitize", "alice and bob", "--plus", "--dataset", "new")
     assert result.exit_code == 0, result.output
     earlier, new = list_releases(old_db)
-    assert earlier.release_id == released
+    assert earlier == released
     assert (new.dataset, new.mapping, new.stopwords) == ("new", mapping.info.name, 1)
     listed = run("--db", old_db, "ledger")
     assert listed.exit_code == 0 and earlier.dataset in listed.output and "new" in listed.output
@@ -93,7 +98,7 @@ def test_an_upgrade_that_fails_half_way_changes_nothing(old_db: Path, next_versi
     with pytest.raises(RuntimeError, match="half way"):
         upgrade_database(old_db)
     assert old_db.read_bytes() == before
-    assert [path.name for path in old_db.parent.iterdir()] == [old_db.name]
+    assert sorted(path.name for path in old_db.parent.iterdir()) == [old_db.name, f"{old_db.stem}.ledger.sqlite"]
 
 
 def test_a_table_in_the_way_is_an_error_and_nothing_is_lost(old_db: Path, next_version: Path) -> None:

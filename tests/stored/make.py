@@ -1,8 +1,8 @@
-"""Makes a stored database, a key, and what the key gives: python -m tests.stored.make
+"""Makes a stored database, a key, what the key gives, and the ledger: python -m tests.stored.make
 
 They stand for what users have: from the first release on, `first.*` never change. Until then, run this again if the
-first migration, the key format or keyed draws change. Only the secret of the key, and what it draws, differ from run
-to run.
+first migrations, the key format, keyed draws or their digests change. Only the secret of the key, what it draws, and
+the ledger differ from run to run.
 """
 
 import lzma
@@ -12,11 +12,22 @@ from tempfile import TemporaryDirectory
 
 import duckdb
 
-from custext_sql import add_stopwords, build_mapping, compact_database, load_embeddings, make_key, sanitize_file
+from custext_sql import (
+    add_stopwords,
+    build_mapping,
+    compact_database,
+    load_embeddings,
+    make_key,
+    read_ledger,
+    sanitize_file,
+    strike_release,
+)
+from custext_sql.ledger.places import LedgerFile
 
 HERE = Path(__file__).parent
 TEXTS = HERE / "texts.csv"
 DATABASE, KEY, KEYED = HERE / "first.duckdb.xz", HERE / "first.key", HERE / "first.keyed.csv"
+LEDGER, REASON = HERE / "first.ledger.sqlite.xz", "made for tests"
 
 _WORDS = """
 the and my was in a not she it good bad kind late full doctor nurse surgeon lawyer teacher friend son daughter cat dog
@@ -49,15 +60,24 @@ def sanitize(database: Path, key: Path, output: Path) -> None:
 
 
 def main() -> None:
-    """Write the database, a new key, and what it gives beside this script."""
+    """Write the database, a new key, what it gives, and the ledger with that release beside this script."""
     with TemporaryDirectory() as name:
-        database = Path(name) / "first.duckdb"
+        database, keyed = Path(name) / "first.duckdb", Path(name) / KEYED.name
         build(database)
-        DATABASE.write_bytes(lzma.compress(database.read_bytes(), preset=9 | lzma.PRESET_EXTREME))
-        for path in (KEY, KEYED):
-            path.unlink(missing_ok=True)
+        _write_packed(database, DATABASE)
+        KEY.unlink(missing_ok=True)
         make_key(KEY, database, mapping="plain", eps=2.0, plus=True)
-        sanitize(database, KEY, KEYED)
+        sanitize(database, KEY, keyed)
+        KEYED.write_bytes(keyed.read_bytes())
+        [release] = read_ledger(database).releases
+        strike_release(database, release=release.release_id, reason=REASON)
+        ledger = LedgerFile.locate(None, database).path
+        assert ledger is not None
+        _write_packed(ledger, LEDGER)
+
+
+def _write_packed(source: Path, target: Path) -> None:
+    target.write_bytes(lzma.compress(source.read_bytes(), preset=9 | lzma.PRESET_EXTREME))
 
 
 if __name__ == "__main__":
