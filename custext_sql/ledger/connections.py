@@ -44,6 +44,7 @@ def open_for_writing(place: "LedgerFile") -> Iterator[Connection]:
                 connection.info["writes"] = True
             with connection.begin():
                 if place.path is None:
+                    connection.execute(text(f"SET LOCAL lock_timeout = '{_PATIENCE}s'"))
                     connection.execute(text("SELECT pg_advisory_xact_lock(:number)"), {"number": _LOCK})
                 if not _is_current(connection, place):
                     schema.create(connection)

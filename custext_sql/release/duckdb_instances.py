@@ -13,7 +13,7 @@ from custext_sql.store.files.duckdb_files import connect_file, private_log, when
 from custext_sql.store.files.private_folders import scratch_folder
 from custext_sql.store.files.shared_instances import SETTINGS
 
-_MEMORY = "400MB"  # DuckDB's limit; what does not fit is spilled into a private folder
+_MEMORY = "300MB"  # DuckDB's limit; what does not fit is spilled into a private folder
 
 
 @contextmanager

@@ -12,7 +12,7 @@ PREFIXES = 256  # parts of a log, by the first byte of the digest of the record
 DRAWN = np.dtype([("record", "<u8"), ("text", "<u8"), ("words", "<u4")])  # digests, and the words drawn: 20 bytes
 Drawn = npt.NDArray[np.void]  # of the type DRAWN
 
-_RUN = 1 << 19  # draws to collect in memory before they go to a file
+_RUN = 1 << 17  # draws to collect in memory before they go to a file
 
 
 def no_draws() -> Drawn:

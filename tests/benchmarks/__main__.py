@@ -10,6 +10,7 @@ NAMES = (
     "opening",
     "sanitizing",
     "files",
+    "ledger",
     "spark",
     "spacy_pipeline",
     "evaluation",
