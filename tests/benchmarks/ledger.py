@@ -20,7 +20,7 @@ from tests.benchmarks.sanitizing import read_corpora
 from tests.ledger.releasing import read_line, run_processes
 from tests.ledger.releasing import write_texts as write_few
 
-ROWS = 500_000
+ROWS = 10_000_000
 PAUSE = 0.2  # seconds between releases during the long one
 
 
