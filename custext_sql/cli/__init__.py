@@ -12,32 +12,9 @@ from typing import Any
 
 import click
 
-from custext_sql.cli import (
-    attack,
-    audit,
-    choose,
-    compact,
-    diff,
-    drop,
-    evaluate,
-    info,
-    inspect,
-    keygen,
-    leaks,
-    ledger,
-    load,
-    map,
-    playground,
-    report,
-    sanitize,
-    sql,
-    stopwords,
-    upgrade,
-    use,
-    verify,
-)
+from custext_sql.cli import attack, database, evaluate, ledger, mappings, playground, preview, releases, verdicts
 from custext_sql.cli.ending import Ending
-from custext_sql.cli.output import name_database, printed_warnings
+from custext_sql.cli.output import name_places, printed_warnings
 from custext_sql.errors import CusTextError, tell_system_error
 from custext_sql.parameters import find_closest
 from custext_sql.store.files.private_folders import remove_private_folders
@@ -47,28 +24,28 @@ _OPTION = re.compile(r"--[a-z][a-z-]{0,30}")
 _NO_COMMAND = re.compile(r"No such command(?: '[a-z][a-z-]{0,30}')?\.(?: [A-Z(][\w '?,:()-]+)?")
 
 _COMMANDS = (
-    sanitize.sanitize_command,
+    releases.sanitize_command,
     playground.playground_command,
-    diff.diff_command,
-    leaks.leaks_command,
-    sql.sql_command,
+    preview.diff_command,
+    preview.leaks_command,
+    releases.sql_command,
     ledger.ledger_command,
-    verify.verify_command,
-    load.load_command,
-    map.map_command,
-    inspect.inspect_command,
-    audit.audit_command,
+    ledger.verify_command,
+    database.load_command,
+    mappings.map_command,
+    mappings.inspect_command,
+    mappings.audit_command,
     attack.attack_command,
     evaluate.evaluate_command,
-    choose.choose_command,
-    report.report_command,
-    keygen.keygen_command,
-    info.info_command,
-    use.use_command,
-    drop.drop_command,
-    stopwords.stopwords_command,
-    compact.compact_command,
-    upgrade.upgrade_command,
+    verdicts.choose_command,
+    verdicts.report_command,
+    releases.keygen_command,
+    database.info_command,
+    database.use_command,
+    database.drop_command,
+    database.stopwords_command,
+    database.compact_command,
+    database.upgrade_command,
 )
 
 
@@ -80,7 +57,7 @@ class _Commands(click.Group):
             return super().main(*args, **options)
 
     def list_commands(self, context: click.Context) -> list[str]:
-        return [str(command.name) for command in _COMMANDS]
+        return list(self.commands)
 
     def resolve_command(
         self, context: click.Context, args: list[str]
@@ -100,7 +77,7 @@ class _Commands(click.Group):
         except click.UsageError as error:
             raise _without_text(error) from None
         except CusTextError as error:
-            raise click.ClickException(name_database(str(error), context.obj)) from None
+            raise click.ClickException(name_places(str(error))) from None
         except OSError as error:
             if error.errno == errno.EPIPE:  # the reader closed the pipe; click exits quietly
                 raise
@@ -133,7 +110,11 @@ def _using_ledger(ledger: str) -> Iterator[None]:
             os.environ["CUSTEXT_LEDGER"] = before
 
 
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(
+    cls=_Commands,
+    commands=_COMMANDS,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @click.option(
     "--db",
     metavar="PATH",
@@ -175,7 +156,3 @@ def main(context: click.Context, db: str | None, ledger: str | None) -> None:
         handler.setFormatter(logging.Formatter("%(message)s"))
         log.addHandler(handler)
         log.setLevel(logging.INFO)
-
-
-for _command in _COMMANDS:
-    main.add_command(_command)

@@ -1,17 +1,16 @@
-"""The command `custext ledger`, and its subcommands."""
+"""The commands `custext ledger`, with its subcommands, and `custext verify`."""
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from custext_sql.cli.options import json_option
+from custext_sql.cli.options import json_option, prints_result
 from custext_sql.cli.output import again, print_json, print_table, show_control
 from custext_sql.parameters import count_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from custext_sql.ledger.entries import Entry
     from custext_sql.ledger.spending import Total
 
@@ -59,7 +58,7 @@ def ledger_command(context: click.Context, dataset: str | None, export: str | No
         print_json(found.to_dict())
         return
     if not found.releases:
-        hint = f"No releases of {dataset}. To see all releases, run: {again(db, 'ledger')}"
+        hint = f"No releases of {dataset}. To see all releases, run: {again('ledger')}"
         click.echo("No releases yet." if dataset is None else hint)
         return
     _print_releases(found.releases)
@@ -74,9 +73,8 @@ def ledger_command(context: click.Context, dataset: str | None, export: str | No
 @ledger_command.command("strike", short_help="Strike a release through, with a reason.")
 @click.argument("release", metavar="RELEASE")
 @click.option("--reason", required=True, metavar="TEXT", help="Why, in up to 500 characters.")
-@json_option
-@click.pass_obj
-def strike_command(db: str | None, release: str, reason: str, as_json: bool) -> None:
+@prints_result
+def strike_command(db: str | None, release: str, reason: str) -> Iterator[Any]:
     """Strike a release through in the ledger, with a reason.
 
     RELEASE is its ID as `custext ledger` shows it, or the first characters of it. This is only a note for readers. The
@@ -90,10 +88,8 @@ def strike_command(db: str | None, release: str, reason: str, as_json: bool) -> 
     from custext_sql import strike_release
 
     struck = strike_release(db, release=release, reason=reason)
-    if as_json:
-        print_json(struck.to_dict())
-    else:
-        click.echo(f"struck through {describe_release(struck)}; it still counts")
+    yield struck.to_dict()
+    click.echo(f"struck through {_describe_release(struck)}; it still counts")
 
 
 @ledger_command.command("settle", short_help="Settle a release that stayed pending.")
@@ -104,9 +100,8 @@ def strike_command(db: str | None, release: str, reason: str, as_json: bool) -> 
     metavar="B",
     help="The most that it may have spent on one row, if that is unknown; 0 if nothing came out.",
 )
-@json_option
-@click.pass_obj
-def settle_command(db: str | None, release: str, row_eps: float | None, as_json: bool) -> None:
+@prints_result
+def settle_command(db: str | None, release: str, row_eps: float | None) -> Iterator[Any]:
     """Settle a release that stayed pending because its process was killed or could not reach the ledger.
 
     If what it spent is known, it counts as that. If not, as for a stream, a connection or a pipeline, say what it
@@ -121,17 +116,14 @@ def settle_command(db: str | None, release: str, row_eps: float | None, as_json:
     from custext_sql.ledger.spending import write_eps
 
     settled = settle_release(db, release=release, row_eps=row_eps)
-    if as_json:
-        print_json(settled.to_dict())
-    else:
-        click.echo(f"settled {describe_release(settled)}; it counts as {write_eps(settled.largest_row_eps)} on a row")
+    yield settled.to_dict()
+    click.echo(f"settled {_describe_release(settled)}; it counts as {write_eps(settled.largest_row_eps)} on a row")
 
 
 @ledger_command.command("unstrike", short_help="Undo strike.")
 @click.argument("release", metavar="RELEASE")
-@json_option
-@click.pass_obj
-def unstrike_command(db: str | None, release: str, as_json: bool) -> None:
+@prints_result
+def unstrike_command(db: str | None, release: str) -> Iterator[Any]:
     """Undo strike: remove the line through a release, and the reason.
 
     \b
@@ -141,13 +133,48 @@ def unstrike_command(db: str | None, release: str, as_json: bool) -> None:
     from custext_sql import unstrike_release
 
     found = unstrike_release(db, release=release)
+    yield found.to_dict()
+    click.echo(f"no longer struck through: {_describe_release(found)}")
+
+
+@click.command("verify", short_help="Find the release that wrote a file.")
+@click.argument("file", metavar="FILE")
+@json_option
+@click.pass_context
+def verify_command(context: click.Context, file: str, as_json: bool) -> None:
+    """Find the release in the ledger that wrote exactly the bytes of FILE: when, and under which settings.
+
+    The name of the file does not matter. The exit status is 1 if no release wrote it, so it may be another file, or one
+    that was changed since.
+
+    \b
+    Example:
+      custext verify sanitized.csv
+    """
+    from custext_sql import find_releases
+
+    found = find_releases(file, context.obj)
     if as_json:
-        print_json(found.to_dict())
-    else:
-        click.echo(f"no longer struck through: {describe_release(found)}")
+        print_json([entry.to_dict() for entry in found])
+    for entry in [] if as_json else found:
+        click.echo(show_control(f"{file}: {_describe_release(entry)}"))
+        columns = f"columns {', '.join(entry.sanitized)}; " if entry.sanitized else ""
+        copied = f"copied {', '.join(entry.copied)}; " if entry.copied else ""
+        click.echo(
+            show_control(
+                f"  {entry.state}; {columns}{copied}eps {entry.eps:g}, plus {str(entry.plus).lower()}, mapping "
+                f"{entry.mapping}, {entry.draws} draws, {entry.policy}, version {entry.version}"
+                if entry.eps is not None
+                else f"  {entry.state}; {entry.draws}: nothing was sanitized, version {entry.version}"
+            )
+        )
+    if not found:
+        if not as_json:
+            click.echo(f"{file}: no release in the ledger wrote these bytes", err=True)
+        context.exit(1)
 
 
-def describe_release(release: "Entry") -> str:
+def _describe_release(release: "Entry") -> str:
     """Return which release it is, of what, and when."""
     return f"release {_shown_id(release)} of {release.dataset}, {release.started_at:%Y-%m-%d %H:%M} UTC"
 

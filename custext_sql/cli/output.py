@@ -1,4 +1,4 @@
-"""Output that commands share: JSON for programs; tables, progress bars and receipts for people."""
+"""Output that commands share: JSON for programs; tables that fit the terminal, progress bars and hints for people."""
 
 import json
 import os
@@ -10,27 +10,26 @@ import time
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, is_dataclass
+from dataclasses import asdict, dataclass, is_dataclass
 from datetime import date, datetime
 from datetime import time as time_of_day
-from typing import TYPE_CHECKING, Any, Literal
+from itertools import chain
+from typing import Any, Literal
 
 import click
 
-from custext_sql.cli.table_layout import lay_out
 from custext_sql.errors import PrivacyWarning, ReleaseWarning
 from custext_sql.parameters import count_of
 
-if TYPE_CHECKING:
-    from custext_sql.replacing.receipt import Receipt
-
 _EIGHTHS = " ▏▎▍▌▋▊▉"
+_GAP = 2  # spaces between two columns
+_TEXTS = (24, 16)  # characters that a column of text keeps; what is longer goes on in the next line
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # control codes of a terminal
 
 
-def print_json(value: Any) -> None:
-    """Print a value as JSON on standard output."""
-    click.echo(to_json(value))
+def print_json(value: Any, *, err: bool = False) -> None:
+    """Print a value as JSON on standard output. err: on standard error instead."""
+    click.echo(to_json(value), err=err)
 
 
 def to_json(value: Any) -> str:
@@ -67,7 +66,7 @@ def print_table(
     from rich.text import Text
 
     cells = [[show_control(cell) for cell in row] for row in rows]
-    width = find_width()
+    width = _find_width()
     layout = lay_out(columns, cells, width=width, right=right, spare=spare, fixed=fixed, measure=cell_len)
     for number, widths in enumerate(layout.blocks):
         table = Table(box=None, pad_edge=False, header_style="bold")
@@ -86,7 +85,86 @@ def print_table(
         click.echo(click.wrap_text(note, width or 80), err=True)
 
 
-def find_width() -> int | None:
+@dataclass(frozen=True)
+class Layout:
+    """How a table is shown. blocks: one or more tables, each as columns with their widths. left_out: other columns."""
+
+    blocks: list[dict[int, int]]
+    left_out: list[int]
+
+
+def lay_out(
+    columns: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    width: int | None,
+    right: Collection[int] = (),
+    spare: Sequence[int] = (),
+    fixed: int = 1,
+    measure: Callable[[str], int] = len,
+) -> Layout:
+    """Return how a table fits into a width, in characters; None for any width.
+
+    right: right-aligned columns, whose cells are never broken. spare: columns to leave out, in this order, if the table
+    does not fit. fixed: how many first columns are repeated, if others have to follow below. measure: returns how wide
+    a text is.
+    """
+    content = [
+        max((measure(line) for row in rows for line in row[place].splitlines()), default=0)
+        for place in range(len(columns))
+    ]
+    natural = [max(measure(column), found) for column, found in zip(columns, content, strict=True)]
+    places, least = list(range(len(columns))), natural
+    left_out: list[int] = []
+    for text in _TEXTS:
+        least = [
+            max(_narrow(column, measure), found if place in right else min(text, found))
+            for place, (column, found) in enumerate(zip(columns, content, strict=True))
+        ]
+        for place in spare[len(left_out) :]:
+            if width is None or _add_up(least, places) <= width:
+                break
+            places.remove(place)
+            left_out.append(place)
+        if width is None or _add_up(least, places) <= width:
+            break
+    blocks = [_widen(natural, least, block, width) for block in _split(least, places, fixed, width)]
+    return Layout(blocks, sorted(left_out))
+
+
+def _narrow(header: str, measure: Callable[[str], int]) -> int:
+    """Return the least width of a header on two lines, such as 6 for "in the" and "clear"."""
+    words = header.split()
+    halves = [(" ".join(words[:place]), " ".join(words[place:])) for place in range(len(words))]
+    return min((max(map(measure, half)) for half in halves), default=0)
+
+
+def _add_up(widths: Sequence[int], places: Sequence[int]) -> int:
+    return sum(widths[place] for place in places) + _GAP * (len(places) - 1)
+
+
+def _split(least: Sequence[int], places: list[int], fixed: int, width: int | None) -> list[list[int]]:
+    """Return the columns of each block: as many as fit, but at least one besides the fixed ones."""
+    blocks = [places[:fixed]]
+    for place in places[fixed:]:
+        if width is not None and len(blocks[-1]) > fixed and _add_up(least, [*blocks[-1], place]) > width:
+            blocks.append(places[:fixed])
+        blocks[-1].append(place)
+    return blocks
+
+
+def _widen(natural: Sequence[int], least: Sequence[int], places: Sequence[int], width: int | None) -> dict[int, int]:
+    """Return the width of each column: that of its content if there is room, first for those that need little more."""
+    widths = {}
+    room = _add_up(natural, places) if width is None else max(0, width - _add_up(least, places))
+    for place in sorted(places, key=lambda place: natural[place] - least[place]):
+        more = min(natural[place] - least[place], room)
+        widths[place] = least[place] + more
+        room -= more
+    return {place: widths[place] for place in places}
+
+
+def _find_width() -> int | None:
     """Return the number of characters that a line has room for: COLUMNS, else that of the terminal; None if neither."""
     if sys.stdout.isatty() or os.environ.get("COLUMNS"):
         return shutil.get_terminal_size().columns
@@ -163,33 +241,6 @@ def draw_bar(share: float, width: int) -> str:
     return "█" * whole + (_EIGHTHS[rest] if rest else "")
 
 
-def show_draws(count: int | None, error: float | None) -> str:
-    """Return a number of draws with its standard error, unless that is negligible."""
-    if count is None:
-        return "never"
-    if error is None or error < 0.05:
-        return f"{count:,}"
-    return f"{count:,} ± {error:,.0f}" if error >= 0.95 else f"{count:,} ± {error:.1f}"
-
-
-def show_sizes(smallest: int, largest: int) -> str:
-    """Return a range of sizes: "9 to 20", or "20" if they are equal."""
-    return f"{smallest:,}" if smallest == largest else f"{smallest:,} to {largest:,}"
-
-
-def show_share(mean: float, spread: float | None) -> str:
-    """Return a value between 0 and 1, with its spread if there is one: "0.8123 ± 0.0040"."""
-    return f"{mean:.4f}" if spread is None else f"{mean:.4f} ± {spread:.4f}"
-
-
-def tell_receipt(receipt: "Receipt", *, with_receipt: bool = True) -> None:
-    """Print a receipt and its warnings on standard error. with_receipt: False if it was already printed as JSON."""
-    if with_receipt:
-        click.echo(receipt.describe(), err=True)
-    for warning in receipt.warnings:
-        warn(warning)
-
-
 def report_skipped(skipped: Mapping[str, int]) -> None:
     """Print on standard error how many rows were skipped. skipped: their number, by the name of the data."""
     for name, count in skipped.items():
@@ -220,13 +271,17 @@ def warn(message: str) -> None:
     click.echo(f"Warning: {message}", err=True)
 
 
-def again(db: str | None, command: str) -> str:
-    """Return a command for the same database, to suggest as the next step."""
-    return name_database(f"custext {command}", db)
+def again(command: str) -> str:
+    """Return a command for the same database and ledger, to suggest as the next step."""
+    return name_places(f"custext {command}")
 
 
-def name_database(message: str, db: str | None) -> str:
-    """Return a message in which every suggested command has the user's --db option."""
-    if db is None:
-        return message
-    return re.sub(r"(^|: )custext (?=[a-z])", lambda match: f"{match[1]}custext --db {shlex.quote(db)} ", message)
+def name_places(message: str) -> str:
+    """Return a message in which every suggested command has the user's --db and --ledger options.
+
+    The URL of a ledger is left out, because it may have a password.
+    """
+    given = click.get_current_context().find_root().params
+    places = {f"--{name}": given[name] for name in ("db", "ledger") if given[name] and "://" not in given[name]}
+    named = shlex.join(["custext", *chain(*places.items())])
+    return re.sub(r"(^|: )custext (?=[a-z])", lambda match: f"{match[1]}{named} ", message)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from custext_sql.cli.input_options import public_options
+from custext_sql.cli.options import public_options
 from custext_sql.cli.output import warn
 
 if TYPE_CHECKING:

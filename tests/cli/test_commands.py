@@ -13,11 +13,15 @@ import pytest
 from click.testing import CliRunner, Result
 
 from custext_sql.cli import main
-from custext_sql.cli.load import _FORMATS
+from custext_sql.cli.database import _FORMATS
+from custext_sql.ledger import schema
 from custext_sql.store.schema.revisions import REVISIONS
 from custext_sql.vectors.opening import VECTOR_FORMATS
 from tests.processes import start
 from tests.vector_samples import zipped
+
+UNCHANGED = {"before": REVISIONS[-1], "after": REVISIONS[-1]}
+UNCHANGED_LEDGER = {"before": schema.REVISIONS[-1], "after": schema.REVISIONS[-1]}
 
 
 def run(*arguments: str | Path) -> Result:
@@ -110,7 +114,7 @@ def test_every_command_that_prints_takes_json(mapped_db: Path) -> None:
         (["use", "small-euclidean-k2"], {"default_mapping": "small-euclidean-k2"}),
         (["drop", "mapping", "small-euclidean-k2"], {"dropped": "mapping", "name": "small-euclidean-k2"}),
         (["drop", "embedding", "small"], {"dropped": "embedding", "name": "small"}),
-        (["upgrade"], {"before": REVISIONS[-1], "after": REVISIONS[-1]}),
+        (["upgrade"], {"database": UNCHANGED, "ledger": UNCHANGED_LEDGER}),
     ):
         assert json.loads(run("--db", mapped_db, *command, "--json").output) == expected
     for name, command_object in commands():
@@ -146,7 +150,9 @@ def test_load_takes_a_member_a_limit_and_a_vocabulary(db_path: Path, glove_file:
 
 
 def test_upgrade_of_a_current_database_says_so(mapped_db: Path) -> None:
-    assert run("--db", mapped_db, "upgrade").output == f"already at revision {REVISIONS[-1]}\n"
+    assert run("--db", mapped_db, "upgrade").output == (
+        f"database: already at revision {REVISIONS[-1]}\nledger: already at revision {schema.REVISIONS[-1]}\n"
+    )
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from custext_sql.cli.output import print_table
-from custext_sql.cli.table_layout import lay_out
+from custext_sql.cli.output import lay_out, print_table
 
 COLUMNS = ["name", "rows", "in the clear", "where it was found"]
 ROWS = [["alice", "1,000,000", "7", "a place with a long name"], ["bob", "3", "12", "here"]]

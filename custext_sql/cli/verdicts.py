@@ -1,29 +1,92 @@
-"""The command `custext choose`."""
+"""Commands that judge how private texts would be: report, at a given eps; and choose, which suggests one."""
 
 import shlex
 import sys
 import textwrap
+from collections.abc import Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
-from custext_sql.cli.input_options import input_options, public_options, show_input
-from custext_sql.cli.options import json_option, keyless_calibration_option, plus_option
-from custext_sql.cli.output import again, draw_bar, print_json, print_table, progress_bar
-from custext_sql.cli.policy_options import policy_options
+from custext_sql.cli.options import (
+    POLICY_OPTIONS,
+    PUBLIC_OPTIONS,
+    calibration_option,
+    earlier_option,
+    eps_option,
+    force_option,
+    input_options,
+    json_option,
+    plus_option,
+    policy_options,
+    prints_result,
+    prior_option,
+    public_options,
+    settings_options,
+    show_input,
+    write_option,
+)
+from custext_sql.cli.output import again, draw_bar, print_json, print_table, progress_bar, report_skipped
 
 if TYPE_CHECKING:
     from custext_sql.experiments.choosing.choice import Candidate, Choice
     from custext_sql.experiments.verdict.figures import Verdict
     from custext_sql.release.inputs.texts import Texts
-    from custext_sql.replacing.policy import Policy
 
 _SHOWN = (0.0, 1.0, 2.0, 3.0, 5.0, 8.0, 12.0, 20.0)  # eps of the printed curve
 _WIDTH = 80
-_FLAGS = ("public_no_quotes",)
-_PUBLIC = ("public", *(f"public_{name}" for name in ("table", "column", "format", "encoding", "no_quotes")))
+
+
+@click.command("report", short_help="Give a verdict on privacy at an eps, with all figures on one page.")
+@input_options(required=False)
+@click.option("--html", metavar="FILE", help="Write a page: the verdict, then all figures.")
+@prior_option
+@public_options("Public texts, for the context attack on INPUT.")
+@click.option(
+    "--word",
+    "words",
+    multiple=True,
+    metavar="WORD",
+    help="Word for the query attack; repeat for several.  [default: a few common words]",
+)
+@earlier_option
+@eps_option
+@settings_options("strict")
+@force_option("page")
+@prints_result
+def report_command(db: str | None, /, html: str | None, **settings: Any) -> Iterator[Any]:
+    """Give a verdict on texts that are sanitized at a given eps, in plain words: red, amber or green.
+
+    The verdict says what an attacker can and cannot do, what stays in the clear, and what would help most. --html
+    writes it as a page that prints on one sheet, followed by all figures: attacks, words in the clear, guarantees.
+
+    INPUT has your texts: a file, a folder or a quoted pattern of files; for a table, give --data and --table instead.
+    The report uses their word frequencies. With --public, it also runs the context attack on them; without it, the
+    verdict is never green. For the utility of sanitized texts, see `custext evaluate`.
+
+    The report shows no texts, but it is computed from them and is not protected.
+
+    \b
+    Examples:
+      custext report reviews.csv --column body --eps 1
+      custext report reviews.csv --column body --eps 0 --public news.txt --html report.html
+      custext report --data shop.duckdb --table reviews --column body --html report.html
+    """
+    from custext_sql import write_report
+    from custext_sql.experiments.verdict.wording import write_opening, write_verdict
+
+    with progress_bar("measuring") as progress:
+        report = write_report(db, html=html, progress=progress, **settings)
+    if report.context is not None:
+        report_skipped({report.context.public: report.context.skipped})
+    yield report
+    if html is None:
+        click.echo("\n".join(write_verdict(report.verdict)))
+    else:
+        click.echo(f"{html}: {report.mapping}, eps = {report.eps:g}")
+        click.echo("\n".join(write_opening(report.verdict)))
 
 
 def _read_sizes(context: click.Context, parameter: click.Parameter, value: str | None) -> list[int] | None:
@@ -58,7 +121,6 @@ def _read_sizes(context: click.Context, parameter: click.Parameter, value: str |
 )
 @click.option(
     "--k",
-    "sizes",
     metavar="LIST",
     callback=_read_sizes,
     help="Group sizes to try, comma-separated.  [default: 20,40,80,160, and that of the default mapping]",
@@ -67,31 +129,15 @@ def _read_sizes(context: click.Context, parameter: click.Parameter, value: str |
 @click.option(
     "--mapping", "mappings", multiple=True, metavar="NAME", help="Instead, compare stored mappings; repeat for several."
 )
-@click.option(
-    "--prior", metavar="FILE", help="Word frequencies to use instead of those in INPUT: a word and a number per line."
-)
-@click.option(
-    "--dataset",
-    metavar="NAME",
-    help="Name of your texts in the ledger, for earlier releases.  [default: their files or their table]",
-)
+@prior_option
+@earlier_option
 @public_options("Public texts from which the context attack learns.")
 @plus_option
 @policy_options("strict")
-@keyless_calibration_option
+@calibration_option
 @json_option
 @click.pass_obj
-def choose_command(
-    db: str | None,
-    /,
-    data: "Texts | None",
-    column: str | None,
-    sizes: list[int] | None,
-    mappings: tuple[str, ...],
-    policy: "str | Policy",
-    as_json: bool,
-    **settings: Any,
-) -> None:
+def choose_command(db: str | None, /, data: "Texts | None", column: str | None, as_json: bool, **settings: Any) -> None:
     """Suggest a group size K and an eps at which an attack succeeds at most as often as you allow.
 
     INPUT has your texts: a file, a folder or a quoted pattern of files; for a table, give --data and --table instead.
@@ -121,27 +167,17 @@ def choose_command(
     from custext_sql.experiments.choosing.next_commands import list_commands
 
     with progress_bar("choosing") as progress:
-        choice = choose(
-            db,
-            data=data,
-            column=column,
-            k=sizes,
-            mappings=mappings,
-            policy=policy,
-            progress=progress,
-            **settings,
-        )
-    policy_parts = ("policy", "unknown", "numbers", "case", "units", "keep_words")
+        choice = choose(db, data=data, column=column, progress=progress, **settings)
     steps = list_commands(
         choice,
         data,
         column,
         named=show_input(data),
-        more=_show_options(*policy_parts),
-        known=_show_options("prior", *_PUBLIC),
+        more=_show_options(*POLICY_OPTIONS),
+        known=_show_options("prior", *PUBLIC_OPTIONS),
         dataset=settings["dataset"],
     )
-    commands = [again(db, step) for step in steps]
+    commands = [again(step) for step in steps]
     if as_json:
         print_json({**asdict(choice), "commands": commands})
     else:
@@ -158,11 +194,8 @@ def _show_options(*names: str) -> str:
     """Return the options, as typed, that this command shares with another."""
     context = click.get_current_context()
     given = [name for name in names if context.get_parameter_source(name) == ParameterSource.COMMANDLINE]
-    return shlex.join(
-        part
-        for name in given
-        for part in (f"--{name.replace('_', '-')}", *([] if name in _FLAGS else [str(context.params[name])]))
-    )
+    values = [(write_option(name), context.params[name]) for name in given]
+    return shlex.join(part for option, value in values for part in ([option] if value is True else [option, value]))
 
 
 def _print_choice(choice: "Choice") -> None:

@@ -1,0 +1,339 @@
+"""Commands that release texts: sanitize and sql; and keygen, for keys to release them with."""
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from custext_sql.cli.options import (
+    NO_QUOTES,
+    dataset_options,
+    eps_option,
+    force_option,
+    json_option,
+    keyed_calibration_option,
+    keyed_settings_options,
+    language_option,
+    mapping_option,
+    plus_option,
+    policy_options,
+    prints_result,
+    record_column_option,
+)
+from custext_sql.cli.output import counting_bar, print_json, print_table, progress_bar, show_control, warn
+from custext_sql.parameters import count_of
+from custext_sql.release.inputs.file_formats import FORMAT_NAMES
+
+if TYPE_CHECKING:
+    from custext_sql.release.query_releases import Answer
+    from custext_sql.replacing.receipt import Receipt
+    from custext_sql.store.key_files import KeySettings
+
+_SHOWN = 100  # rows in a table on the terminal
+
+
+@click.command("sanitize", short_help="Sanitize a text, a file, a folder or a table.")
+@click.argument("arguments", nargs=-1, metavar="TEXT | INPUT OUTPUT")
+@click.option("--column", "columns", multiple=True, metavar="NAME", help="Column to sanitize; repeat for several.")
+@keyed_settings_options
+@click.option(
+    "--format",
+    type=click.Choice(FORMAT_NAMES),
+    help="Format of the input.  [default: from its name; text for standard input]",
+)
+@click.option(
+    "--encoding",
+    metavar="NAME",
+    help="Encoding of a text file, such as utf-16, latin-1 or cp1252; the output is UTF-8.  [default: utf-8]",
+)
+@click.option("--no-quotes", is_flag=True, help=NO_QUOTES)
+@click.option("--data", metavar="FILE", help="DuckDB file with the table; OUTPUT is a new table in it, or a file.")
+@click.option("--table", metavar="NAME", help="Table of --data to sanitize.")
+@click.option("--key-file", metavar="PATH", help="Key with its settings; gives a text the same output every time.")
+@record_column_option
+@click.option("--max-row-eps", type=float, metavar="B", help="Refuse the release if any row would spend more than B.")
+@click.option(
+    "--budget-total",
+    type=float,
+    metavar="B",
+    help="Refuse the release if any row's total over all releases would exceed B.",
+)
+@click.option("--dataset", metavar="NAME", help="Name of the data in the ledger.  [default: its files or its table]")
+@dataset_options
+@click.option("--append", is_flag=True, help="Add only the rows whose IDs the output table does not have yet.")
+@force_option("output")
+@click.option("--seed", type=int, metavar="N", help="Repeatable draws, for demonstrations only: no protection.")
+@json_option
+@click.pass_obj
+def sanitize_command(
+    db: str | None,
+    /,
+    arguments: tuple[str, ...],
+    format: str | None,
+    encoding: str | None,
+    no_quotes: bool,
+    data: str | None,
+    table: str | None,
+    append: bool,
+    force: bool,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Sanitize a text, or INPUT into OUTPUT.
+
+    INPUT is a file (CSV, TSV, JSON lines, Parquet, lines of text), a folder, a quoted pattern of files, or - for
+    standard input; for a table, give --data and --table instead. OUTPUT appears only when it is complete, and is always
+    UTF-8. Every release is entered in the ledger.
+
+    \b
+    Examples:
+      custext sanitize "My doctor in Boston said the surgery went well." --eps 1 --plus
+      custext sanitize reviews.csv sanitized.csv --column body --column title --eps 1 --plus
+      custext sanitize 'reviews/*.parquet' sanitized.parquet --column body --max-row-eps 200
+      custext sanitize export.csv sanitized.csv --column body --encoding utf-16
+      custext sanitize SST-2/train.tsv sanitized.tsv --column sentence --no-quotes
+      custext sanitize --data shop.duckdb --table reviews reviews_sanitized --column body
+      custext sanitize --data shop.duckdb --table reviews sanitized.parquet --column body
+      custext sanitize --data shop.duckdb --table reviews reviews_clean --column body \\
+        --append --record-column id --key-file shop.key
+      custext sanitize - - < reviews.txt > sanitized.txt
+    """
+    from custext_sql.release.spooled_streams import STANDARD
+    from custext_sql.release.text_releases import sanitize_text
+
+    if (data is None) != (table is None):
+        raise click.UsageError("--data and --table go together: a DuckDB file and one of its tables.")
+    if arguments == (STANDARD,) and not data:
+        arguments = (STANDARD, STANDARD)
+    if not arguments or len(arguments) > 2 or (data and len(arguments) > 1):
+        raise click.UsageError(
+            "Expected OUTPUT: the name of a new table, or of a file."
+            if data
+            else "Expected TEXT, or INPUT and OUTPUT. Put a text of several words in quotes."
+        )
+    is_text = not data and len(arguments) == 1
+    if is_text and _names_a_file(arguments[0]):
+        raise click.UsageError(
+            f"{arguments[0]} is a file. To sanitize its content: custext sanitize {arguments[0]} OUTPUT --column NAME"
+        )
+    if encoding is not None and (data or is_text):
+        what = "DuckDB tables are always UTF-8" if data else "a text on the command line has none"
+        raise click.UsageError(f"--encoding is for text files; {what}.")
+    if no_quotes and (data or is_text):
+        raise click.UsageError("--no-quotes is for CSV and TSV files; leave it out for a table or a text.")
+    if append and not data:
+        raise click.UsageError("--append adds rows to a table: give --data and --table.")
+    options["database"] = db
+    if is_text:
+        text, report = sanitize_text(arguments[0], **options)
+        if as_json:
+            print_json({"text": text, "receipt": report.receipt.to_dict()})
+        else:
+            click.echo(text.encode())  # always UTF-8, whatever the terminal claims to support
+        _tell_receipt(report.receipt, with_receipt=not as_json)
+        return
+    from custext_sql import sanitize_file, sanitize_table  # not needed, and slow to load, for one text
+    from custext_sql.sql.queries import let_threads_alternate
+
+    let_threads_alternate()
+    output = arguments[-1]
+    options |= {"force": force}
+    with counting_bar("sanitizing") as progress:
+        if data is not None and table is not None:
+            report = sanitize_table(data, table, output, append=append, progress=progress, **options)
+        else:
+            options |= {"format": format, "encoding": encoding, "quotes": not no_quotes}
+            report = sanitize_file(arguments[0], output, progress=progress, **options)
+    copied = list(report.copied)
+    if as_json:
+        made = {"output": output, "rows": report.rows, "copied": copied, "receipt": report.receipt.to_dict()}
+        print_json(made, err=output == STANDARD)
+    else:
+        if output != STANDARD:
+            click.echo(f"{report.output}: {count_of(report.rows, 'row')}")
+        if copied:
+            click.echo(f"columns copied unchanged: {', '.join(map(show_control, copied))}", err=True)
+    _tell_receipt(report.receipt, with_receipt=not as_json)
+
+
+def _names_a_file(text: str) -> bool:
+    """Return whether a text is also the name of a file; most texts could not even be one."""
+    try:
+        return bool(text) and Path(text).exists()
+    except (OSError, ValueError):
+        return False
+
+
+def _tell_receipt(receipt: "Receipt", *, with_receipt: bool) -> None:
+    """Print a receipt and its warnings on standard error. with_receipt: False if it was already printed as JSON."""
+    if with_receipt:
+        click.echo(receipt.describe(), err=True)
+    for warning in receipt.warnings:
+        warn(warning)
+
+
+def _split_attached(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
+    """Return the files of --attach by their names."""
+    pairs = [value.partition("=") for value in values]
+    if not all(name and file for name, _, file in pairs):
+        raise click.BadParameter("expected NAME=FILE, such as --attach lookup=lookup.duckdb")
+    names = [name.lower() for name, _, _ in pairs]
+    if len(set(names)) < len(names):
+        raise click.BadParameter("each file needs a name of its own")
+    return {name: file for name, _, file in pairs}
+
+
+@click.command("sql", short_help="Run a SQL query that can sanitize texts.")
+@click.argument("query")
+@click.option("--data", metavar="FILE", help="DuckDB file to query. The query cannot change it; --into adds a table.")
+@click.option(
+    "--attach",
+    "attached",
+    metavar="NAME=FILE",
+    multiple=True,
+    callback=_split_attached,
+    help="Another DuckDB file; refer to its tables as NAME.TABLE. May be given several times.",
+)
+@click.option("--output", metavar="FILE", help="Write the result to a .parquet, .csv, .json or .jsonl file.")
+@click.option("--into", metavar="TABLE", help="Write the result to a new table of --data.")
+@click.option("--append", is_flag=True, help="Append to the table of --into; column names must match.")
+@force_option("output")
+@click.option("--allow-raw", is_flag=True, help="Write a result even if none of it was sanitized.")
+@click.option("--dataset", metavar="NAME", help="Name of the data in the ledger.  [default: <query>]")
+@dataset_options
+@policy_options()
+@keyed_calibration_option
+@mapping_option
+@click.option("--key-file", metavar="PATH", help="Key for custext_sanitize_keyed, with its settings.")
+@json_option
+@click.pass_obj
+def sql_command(
+    db: str | None,
+    /,
+    query: str,
+    data: str | None,
+    attached: dict[str, str],
+    output: str | None,
+    into: str | None,
+    append: bool,
+    force: bool,
+    allow_raw: bool,
+    dataset: str | None,
+    second_mapping: bool,
+    reuse_key: bool,
+    as_json: bool,
+    **settings: Any,
+) -> None:
+    """Run one query in DuckDB with custext_sanitize, custext_sanitize_keyed and custext_epsilon.
+
+    The query names files, or tables of --data; without --data it also sees the tables of the custext database. It can
+    only return rows: they are shown, or written by --output or --into. Every query that sanitizes is entered in the
+    ledger.
+
+    \b
+    Examples:
+      custext sql "SELECT id, custext_sanitize(body, 1.0, true) AS body FROM 'reviews.csv'"
+      custext sql "SELECT * REPLACE (custext_sanitize(body, 1, true) AS body) FROM reviews" \\
+        --data shop.duckdb --output reviews.parquet
+      custext sql "SELECT id, custext_sanitize(body, 1, true) AS body FROM reviews" \\
+        --data shop.duckdb --into clean
+      custext sql "FROM custext_distribution('doctor', 1.0)"
+    """
+    from custext_sql import Dataset, Sanitizer
+    from custext_sql.release.query_releases import ReleasingQuery
+    from custext_sql.sql.queries import let_threads_alternate
+
+    if into is not None and data is None:
+        raise click.UsageError("--into needs --data FILE: the DuckDB file with the table.")
+    if into is not None and output is not None:
+        raise click.UsageError("Use --output or --into, not both.")
+    if append and into is None:
+        raise click.UsageError("--append needs --into TABLE.")
+    if append and force:
+        raise click.UsageError("Use --append or --force, not both.")
+    let_threads_alternate()
+    named = Dataset(dataset, second_mapping=second_mapping, reuse_key=reuse_key)
+    sanitizer = Sanitizer.load(db, **settings)
+    release = ReleasingQuery(query, sanitizer, data, named, attached=attached, allow_raw=allow_raw)
+    answer: Answer[Any]
+    if output is not None or into is not None:
+        with progress_bar("sanitizing") as progress:
+            if output is not None:
+                answer = release.write(Path(output), force=force, progress=progress)
+            else:
+                answer = release.write_table(str(into), append=append, force=force, progress=progress)
+        if as_json:
+            receipt = None if answer.receipt is None else answer.receipt.to_dict()
+            place = {"output": output} if into is None else {"data": data, "table": into}
+            print_json({**place, "rows": answer.result, "receipt": receipt})
+        else:
+            place_shown = Path(output) if output is not None else f"{data}, table {into}"
+            click.echo(f"{place_shown}: {count_of(answer.result, 'row')}{' added' if append else ''}")
+    elif as_json:
+        answer = release.fetch()
+        print_json(answer.result)
+    else:
+        answer = release.show(_SHOWN)
+        shown = answer.result
+        cells = [["NULL" if cell is None else cell for cell in row] for row in shown.rows]
+        print_table(shown.columns, cells, right=[place for place, number in enumerate(shown.is_number) if number])
+        if shown.goes_on:
+            click.echo(f"Only the first {_SHOWN} rows are shown; for all rows, use --output FILE or --json", err=True)
+    if answer.receipt is not None:  # else, nothing was drawn
+        receipt_is_printed = as_json and (output is not None or into is not None)
+        _tell_receipt(answer.receipt, with_receipt=not receipt_is_printed)
+    if answer.note:
+        warn(answer.note)
+
+
+@click.command("keygen", short_help="Create a key for repeatable draws.")
+@click.argument("path")
+@eps_option
+@plus_option
+@policy_options()
+@keyed_calibration_option
+@mapping_option
+@language_option
+@prints_result
+def keygen_command(db: str | None, path: str, **settings: Any) -> Iterator[Any]:
+    """Create a key file. With a key, the same record and text always give the same output.
+
+    All words of an edited text are drawn again. A key is tied to the settings given here, because sanitizing a text
+    under other settings draws it again. Use it for one dataset only. Keep the file secret: anyone who has it can check
+    guesses of a text. Only your user account can read it. An existing file is never overwritten.
+
+    \b
+    Examples:
+      custext keygen reviews.key --eps 1 --plus
+      custext sql "SELECT custext_sanitize_keyed(body, 'body:' || id) FROM 'reviews.csv'" --key-file reviews.key
+    """
+    from custext_sql import make_key
+    from custext_sql.store.key_files import FORMAT
+
+    made = make_key(path, db, **settings)
+    known = {"path": str(made.path), "name": made.key.name, "format": FORMAT}
+    yield known | asdict(made.settings) | {"policy": made.settings.policy.to_dict()}
+    click.echo(f"{path}: key {made.key.name}, for these settings only:")
+    for name, value in {**_describe_settings(made.settings), "format": FORMAT}.items():
+        click.echo(f"  {name:<12} {value}")
+    click.echo("Keep it secret: with it, anyone can check guesses of a text, and fill in words missing from one.")
+    click.echo("Use it for one dataset only. Give each text its own record ID, the same one every time.")
+    click.echo("Do not use it where callers can choose texts or record IDs.")
+
+
+def _describe_settings(settings: "KeySettings") -> dict[str, object]:
+    """Return the settings of a key as names and values, for people."""
+    from custext_sql.replacing.policy import POLICIES
+
+    named = [f"{name}: " for name, policy in POLICIES.items() if policy == settings.policy]
+    parts = settings.policy.describe().replace(" ", ", ").replace("=", " ")
+    return {
+        "mapping": f"{settings.mapping}, fingerprint {settings.fingerprint}",
+        "eps": f"{settings.eps:g}",
+        "plus": "yes, stopwords are kept" if settings.plus else "no, stopwords are replaced like other words",
+        "stopwords": f"{settings.language}, digest {settings.stopwords}",
+        "policy": "".join(named) + parts,
+        "calibration": settings.calibration,
+    }
