@@ -25,7 +25,7 @@ from custext_sql import (
     sanitize_file,
     sanitize_table,
 )
-from custext_sql.cli.sanitize import sanitize_command
+from custext_sql.cli.releases import sanitize_command
 from custext_sql.errors import OutputError, SettingError
 from custext_sql.release.release_plan import ReleasePlan
 from custext_sql.release.text_releases import sanitize_text
@@ -186,9 +186,9 @@ def test_everything_that_is_given_is_planned(
 def test_the_command_offers_what_the_functions_take() -> None:
     offered = {str(parameter.name) for parameter in sanitize_command.params}
     taken = {name for function in (sanitize_file, sanitize_table) for name in inspect.signature(function).parameters}
-    assert taken - offered == {"input", "output", "format", "progress", "database", "quotes"}
+    assert taken - offered == {"input", "output", "progress", "database", "quotes"}
     parts = {field.name for field in fields(Policy)} - {"invisible"}
-    assert offered - taken == {"arguments", "format_", "as_json", "no_quotes"} | parts
+    assert offered - taken == {"arguments", "as_json", "no_quotes"} | parts
 
 
 @pytest.mark.slow
