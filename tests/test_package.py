@@ -118,6 +118,7 @@ def test_the_wheel_has_everything_and_nothing_else(wheel: zipfile.ZipFile) -> No
     for name in (
         "custext_sql/py.typed",
         "custext_sql/migrations/env.py",
+        "custext_sql/migrations/ledger/0001_first_tables.py",
         "custext_sql/migrations/versions/0001_first_tables.py",
         "custext_sql/starter/glove-840b-34k.xz",
         "custext_sql/starter/PROVENANCE.md",
@@ -141,7 +142,8 @@ def test_the_core_installs_no_library_of_an_extra() -> None:
     assert set(map(_name_of, extras["models"])) == {"torch", "transformers"}
     assert set(map(_name_of, extras["spark"])) == {"pyspark"}
     assert set(map(_name_of, extras["playground"])) == {"fastapi", "uvicorn"}
-    assert "custext-sql[evaluation,playground]" in map(_name_of, extras["test"])
+    assert set(map(_name_of, extras["postgres"])) == {"psycopg[binary]"}
+    assert "custext-sql[evaluation,playground,postgres]" in map(_name_of, extras["test"])
     assert {"custext-sql[test,models]", "pyspark[connect]"} <= set(map(_name_of, extras["test-apart"]))
 
 

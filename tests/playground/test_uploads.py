@@ -6,6 +6,7 @@ import io
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
+from hashlib import sha256
 from pathlib import Path
 
 import pyarrow as pa
@@ -13,11 +14,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from custext_sql import Sanitizer, compare_texts, find_leaks, sanitize_file
-from custext_sql.ledger.spending import add_up
 from custext_sql.ledger.entries import COMPLETE, Entry
+from tests.ledger_entries import list_releases, list_totals
 from tests.playground.file_site import Site, open_site
 from tests.playground.requesting import upload
-from tests.processes import hold_open
 
 TEXTS = ['The "family" was well; Zorglub called', "", "my mother\nsaw a film", "é 98765 doctor, a@b.org"]
 CSV = "id,body,note\n" + "".join(
@@ -65,7 +65,7 @@ def site(few_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         yield opened
 
 
-def find_releases(site: Site, dataset: str) -> list[Release]:
+def find_releases(site: Site, dataset: str) -> list[Entry]:
     return [release for release in list_releases(site.database) if release.dataset == dataset]
 
 
@@ -97,8 +97,18 @@ def test_a_file_is_released_as_on_the_command_line(site: Site, tmp_path: Path, n
     assert response.headers["content-disposition"] == f"attachment; filename*=UTF-8''{expected.name}"
     [release] = find_releases(site, f"data of {name}")
     assert release.state == COMPLETE and release.parts == []
-    for private in (*map(str, asdict(release).values()), json.dumps(report), output.decode("latin-1")):
+    stored = asdict(release)
+    [written] = stored.pop("outputs")
+    assert (Path(written["name"]).name, written["sha256"]) == (expected.name, sha256(output).hexdigest())
+    for private in (*map(str, stored.values()), json.dumps(report), output.decode("latin-1")):
         assert str(site.temporary) not in private and ".draft" not in private
+
+
+@pytest.mark.xfail(reason="AtomicOutput.describe names the private folder, in which the output does not stay")
+def test_the_ledger_names_an_output_as_the_user_does(site: Site) -> None:
+    site.release(upload(site.client, "reviews.csv", CSV.encode()), ["body"], "named")
+    [release] = find_releases(site, "named")
+    assert [output["name"] for output in release.outputs] == ["reviews.sanitized.csv"]
 
 
 def unzip(content: bytes) -> bytes:
@@ -159,7 +169,7 @@ def test_releases_of_the_same_data_add_up(site: Site) -> None:
         file = upload(site.client, f"copy{number}.txt", content)
         site.release(file, [], "Added", eps=1)
         site.release(file, [], "added ", eps=0.5)
-        [total] = [total for total in add_up(list_releases(site.database)) if total.dataset.lower() == "added"]
+        [total] = [total for total in list_totals(site.database) if total.dataset.lower() == "added"]
         assert total.total_eps == number * 4 * 1.5
 
 
@@ -183,7 +193,7 @@ def test_a_dataset_of_the_command_line_is_continued(site: Site, tmp_path: Path) 
     sanitize_file(path, tmp_path / "out.txt", eps=1, database=site.database)
     file = upload(site.client, "reviews.txt", path.read_bytes())
     site.release(file, [], str(path), eps=2)
-    [total] = [total for total in add_up(list_releases(site.database)) if total.dataset == str(path)]
+    [total] = [total for total in list_totals(site.database) if total.dataset == str(path)]
     assert total.total_eps == 4 * 3
 
 
@@ -207,22 +217,6 @@ def test_several_columns_are_released_together(site: Site) -> None:
     sanitizer = Sanitizer.load(site.database)
     expected = f"a,b,c\n{sanitizer.sanitize('family', 0.0)},{sanitizer.sanitize('doctor', 0.0)},keep\n"
     assert site.download(file).decode() == expected
-
-
-@pytest.mark.slow
-def test_a_release_that_cannot_be_entered_in_the_ledger_is_none(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Elsewhere its receipt is written beside the output, but here that would be deleted."""
-    monkeypatch.setattr("custext_sql.store.ledger.table._PATIENCE", 0.2)
-    file = upload(site.client, "a.txt", b"the family was well\n")
-    kept = site.list_files()
-    with hold_open(site.database, read_only=True):
-        said = site.refuse(file, "release", dataset="locked")
-    assert "could not be entered in the ledger" in said
-    assert "was not sanitized yet" in site.client.get(f"/api/files/{file['id']}/output").text
-    assert find_releases(site, "locked") == []
-    assert site.list_files() == kept
-    site.release(file, [], "locked")
-    assert len(find_releases(site, "locked")) == 1
 
 
 def test_the_name_of_the_data_is_needed(site: Site) -> None:

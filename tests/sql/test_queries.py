@@ -12,11 +12,11 @@ import duckdb
 import pytest
 from click.testing import CliRunner, Result
 
-from custext_sql import build_mapping, load_mapping, use_mapping
+from custext_sql import Sanitizer, build_mapping, load_mapping, use_mapping
 from custext_sql.cli import main
 from custext_sql.errors import CusTextError, QueryError
 from custext_sql.release import query_releases
-from custext_sql.release.query_releases import QueryRelease
+from custext_sql.release.query_releases import ReleasingQuery
 from custext_sql.store.files import atomic_outputs
 from tests.ledger_entries import list_releases
 from tests.processes import start, wait_for
@@ -158,7 +158,7 @@ def test_what_cannot_be_written_is_said_before_anything_runs(mapped_db: Path, tm
         ("no/out.csv", "folder .*no does not exist"),
     ):
         with pytest.raises(CusTextError, match=message):
-            QueryRelease("SELECT error('ran')", mapped_db).write(tmp_path / output)
+            ReleasingQuery("SELECT error('ran')", Sanitizer.load(mapped_db)).write(tmp_path / output)
 
 
 def test_a_failing_query_leaves_the_old_output(mapped_db: Path, tmp_path: Path) -> None:
@@ -198,11 +198,11 @@ def test_a_file_that_is_no_data_is_refused(mapped_db: Path, tmp_path: Path) -> N
 def test_progress_is_told(mapped_db: Path, tmp_path: Path) -> None:
     told: list[float] = []
     query = "SELECT custext_sanitize('alice bob', 1.0, true) AS t FROM range(2000000)"
-    output = tmp_path / "out.parquet"
-    written = QueryRelease(query, mapped_db).write(output, progress=told.append)
+    output, sanitizer = tmp_path / "out.parquet", Sanitizer.load(mapped_db)
+    written = ReleasingQuery(query, sanitizer).write(output, progress=told.append)
     assert (written.result, written.note) == (2_000_000, None)
     with pytest.raises(QueryError, match="eps must be 0, or between"):
-        QueryRelease(query.replace("1.0", "-1"), mapped_db).write(tmp_path / "other.parquet", progress=told.append)
+        ReleasingQuery(query.replace("1.0", "-1"), sanitizer).write(tmp_path / "other.parquet", progress=told.append)
     assert 0.0 < max(told) <= 1.0 and told[0] >= 0.0
 
 
@@ -224,13 +224,13 @@ def test_a_signal_within_duckdb_ends_a_command_like_any_other(tmp_path: Path, nu
     script = tmp_path / "script.py"  # in a file, because DuckDB draws a progress bar if there is none
     script.write_text(f"""if True:
         import os, threading, duckdb
-        from custext_sql.cli import info, main
+        from custext_sql.cli import main
 
         def run(**options):
             threading.Timer(0.5, os.kill, (os.getpid(), {number:d})).start()
             duckdb.execute("SELECT sum(a.range * b.range) FROM range(1000000) a, range(1000000) b")
 
-        info.info_command.callback = run
+        main.commands["info"].callback = run
         main(["info"])
     """)
     with start([sys.executable, script], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
@@ -278,7 +278,7 @@ def test_a_mapping_that_becomes_the_default_meanwhile_changes_nothing(
 
     monkeypatch.setattr(query_releases, "atomic_output", use_another)
     query = "SELECT custext_sanitize('alice', 1, true) AS t FROM range(300)"
-    QueryRelease(query, mapped_db).write(tmp_path / "out.csv")
+    ReleasingQuery(query, Sanitizer.load(mapped_db)).write(tmp_path / "out.csv")
     [release] = list_releases(mapped_db)
     drawn = set((tmp_path / "out.csv").read_text().split()[1:])
     assert release.mapping == "small-euclidean-k4"

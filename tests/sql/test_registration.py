@@ -23,9 +23,9 @@ from custext_sql import (
     register,
     sanitize_file,
 )
+from custext_sql.ledger.release import Release
 from custext_sql.replacing.vocabulary import Vocabulary
 from custext_sql.sql import functions as sql_functions
-from custext_sql.sql.usage import Usage
 
 
 def served_policy(connection: duckdb.DuckDBPyConnection) -> str:
@@ -203,7 +203,7 @@ def test_a_call_takes_what_register_may_swap_once(mapped_db: Path) -> None:
             self._kept = value
 
     sanitizer = Sanitizer.load(mapped_db)
-    watched = Watched(sql_functions._Served(sanitizer, None, Usage()))
+    watched = Watched(sql_functions._Served(sanitizer, None, Release(sanitizer, None)))
     text, eps, plus = (pa.chunked_array([[value]]) for value in ("alice bob", 1.0, True))
     watched.sanitize(text, eps, plus)
     assert watched.reads == 1
