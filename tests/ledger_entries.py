@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from custext_sql import Entry, Total, read_ledger
+from custext_sql.ledger.checks import check_release
 from custext_sql.ledger.dataset import Dataset
 from custext_sql.ledger.entries import Terms, finish, new_entry
 from custext_sql.ledger.places import LedgerFile
@@ -17,6 +18,12 @@ TERMS = Terms("m", "f", policy="", calibration="paper", draws="fresh", key_id=No
 def list_releases(db: str | Path | None = None) -> list[Entry]:
     """Return all entries of the ledger, oldest first."""
     return read_ledger(db).releases
+
+
+def peek_releases(db: str | Path | None = None) -> list[Entry]:
+    """Return all entries of the ledger as they are, even those that this process would settle before it reads them."""
+    with LedgerFile.locate(None, db).reading() as connection:
+        return [] if connection is None else read_entries(connection)
 
 
 def list_totals(db: str | Path | None = None) -> list[Total]:
@@ -32,13 +39,14 @@ def make_release(dataset: str, *, largest_row_eps: float | str | None = None, **
 
 
 def enter_release(db: str | Path, dataset: str, *, budget_total: float | None = None, **settings: Any) -> Entry:
-    """Enter a release of a dataset and return it; BudgetError if the budget does not allow it."""
+    """Enter a release of a dataset and return it; an error if earlier ones, or the budget, do not allow it."""
     release = make_release(dataset, **settings)
     known = Dataset(dataset, budget_total)
     with LedgerFile.locate(None, db).writing() as connection:
+        earlier, keyed = read_entries(connection), read_keyed(connection)
+        check_release(earlier, release, known, db)
         if known.budget_total is not None:
-            keyed = read_keyed(connection)
-            check_budget(read_entries(connection), keyed, release, known.budget_total, keyed)
+            check_budget(earlier, keyed, release, known.budget_total, keyed)
         insert_entry(connection, release)
     return release
 

@@ -18,6 +18,14 @@ print("open", flush=True)
 time.sleep(float(sys.argv[2]))
 """
 
+_LOCK = """
+import sqlite3, sys, time
+connection = sqlite3.connect(sys.argv[1], isolation_level=None)
+connection.execute("BEGIN IMMEDIATE")
+print("locked", flush=True)
+time.sleep(600)
+"""
+
 
 @contextmanager
 def start(command: Sequence[str | Path], **options: Any) -> Iterator[subprocess.Popen[Any]]:
@@ -42,6 +50,15 @@ def hold_open(path: Path, seconds: float = 600.0, *, read_only: bool = False) ->
     with start(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None and process.stdout.readline() == "open\n"
         yield process
+
+
+@contextmanager
+def hold_ledger(db: Path) -> Iterator[None]:
+    """Let another process write to the ledger beside a database without an end, so that nobody else can write."""
+    command = [sys.executable, "-c", _LOCK, db.with_name(f"{db.stem}.ledger.sqlite")]
+    with start(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None and process.stdout.readline() == "locked\n"
+        yield
 
 
 def can_write(path: Path) -> bool:

@@ -12,12 +12,10 @@ import pytest
 
 from custext_sql import read_ledger
 from custext_sql.errors import BudgetError
+from custext_sql.ledger import connections
 from custext_sql.store.files.atomic_outputs import AtomicOutput
-from custext_sql.store.ledger import table as ledger
-from custext_sql.ledger.spending import add_up
-from tests.ledger_entries import list_releases
-from tests.ledger_entries import enter_release
-from tests.processes import hold_open, start
+from tests.ledger_entries import enter_release, list_releases, list_totals
+from tests.processes import hold_ledger, start
 from tests.release.test_data_files import db, folder, run
 
 __all__ = ["db", "folder"]  # fixtures
@@ -40,7 +38,7 @@ def test_every_release_leaves_its_receipt(db: Path, folder: Path) -> None:
     [release] = list_releases(db)
     assert (release.state, release.dataset) == ("complete", str((folder / "in.csv").resolve()))
     assert release.completed_at is not None and release.started_at <= release.completed_at
-    assert (release.text_columns, release.eps, release.plus, release.draws) == ("body", 0.5, True, "fresh")
+    assert (release.sanitized, release.eps, release.plus, release.draws) == (["body"], 0.5, True, "fresh")
     assert release.policy == "unknown=keep numbers=shape case=lower invisible=keep units=keep"
     assert release.calibration == "paper"
     assert (release.row_count, release.word_count, release.sampled, release.stopwords) == (2, 8, 3, 1)
@@ -63,11 +61,12 @@ def test_texts_and_queries_are_entered_without_their_words(db: Path, folder: Pat
     assert (first.row_count, second.row_count, second.sampled) == (1, 2, 2)
     assert (third.row_count, third.sampled, third.eps, third.plus) == (3, 3, 3.0, True)
     assert third.largest_row_eps == Decimal(3)
-    assert (fourth.row_count, fourth.eps, fourth.plus, fourth.draws) == (None, None, None, "raw")
+    assert (fourth.row_count, fourth.eps, fourth.plus, fourth.draws) == (1, None, None, "raw")
     assert (second.at_least, third.at_least, fourth.at_least) == (False, True, False)
     for release in (first, second, third, fourth):
-        assert SECRET not in ledger.to_json(release)
-    assert SECRET.encode() not in db.read_bytes()
+        assert SECRET not in json.dumps(release.to_dict())
+    for path in db.parent.glob(f"{db.stem}.*"):
+        assert SECRET.encode() not in path.read_bytes(), path
 
 
 def test_what_failed_is_not_entered(db: Path, folder: Path) -> None:
@@ -86,7 +85,7 @@ def test_fresh_releases_add_up_and_a_key_counts_once(db: Path, folder: Path) -> 
     for number, options in enumerate([(), ("--eps", "3"), keyed, keyed, keyed]):
         result = run("sanitize", "in.csv", f"out{number}.csv", "--column", "body", *options)
         assert result.exit_code == 0, result.output
-    [total] = add_up(list_releases(db))
+    [total] = list_totals(db)
     assert (total.releases, total.pending, total.total_eps) == (5, 0, Decimal(2 + 6 + 4))
     shown = run("ledger").output
     assert shown.count("complete") == 5 and shown.split()[-1] == "12"
@@ -119,7 +118,7 @@ def test_a_stream_that_was_cut_off_has_spent_what_it_gave(db: Path, folder: Path
 
 def test_unknown_spending_is_no_spending_to_build_on(db: Path) -> None:
     enter_release(db, "d")  # never completed, as if it was killed
-    with pytest.raises(BudgetError, match="an earlier release was interrupted"):
+    with pytest.raises(BudgetError, match="an earlier release is running or was interrupted"):
         enter_release(db, "d", largest_row_eps=1, budget_total=100.0)
     assert "unknown" in run("ledger").output
     assert json.loads(run("ledger", "--json").stdout)["totals"][0]["total_eps"] is None
@@ -150,22 +149,28 @@ def test_exports_hold_everything(db: Path, folder: Path) -> None:
     assert "must end in .csv or .json" in run("ledger", "--export", "l.txt").output
 
 
-@pytest.mark.parametrize("form", ["csv", "txt", "stream"])
+@pytest.mark.parametrize("form", ["csv", "txt", "stream", "text", "table"])
 def test_rows_that_would_spend_too_much_are_refused(db: Path, folder: Path, form: str) -> None:
     texts = ["alice bob carol", "dave", "alice bob carol dave", "zzz"]
     write_texts(folder / "in.csv", *texts)
     (folder / "in.txt").write_text("\n".join(texts))
+    with duckdb.connect("shop.duckdb") as connection:
+        connection.execute("CREATE TABLE reviews AS SELECT unnest(?) AS body", [texts])
     arguments = {
         "csv": ["in.csv", "out.csv", "--column", "body"],
         "txt": ["in.txt", "out.txt"],
         "stream": ["-", "-"],
+        "text": [texts[2]],
+        "table": ["--data", "shop.duckdb", "--table", "reviews", "out", "--column", "body"],
     }[form]
     content = "\n".join(texts).encode() if form == "stream" else None
     refused = run("sanitize", *arguments, "--max-row-eps", "2", input=content)
     assert refused.exit_code == 1
-    assert "2 rows would spend more than --max-row-eps 2 " in refused.output
-    assert "up to 4; nothing was written" in refused.output
+    assert "a row would spend more than --max-row-eps 2 " in refused.output
+    assert "up to 4; nothing was written" in refused.output and refused.stdout == ""
     assert not list(folder.glob("out.*")) and list_releases(db) == []
+    with duckdb.connect("shop.duckdb", read_only=True) as connection:
+        assert connection.execute("SELECT table_name FROM duckdb_tables()").fetchall() == [("reviews",)]
     allowed = run("sanitize", *arguments, "--max-row-eps", "4", input=content)
     assert allowed.exit_code == 0, allowed.output
 
@@ -197,10 +202,9 @@ def test_the_budget_is_decided_where_the_release_is_entered(db: Path) -> None:
 
 WRITER = """
 import sys
-from custext_sql.store.ledger import table as ledger
-from tests.ledger_entries import enter_release
+from tests.ledger_entries import complete_release, enter_release
 for _ in range(15):
-    ledger.update(sys.argv[1], ledger.finish(enter_release(sys.argv[1], sys.argv[2], largest_row_eps=3)))
+    complete_release(sys.argv[1], enter_release(sys.argv[1], sys.argv[2], largest_row_eps=3))
 """
 
 
@@ -209,27 +213,44 @@ def test_two_processes_write_at_once(db: Path) -> None:
     one, two = ([sys.executable, "-c", WRITER, db, name] for name in ("one", "two"))
     with start(one) as first, start(two) as second:
         assert [first.wait(), second.wait()] == [0, 0]
-    totals = {total.dataset: total for total in add_up(list_releases(db))}
+    totals = {total.dataset: total for total in list_totals(db)}
     assert {name: (total.releases, total.pending) for name, total in totals.items()} == {"one": (15, 0), "two": (15, 0)}
 
 
-@pytest.mark.slow
-def test_a_ledger_that_cannot_be_written_leaves_a_receipt(
-    db: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("form", ["csv", "txt", "stream", "text", "table", "query", "query shown"])
+def test_what_cannot_be_entered_is_not_released(
+    db: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, form: str
 ) -> None:
     write_texts(folder / "in.csv", "alice bob")
-    monkeypatch.setattr(ledger, "_PATIENCE", 0.3)
-    with hold_open(db, read_only=True):
-        done = run("sanitize", "in.csv", "out.csv", "--column", "body")
-        assert done.exit_code == 0
-        assert "Warning: the release is not in the ledger" in done.output and "in use by another process" in done.output
-        receipt = json.loads((folder / "out.csv.receipt.json").read_text())
-        assert (receipt["sampled"], receipt["dataset"]) == (2, str((folder / "in.csv").resolve()))
-        assert receipt["state"] == "complete"
-        refused = run("sanitize", "in.csv", "two.csv", "--column", "body", "--budget-total", "9")
-        assert refused.exit_code == 1 and not (folder / "two.csv").exists()
-    assert run("sanitize", "in.csv", "three.csv", "--column", "body").exit_code == 0
-    assert len(list_releases(db)) == 1
+    (folder / "in.txt").write_text("alice bob\n")
+    with duckdb.connect("shop.duckdb") as connection:
+        connection.execute("CREATE TABLE reviews AS SELECT 'alice bob' AS body")
+    query = "SELECT custext_sanitize('alice bob', 1, false) AS body"
+    arguments = {
+        "csv": ["sanitize", "in.csv", "out.csv", "--column", "body"],
+        "txt": ["sanitize", "in.txt", "out.txt"],
+        "stream": ["sanitize", "-", "-"],
+        "text": ["sanitize", "alice bob"],
+        "table": ["sanitize", "--data", "shop.duckdb", "--table", "reviews", "out", "--column", "body"],
+        "query": ["sql", query, "--output", "out.csv"],
+        "query shown": ["sql", query],
+    }[form]
+    content = b"alice bob\n" if form == "stream" else None
+    monkeypatch.setattr(connections, "_PATIENCE", 0.3)
+    enter_release(db, "earlier", largest_row_eps=3)
+    with hold_ledger(db):
+        refused = run(*arguments, input=content)
+        assert refused.exit_code == 1 and refused.stdout == "", refused.output
+        path = db.with_suffix(".ledger.sqlite")
+        assert f"cannot write the ledger {path}: database is locked; nothing was released." in refused.output
+        assert "name another ledger: --ledger PATH or URL" in refused.output
+        assert not list(folder.glob("out.*"))
+        assert [release.dataset for release in list_releases(db)] == ["earlier"]  # readers need not wait
+    with duckdb.connect("shop.duckdb", read_only=True) as connection:
+        assert connection.execute("SELECT table_name FROM duckdb_tables()").fetchall() == [("reviews",)]
+    done = run(*arguments, input=content)
+    assert done.exit_code == 0, done.output
+    assert len(list_releases(db)) == 2
 
 
 def test_the_release_is_pending_until_its_output_is_there(

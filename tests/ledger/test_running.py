@@ -3,9 +3,7 @@
 import subprocess
 import sys
 import textwrap
-from collections.abc import Callable
 from decimal import Decimal
-from functools import partial
 from pathlib import Path
 
 import duckdb
@@ -13,42 +11,29 @@ import pytest
 import spacy
 from spacy.tokens import Doc
 
-from custext_sql import Dataset, Sanitizer, build_mapping, connect, make_key, register
-from custext_sql.errors import BudgetError, CusTextError, KeyFileError, SettingError
-from custext_sql.store.ledger import running_entry
+from custext_sql import Dataset, Sanitizer, build_mapping, connect, load_mapping, make_key, register
+from custext_sql.errors import BudgetError, DatabaseError, KeyFileError, SettingError
+from custext_sql.ledger import connections
 from custext_sql.ledger.running import settle_all
-from custext_sql.ledger.spending import add_up
-from tests.ledger_entries import list_releases
-from tests.processes import hold_open, wait_for
+from tests.conftest import WORDS
+from tests.ledger_entries import enter_release, list_releases, list_totals, peek_releases
+from tests.processes import hold_ledger
 
 QUERY = "SELECT custext_sanitize(text, 0.1, true) FROM (VALUES ('alice bob carol'), ('dave')) t(text)"
 
 
-NEVER = 3600.0
-Pace = Callable[[float], None]
-
-
-@pytest.fixture
-def pace(monkeypatch: pytest.MonkeyPatch) -> Pace:
-    """Return a function that sets after how many seconds without a text counts are entered; until then, never."""
-    assert running_entry._REST == 1.0
-    monkeypatch.setattr(running_entry, "_REST", NEVER)
-    return partial(monkeypatch.setattr, running_entry, "_REST")
-
-
 def states(db: Path) -> list[tuple[str, Decimal | None]]:
-    return [(release.state, release.largest_row_eps) for release in list_releases(db)]
+    """Return the releases as another process sees them."""
+    return [(release.state, release.largest_row_eps) for release in peek_releases(db)]
 
 
-@pytest.mark.slow
-def test_a_connection_enters_what_it_sanitizes(mapped_db: Path, pace: Pace) -> None:
+def test_a_connection_enters_what_it_sanitizes(mapped_db: Path) -> None:
     with connect(mapped_db, dataset="d") as connection:
         assert list_releases(mapped_db) == []
         connection.execute(QUERY).fetchall()
         assert states(mapped_db) == [("pending", None)]
-        pace(0.1)
-        wait_for(lambda: states(mapped_db) == [("complete", Decimal("0.3"))])
-        pace(NEVER)
+        [release] = list_releases(mapped_db)  # this process brings it up to date before it reads the ledger
+        assert (release.state, release.largest_row_eps) == ("complete", Decimal("0.3"))
         connection.execute(QUERY.replace("dave", "dave erin frank grace")).fetchall()
         assert states(mapped_db) == [("pending", None)]
         settle_all()
@@ -59,7 +44,7 @@ def test_a_connection_enters_what_it_sanitizes(mapped_db: Path, pace: Pace) -> N
         assert connection.execute("SELECT count(*) FROM groups").fetchall() == [(16,)]
         connection.execute(QUERY).fetchall()
     settle_all()
-    [total] = add_up(list_releases(mapped_db))
+    [total] = list_totals(mapped_db)
     assert (total.total_eps, total.at_least, total.releases) == (Decimal("0.7"), True, 2)
 
 
@@ -75,7 +60,7 @@ def test_registered_functions_enter_what_they_do_until_they_are_registered_again
     assert [(release.dataset, release.row_count) for release in list_releases(mapped_db)] == [("d", 2), ("other", 2)]
 
 
-def test_keyed_calls_are_known_by_their_sum(mapped_db: Path, tmp_path: Path) -> None:
+def test_keyed_calls_and_releases_of_the_same_records_count_once(mapped_db: Path, tmp_path: Path) -> None:
     make_key(tmp_path / "k", mapped_db)
     keyed = "SELECT custext_sanitize_keyed(text, text) FROM (VALUES ('alice bob'), ('dave')) t(text)"
     for _ in range(2):
@@ -85,8 +70,8 @@ def test_keyed_calls_are_known_by_their_sum(mapped_db: Path, tmp_path: Path) -> 
         ["dave", "alice bob"], records=["dave", "alice bob"], dataset="d"
     )
     settle_all()
-    assert len({release.keyed_sum for release in list_releases(mapped_db)}) == 1
-    [total] = add_up(list_releases(mapped_db))
+    assert [release.by_record for release in list_releases(mapped_db)] == [True] * 3
+    [total] = list_totals(mapped_db)
     assert (total.releases, total.total_eps) == (3, Decimal(2))
 
 
@@ -123,51 +108,52 @@ def test_a_call_that_fails_is_no_release_and_stops_no_other(mapped_db: Path) -> 
     assert [release.eps for release in list_releases(mapped_db)] == [0.1, 0.1]
 
 
-@pytest.mark.slow
 def test_docs_cut_in_another_way_are_the_same_draws_and_chosen_in_another_way_others(
     mapped_db: Path, tmp_path: Path
 ) -> None:
     make_key(tmp_path / "k", mapped_db)
-    listed = {"@misc": "custext.words.v1", "words": ["alice", "bob"]}
-    both = ["alice", "bob"]
-    for words, choice in ((both, None), (both, None), (["alice bob"], None), (both, {**listed, "words": ["bob"]})):
+    group = load_mapping(mapped_db).find_row("bob")[0]  # within it, bob does not stand alone
+    both = [next(word for word in WORDS if word not in group), "bob"]
+    listed = {"@misc": "custext.words.v1", "words": list(group)}
+    spent = []
+    for words, choice in ((both, None), (both, None), ([" ".join(both)], None), (both, listed)):
         nlp = spacy.blank("en")
         config = {"database": str(mapped_db), "key_file": str(tmp_path / "k"), "dataset": "d", "sensitive": choice}
         nlp.add_pipe("custext", config=config)
         doc = Doc(nlp.vocab, words=words, spaces=[number < len(words) - 1 for number in range(len(words))])
         doc._.custext_record = "a"
         nlp(doc)
-    settle_all()
-    sums = [release.keyed_sum for release in list_releases(mapped_db)]
-    assert sums[0] == sums[1] == sums[2] != sums[3]
+        spent += [total.total_eps for total in list_totals(mapped_db)]
+    assert spent == [Decimal(2), Decimal(2), Decimal(2), Decimal(3)]
+    assert len(list_releases(mapped_db)) == 4
 
 
-@pytest.mark.slow
 def test_no_text_leaves_if_the_ledger_cannot_be_written(mapped_db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("custext_sql.store.ledger.table._PATIENCE", 0.3)
+    monkeypatch.setattr(connections, "_PATIENCE", 0.3)
     sanitizer = Sanitizer.load(mapped_db)
-    with connect(mapped_db, dataset="d") as connection, hold_open(mapped_db, read_only=True):
-        with pytest.raises(duckdb.Error, match="in use by another process"):
+    nlp = spacy.blank("en")
+    nlp.add_pipe("custext", config={"database": str(mapped_db), "dataset": "d"})
+    enter_release(mapped_db, "earlier")
+    with connect(mapped_db, dataset="d") as connection, hold_ledger(mapped_db):
+        with pytest.raises(duckdb.Error, match="cannot write the ledger .*: database is locked"):
             connection.execute(QUERY).fetchall()
-        with pytest.raises(CusTextError, match="in use by another process"):
-            sanitizer.release(["alice"], dataset="d")
-    assert list_releases(mapped_db) == []
+        for call in (lambda: sanitizer.release(["alice"], dataset="d"), lambda: nlp("alice")):
+            with pytest.raises(DatabaseError, match="cannot write the ledger .*: database is locked"):
+                call()
+    assert [release.dataset for release in list_releases(mapped_db)] == ["earlier"]
 
 
 SCRIPT = """
-import os, sys, signal, time
+import os, sys, signal
 import custext_sql
-from custext_sql.store.ledger import running_entry
-running_entry._REST = 3600.0
 connection = custext_sql.connect(sys.argv[1], dataset="d")
 connection.execute(sys.argv[2]).fetchall()
-if sys.argv[3] == "attach":
-    other = custext_sql.connect(sys.argv[1])
-    time.sleep(2.0)
 if sys.argv[3] == "kill":
     os.kill(os.getpid(), signal.SIGKILL)
 if sys.argv[3] == "raise":
     raise SystemExit(3)
+if sys.argv[3] == "close":
+    connection.close()
 """
 
 
@@ -177,10 +163,7 @@ if sys.argv[3] == "raise":
     [
         ("return", ("complete", Decimal("0.3"))),
         ("raise", ("complete", Decimal("0.3"))),
-        (
-            "attach",
-            ("complete", Decimal("0.3")),
-        ),  # on a connection that nobody closes
+        ("close", ("complete", Decimal("0.3"))),
         ("kill", ("pending", None)),
     ],
 )
@@ -190,18 +173,98 @@ def test_a_process_that_ends_leaves_the_truth(mapped_db: Path, end: str, expecte
     assert done.stderr == b""
 
 
-@pytest.mark.slow
-def test_a_release_waits_until_the_ledger_can_be_written(mapped_db: Path, pace: Pace) -> None:
+def test_a_release_waits_until_the_ledger_can_be_written(mapped_db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "_PATIENCE", 0.3)
     with connect(mapped_db, dataset="d") as connection:
         connection.execute(QUERY).fetchall()
-        with connect(mapped_db):
-            settle_all()
+        with hold_ledger(mapped_db):
+            for call in (settle_all, lambda: list_releases(mapped_db)):
+                with pytest.raises(DatabaseError, match="cannot write the ledger .*: database is locked"):
+                    call()
             assert states(mapped_db) == [("pending", None)]
-        pace(0.1)
-        wait_for(lambda: states(mapped_db) == [("complete", Decimal("0.3"))])
+        settle_all()
+        assert states(mapped_db) == [("complete", Decimal("0.3"))]
 
 
-@pytest.mark.usefixtures("pace")
+ENDING = """
+import sys, threading, time
+from pathlib import Path
+from custext_sql import Sanitizer
+from custext_sql.ledger import connections
+from custext_sql.ledger.running import check_running
+from tests.ledger.test_running_release import draw
+from tests.processes import hold_ledger
+
+connections._PATIENCE = 0.3
+release = Sanitizer.load(sys.argv[1]).open_release(check_running("d"), runs=True)
+draw(release, ["alice bob"])
+if sys.argv[2] == "locked":
+    held = hold_ledger(Path(sys.argv[1]))
+    held.__enter__()
+else:
+    inside = threading.Event()
+
+    def draw_on():
+        with release.drawing():
+            inside.set()
+            time.sleep(600)
+
+    threading.Thread(target=draw_on, daemon=True).start()
+    inside.wait()
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("end", "reason"), [("locked", "database is locked"), ("drawing", "something was still drawing when the process")]
+)
+def test_a_process_that_cannot_settle_says_so(mapped_db: Path, end: str, reason: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", ENDING, mapped_db, end], capture_output=True, text=True, check=False, timeout=300
+    )
+    assert "PrivacyWarning: a release stays pending in the ledger: " in done.stderr and reason in done.stderr
+    assert "Traceback" not in done.stderr
+    assert states(mapped_db) == [("pending", None)]
+
+
+FORKING = """
+import os, sys
+from custext_sql import Sanitizer
+from custext_sql.ledger.running import check_running
+from tests.ledger.test_running_release import draw
+
+release = Sanitizer.load(sys.argv[1]).open_release(check_running("d"), runs=True, at_least=True)
+draw(release, ["alice bob"])
+child = os.fork()
+if not child:
+    if sys.argv[2] != "idle":
+        draw(release, ["alice", "carol dave erin"])
+    if sys.argv[2] == "killed":
+        os._exit(0)
+    sys.exit()
+os.waitpid(child, 0)
+draw(release, ["frank"])
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("end", "of_child"),
+    [("returns", [("complete", Decimal(3), 2)]), ("killed", [("pending", None, None)]), ("idle", [])],
+)
+def test_a_fork_has_an_entry_of_its_own(
+    mapped_db: Path, end: str, of_child: list[tuple[str, Decimal | None, int | None]]
+) -> None:
+    """What the parent drew counts once, and the parent does not wait for the child's end."""
+    done = subprocess.run(
+        [sys.executable, "-c", FORKING, mapped_db, end], capture_output=True, text=True, check=False, timeout=300
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    found = [(entry.state, entry.largest_row_eps, entry.row_count) for entry in peek_releases(mapped_db)]
+    assert found == [("complete", Decimal(2), 2), *of_child]
+    assert len({entry.run_id for entry in peek_releases(mapped_db)}) == len(found)
+
+
 def test_a_pipeline_enters_its_docs(mapped_db: Path) -> None:
     nlp = spacy.blank("en")
     nlp.add_pipe("custext", config={"database": str(mapped_db), "eps": 0.5, "dataset": "notes"})
@@ -215,7 +278,7 @@ def test_a_pipeline_enters_its_docs(mapped_db: Path) -> None:
     copied = spacy.blank("en").from_config(nlp.config)
     copied("alice")
     settle_all()
-    [total] = add_up(list_releases(mapped_db))
+    [total] = list_totals(mapped_db)
     assert (total.releases, total.total_eps) == (2, Decimal(2))
 
 
@@ -264,5 +327,5 @@ def test_each_process_of_a_pipeline_enters_its_part(mapped_db: Path, tmp_path: P
     assert len(parts) == (3 if here == "also here" else 2)
     assert len({part.run_id for part in parts}) == 1 and len({part.release_id for part in parts}) == len(parts)
     assert sum(part.row_count or 0 for part in parts) == (61 if here == "also here" else 60)
-    [total] = add_up(parts)
+    [total] = list_totals(mapped_db)
     assert (total.total_eps, total.at_least) == (Decimal(4), True)

@@ -12,33 +12,31 @@ from hypothesis import strategies as st
 
 from custext_sql import Dataset, Sanitizer, build_mapping
 from custext_sql.errors import BudgetError, SettingError
-from custext_sql.release import line_releases, row_queries
-from custext_sql.ledger.spending import add_up, check_budget, sum_spent, write_eps
-from tests.ledger_entries import list_releases
-from tests.ledger_entries import make_release
+from custext_sql.ledger.spending import check_budget, sum_spent, write_eps
+from tests.ledger_entries import list_releases, list_totals, make_release
 from tests.release.test_data_files import db, folder, run
 
 __all__ = ["db", "folder"]  # fixtures
 
 
 def total_of(db: Path, dataset: str) -> str:
-    [total] = [total for total in add_up(list_releases(db)) if total.dataset == dataset]
+    [total] = [total for total in list_totals(db) if total.dataset == dataset]
     return write_eps(total.total_eps)
 
 
 @given(st.lists(st.decimals("0.001", 5000, places=6), min_size=1, max_size=300))
 def test_totals_are_exact(amounts: list[Decimal]) -> None:
-    spent = sum_spent(make_release("d", largest_row_eps=str(amount)) for amount in amounts)
+    spent = sum_spent((make_release("d", largest_row_eps=str(amount)) for amount in amounts), {})
     assert spent.eps is not None
     assert Fraction(spent.eps) == sum(map(Fraction, amounts))
 
 
 def test_thousands_of_small_releases_add_up_to_the_digit() -> None:
     earlier = [make_release("d", largest_row_eps="0.001") for _ in range(9_999)]
-    assert write_eps(sum_spent(earlier).eps) == "9.999"
-    check_budget(earlier, make_release("d", largest_row_eps="0.001"), 10.0)
+    assert write_eps(sum_spent(earlier, {}).eps) == "9.999"
+    check_budget(earlier, {}, make_release("d", largest_row_eps="0.001"), 10.0, {})
     with pytest.raises(BudgetError, match=r"total eps of 10\.000000000001, more than --budget-total 10 "):
-        check_budget(earlier, make_release("d", largest_row_eps="0.001000000001"), 10.0)
+        check_budget(earlier, {}, make_release("d", largest_row_eps="0.001000000001"), 10.0, {})
 
 
 @pytest.mark.parametrize(("eps", "words"), [(0.1, 3), (0.7, 1), (0.001, 123), (1.1, 11), (2.3, 7), (33.3, 3)])
@@ -58,7 +56,7 @@ def test_spelling_does_not_part_files(db: Path, folder: Path) -> None:
         assert run("sanitize", name, f"../{number}.csv", "--column", "body").exit_code == 0
     assert run("sanitize", "reviews.csv", "../8.csv", "--column", "body", "--dataset", "./reviews.csv").exit_code == 0
     assert len(json.loads(run("ledger", "--dataset", "reviews.csv", "--json").stdout)["releases"]) == 8
-    [total] = add_up(list_releases(db))
+    [total] = list_totals(db)
     assert (total.dataset, total.releases, total.total_eps) == (str((folder / "reviews.csv").resolve()), 8, Decimal(16))
     refused = run("sanitize", "./*views.csv", "../x.csv", "--column", "body", "--budget-total", "17")
     assert "total eps of 18" in refused.output
@@ -106,7 +104,7 @@ def test_names_of_datasets_are_compared_in_whatever_case(db: Path) -> None:
         sanitizer.release(["alice"], dataset=name)
     with pytest.raises(BudgetError, match="total eps of 4"):
         sanitizer.release(["alice"], dataset=Dataset("cafe\u0301s", budget_total=3.5))
-    [total] = add_up(list_releases(db))
+    [total] = list_totals(db)
     assert (total.dataset, total.releases) == ("caf\u00e9s", 3)
 
 
@@ -127,35 +125,6 @@ def test_a_dataset_needs_a_name_and_a_sensible_budget() -> None:
     ):
         with pytest.raises(SettingError, match=message):
             Dataset(**wrong)
-
-
-@pytest.mark.parametrize("form", ["csv", "txt", "stream", "text", "table"])
-def test_what_a_row_spends_is_checked_again_on_what_was_drawn(
-    db: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, form: str
-) -> None:
-    """The data may change after the first check."""
-    (folder / "in.csv").write_text("id,body\n1,alice bob carol\n")
-    (folder / "in.txt").write_text("alice bob carol\n")
-    with duckdb.connect("shop.duckdb") as connection:
-        connection.execute("CREATE TABLE reviews AS SELECT 'alice bob carol' AS body")
-    monkeypatch.setattr(row_queries, "_check_spending", lambda *arguments: 0.0)
-    monkeypatch.setattr(line_releases, "find_spending", lambda *arguments, **options: iter(()))
-    arguments = {
-        "csv": ["in.csv", "out.csv", "--column", "body"],
-        "txt": ["in.txt", "out.txt"],
-        "stream": ["-", "-"],
-        "text": ["alice bob carol"],
-        "table": ["--data", "shop.duckdb", "--table", "reviews", "out", "--column", "body"],
-    }[form]
-    content = b"alice bob carol\n" if form == "stream" else None
-    refused = run("sanitize", *arguments, "--max-row-eps", "2", input=content)
-    assert refused.exit_code == 1
-    assert "a row would spend more than --max-row-eps 2 " in refused.output
-    assert "up to 3; nothing was written" in refused.output
-    assert refused.stdout == ""
-    assert not list(folder.glob("out.*")) and list_releases(db) == []
-    with duckdb.connect("shop.duckdb", read_only=True) as connection:
-        assert connection.execute("SELECT table_name FROM duckdb_tables()").fetchall() == [("reviews",)]
 
 
 @pytest.mark.slow

@@ -11,9 +11,8 @@ from click.testing import CliRunner, Result
 from custext_sql import read_ledger, strike_release, unstrike_release
 from custext_sql.cli import main
 from custext_sql.errors import BudgetError, KeyFileError, SettingError
-from custext_sql.store.ledger import table as ledger
 from custext_sql.ledger.entries import Entry
-from tests.ledger_entries import enter_release
+from tests.ledger_entries import complete_release, enter_release
 
 REASON = "deleted on May 3, nobody had downloaded it"
 
@@ -22,10 +21,8 @@ def run(db: Path, *arguments: str, **environment: str) -> Result:
     return CliRunner().invoke(main, ["--db", str(db), "ledger", *arguments], env=environment)
 
 
-def enter(db: Path, dataset: str = "reviews", eps: float = 6, **settings: Any) -> Release:
-    release = ledger.finish(enter_release(db, dataset, largest_row_eps=eps, **settings))
-    ledger.update(db, release)
-    return release
+def enter(db: Path, dataset: str = "reviews", eps: float = 6, **settings: Any) -> Entry:
+    return complete_release(db, enter_release(db, dataset, largest_row_eps=eps, **settings))
 
 
 def test_a_struck_release_has_a_reason_and_a_time_until_that_is_undone(mapped_db: Path) -> None:
@@ -61,7 +58,7 @@ def test_a_struck_release_counts_like_any_other(mapped_db: Path) -> None:
 def test_a_release_that_was_struck_while_it_ran_stays_struck(mapped_db: Path) -> None:
     release = enter_release(mapped_db, "reviews")
     strike_release(mapped_db, release=release.release_id, reason=REASON)
-    ledger.update(mapped_db, ledger.finish(release))
+    complete_release(mapped_db, release)
     [found] = read_ledger(mapped_db).releases
     assert (found.state, found.struck_reason) == ("complete", REASON)
 
