@@ -3,13 +3,13 @@
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, Engine, NullPool, create_engine, event, inspect, text
-from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
+from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, event, inspect, text
+from sqlalchemy.exc import SQLAlchemyError
 
 from custext_sql.errors import DatabaseError
 from custext_sql.ledger import schema
@@ -38,9 +38,10 @@ def open_for_writing(place: "LedgerFile") -> Iterator[Connection]:
     with _own_errors(place, "write"):
         if place.path is not None:
             with suppress(FileExistsError):  # SQLite would let other users read a new file
-                os.close(os.open(place.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+                os.close(os.open(os.path.realpath(place.path), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
         with _make_engine(place.url).connect() as connection:
             if place.path is not None:
+                _prepare(connection.connection.driver_connection)
                 connection.info["writes"] = True
             with connection.begin():
                 if place.path is None:
@@ -53,7 +54,7 @@ def open_for_writing(place: "LedgerFile") -> Iterator[Connection]:
 
 def upgrade_ledger(place: "LedgerFile") -> tuple[str, str]:
     """Upgrade a ledger to this version's revision, in one transaction; return the revisions before and after."""
-    if place.path is not None and not place.path.exists():
+    if place.path is not None and not place.exists():
         return schema.REVISIONS[-1], schema.REVISIONS[-1]
     with _own_errors(place, "upgrade"), _make_engine(place.url).connect() as connection:
         connection.info["writes"] = place.path is not None
@@ -71,13 +72,13 @@ def _make_engine(url: str) -> Engine:
     """Return the engine of a URL. It keeps no connection open, so that a fork shares none."""
     if not url.startswith("sqlite:"):
         return create_engine(url, poolclass=NullPool)
-    engine = create_engine(url, poolclass=NullPool, connect_args={"timeout": _PATIENCE})
+    file = URL.create("sqlite", database=url.removeprefix("sqlite:///"))  # as a string, ? and % would mean more
+    engine = create_engine(file, poolclass=NullPool, connect_args={"timeout": _PATIENCE})
 
     @event.listens_for(engine, "connect")
     def set_up(connection: Any, _: object) -> None:
         connection.isolation_level = None  # transactions begin below, not where the driver thinks they should
         connection.execute("PRAGMA synchronous = FULL")
-        _wait_until_free(lambda: connection.execute("PRAGMA journal_mode = WAL"))
 
     @event.listens_for(engine, "begin")
     def begin(connection: Connection) -> None:
@@ -86,14 +87,14 @@ def _make_engine(url: str) -> Engine:
     return engine
 
 
-def _wait_until_free(change: Callable[[], object]) -> None:
-    """Call `change`, for which SQLite itself does not wait, until no other process is using a new ledger."""
+def _prepare(connection: Any) -> None:
+    """Set a new file to WAL, so that readers and the writer do not wait for each other. Others may do so just now."""
     deadline = time.monotonic() + _PATIENCE
-    while True:
+    while connection.execute("PRAGMA schema_version").fetchone() == (0,):  # no table yet
         try:
-            change()
+            connection.execute("PRAGMA journal_mode = WAL")
             return
-        except sqlite3.OperationalError as error:
+        except sqlite3.OperationalError as error:  # SQLite itself does not wait for this
             if "locked" not in str(error) or time.monotonic() > deadline:
                 raise
             time.sleep(_TICK)
@@ -103,8 +104,7 @@ def _is_current(connection: Connection, place: "LedgerFile") -> bool:
     revision, newest = _find_revision(connection, place), schema.REVISIONS[-1]
     if revision is not None and revision != newest:
         raise DatabaseError(
-            f"the ledger {place} is at revision {revision} and this version needs {newest}; run: custext "
-            f"{place.option} upgrade"
+            f"the ledger {place} is at revision {revision} and this version needs {newest}; run: custext upgrade"
         )
     return revision is not None
 
@@ -135,15 +135,14 @@ def _own_errors(place: "LedgerFile", verb: str) -> Iterator[None]:
     except ModuleNotFoundError as error:
         if error.name != "psycopg":
             raise
-        raise DatabaseError("a ledger on PostgreSQL needs psycopg; run: pip install 'custext-sql[postgres]'") from None
-    except (ArgumentError, NoSuchModuleError, ValueError):
         raise DatabaseError(
-            f"cannot {verb} the ledger: its URL is not valid; expected postgresql://user@host/name"
+            "a ledger on PostgreSQL needs psycopg; in a checkout of custext-sql, run: pip install '.[postgres]'"
         ) from None
     except (SQLAlchemyError, OSError) as error:
+        result = "; nothing was released" if verb == "write" else ""
         raise DatabaseError(
-            f"cannot {verb} the ledger {place}: {_tell_reason(error)}; nothing was released. Repair that, or name "
-            "another ledger: --ledger PATH or URL, CUSTEXT_LEDGER (in Python: ledger)"
+            f"cannot {verb} the ledger {place}: {_tell_reason(error)}{result}. Repair that, or name another ledger: "
+            "--ledger PATH or URL, CUSTEXT_LEDGER (in Python: ledger)"
         ) from None
 
 

@@ -1,10 +1,9 @@
 """Where the ledger is: a SQLite file, by default beside the custext database, or a PostgreSQL database."""
 
 import os
-import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,11 +23,11 @@ _POSTGRES = ("postgresql", "postgresql+psycopg", "postgres")
 class LedgerFile:
     """The place of a ledger. It holds no connection: each `with` block opens one, and closes it at the end."""
 
-    url: str
+    url: str = field(repr=False)  # may have a password
 
     @classmethod
     def locate(cls, ledger: LedgerPlace = None, database: Database = None) -> "LedgerFile":
-        """Return the place of a ledger. DatabaseError if it is neither a path nor the URL of a PostgreSQL database.
+        """Return the place of a ledger. DatabaseError if it is neither a path nor a valid URL of a PostgreSQL database.
 
         database: the custext database that the ledger is beside, unless it is named or CUSTEXT_LEDGER is set.
         """
@@ -40,14 +39,22 @@ class LedgerFile:
         check_path(named, "ledger")
         scheme, mark, rest = os.fspath(named).partition("://")
         if mark and scheme in _POSTGRES:
+            _check_url(f"postgresql://{rest}")
             return cls(f"postgresql+psycopg://{rest}")
         path = rest.removeprefix("/") if mark and scheme == "sqlite" else os.fspath(named)
-        if (mark and scheme != "sqlite") or not path or path.startswith(":memory:"):
+        if (mark and scheme != "sqlite") or not path or "\0" in path or path.startswith(":memory:"):
             raise DatabaseError(
                 "the ledger must be the path of a SQLite file, or a URL such as postgresql://user@host/database: "
                 "--ledger, CUSTEXT_LEDGER (in Python: ledger)"
             )
-        return cls(f"sqlite:///{Path(path).absolute()}")
+        file = Path(path).absolute()
+        if file.is_dir() or not file.parent.is_dir():
+            problem = "is a folder" if file.is_dir() else "is in a folder that does not exist"
+            raise DatabaseError(
+                f"the ledger {file} {problem}; name the path of a SQLite file, which is made if it does not exist: "
+                "--ledger, CUSTEXT_LEDGER (in Python: ledger)"
+            )
+        return cls(f"sqlite:///{file}")
 
     def __str__(self) -> str:
         """Return the path, or the URL without its password."""
@@ -55,17 +62,13 @@ class LedgerFile:
             return str(self.path)
         from sqlalchemy import make_url
 
-        return make_url(self.url).set(drivername="postgresql").render_as_string()
+        url = make_url(self.url).set(drivername="postgresql")
+        return url.difference_update_query([name for name in url.query if "pass" in name]).render_as_string()
 
     @property
     def path(self) -> Path | None:
         """The path of a SQLite file, None for PostgreSQL."""
         return Path(self.url.removeprefix("sqlite:///")) if self.url.startswith("sqlite:") else None
-
-    @property
-    def option(self) -> str:
-        """Return how a command line names this ledger."""
-        return f"--ledger {shlex.quote(str(self))}"
 
     @contextmanager
     def reading(self) -> "Iterator[Connection | None]":
@@ -75,7 +78,7 @@ class LedgerFile:
         """
         from custext_sql.ledger.connections import open_for_reading  # loads SQLAlchemy
 
-        if self.path is not None and not self._exists():
+        if self.path is not None and not self.exists():
             yield None
             return
         with open_for_reading(self) as connection:
@@ -89,17 +92,33 @@ class LedgerFile:
         """
         from custext_sql.ledger.connections import open_for_writing
 
-        self._exists()
+        self.exists()
         with open_for_writing(self) as connection:
             yield connection
 
-    def _exists(self) -> bool:
+    def exists(self) -> bool:
+        """Return whether there is a ledger, as far as one can see without opening it; warn if others can read it."""
         if self.path is None:
             return True
         try:
-            if self.path.exists():
+            if self.path.is_file():
                 warn_if_open(self.path, 0o600)
-                return True
-        except (OSError, ValueError):
-            pass  # opening it says why
-        return False
+            return self.path.exists()
+        except OSError:  # opening it says why
+            return True
+
+
+def _check_url(url: str) -> None:
+    """Raise DatabaseError unless it is a valid URL. What is wrong with it is not quoted: it may be the password."""
+    from sqlalchemy import make_url
+    from sqlalchemy.exc import ArgumentError
+
+    try:
+        valid = "@" not in (make_url(url).host or "")
+    except (ArgumentError, ValueError):
+        valid = False
+    if not valid:
+        raise DatabaseError(
+            "the URL of the ledger is not valid; expected postgresql://user@host/database, with %40 for an @ in the "
+            "password, and so on: --ledger, CUSTEXT_LEDGER (in Python: ledger)"
+        )

