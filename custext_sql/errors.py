@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Sequence
 from types import FrameType
 
-_OWN = ("custext_sql", "spacy_plugin")  # packages whose lines mean nothing to the user who reads a warning
+_OWN = ("custext_sql", "spacy_plugin", "contextlib")  # their lines mean nothing to the user who reads a warning
 
 
 class CusTextError(Exception):

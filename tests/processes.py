@@ -55,7 +55,7 @@ def hold_open(path: Path, seconds: float = 600.0, *, read_only: bool = False) ->
 @contextmanager
 def hold_ledger(db: Path) -> Iterator[None]:
     """Let another process write to the ledger beside a database without an end, so that nobody else can write."""
-    command = [sys.executable, "-c", _LOCK, db.with_name(f"{db.stem}.ledger.sqlite")]
+    command = [sys.executable, "-c", _LOCK, str(db.with_name(f"{db.stem}.ledger.sqlite"))]
     with start(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None and process.stdout.readline() == "locked\n"
         yield

@@ -138,7 +138,7 @@ def _own_errors(place: "LedgerFile", verb: str) -> Iterator[None]:
         raise DatabaseError(
             "a ledger on PostgreSQL needs psycopg; in a checkout of custext-sql, run: pip install '.[postgres]'"
         ) from None
-    except (SQLAlchemyError, OSError) as error:
+    except (SQLAlchemyError, sqlite3.Error, OSError) as error:
         result = "; nothing was released" if verb == "write" else ""
         raise DatabaseError(
             f"cannot {verb} the ledger {place}: {_tell_reason(error)}{result}. Repair that, or name another ledger: "
@@ -149,6 +149,6 @@ def _own_errors(place: "LedgerFile", verb: str) -> Iterator[None]:
 def _tell_reason(error: Exception) -> str:
     if isinstance(error, OSError):
         return error.strerror or type(error).__name__
-    original = getattr(error, "orig", None)
+    original = error if isinstance(error, sqlite3.Error) else getattr(error, "orig", None)
     lines = str(original or type(error).__name__).strip().splitlines()
     return lines[0].rstrip(".") if lines else type(error).__name__

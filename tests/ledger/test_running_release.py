@@ -2,6 +2,7 @@
 
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -30,7 +31,7 @@ def draw(
         release.sanitizer.sanitize_column(open_column(texts)[0], eps, records=records, tally=tally)
 
 
-def open_running(sanitizer: Sanitizer, dataset: str | Dataset = "notes", **known: object) -> Release[Sanitizer]:
+def open_running(sanitizer: Sanitizer, dataset: str | Dataset = "notes", **known: Any) -> Release[Sanitizer]:
     release = sanitizer.open_release(check_running(dataset), at_least=True, runs=True, **known)
     release.check()
     return release

@@ -13,6 +13,7 @@ from alembic.config import Config
 from alembic.script import ScriptDirectory
 
 from custext_sql.errors import DatabaseError
+from custext_sql.ledger import schema
 from custext_sql.store.connections import new_database
 from custext_sql.store.database import compact_database, reading, upgrade_database, writing
 from custext_sql.store.schema import migrate, tables
@@ -80,17 +81,24 @@ def test_a_new_database_is_made_without_alembic(db_path: Path) -> None:
     assert done.stdout == "{'sqlalchemy'}\n"
 
 
-def test_the_listed_revisions_are_those_of_the_scripts() -> None:
+FOLDERS = [("versions", REVISIONS), ("ledger", schema.REVISIONS)]
+
+
+@pytest.mark.parametrize(("folder", "revisions"), FOLDERS)
+def test_the_listed_revisions_are_those_of_the_scripts(folder: str, revisions: tuple[str, ...]) -> None:
     config = Config()
     config.set_main_option("script_location", str(migrate.find_scripts()))
+    config.set_main_option("path_separator", "newline")
+    config.set_main_option("version_locations", str(migrate.find_scripts() / folder))
     scripts = list(ScriptDirectory.from_config(config).walk_revisions())
-    assert tuple(script.revision for script in reversed(scripts)) == REVISIONS
+    assert tuple(script.revision for script in reversed(scripts)) == revisions
 
 
-def test_migrations_use_no_code_of_the_package() -> None:
+@pytest.mark.parametrize(("folder", "revisions"), FOLDERS)
+def test_migrations_use_no_code_of_the_package(folder: str, revisions: tuple[str, ...]) -> None:
     """The package changes between versions, but what a revision creates must not."""
-    scripts = list((migrate.find_scripts() / "versions").glob("*.py"))
-    assert len(scripts) >= len(REVISIONS)
+    scripts = list((migrate.find_scripts() / folder).glob("*.py"))
+    assert len(scripts) == len(revisions)
     for script in scripts:
         imported: set[str] = set()
         for node in ast.walk(ast.parse(script.read_text(encoding="utf-8"))):

@@ -9,6 +9,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 import pytest
 from sqlalchemy import Table
 
+from custext_sql.ledger import schema
 from custext_sql.mapping.mapping import MappingInfo
 from custext_sql.store.rows.embeddings import Embedding
 from custext_sql.store.schema import tables
@@ -58,8 +59,8 @@ def test_the_view_of_scores_is_documented_with_its_columns(fresh_db: Path) -> No
 
 
 def test_every_comment_is_a_phrase_that_stands_on_its_own() -> None:
-    """Comments are shown beside the column alone, by any client of DuckDB."""
-    for table in tables.metadata.sorted_tables:
+    """Comments are shown beside the column alone, by any client of DuckDB or PostgreSQL."""
+    for table in (*tables.metadata.sorted_tables, *schema.metadata.sorted_tables):
         for column in table.columns:
             first = (column.comment or "x").partition(" ")[0]
             assert first not in {"of", "whose", "its", "within", "where"}, f"{table.name}.{column.name}"
