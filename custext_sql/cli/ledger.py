@@ -157,17 +157,21 @@ def verify_command(context: click.Context, file: str, as_json: bool) -> None:
     if as_json:
         print_json([entry.to_dict() for entry in found])
     for entry in [] if as_json else found:
-        click.echo(show_control(f"{file}: {_describe_release(entry)}"))
-        columns = f"columns {', '.join(entry.sanitized)}; " if entry.sanitized else ""
-        copied = f"copied {', '.join(entry.copied)}; " if entry.copied else ""
-        click.echo(
-            show_control(
-                f"  {entry.state}; {columns}{copied}eps {entry.eps:g}, plus {str(entry.plus).lower()}, mapping "
-                f"{entry.mapping}, {entry.draws} draws, {entry.policy}, version {entry.version}"
-                if entry.eps is not None
-                else f"  {entry.state}; {entry.draws}: nothing was sanitized, version {entry.version}"
-            )
-        )
+        click.echo(show_control(f"{file}: {_describe_release(entry)}, {entry.state}"))
+        draws = f"{entry.draws}, eps {entry.eps:g}" if entry.eps is not None else "nothing was sanitized"
+        stopwords = ", stopwords kept" if entry.plus else ""
+        facts = {
+            "sanitized": ", ".join(entry.sanitized),
+            "copied": ", ".join(entry.copied),
+            "dropped": ", ".join(entry.dropped),
+            "draws": draws + stopwords,
+            "mapping": f"{entry.mapping} ({entry.fingerprint[:12]})",
+            "policy": entry.policy,
+            "version": entry.version,
+        }
+        for label, fact in facts.items():
+            if fact:
+                click.echo(show_control(f"  {label:10s} {fact}"))
     if not found:
         if not as_json:
             click.echo(f"{file}: no release in the ledger wrote these bytes", err=True)

@@ -152,7 +152,7 @@ def sanitize_command(
         print_json(made, err=output == STANDARD)
     else:
         if output != STANDARD:
-            click.echo(f"{report.output}: {count_of(report.rows, 'row')}")
+            click.echo(f"{report.output}: {count_of(report.rows, 'row')}{' added' if append else ''}")
         if copied:
             click.echo(f"columns copied unchanged: {', '.join(map(show_control, copied))}", err=True)
     _tell_receipt(report.receipt, with_receipt=not as_json)

@@ -55,11 +55,15 @@ def test_verify_shows_the_release_that_wrote_a_file(db: Path) -> None:
     entry = list_releases(db)[1]
     found = run("verify", "renamed.csv")
     assert (found.exit_code, found.stderr) == (0, "")
-    first, second = found.stdout.splitlines()
-    assert first == f"renamed.csv: release {entry.release_id[:8]} of other, {entry.started_at:%Y-%m-%d %H:%M} UTC"
-    assert second.startswith(
-        "  complete; columns body; copied id; eps 2, plus false, mapping small-euclidean-k4, fresh "
-    )
+    first, *facts = found.stdout.splitlines()
+    when = f"{entry.started_at:%Y-%m-%d %H:%M} UTC"
+    assert first == f"renamed.csv: release {entry.release_id[:8]} of other, {when}, complete"
+    assert facts[:4] == [
+        "  sanitized  body",
+        "  copied     id",
+        "  draws      fresh, eps 2",
+        f"  mapping    small-euclidean-k4 ({entry.fingerprint[:12]})",
+    ]
 
 
 def test_verify_prints_the_release_as_json(db: Path) -> None:
