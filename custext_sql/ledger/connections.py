@@ -6,7 +6,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any, Protocol
 
 from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, event, inspect, text
 from sqlalchemy.exc import SQLAlchemyError
@@ -14,16 +15,25 @@ from sqlalchemy.exc import SQLAlchemyError
 from custext_sql.errors import DatabaseError
 from custext_sql.ledger import schema
 
-if TYPE_CHECKING:
-    from custext_sql.ledger.places import LedgerFile
-
 _PATIENCE = 60  # seconds to wait for another process to finish writing
 _TICK = 0.02  # seconds between attempts
 _LOCK = 0x637573746578740A  # PostgreSQL's number for the lock of the ledger
 
 
+class Place(Protocol):
+    """What is needed of a `LedgerFile`."""
+
+    @property
+    def url(self) -> str: ...
+
+    @property
+    def path(self) -> Path | None: ...
+
+    def exists(self) -> bool: ...
+
+
 @contextmanager
-def open_for_reading(place: "LedgerFile") -> Iterator[Connection | None]:
+def open_for_reading(place: Place) -> Iterator[Connection | None]:
     """Yield a connection that reads one state of a ledger that exists; None if it is empty."""
     with _own_errors(place, "read"), _make_engine(place.url).connect() as connection:
         if place.path is None:
@@ -33,7 +43,7 @@ def open_for_reading(place: "LedgerFile") -> Iterator[Connection | None]:
 
 
 @contextmanager
-def open_for_writing(place: "LedgerFile") -> Iterator[Connection]:
+def open_for_writing(place: Place) -> Iterator[Connection]:
     """Yield a connection in a transaction that is the only one to write; it commits at the end."""
     with _own_errors(place, "write"):
         if place.path is not None:
@@ -52,7 +62,7 @@ def open_for_writing(place: "LedgerFile") -> Iterator[Connection]:
                 yield connection
 
 
-def upgrade_ledger(place: "LedgerFile") -> tuple[str, str]:
+def upgrade_ledger(place: Place) -> tuple[str, str]:
     """Upgrade a ledger to this version's revision, in one transaction; return the revisions before and after."""
     if place.path is not None and not place.exists():
         return schema.REVISIONS[-1], schema.REVISIONS[-1]
@@ -100,7 +110,7 @@ def _prepare(connection: Any) -> None:
             time.sleep(_TICK)
 
 
-def _is_current(connection: Connection, place: "LedgerFile") -> bool:
+def _is_current(connection: Connection, place: Place) -> bool:
     revision, newest = _find_revision(connection, place), schema.REVISIONS[-1]
     if revision is not None and revision != newest:
         raise DatabaseError(
@@ -109,7 +119,7 @@ def _is_current(connection: Connection, place: "LedgerFile") -> bool:
     return revision is not None
 
 
-def _find_revision(connection: Connection, place: "LedgerFile") -> str | None:
+def _find_revision(connection: Connection, place: Place) -> str | None:
     """Return the revision of a ledger, None if it is empty; DatabaseError if it is none."""
     inspector = inspect(connection)
     if not inspector.has_table(schema.VERSION_TABLE):
@@ -128,7 +138,7 @@ def _find_revision(connection: Connection, place: "LedgerFile") -> str | None:
 
 
 @contextmanager
-def _own_errors(place: "LedgerFile", verb: str) -> Iterator[None]:
+def _own_errors(place: Place, verb: str) -> Iterator[None]:
     """Turn errors of the database into a DatabaseError that says what to do. They quote neither SQL nor values."""
     try:
         yield

@@ -1,15 +1,13 @@
-"""Keyed draws are pinned, equal for equal rows, and independent otherwise. Sums are equal only for equal rows."""
+"""Keyed draws are pinned, equal for equal rows, and independent otherwise; so are the digests for the ledger."""
 
 import hashlib
-from collections import Counter
 from collections.abc import Sequence
-from random import Random
 
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from custext_sql.mechanism.keyed_randomness import SUM_MODULUS, KeyedRandomness, SecretKey
+from custext_sql.mechanism.keyed_randomness import KeyedRandomness, SecretKey
 from custext_sql.mechanism.randomness import DIGITS, WORDS
 from custext_sql.text.columns import TextColumn
 from custext_sql.text.encoded_text import join_texts
@@ -27,7 +25,14 @@ PINNED = [
     "c196ff6cca669f0c",
 ]
 PINNED_NAME = "81481c294d87e316"
-PINNED_SUM = "a13bde5a6c7c43beaa1d20738e0c6932f235433d23906fbe096b5fe4ceb50c71"
+PINNED_DIGESTS = [
+    "ff555d3ce8f2a0ee",
+    "8b6e4e1ffb0ebf29",
+    "78ebe831ea7d2165",
+    "ac325679467be9ce",
+    "6388c348be1faef6",
+    "a29d3f623940056f",
+]
 
 
 def open_rows(rows: Sequence[Row], secret: bytes = SECRET) -> KeyedRandomness:
@@ -111,69 +116,77 @@ def test_draws_of_rows_positions_and_streams_are_uniform_and_uncorrelated() -> N
             assert place == 0 or fits(np.bincount(pairs.astype(np.int64), minlength=256).tolist(), [1 / 256] * 256)
 
 
-def sum_of(rows: Sequence[Row], secret: bytes = SECRET) -> int:
-    return open_rows(rows, secret).sum_rows()
+def digest(rows: Sequence[Row], secret: bytes = SECRET) -> list[tuple[int, int]]:
+    """Return the digests of some rows: of the ID in the record, and of the record and the text."""
+    ids, texts = open_rows(rows, secret).digest()
+    return list(zip(ids.tolist(), texts.tolist(), strict=True))
 
 
-few_rows = st.lists(st.tuples(st.text("ab:\0é", max_size=4), st.none() | st.text("ab:\0é", max_size=4)), max_size=12)
+few_rows = st.lists(st.tuples(st.text("ab:\0é", max_size=4), st.text("ab:\0é", max_size=4)), max_size=12)
 
 
-def test_a_sum_of_rows_is_pinned() -> None:
-    """Sums follow the definition. They must never change, or the ledger would not recognize a dataset."""
-    key = hashlib.blake2b(b"custext row", key=SECRET, digest_size=32).digest()
-    rows: list[Row] = [("body:1", "The doctor"), ("é", ""), ("x", None), ("", "\0")]
-    framed = [b"\6\0\0\0\0\0\0\0body:1The doctor", b"\2\0\0\0\0\0\0\0\xc3\xa9", b"\0\0\0\0\0\0\0\0\0"]
-    numbers = [int.from_bytes(hashlib.blake2b(row, key=key, digest_size=64).digest()[32:], "little") for row in framed]
-    assert sum_of(rows) == sum(numbers) % 2**256
-    assert f"{sum_of(rows):064x}" == PINNED_SUM
-    assert sum_of([]) == sum_of([("x", None)]) == 0
-    assert sum_of(rows, b"k" * 32) != sum_of(rows)
+def test_digests_are_pinned() -> None:
+    """Digests follow the definition. They must never change, or the ledger would not recognize a record."""
+    row_key, id_key = (
+        hashlib.blake2b(purpose, key=SECRET, digest_size=32).digest() for purpose in (b"custext row", b"custext record")
+    )
+    rows: list[Row] = [("body:1", "The doctor"), ("é", ""), ("a:b:c", "\0")]
+    framed = [b"\6\0\0\0\0\0\0\0body:1The doctor", b"\2\0\0\0\0\0\0\0\xc3\xa9", b"\5\0\0\0\0\0\0\0a:b:c\0"]
+    texts = [hashlib.blake2b(row, key=row_key, digest_size=64).digest()[32:40] for row in framed]
+    ids = [hashlib.blake2b(part, key=id_key, digest_size=8).digest() for part in (b"1", b"\xc3\xa9", b"b:c")]
+    expected = [tuple(int.from_bytes(part, "little") for part in pair) for pair in zip(ids, texts, strict=True)]
+    assert digest(rows) == expected
+    assert [f"{part:016x}" for pair in digest(rows) for part in pair] == PINNED_DIGESTS
+    assert digest([]) == []
+    others = digest(rows, b"k" * 32)
+    assert {part for pair in others for part in pair}.isdisjoint(part for pair in digest(rows) for part in pair)
 
 
-@given(few_rows, st.randoms(), st.integers(0, 12))
-def test_a_sum_of_rows_does_not_depend_on_their_order_nor_on_how_they_are_split(
-    rows: list[Row], random: Random, cut: int
-) -> None:
-    shuffled = random.sample(rows, len(rows))
-    assert sum_of(shuffled) == sum_of(rows)
-    assert (sum_of(rows[:cut]) + sum_of(rows[cut:])) % SUM_MODULUS == sum_of(rows)
+@given(few_rows)
+def test_digests_of_texts_are_equal_for_the_same_record_and_text_alone(rows: list[Row]) -> None:
+    found = [text for _, text in digest(rows)]
+    assert len(set(found)) == len(set(rows))
+    assert found == [digest([row])[0][1] for row in rows]  # whatever the others are
 
 
-@given(few_rows, few_rows)
-def test_sums_are_equal_for_the_same_rows_alone(one: list[Row], other: list[Row]) -> None:
-    """Rows count as often as they occur; rows without a text do not count."""
-    counted = [Counter(row for row in rows if row[1] is not None) for rows in (one, other)]
-    assert (sum_of(one) == sum_of(other)) == (counted[0] == counted[1])
+@given(few_rows)
+def test_digests_of_ids_are_equal_in_all_columns_of_a_row(rows: list[Row]) -> None:
+    """The ID is what follows the first colon, since a column's name has none; without a colon, the whole record."""
+    names = [record.partition(":")[2] if ":" in record else record for record, _ in rows]
+    found = [identifier for identifier, _ in digest(rows)]
+    assert len(set(found)) == len(set(names))
+    assert found == [digest([(f"another:{name}", "text")])[0][0] for name in names]
 
 
 @given(st.text("ab:\0", max_size=20), st.integers(0, 20), st.integers(0, 20))
 def test_what_belongs_to_the_record_is_no_part_of_the_text(whole: str, one: int, other: int) -> None:
     cuts = [(whole[:place], whole[place:]) for place in (min(one, len(whole)), min(other, len(whole)))]
-    assert (sum_of(cuts[:1]) == sum_of(cuts[1:])) == (cuts[0] == cuts[1])
+    first, second = (text for _, text in digest(cuts))
+    assert (first == second) == (cuts[0] == cuts[1])
     length = len(whole).to_bytes(8, "little").decode("latin-1")
-    assert sum_of([("", length + whole)]) != sum_of([(whole, "")])
+    assert digest([("", length + whole)])[0][1] != digest([(whole, "")])[0][1]
 
 
-def test_a_sum_carries_over_all_its_digits() -> None:
-    rows: list[Row] = [(str(number), "text") for number in range(5000)]
-    assert sum_of(rows) == sum(sum_of([row]) for row in rows) % 2**256
-    column = TextColumn(*join_texts(["x", "text", "text"]))
-    records = TextColumn(*join_texts(["x", "0", "1"]))
-    within = KeyedRandomness(SecretKey(SECRET), records[slice(1, 3)], column[slice(1, 3)]).sum_rows()
-    assert within == sum_of(rows[:2])
+def test_digests_of_a_slice_are_those_of_its_rows() -> None:
+    column, records = (TextColumn(*join_texts(texts)) for texts in (["x", "text", "more"], ["x", "0", "1"]))
+    ids, texts = KeyedRandomness(SecretKey(SECRET), records[slice(1, 3)], column[slice(1, 3)]).digest()
+    assert list(zip(ids.tolist(), texts.tolist(), strict=True)) == digest([("0", "text"), ("1", "more")])
 
 
 @given(st.lists(st.lists(st.integers(0, 3), max_size=4), min_size=1, max_size=6))
-def test_the_number_of_a_row_with_marks_depends_on_its_own_marks_alone(marks: list[list[int]]) -> None:
+def test_the_digest_of_a_row_with_marks_depends_on_its_own_marks_alone(marks: list[list[int]]) -> None:
     rows: list[Row] = [(str(number), "text") for number in range(len(marks))]
 
-    def total(some: list[Row], marked: list[list[int]]) -> int:
+    def find(some: list[Row], marked: list[list[int]]) -> list[tuple[int, int]]:
         of_row = np.repeat(np.arange(len(some)), [len(each) for each in marked])
         flat = np.array([mark for each in marked for mark in each], dtype=np.uint8)
-        return open_rows(some).sum_rows((of_row, flat))
+        ids, texts = open_rows(some).digest((of_row, flat))
+        return list(zip(ids.tolist(), texts.tolist(), strict=True))
 
-    alone = [total([row], [each]) for row, each in zip(rows, marks, strict=True)]
-    assert total(rows, marks) == sum(alone) % SUM_MODULUS
-    for row, each, number in zip(rows, marks, alone, strict=True):
-        assert (number == sum_of([row])) == (not any(each))
-        assert number != total([row], [[*each, 1]])
+    together = find(rows, marks)
+    for row, each, found in zip(rows, marks, together, strict=True):
+        [alone], [plain], [more] = find([row], [each]), digest([row]), find([row], [[*each, 1]])
+        assert found == alone
+        assert (alone == plain) == (not any(each))
+        assert found[0] == plain[0] == more[0]  # the record is the same
+        assert more[1] not in (found[1], plain[1])

@@ -11,6 +11,7 @@ import duckdb
 import pytest
 
 from custext_sql import Sanitizer, connect
+from custext_sql.ledger.release import Release
 from custext_sql.release.duckdb_instances import open_instance
 from custext_sql.sql.nested_query import open_for_query
 from custext_sql.store.files.duckdb_files import open_file
@@ -189,7 +190,7 @@ def test_duckdb_writes_in_no_other_threads(mapped_db: Path, tmp_path: Path) -> N
     """These may wait for each other forever if a write fails; see shared_instances.py."""
     for opened in (
         open_instance(),
-        open_for_query(Sanitizer.load(mapped_db), mapped_db),
+        open_for_query(Release(Sanitizer.load(mapped_db), None)),
         open_file(mapped_db.with_name("own.duckdb"), read_only=False),
         connect(mapped_db),
     ):

@@ -14,26 +14,30 @@ from custext_sql import (
     BudgetError,
     DatabaseError,
     Dataset,
-    OutputError,
-    PartedRelease,
     Receipt,
+    Release,
     Sanitizer,
     SettingError,
     SourceError,
+    add_part,
     make_key,
+    open_release,
     read_key_file,
     read_ledger,
     sanitize_part,
 )
+from custext_sql.release.opening import check_chosen, check_ids, check_record_column
 from custext_sql.release.row_sanitizer import RowSanitizer
 from custext_sql.replacing.tally import Tally
-from tests.processes import hold_open
+from tests.processes import hold_ledger
 
 TEXTS = ["alice met bob", None, "carol dave erin frank", "zzz 12", "", "Grace's ☂ qqq zzz"]
 TITLES = ["heidi", None, None, "ivan ivan ivan", "judy", "zzz"]
 
 
-def release_in_parts(release: PartedRelease, cuts: list[int], key: Path | None = None) -> tuple[list[Any], Receipt]:
+def release_in_parts(
+    release: Release[Sanitizer], cuts: list[int], key: Path | None = None
+) -> tuple[list[Any], Receipt]:
     """Return the rows, and the receipt, of a release made in parts that begin at these places."""
     bounds = [0, *sorted(min(cut, len(TEXTS)) for cut in cuts), len(TEXTS)]
     sanitizer = release.sanitizer if key is None else release.sanitizer.with_key(read_key_file(key))
@@ -46,8 +50,8 @@ def release_in_parts(release: PartedRelease, cuts: list[int], key: Path | None =
         ids = None if key is None else pa.array(range(first, last))
         made, counts = sanitize_part(sanitizer, columns, ids)
         done += zip(made["body"].to_pylist(), made["title"].to_pylist(), strict=True)
-        release.add(counts)
-    return done, release.publish(lambda: None, len(done))
+        assert add_part(release, counts) == last - first
+    return done, release.publish(lambda: None)
 
 
 def count_at_once(database: Path, key: Path) -> Receipt:
@@ -58,9 +62,9 @@ def count_at_once(database: Path, key: Path) -> Receipt:
     return sanitizer.receipt(tally)
 
 
-def plan(database: Path, **known: Any) -> PartedRelease:
-    given: dict[str, Any] = {"dataset": "reviews", "database": database} | known
-    return PartedRelease("the data", ["body", "title"], **given)
+def plan(database: Path, **known: Any) -> Release[Sanitizer]:
+    given: dict[str, Any] = {"dataset": "reviews", "database": database, "columns": ["body", "title"]} | known
+    return open_release("the data", **given)
 
 
 @settings(max_examples=10)
@@ -79,25 +83,17 @@ def test_receipts_do_not_depend_on_the_parts(mapped_template: Path, cuts: list[i
     assert min(receipt.characters_in_clear, receipt.symbols, receipt.mean_row_eps, receipt.numbers) > 0
     assert (receipt.rows, receipt.unknown_kept, receipt.unknown_distinct) == (5, 5, 3)
     assert receipt.largest_row_eps == 2.0  # a row is all its columns
-    first, second = read_ledger(database).releases
-    assert first.keyed_sum == second.keyed_sum is not None
+    assert [release.by_record for release in read_ledger(database).releases] == [True, True]
     assert [total.total_eps for total in read_ledger(database).totals] == [2.0]  # the same draws count once
 
 
-@pytest.mark.parametrize("times", [0, 1, 2])
-def test_a_part_must_be_added_once(mapped_db: Path, times: int) -> None:
-    """All rows count, also those without text."""
-    release, published = plan(mapped_db, eps=1.0), []
+def test_a_part_says_how_many_rows_it_has(mapped_db: Path) -> None:
+    """All rows count, also those without text, so that whoever publishes can compare them with the output."""
+    release = plan(mapped_db, eps=1.0)
     columns = {"body": pa.array(["alice", None]), "title": pa.array(["bob", None])}
     _, counts = sanitize_part(release.sanitizer, columns)
-    for _ in range(times):
-        release.add(counts)
-    if times == 1:
-        assert release.publish(lambda: published.append("published"), 2).rows == 1
-    else:
-        with pytest.raises(OutputError, match=f"the data: 2 rows would be published, but {2 * times} were counted"):
-            release.publish(lambda: published.append("published"), 2)
-    assert len(published) == len(read_ledger(mapped_db).releases) == (times == 1)
+    assert add_part(release, counts) == 2
+    assert (release.publish().rows, read_ledger(mapped_db).releases[0].row_count) == (1, 1)
 
 
 def test_nothing_is_published_that_spends_too_much(mapped_db: Path) -> None:
@@ -105,9 +101,9 @@ def test_nothing_is_published_that_spends_too_much(mapped_db: Path) -> None:
     for limit in ({"max_row_eps": 3.5}, {"budget_total": 3.5}, {"dataset": Dataset("reviews", budget_total=3.5)}):
         release = plan(mapped_db, eps=1.0, **limit)
         columns = {"body": pa.array(["alice bob carol"]), "title": pa.array(["dave"])}
-        release.add(sanitize_part(release.sanitizer, columns)[1])
+        add_part(release, sanitize_part(release.sanitizer, columns)[1])
         with pytest.raises(BudgetError):
-            release.publish(lambda: published.append("published"), 1)
+            release.publish(lambda: published.append("published"))
     assert published == []
     assert read_ledger(mapped_db).releases == []
 
@@ -115,47 +111,47 @@ def test_nothing_is_published_that_spends_too_much(mapped_db: Path) -> None:
 def test_the_entry_is_pending_while_the_output_appears_and_gone_if_that_fails(mapped_db: Path) -> None:
     states: list[str] = []
     release = plan(mapped_db, eps=0)
-    release.publish(lambda: states.extend(entry.state for entry in read_ledger(mapped_db).releases), 0)
+    release.publish(lambda: states.extend(entry.state for entry in read_ledger(mapped_db).releases))
     assert (states, [entry.state for entry in read_ledger(mapped_db).releases]) == (["pending"], ["complete"])
 
     def fail() -> None:
         raise OSError("the disk is full")
 
     with pytest.raises(OSError):
-        plan(mapped_db, eps=0).publish(fail, 0)
+        plan(mapped_db, eps=0).publish(fail)
     assert len(read_ledger(mapped_db).releases) == 1
 
 
-@pytest.mark.slow
 def test_without_a_ledger_nothing_is_published(mapped_db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("custext_sql.store.ledger.table._PATIENCE", 0.5)
+    monkeypatch.setattr("custext_sql.ledger.connections._PATIENCE", 0.5)
     release, published = plan(mapped_db, eps=0), []
-    with hold_open(mapped_db), pytest.raises(DatabaseError):
-        release.publish(lambda: published.append("published"), 0)
-    assert published == []
+    with hold_ledger(mapped_db), pytest.raises(DatabaseError, match="cannot write the ledger .*: database is locked"):
+        release.publish(lambda: published.append("published"))
+    assert published == [] and read_ledger(mapped_db).releases == []
 
 
 def test_wrong_settings_and_ids_are_refused_at_once(mapped_db: Path, tmp_path: Path) -> None:
     make_key(tmp_path / "k", mapped_db)
-    with pytest.raises(SettingError, match="name the data"):
-        plan(mapped_db, dataset=Dataset())
+    keyed = read_key_file(tmp_path / "k")
     with pytest.raises(SettingError, match="draws from a key need a column of IDs"):
-        plan(mapped_db, key_file=tmp_path / "k")
+        check_record_column(keyed, None)
     with pytest.raises(SettingError, match="is for draws from a key"):
-        plan(mapped_db, record_column="id")
+        check_record_column(None, "id")
+    with pytest.raises(SettingError, match="--append needs a column of IDs"):
+        check_record_column(keyed, None, append=True)
+    check_record_column(keyed, "id")
+    check_record_column(None, "id", append=True)
     with pytest.raises(SettingError, match="the data: name the columns to sanitize"):
-        PartedRelease("the data", [], dataset="reviews", database=mapped_db)
+        check_chosen([], "the data", "none was named")
     with pytest.raises(SettingError, match="names a column twice"):
-        PartedRelease("the data", ["body", "body"], dataset="reviews", database=mapped_db)
-    release = plan(mapped_db, key_file=tmp_path / "k", record_column="id")
-    release.check_ids(0, 0)
+        check_chosen(["body", "body"], "the data", "")
+    check_ids("the data", "id", 0, 0)
     with pytest.raises(SourceError, match="the data: column 'id' is NULL in 2 rows; every row needs an ID"):
-        release.check_ids(2, 0)
+        check_ids("the data", "id", 2, 0)
     with pytest.raises(SourceError, match="the data: 1 value of column 'id' occurs more than once"):
-        release.check_ids(0, 1)
-    keyed = Sanitizer.load(mapped_db, key_file=tmp_path / "k")
+        check_ids("the data", "id", 0, 1)
     with pytest.raises(SettingError, match="record must not be NULL"):
-        sanitize_part(keyed, {"body": pa.array(["alice"])}, pa.array([None], pa.int64()))
+        sanitize_part(Sanitizer.load(mapped_db, key_file=tmp_path / "k"), {"body": pa.array(["alice"])}, pa.array([None], pa.int64()))
 
 
 def test_parts_that_do_not_belong_to_the_release_are_refused(mapped_db: Path, tmp_path: Path) -> None:
@@ -175,7 +171,7 @@ def test_parts_that_do_not_belong_to_the_release_are_refused(mapped_db: Path, tm
         sanitize_part(keyed.sanitizer, column, pa.array([1.0, 2.0]))
     for other in (fresh, Sanitizer.load(mapped_db, eps=2), Sanitizer.load(mapped_db, policy="paper")):
         with pytest.raises(SettingError, match="a part was made with other settings than the release"):
-            keyed.add(sanitize_part(other, column)[1])
+            add_part(keyed, sanitize_part(other, column)[1])
     for wrong in (b"", b"{}", b"[]", b"1"):
         with pytest.raises(SettingError, match="counts must be what sanitize_part returned"):
-            keyed.add(wrong)
+            add_part(keyed, wrong)

@@ -8,8 +8,7 @@ import duckdb
 import pytest
 
 from custext_sql import register
-from custext_sql.ledger.spending import add_up
-from tests.ledger_entries import list_releases
+from tests.ledger_entries import list_releases, list_totals
 from tests.release.test_data_files import db, folder, run
 
 __all__ = ["db", "folder"]  # fixtures
@@ -53,9 +52,6 @@ def test_a_query_that_sanitizes_nothing_is_no_release(db: Path, shop: Path) -> N
     for query in ("FROM messages", f"SELECT {CALL} FROM messages WHERE id > 9", "SELECT 'custext_sanitize' AS a"):
         assert run("sql", query, "--data", shop).exit_code == 0
         assert run("sql", query, "--data", shop, "--json").exit_code == 0
-    assert (
-        run("sql", f"SELECT {CALL} AS t FROM messages WHERE id > 9", "--data", shop, "--output", "o.csv").exit_code == 0
-    )
     assert list_releases(db) == []
 
 
@@ -111,7 +107,7 @@ def test_a_view_that_sanitizes_is_known(db: Path, shop: Path, folder: Path) -> N
 def test_what_fans_out_has_spent_at_least_so_much(db: Path, shop: Path, folder: Path) -> None:
     query = f"SELECT {CALL} AS body FROM messages, range(500)"
     assert run("sql", query, "--data", shop, "--output", "x.csv", "--dataset", "d").exit_code == 0
-    [total] = add_up(list_releases(db))
+    [total] = list_totals(db)
     assert (total.total_eps, total.at_least) == (Decimal(2), True)
     assert run("ledger").output.rstrip().endswith("at least 2")
     assert json.loads(run("ledger", "--json").stdout)["totals"][0]["at_least"] is True
@@ -121,15 +117,38 @@ def test_what_fans_out_has_spent_at_least_so_much(db: Path, shop: Path, folder: 
 
 
 @pytest.mark.slow
-def test_queries_by_a_key_count_once_if_they_are_equal(db: Path, shop: Path, folder: Path) -> None:
+def test_queries_by_a_key_count_each_record_once(db: Path, shop: Path, folder: Path) -> None:
+    """Whatever the order, the selection and the route: a record with the same text costs nothing more."""
     assert run("keygen", "k").exit_code == 0
     keyed = "SELECT custext_sanitize_keyed(body, 'body:' || id) AS body FROM messages"
     options = ("--data", shop, "--key-file", "k", "--dataset", "d")
-    for number, query in enumerate([keyed, f"{keyed} ORDER BY id DESC", f"{keyed} WHERE id = 1"]):
-        assert run("sql", query, *options, "--output", f"{number}.csv").exit_code == 0
     same = ("--column", "body", "--key-file", "k", "--record-column", "id", "--dataset", "d")
+    totals = []
+    for number, query in enumerate([f"{keyed} WHERE id = 2", keyed, f"{keyed} ORDER BY id DESC"]):
+        assert run("sql", query, *options, "--output", f"{number}.csv").exit_code == 0
+        totals += [total.total_eps for total in list_totals(db)]
     assert run("sanitize", "--data", shop, "--table", "messages", "new", *same).exit_code == 0
-    sums = [release.keyed_sum for release in list_releases(db)]
-    assert sums[0] == sums[1] == sums[3] != sums[2] and None not in sums
-    [total] = add_up(list_releases(db))
-    assert total.total_eps == Decimal(2 + 2)
+    totals += [total.total_eps for total in list_totals(db)]
+    assert totals == [Decimal(1), Decimal(2), Decimal(2), Decimal(2)]
+    assert all(release.by_record for release in list_releases(db))
+    with duckdb.connect(shop) as connection:
+        connection.execute("UPDATE messages SET body = 'erin frank grace' WHERE id = 2")
+    assert run("sql", keyed, *options, "--output", "edited.csv").exit_code == 0
+    [total] = list_totals(db)
+    assert total.total_eps == Decimal(1 + 3)  # what record 2 has spent, before and after the edit
+    fresh = run("sql", f"SELECT {CALL} AS body FROM messages", "--data", shop, "--dataset", "d", "--output", "f.csv")
+    assert fresh.exit_code == 0
+    assert [total.total_eps for total in list_totals(db)] == [Decimal(4 + 3)]
+
+
+def test_a_query_that_does_not_use_its_key_counts_as_fresh(db: Path, shop: Path, folder: Path) -> None:
+    assert run("keygen", "k").exit_code == 0
+    select = f"SELECT {CALL} AS one, custext_sanitize_keyed(body, 'body:' || id) AS two FROM messages"
+    for number in range(2):
+        options = ("--data", shop, "--key-file", "k", "--dataset", "d", "--output", f"{number}.csv")
+        done = run("sql", select, *options)
+        assert "custext_sanitize does not use the key; custext_sanitize_keyed does" in done.stderr
+    assert [(release.draws, release.key_id, release.by_record) for release in list_releases(db)] == [
+        ("fresh", None, False)
+    ] * 2
+    assert [total.total_eps for total in list_totals(db)] == [Decimal(2 + 2)]

@@ -9,7 +9,16 @@ import pyarrow as pa
 import pytest
 import spacy
 
-from custext_sql import PartedRelease, Policy, Sanitizer, find_leaks, make_key, sanitize_file, sanitize_part
+from custext_sql import (
+    Policy,
+    Sanitizer,
+    add_part,
+    find_leaks,
+    make_key,
+    open_release,
+    sanitize_file,
+    sanitize_part,
+)
 from custext_sql.errors import PrivacyWarning, ReleaseWarning
 from custext_sql.replacing.tally import Tally
 from custext_sql.sanitizing.settings import Settings
@@ -102,11 +111,10 @@ def test_python_counts_and_warns(db: Path, folder: Path, texts: list[str | None]
 
 
 def test_parts_of_a_release_add_up(db: Path, texts: list[str | None]) -> None:
-    parted = PartedRelease("rows", ["body"], dataset="rows", database=db, eps=0.0, plus=True)
+    release = open_release("rows", columns="body", dataset="rows", database=db, eps=0.0, plus=True)
     for text in texts:
-        column = pa.array([text], pa.string())
-        parted.add(sanitize_part(parted.sanitizer, {"body": column})[1])
-    assert parted.publish(lambda: None, len(texts)).texts_unchanged == 2
+        add_part(release, sanitize_part(release.sanitizer, {"body": pa.array([text], pa.string())})[1])
+    assert release.publish().texts_unchanged == 2
 
 
 def test_documents_are_texts(db: Path, texts: list[str | None]) -> None:

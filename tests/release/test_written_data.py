@@ -13,8 +13,9 @@ import pytest
 
 from custext_sql import Sanitizer
 from custext_sql.errors import CusTextError
+from custext_sql.ledger.release import Release
 from custext_sql.sql.nested_query import NestedQuery, open_for_query
-from tests.ledger_entries import list_releases
+from tests.ledger_entries import list_releases, list_totals
 from tests.processes import start, wait_for
 from tests.release.test_data_files import db, folder, run
 
@@ -132,10 +133,10 @@ def test_duckdb_refuses_it_whatever_its_name(db: Path, shop: Path, folder: Path,
     nested = NestedQuery("SELECT 1")
     nested.text, nested.nested = query, f"SELECT * FROM (\n{query}\n)"
     if ") ; COPY" in query or "UNION ALL" in query or "PIVOT" in query:  # not one statement, as the parser says
-        with open_for_query(Sanitizer.load(db), db, shop) as connection, pytest.raises(CusTextError):
+        with open_for_query(Release(Sanitizer.load(db), None), shop) as connection, pytest.raises(CusTextError):
             NestedQuery(query).fetch_objects(connection)
     else:
-        with open_for_query(Sanitizer.load(db), db, shop) as connection, pytest.raises(CusTextError):
+        with open_for_query(Release(Sanitizer.load(db), None), shop) as connection, pytest.raises(CusTextError):
             nested.fetch_objects(connection)
     assert sorted(folder.rglob("*")) == before and shop.read_bytes() == content
 
@@ -200,7 +201,7 @@ def test_odd_queries_get_plain_errors(db: Path, shop: Path, folder: Path) -> Non
 
 
 def test_the_settings_of_a_query_are_locked(db: Path, shop: Path) -> None:
-    with open_for_query(Sanitizer.load(db), db, shop) as connection:
+    with open_for_query(Release(Sanitizer.load(db), None), shop) as connection:
         for setting in ("SET threads = 1", "PRAGMA enable_profiling", "SET autoload_known_extensions = true"):
             with pytest.raises(duckdb.Error, match="locked"):
                 connection.execute(setting)
@@ -243,7 +244,7 @@ def test_an_existing_table_is_kept_unless_it_is_said(db: Path, shop: Path) -> No
     assert appended.stdout == f"{shop}, table clean: 3 rows added\n"
     assert read(shop, "SELECT id FROM clean ORDER BY rowid") == [(1,), (0,), (1,), (2,)]
     other = run("sql", "SELECT custext_sanitize(body, 1, true) AS body FROM reviews", *into, "--append")
-    assert "the query must return the columns of table clean: id, body" in other.output
+    assert "table clean has other columns than the rows to append: id, body; found body" in other.output
     missing = run("sql", SELECT, "--data", shop, "--into", "missing", "--append")
     assert "table missing does not exist; to create it, leave out --append" in missing.output
     assert "table turned is a view" in run("sql", SELECT, "--data", shop, "--into", "turned", "--append").output
@@ -276,17 +277,23 @@ def test_a_result_without_rows_is_an_empty_output(db: Path, shop: Path, folder: 
     assert run("sql", query, "--data", shop, "--into", "nothing").exit_code == 0
     assert run("sql", query, "--data", shop, "--output", "nothing.csv").exit_code == 0
     assert read(shop, "FROM nothing") == [] and (folder / "nothing.csv").read_text() == "id,body\n"
-    assert list_releases(db) == []
+    for release in list_releases(db):  # as of any output, there is an entry, which spends nothing
+        assert (release.state, release.draws, release.row_count) == ("complete", "fresh", 0)
+        assert (release.largest_row_eps, release.at_least) == (Decimal(0), False)
+    [total] = list_totals(db)
+    assert (total.releases, total.total_eps, total.at_least, total.raw) == (2, Decimal(0), False, False)
 
 
 def test_no_query_changes_a_custext_database(db: Path, shop: Path, folder: Path) -> None:
     assert run("sql", SELECT, "--data", shop).exit_code == 0
+    before = db.read_bytes()
     (folder / "link.duckdb").hardlink_to(db)
     (folder / "other.duckdb").write_bytes(db.read_bytes())
     for target in (db, "link.duckdb", "other.duckdb"):
         refused = run("sql", "SELECT custext_sanitize('alice', 1, true) AS t", "--data", target, "--into", "x")
         assert "queries cannot change a custext database" in refused.output, refused.output
-    assert len(list_releases(db)) == len(list_releases(folder / "other.duckdb")) == 1
+    assert len(list_releases(db)) == 1 and list_releases(folder / "other.duckdb") == []
+    assert (folder / "other.duckdb").read_bytes() == db.read_bytes() == before
 
 
 def test_it_needs_a_file(db: Path, shop: Path, folder: Path) -> None:

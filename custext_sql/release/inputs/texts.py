@@ -242,7 +242,7 @@ def _open_data(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
             with safe_errors():
                 known = connection.execute(
                     "SELECT count(DISTINCT table_name) FROM duckdb_tables() "
-                    "WHERE table_name IN ('alembic_version', 'mappings', 'releases')"
+                    "WHERE table_name IN ('alembic_version', 'mappings', 'score_rows')"
                 ).fetchall()
             if known == [(3,)]:
                 raise SourceError(f"{path} is a custext database; expected a DuckDB file with your texts")
