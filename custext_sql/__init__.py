@@ -22,17 +22,23 @@ if TYPE_CHECKING:
         SettingError,
         SourceError,
     )
-    from custext_sql.experiments.attacks.bayes_attack import BayesAttack, BayesResult, attack_bayes
+    from custext_sql.experiments.attacks.bayes_attack import BayesAttack, BayesResult, Prior, attack_bayes
     from custext_sql.experiments.attacks.context_attack import ContextAttack, ContextResult, attack_context
     from custext_sql.experiments.attacks.mask_attack import MaskAttack, MaskResult, attack_mask
-    from custext_sql.experiments.attacks.priors import Prior
     from custext_sql.experiments.attacks.query_attack import QueryAttack, QueryResult, attack_query
     from custext_sql.experiments.choosing.choice import Candidate, Choice, Growth
     from custext_sql.experiments.choosing.choosing import choose
     from custext_sql.experiments.evaluation.datasets import LabeledTexts
+    from custext_sql.experiments.evaluation.evaluations import (
+        Figure,
+        TradeOff,
+        TradeOffEvaluation,
+        UtilityEvaluation,
+        UtilityResult,
+        evaluate_tradeoff,
+        evaluate_utility,
+    )
     from custext_sql.experiments.evaluation.experiment import EvaluationSetup
-    from custext_sql.experiments.evaluation.tradeoff import Figure, TradeOff, TradeOffEvaluation, evaluate_tradeoff
-    from custext_sql.experiments.evaluation.utility import UtilityEvaluation, UtilityResult, evaluate_utility
     from custext_sql.experiments.one_text import ContextChances, TextAttacker, TextGuesses, WordChances, judge_text
     from custext_sql.experiments.report.contents import Report
     from custext_sql.experiments.report.report import write_report, write_tradeoff
@@ -215,17 +221,23 @@ _HOMES = {
         "SettingError",
         "SourceError",
     ),
-    "experiments.attacks.bayes_attack": ("BayesAttack", "BayesResult", "attack_bayes"),
+    "experiments.attacks.bayes_attack": ("BayesAttack", "BayesResult", "Prior", "attack_bayes"),
     "experiments.attacks.context_attack": ("ContextAttack", "ContextResult", "attack_context"),
     "experiments.attacks.mask_attack": ("MaskAttack", "MaskResult", "attack_mask"),
-    "experiments.attacks.priors": ("Prior",),
     "experiments.attacks.query_attack": ("QueryAttack", "QueryResult", "attack_query"),
     "experiments.choosing.choice": ("Candidate", "Choice", "Growth"),
     "experiments.choosing.choosing": ("choose",),
     "experiments.evaluation.datasets": ("LabeledTexts",),
+    "experiments.evaluation.evaluations": (
+        "Figure",
+        "TradeOff",
+        "TradeOffEvaluation",
+        "UtilityEvaluation",
+        "UtilityResult",
+        "evaluate_tradeoff",
+        "evaluate_utility",
+    ),
     "experiments.evaluation.experiment": ("EvaluationSetup",),
-    "experiments.evaluation.tradeoff": ("Figure", "TradeOff", "TradeOffEvaluation", "evaluate_tradeoff"),
-    "experiments.evaluation.utility": ("UtilityEvaluation", "UtilityResult", "evaluate_utility"),
     "experiments.one_text": ("ContextChances", "TextAttacker", "TextGuesses", "WordChances", "judge_text"),
     "experiments.report.contents": ("Report",),
     "experiments.report.report": ("write_report", "write_tradeoff"),

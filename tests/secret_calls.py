@@ -11,7 +11,7 @@ import polars as pl
 import pyarrow as pa
 
 from custext_sql import Sanitizer, TextAttacker, connect, load_embeddings, safe_errors
-from custext_sql.experiments.attacks.priors import read_frequencies
+from custext_sql.experiments.attacks.bayes_attack import read_frequencies
 from custext_sql.experiments.evaluation.datasets import read_labeled, read_sentence_polarity
 from custext_sql.release.inputs.texts import stream_texts
 from custext_sql.store.key_files import read_key_file

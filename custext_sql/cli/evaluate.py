@@ -23,9 +23,8 @@ from custext_sql.parameters import count_of
 from custext_sql.release.inputs.file_formats import tell_format
 
 if TYPE_CHECKING:
+    from custext_sql.experiments.evaluation.evaluations import Figure, TradeOff, UtilityResult
     from custext_sql.experiments.evaluation.experiment import EvaluationSetup
-    from custext_sql.experiments.evaluation.tradeoff import Figure, TradeOff
-    from custext_sql.experiments.evaluation.utility import UtilityResult
 
 _FILE_OPTIONS = ("format", "encoding", "no_quotes", "no_header")
 
@@ -166,7 +165,7 @@ def _print_utility(results: "Sequence[UtilityResult]", epsilons: list[float]) ->
 
 def _show_mean(some: "Sequence[UtilityResult]") -> str:
     """Return the mean and spread of some values; nothing if there are none, since only CusText has an eps of 0."""
-    from custext_sql.experiments.evaluation.tradeoff import summarize
+    from custext_sql.experiments.evaluation.evaluations import summarize
 
     return _show_figure(summarize([one.value for one in some])) if some else ""
 

@@ -1,11 +1,25 @@
-"""Libraries that only an extra installs: imports them where they are needed, and names the extra if one is missing."""
+"""What only an extra installs: libraries, imported where they are needed, and the models of Hugging Face.
+
+Errors name the extra of a missing library. Models are loaded without the libraries' own output.
+"""
 
 import importlib
 import importlib.util
+import os
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from custext_sql.errors import SettingError
+import numpy as np
 
+from custext_sql.errors import SettingError
+from custext_sql.parameters import check_whole
+
+_LENGTH = 128  # tokens per text, in the paper
+_PATIENCE = 10.0  # seconds; transformers itself tries each file six times, which takes 47 s without a network
 _EXTRAS = {  # the package that is imported: what pip calls it, and the extra that installs it
     "sklearn": ("scikit-learn", "evaluation"),
     "scipy": ("scipy", "evaluation"),
@@ -23,8 +37,7 @@ def check_installed(*packages: str) -> None:
         except ValueError:  # a module that has no spec, such as one that a test blocks
             found = False
         if not found:
-            distribution, extra = _EXTRAS[package]
-            raise SettingError(f"this needs {distribution}; {_advise(extra)}")
+            raise _miss(package)
 
 
 def import_library(name: str) -> Any:
@@ -34,12 +47,136 @@ def import_library(name: str) -> Any:
     try:
         return importlib.import_module(name)
     except ImportError as error:  # installed, but broken, or without a library that it needs itself
-        distribution, extra = _EXTRAS[package]
+        raise _miss(package, ", which is installed but cannot be imported") from error
+
+
+def _miss(package: str, problem: str = "") -> SettingError:
+    distribution, extra = _EXTRAS[package]
+    # custext-sql is not on PyPI: only a checkout can install an extra by name
+    advice = f"in a checkout of custext-sql, run: pip install '.[{extra}]'"
+    return SettingError(f"this needs {distribution}{problem}; {advice}")
+
+
+@dataclass(frozen=True, eq=False)
+class Pretrained:
+    """A transformers model in evaluation mode, and its tokenizer."""
+
+    name: str
+    model: Any
+    tokenizer: Any
+    missing: tuple[str, ...]  # weights that were not in the files and were initialized at random
+
+    @property
+    def longest(self) -> int:
+        """The most tokens that a text may have, including the special tokens at its ends."""
+        limits = [self.tokenizer.model_max_length]
+        if (positions := getattr(self.model.config, "max_position_embeddings", None)) is not None:
+            embeddings = (part for name, part in self.model.named_modules() if name.endswith("position_embeddings"))
+            padding = getattr(next(embeddings, None), "padding_idx", None)  # RoBERTa counts positions from after it
+            limits.append(positions if padding is None else positions - padding - 1)
+        return int(min(limits))
+
+    def check_length(self, length: int | None, least: int) -> int:
+        """Return the length in tokens, checked; for None, the paper's 128, or fewer if the model takes fewer.
+
+        SettingError if it is below `least`, or more than the model takes.
+        """
+        if length is None:
+            return min(_LENGTH, self.longest)
+        length = check_whole(length, "length")
+        if not least <= length <= self.longest:
+            raise SettingError(
+                f"length must be {least} to {self.longest} tokens for the model {self.name}; found {length}"
+            )
+        return length
+
+
+def choose_device() -> Any:
+    """Return the GPU as a PyTorch device if PyTorch can use one, else the CPU."""
+    torch = import_library("torch")
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def load_pretrained(name: str | os.PathLike[str], head: str, *, advice: str, **options: Any) -> Pretrained:
+    """Load a model from a folder, from the Hugging Face cache, or else from the Hub, and return it.
+
+    head: the class of transformers that loads it, such as AutoModelForMaskedLM; options: passed to that class.
+    advice: what to do without such a model; it ends the error message. SettingError if the model cannot be loaded.
+    """
+    check_installed("torch", "transformers")
+    folder = Path(name).expanduser()
+    place = str(folder) if folder.is_dir() else os.fspath(name)
+    with _silence():
+        try:
+            try:
+                return _load(place, head, options, local_files_only=True)
+            except OSError:
+                if folder.is_dir():
+                    raise
+            _reach_hub(place, advice)
+            return _load(place, head, options, local_files_only=False)
+        except SettingError:
+            raise
+        except Exception as error:  # the libraries do not document what they raise for damaged files
+            lines = str(error).strip().splitlines()
+            raise SettingError(
+                f"cannot load the model {place}: expected what {head}.from_pretrained reads (config.json, weights, "
+                f"tokenizer), found {type(error).__name__}: {lines[0][:300] if lines else 'no reason given'}; {advice}"
+            ) from error
+
+
+def pad_rows(rows: Sequence[Sequence[int]], value: int) -> Any:
+    """Return rows of different lengths as one tensor, each padded at its end with a value."""
+    filled = np.full((len(rows), max(map(len, rows))), value, dtype=np.int64)
+    for number, row in enumerate(rows):
+        filled[number, : len(row)] = row
+    return import_library("torch").from_numpy(filled)
+
+
+def _load(place: str, head: str, options: dict[str, Any], *, local_files_only: bool) -> Pretrained:
+    transformers, torch = import_library("transformers"), import_library("torch")
+    # never run code that comes with a model, and never ask about it on the terminal
+    where: dict[str, Any] = {"local_files_only": local_files_only, "trust_remote_code": False}
+    loader = getattr(transformers, head)
+    model, info = loader.from_pretrained(place, dtype=torch.float32, output_loading_info=True, **where, **options)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(place, **where)
+    if len(tokenizer) <= len(tokenizer.all_special_ids):  # transformers makes up an empty one if its files are missing
         raise SettingError(
-            f"this needs {distribution}, which is installed but cannot be imported; {_advise(extra)}"
+            f"cannot load the model {place}: expected its tokenizer beside it, found none; "
+            "save it there with tokenizer.save_pretrained"
+        )
+    return Pretrained(place, model.eval(), tokenizer, tuple(sorted(info["missing_keys"])))
+
+
+def _reach_hub(name: str, advice: str) -> None:
+    hub = import_library("huggingface_hub")
+    try:
+        hub.HfApi().model_info(name, timeout=_PATIENCE)
+    except Exception as error:  # no network, no such model, no permission: each has its own class
+        raise SettingError(
+            f"cannot load the model {name}: it is neither a folder nor in the Hugging Face cache, "
+            f"and could not be fetched; {advice}"
         ) from error
 
 
-def _advise(extra: str) -> str:
-    # the package is not on PyPI: only a checkout can install an extra by name
-    return f"in a checkout of custext-sql, run: pip install '.[{extra}]'"
+@contextmanager
+def _silence() -> Iterator[None]:
+    """Suppress the log messages, warnings and progress bars of the libraries."""
+    logs, hub = import_library("transformers.utils.logging"), import_library("huggingface_hub.utils")
+    levels = logs.get_verbosity(), hub.logging.get_verbosity()
+    bars = logs.is_progress_bar_enabled(), not hub.are_progress_bars_disabled()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        logs.set_verbosity_error()
+        hub.logging.set_verbosity_error()
+        logs.disable_progress_bar()
+        hub.disable_progress_bars()
+        try:
+            yield
+        finally:
+            logs.set_verbosity(levels[0])
+            hub.logging.set_verbosity(levels[1])
+            if bars[0]:
+                logs.enable_progress_bar()
+            if bars[1]:
+                hub.enable_progress_bars()

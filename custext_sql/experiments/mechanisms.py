@@ -1,39 +1,59 @@
-"""Mechanisms under test: every mechanism as experiments run it, on the words of a mapping."""
+"""Trials of an experiment: a mechanism on the words of a mapping, at an eps, with a seed; and their progress."""
 
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
 from custext_sql.arrays import Draws, Flags, Floats, Numbers
 from custext_sql.errors import MappingError, PrivacyWarning, SettingError
-from custext_sql.experiments.baselines.fbdd import Fbdd
-from custext_sql.experiments.baselines.santext import SanText, SanTextPlus
-from custext_sql.experiments.baselines.word_space import WordSpace
+from custext_sql.experiments.baselines import Fbdd, SanText, SanTextPlus, WordSpace
 from custext_sql.mapping.mapping import Mapping
 from custext_sql.mechanism.certified_table import CertifiedTable, certify
 from custext_sql.mechanism.randomness import SeededRandomness
 from custext_sql.mechanism.sampler import Sampler
 from custext_sql.mechanism.weights import check_epsilon
-from custext_sql.parameters import count_of, suggest
+from custext_sql.parameters import check_at_least, count_of, suggest
 from custext_sql.replacing.kinds import Kind
 from custext_sql.replacing.policy import Policy, choose_policy
 from custext_sql.replacing.replacer import Mechanism, Piece, Replaced, Replacer
 from custext_sql.replacing.row_settings import RowSettings
 from custext_sql.replacing.vocabulary import Vocabulary
+from custext_sql.replacing.words import FoundWords
 from custext_sql.store.database import Database, reading
 from custext_sql.store.rows.embeddings import read_embeddings, read_entries, read_vectors
 from custext_sql.store.rows.mappings import find_mapping, read_mapping
 from custext_sql.store.rows.stopwords import SHIPPED_LANGUAGE, read_stopwords
-from custext_sql.text.columns import open_column
+from custext_sql.text.columns import TextColumn, open_column
 
 CUSTEXT, CUSTEXT_PLUS, ORIGINAL, RANDOM = "custext", "custext+", "original", "random"
-MECHANISMS = (CUSTEXT, CUSTEXT_PLUS, "santext", "santext+", "fbdd", RANDOM, ORIGINAL)
-NEED_NO_EPSILON = (RANDOM, ORIGINAL)  # they depend neither on eps nor on the groups
-DISTANCE_BASED = ("santext", "santext+", "fbdd")  # their protection weakens with the distance between words
+_DISTANCE_BASED: dict[str, type[SanText] | type[Fbdd]] = {  # their protection weakens with the distance between words
+    "santext": SanText,
+    "santext+": SanTextPlus,
+    "fbdd": Fbdd,
+}
+_WITH_GROUPS, _WITHOUT_EPSILON = (CUSTEXT, CUSTEXT_PLUS), (RANDOM, ORIGINAL)
+MECHANISMS = (*_WITH_GROUPS, *_DISTANCE_BASED, *_WITHOUT_EPSILON)
+
+ShareDone = Callable[[float], None]  # takes the share of the work done, 0 to 1
+
+
+def part_of(progress: ShareDone | None, number: int, count: int) -> ShareDone:
+    """Return a function that reports the progress of one of several equal parts of some work."""
+    return lambda share: None if progress is None else progress((number + share) / count)
+
+
+def cut(sizes: Numbers, most: int) -> Iterator[slice]:
+    """Yield slices of consecutive sizes that add up to so much at most, or of a single larger one."""
+    ends, start = np.append(0, np.cumsum(sizes)), 0
+    while start < len(sizes):
+        stop = max(start + 1, int(ends.searchsorted(ends[start] + most, "right")) - 1)
+        yield slice(start, stop)
+        start = stop
 
 
 @dataclass(frozen=True)
@@ -41,46 +61,65 @@ class MechanismUnderTest:
     """A mechanism with everything it needs.
 
     Its draws come from a seed, so that an experiment can be repeated. Its texts are for measuring, never for release.
+    plus: whether it keeps stopwords. Methods take any eps, or None, for a mechanism that needs none.
     """
 
     name: str
-    replacer: Replacer | None  # None: texts stay unchanged
+    replacer: Replacer
     plus: bool
 
-    def sanitize(self, texts: Sequence[str], epsilon: float, seed: int) -> list[str]:
+    def sanitize(self, texts: Sequence[str], epsilon: float | None, seed: int) -> list[str]:
         """Return the sanitized texts."""
-        if self.replacer is None:
+        if self.name == ORIGINAL:
             return list(texts)
-        replaced = self._replace(self.replacer, texts, epsilon, seed)
+        replaced = self._replace(texts, epsilon, seed)
         written, cuts = replaced.text.tobytes(), replaced.offsets.tolist()
         return [written[start:end].decode() for start, end in pairwise(cuts)]
 
-    def compare(self, texts: Sequence[str], epsilon: float, seed: int) -> list[list[Piece]]:
+    def compare(self, texts: Sequence[str], epsilon: float | None, seed: int) -> list[list[Piece]]:
         """Return the pieces of each text, before and after. SettingError for `original`, which changes nothing."""
-        if self.replacer is None:
+        if self.name == ORIGINAL:
             raise SettingError(f"the mechanism {self.name} changes nothing, so there is nothing to compare")
-        return self._replace(self.replacer, texts, epsilon, seed).compare()
+        return self._replace(texts, epsilon, seed).compare()
 
     def find_share_in_clear(self, texts: Sequence[str], seed: int) -> float:
         """Return the share of words that are kept, and so stay in the clear. Words that draw themselves do not count.
 
         Nothing is drawn, except which words SANTEXT+ keeps.
         """
-        if self.replacer is None:
+        if self.name == ORIGINAL:
             return 1.0
-        lottery = _Lottery(self.replacer.mechanism)
-        replaced = self._replace(replace(self.replacer, mechanism=lottery), texts, 1.0, seed)
-        return (int(replaced.kept.sum()) + lottery.kept) / max(len(replaced.words.kinds), 1)
+        found = self.find_words(open_column(list(texts))[0])
+        kept, mechanism = self.count_in_clear(found), self.replacer.mechanism
+        if isinstance(mechanism, SanTextPlus):
+            words = found.numbers[found.at(Kind.SAMPLED)].astype(np.int64)
+            kept += int(mechanism.find_kept(words, draw_seeded(np.random.PCG64(seed), len(words))).sum())
+        return kept / max(len(found.kinds), 1)
 
-    def _replace(self, replacer: Replacer, texts: Sequence[str], epsilon: float, seed: int) -> Replaced:
+    def find_words(self, column: TextColumn) -> FoundWords:
+        """Return the words of some texts, read as the policy says."""
+        text, offsets = self.replacer.open_text(column.text, column.offsets)
+        return self.replacer.find_words(text, offsets, plus=self.plus)
+
+    def count_in_clear(self, found: FoundWords) -> int:
+        """Return how many of these words stay in the clear under the policy."""
+        policy = self.replacer.policy
+        kept = [Kind.STOPWORD, Kind.ENDING, Kind.KEPT]
+        kept += [Kind.UNKNOWN] * (policy.unknown == "keep") + [Kind.NUMBER] * (policy.numbers == "keep")
+        return int(np.bincount(found.kinds, minlength=len(Kind))[kept].sum())
+
+    def _replace(self, texts: Sequence[str], epsilon: float | None, seed: int) -> Replaced:
         column = open_column(list(texts))[0]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PrivacyWarning)
             randomness = SeededRandomness(seed)
-        settings = RowSettings(check_epsilon(epsilon), self.plus)
-        if settings.epsilon == 0.0 and self.name not in (CUSTEXT, CUSTEXT_PLUS):
-            raise SettingError(f"eps = 0 is for {CUSTEXT} and {CUSTEXT_PLUS} only; found mechanism {self.name}")
-        return replacer.replace_words(column.text, column.offsets, randomness, settings)
+        settings = RowSettings(1.0 if epsilon is None else check_epsilon(epsilon), self.plus)
+        return self.replacer.replace_words(column.text, column.offsets, randomness, settings)
+
+
+def draw_seeded(bits: np.random.PCG64, count: int) -> Draws:
+    """Return the next draws of a generator: those of `SeededRandomness` with the same seed."""
+    return np.asarray(bits.random_raw(count), dtype=np.uint64)
 
 
 class RandomWords:
@@ -92,20 +131,6 @@ class RandomWords:
     def sample(self, words: Numbers, epsilon: float | Floats, draws: Draws) -> Numbers:
         """Return the replacement of each word."""
         return (draws % np.uint64(self._size)).astype(np.int64)
-
-
-class _Lottery:
-    """Stands in for a mechanism: replaces nothing, and counts the words that the mechanism keeps by chance."""
-
-    def __init__(self, mechanism: Mechanism) -> None:
-        self._mechanism = mechanism
-        self.kept = 0
-
-    def sample(self, words: Numbers, epsilon: float | Floats, draws: Draws) -> Numbers:
-        """Return the words themselves."""
-        if isinstance(self._mechanism, SanTextPlus):
-            self.kept += int(self._mechanism.find_kept(words, draws).sum())
-        return words
 
 
 class MappingUnderTest:
@@ -131,11 +156,9 @@ class MappingUnderTest:
             else:
                 self.mapping = read_mapping(connection, find_mapping(connection, mapping))
             self.stopwords = read_stopwords(connection, SHIPPED_LANGUAGE)
-        self.policy = choose_policy(policy)
+        self.policy, self.calibration = choose_policy(policy), calibration
         self.vocabulary = Vocabulary(self.mapping, self.stopwords, self.policy.keep_words)
-        self.calibration = calibration
-        self.converted = converted
-        self._database = database
+        self._database, self._converted = database, converted
         self._certified: tuple[tuple[float, str], CertifiedTable] | None = None
 
     def find_undrawn(self, *, plus: bool) -> Flags:
@@ -146,13 +169,39 @@ class MappingUnderTest:
     def mixes_kept(self, *, plus: bool) -> bool:
         """Return whether some group has both words that are replaced and words that are kept."""
         sizes = self.mapping.sizes
-        undrawn = np.add.reduceat(self.find_undrawn(plus=plus).astype(np.int64), np.cumsum(sizes) - sizes)
+        undrawn = np.add.reduceat(self.find_undrawn(plus=plus).astype(np.int64), self.mapping.word_starts)
         return bool(((undrawn > 0) & (undrawn < sizes)).any())
 
     @cached_property
     def space(self) -> WordSpace:
         """The vectors of the mapping's words. MappingError if they are no longer stored."""
-        return read_space(self._database, self.mapping)
+        mapping, info = self.mapping, self.mapping.info
+        with reading(self._database) as connection:
+            known = {embedding.name: embedding for embedding in read_embeddings(connection)}
+            embedding = known.get(info.embedding)
+            if embedding is None or embedding.sha256 != info.embedding_sha256:
+                raise MappingError(
+                    f"this needs the vectors from which mapping {info.name} was built, but embedding "
+                    f"{info.embedding!r} was dropped or replaced; load the vectors again: custext load FILE --name "
+                    f"{info.embedding} --replace"
+                )
+            place = {entry: position for position, entry in enumerate(read_entries(connection, embedding))}
+            if missing := sum(word not in place for word in mapping.words):
+                raise MappingError(
+                    f"embedding {embedding.name} has no vector for {count_of(missing, 'word')} of mapping {info.name}"
+                )
+            positions = np.array([place[word] for word in mapping.words], dtype=np.int64)
+            space = WordSpace(read_vectors(connection, embedding, positions), positions)
+        if not np.isfinite(space.half_squares).all():
+            raise MappingError(f"embedding {embedding.name}: its vectors are too large for 32-bit arithmetic")
+        return space
+
+    def find_space(self) -> WordSpace | None:
+        """Return the vectors, or None if they are no longer stored."""
+        try:
+            return self.space
+        except MappingError:
+            return None
 
     def certify(self, epsilon: float, calibration: str | None = None) -> CertifiedTable:
         """Return the verified tables at an eps above 0. calibration: by default that under test.
@@ -164,36 +213,22 @@ class MappingUnderTest:
             self._certified = setting, certify(self.mapping.sizes, self.mapping.scores, *setting)
         return self._certified[1]
 
-    def find_space(self) -> WordSpace | None:
-        """Return the vectors, or None if they are no longer stored."""
-        try:
-            return self.space
-        except MappingError:
-            return None
-
     def open(self, name: str) -> MechanismUnderTest:
         """Return the mechanism of that name, ready to run. SettingError if it does not exist."""
         check_mechanism(name)
-        if name == ORIGINAL:
-            return MechanismUnderTest(name, None, False)
         return MechanismUnderTest(name, Replacer(self.vocabulary, self._make(name), self.policy), name == CUSTEXT_PLUS)
 
     def _make(self, name: str) -> Mechanism:
-        if name in (CUSTEXT, CUSTEXT_PLUS):
+        if name in _WITH_GROUPS:
             return Sampler(self.mapping, self.calibration)
-        if name == RANDOM:
+        if name in _WITHOUT_EPSILON:
             return RandomWords(len(self.mapping.words))
-        unit = self.space.largest_distance if self.converted else 1.0
+        unit = self.space.largest_distance if self._converted else 1.0
         if unit == 0.0:
             raise MappingError(
                 f"the vectors of mapping {self.mapping.info.name} are all equal, so {name} cannot tell words apart"
             )
-        kinds: dict[str, type[SanText] | type[SanTextPlus] | type[Fbdd]] = {
-            "santext": SanText,
-            "santext+": SanTextPlus,
-            "fbdd": Fbdd,
-        }
-        return kinds[name](self.space, unit)
+        return _DISTANCE_BASED[name](self.space, unit)
 
 
 def check_mechanism(name: str) -> str:
@@ -203,24 +238,85 @@ def check_mechanism(name: str) -> str:
     return name
 
 
-def read_space(database: Database, mapping: Mapping) -> WordSpace:
-    """Return the vectors that a mapping was built from. MappingError if they are no longer stored."""
-    info = mapping.info
-    with reading(database) as connection:
-        known = {embedding.name: embedding for embedding in read_embeddings(connection)}
-        embedding = known.get(info.embedding)
-        if embedding is None or embedding.sha256 != info.embedding_sha256:
-            raise MappingError(
-                f"this needs the vectors from which mapping {info.name} was built, but embedding {info.embedding!r} "
-                f"was dropped or replaced; load the vectors again: custext load FILE --name {info.embedding} --replace"
+@dataclass(frozen=True)
+class Trial:
+    """One run of a mechanism on the words of a mapping, at an eps (None if it needs none), with a seed."""
+
+    under_test: MappingUnderTest
+    mechanism: str
+    epsilon: float | None
+    seed: int
+
+    @property
+    def uses_groups(self) -> bool:
+        """Whether the mechanism draws within the groups of the mapping."""
+        return self.mechanism in _WITH_GROUPS
+
+    def open(self) -> MechanismUnderTest:
+        """Return the mechanism, ready to run."""
+        return self.under_test.open(self.mechanism)
+
+    def describe(self) -> dict[str, Any]:
+        """Return what results say of the trial, under the names of their fields. None: what it does not depend on."""
+        info = self.under_test.mapping.info
+        return {
+            "mechanism": self.mechanism,
+            "embedding": None if self.mechanism == ORIGINAL else info.embedding,
+            "mapping": info.name if self.uses_groups else None,
+            "k": info.k if self.uses_groups else None,
+            "eps": self.epsilon,
+        }
+
+
+def list_trials(
+    mappings: Sequence[MappingUnderTest], mechanisms: Sequence[str], epsilons: Sequence[float], seeds: int
+) -> list[Trial]:
+    """Return all trials of a table. A trial that is the same for several eps or mappings is listed once."""
+    if not mechanisms:
+        raise SettingError("name at least one mechanism, such as custext")
+    check_at_least(seeds, 1, "seeds")
+    trials = []
+    for mechanism in map(check_mechanism, mechanisms):
+        grid: list[float | None] = [None]
+        if mechanism not in _WITHOUT_EPSILON:
+            grid = [epsilon for epsilon in epsilons if epsilon or mechanism in _WITH_GROUPS]
+        if epsilons and not grid:
+            raise SettingError(
+                f"eps = 0 is for {CUSTEXT} and {CUSTEXT_PLUS} only; give {mechanism} another eps, such as 1"
             )
-        place = {entry: position for position, entry in enumerate(read_entries(connection, embedding))}
-        if missing := [word for word in mapping.words if word not in place]:
-            raise MappingError(
-                f"embedding {embedding.name} has no vector for {count_of(len(missing), 'word')} of mapping {info.name}"
-            )
-        positions = np.array([place[word] for word in mapping.words], dtype=np.int64)
-        space = WordSpace(read_vectors(connection, embedding, positions), positions)
-    if not np.isfinite(space.half_squares).all():
-        raise MappingError(f"embedding {embedding.name}: its vectors are too large for 32-bit arithmetic")
-    return space
+        distinct: dict[Hashable, MappingUnderTest] = {}
+        for under_test in mappings[: 1 if mechanism == ORIGINAL else None]:
+            if mechanism in _DISTANCE_BASED:
+                _ = under_test.space  # an error about the vectors comes before hours of work
+            words = under_test.mapping.info.embedding, frozenset(under_test.mapping.words)
+            distinct.setdefault(under_test if mechanism in _WITH_GROUPS else words, under_test)
+        trials += [
+            Trial(under_test, mechanism, epsilon, seed)
+            for under_test in distinct.values()
+            for epsilon in grid
+            for seed in range(1 if mechanism == ORIGINAL else seeds)
+        ]
+    return trials
+
+
+def list_epsilons(eps: float | Sequence[float]) -> list[float]:
+    """Return one eps or several as a list without duplicates. SettingError if it is empty, or an eps is invalid."""
+    given: Any = eps if isinstance(eps, Iterable) and not isinstance(eps, (str, bytes)) else [eps]
+    found = list(dict.fromkeys(map(check_epsilon, given)))
+    if not found:
+        raise SettingError("name at least one eps, such as 1.0")
+    return found
+
+
+def list_strings(strings: str | Sequence[str], parameter: str) -> list[str]:
+    """Return one string or several as a list; SettingError, which names the parameter, if there is anything else."""
+    found = list(strings) if isinstance(strings, Iterable) and not isinstance(strings, str) else [strings]
+    for one in found:
+        if not isinstance(one, str):
+            raise SettingError(f"{parameter} must be a string or a sequence of strings; found {type(one).__name__}")
+    return found
+
+
+def list_once(names: str | Sequence[str], parameter: str) -> list[str]:
+    """Return the same without duplicates."""
+    return list(dict.fromkeys(list_strings(names, parameter)))

@@ -8,8 +8,7 @@ import numpy as np
 
 from custext_sql.arrays import Floats, Numbers
 from custext_sql.errors import SettingError
-from custext_sql.experiments.attacks.bigram_model import BigramModel
-from custext_sql.experiments.attacks.context_attacker import (
+from custext_sql.experiments.attacks.context_attack import (
     count_context_guesses,
     guess_hidden,
     guess_singly,
@@ -17,9 +16,8 @@ from custext_sql.experiments.attacks.context_attacker import (
     leave_out,
     normalize_text,
 )
-from custext_sql.experiments.attacks.output_likelihoods import OutputLikelihoods
+from custext_sql.experiments.attacks.context_model import Alphabet, BigramModel, OutputLikelihoods, SymbolText
 from custext_sql.experiments.attacks.query_attack import count_draws
-from custext_sql.experiments.attacks.symbols import Alphabet, SymbolText
 from custext_sql.experiments.mechanisms import CUSTEXT, CUSTEXT_PLUS, MechanismUnderTest
 from custext_sql.experiments.public_texts import check_column_use, list_public
 from custext_sql.experiments.report.contents import COUNTS

@@ -6,9 +6,8 @@ from functools import partial
 from pathlib import Path
 
 from custext_sql import build_mapping, load_embeddings
-from custext_sql.experiments.attacks.bigram_model import BigramModel
-from custext_sql.experiments.attacks.context_attacker import ContextCounts, count_context_guesses, learn_bigrams
-from custext_sql.experiments.attacks.symbols import Alphabet
+from custext_sql.experiments.attacks.context_attack import ContextCounts, count_context_guesses, learn_bigrams
+from custext_sql.experiments.attacks.context_model import Alphabet, BigramModel
 from custext_sql.experiments.mechanisms import MappingUnderTest
 from custext_sql.text.columns import TextColumn, open_column
 from tests.benchmarks.measuring import peak_megabytes
@@ -53,7 +52,8 @@ def attack(under_test: MappingUnderTest, attacked: TextColumn, public: TextColum
         counts = found[-1]
         print(
             f"    eps = {epsilon:g}: {counts.success:.4f} of {counts.replaced:,} replaced words guessed, "
-            f"{counts.single:.4f} without context, {counts.texts_guessed:.4f} of texts entirely"
+            f"{counts.guessed_singly / counts.replaced:.4f} without context, "
+            f"{counts.texts_guessed:.4f} of texts entirely"
         )
         print(
             f"      {counts.words:,} words in {seconds:.1f} s, 100,000 words in {seconds / counts.words * 1e5:.1f} s "

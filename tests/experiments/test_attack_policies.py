@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from custext_sql import Policy, Sanitizer, attack_context, attack_mask
-from custext_sql.experiments.attacks.context_attacker import count_context_guesses, learn_bigrams
-from custext_sql.experiments.attacks.symbols import Alphabet
+from custext_sql.experiments.attacks.context_attack import count_context_guesses, learn_bigrams
+from custext_sql.experiments.attacks.context_model import Alphabet
 from custext_sql.experiments.mechanisms import MECHANISMS, MappingUnderTest
 from custext_sql.replacing.tally import Tally
 from custext_sql.text.columns import open_column

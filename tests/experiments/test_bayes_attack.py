@@ -9,9 +9,13 @@ from click.testing import CliRunner
 
 from custext_sql import Policy, Sanitizer, attack_bayes, load_mapping
 from custext_sql.cli import main
-from custext_sql.experiments.attacks.bayes_attack import measure_bayes
-from custext_sql.experiments.attacks.best_guess import measure_floor, measure_success
-from custext_sql.experiments.attacks.priors import Prior, uniform_prior
+from custext_sql.experiments.attacks.bayes_attack import (
+    Prior,
+    measure_bayes,
+    measure_floor,
+    measure_success,
+    uniform_prior,
+)
 from custext_sql.experiments.mechanisms import MappingUnderTest
 from custext_sql.mechanism.certified_table import CertifiedTable, certify
 

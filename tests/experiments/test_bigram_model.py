@@ -7,8 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from custext_sql.experiments.attacks.bigram_model import BigramModel
-from custext_sql.experiments.attacks.symbols import Alphabet
+from custext_sql.experiments.attacks.context_model import Alphabet, BigramModel
 from custext_sql.experiments.mechanisms import MappingUnderTest
 from custext_sql.replacing.kinds import Kind
 from custext_sql.replacing.vocabulary import Vocabulary
@@ -62,13 +61,13 @@ def test_probabilities_are_those_of_kneser_and_ney(mapped_db: Path, plus: bool) 
     alphabet = make_alphabet(open_under_test(mapped_db), plus)
     symbols = alphabet.read(open_column(PUBLIC)[0]).symbols
     model = BigramModel(alphabet, symbols)
-    first, second, more = model.smoothing.discounts
+    first, second, more = model.discounts
     sequence = symbols.tolist()
     pairs, before = Counter(pairwise(sequence)), Counter(sequence[:-1])
     variety = Counter(right for _, right in pairs)
     zipf = 1.0 / (alphabet.ranks + 100.0)
     zipf /= zipf.sum()
-    share = model.smoothing.zipf_after
+    share = model.novelty
 
     def take(count: int) -> float:
         return float((first, second, more)[min(count, 3) - 1]) if count else 0.0
@@ -92,11 +91,11 @@ def test_the_smoothing_is_fitted_on_texts_that_are_held_out(mapped_db: Path) -> 
     repeated = ["alice bob carol dave", "erin frank grace heidi"] * 30
     random = [" ".join(draw.choice(words, 6)) for _ in range(60)]
     few, many = (
-        BigramModel(alphabet, alphabet.read(open_column(texts)[0]).symbols).smoothing for texts in (repeated, random)
+        BigramModel(alphabet, alphabet.read(open_column(texts)[0]).symbols).discounts for texts in (repeated, random)
     )
-    assert few.discounts[2] < many.discounts[2]
+    assert few[2] < many[2]
     one = BigramModel(alphabet, alphabet.read(open_column([" ".join(repeated)])[0]).symbols)
-    assert one.smoothing.discounts[2] < many.discounts[2]  # of one text, the last part is held out
+    assert one.discounts[2] < many[2]  # of one text, the last part is held out
 
 
 def test_stopwords_of_the_tests_are_partly_words_of_the_mapping(mapped_db: Path) -> None:

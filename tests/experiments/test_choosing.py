@@ -9,8 +9,7 @@ import pytest
 
 from custext_sql import attack_context, build_mapping, choose, write_report
 from custext_sql.errors import CusTextError
-from custext_sql.experiments.attacks.bayes_attack import measure_bayes
-from custext_sql.experiments.attacks.priors import Prior, count_words, uniform_prior
+from custext_sql.experiments.attacks.bayes_attack import Prior, count_words, measure_bayes, uniform_prior
 from custext_sql.experiments.choosing.choice import Candidate
 from custext_sql.experiments.choosing.choosing import BOUNDS
 from custext_sql.experiments.choosing.selection import MappingAttack, find_candidate, find_eps_limit, pick_candidate

@@ -9,19 +9,16 @@ import pytest
 
 from custext_sql import Sanitizer, attack_context, load_mapping
 from custext_sql.errors import CusTextError
-from custext_sql.experiments.attacks.bigram_model import BigramModel
-from custext_sql.experiments.attacks.context_attack import measure_context
-from custext_sql.experiments.attacks.context_attacker import (
+from custext_sql.experiments.attacks.context_attack import (
     ContextAttacker,
     ContextCounts,
     count_context_guesses,
     guess_hidden,
     learn_bigrams,
+    measure_context,
     read_public,
 )
-from custext_sql.experiments.attacks.group_lattice import find_posteriors
-from custext_sql.experiments.attacks.output_likelihoods import OutputLikelihoods
-from custext_sql.experiments.attacks.symbols import Alphabet
+from custext_sql.experiments.attacks.context_model import Alphabet, BigramModel, OutputLikelihoods, find_posteriors
 from custext_sql.experiments.mechanisms import MappingUnderTest, MechanismUnderTest
 from custext_sql.replacing.kinds import Kind
 from custext_sql.replacing.vocabulary import Vocabulary
@@ -73,8 +70,8 @@ def find_step(model: BigramModel, left: int, right: int) -> float:
     steps = model.find_steps(classes[[left]], classes[[right]])
     found = steps.spare[0, model.columns[left]] * steps.novel[0, model.columns[right]]
     for place in range(int(steps.firsts[0]), int(steps.firsts[0] + steps.counts[0])):
-        if (model.entries.lefts[place], model.entries.rights[place]) == (model.columns[left], model.columns[right]):
-            found += model.entries.values[place]
+        if (model.lefts[place], model.rights[place]) == (model.columns[left], model.columns[right]):
+            found += model.values[place]
     return float(found)
 
 
@@ -105,7 +102,7 @@ def test_posteriors_are_those_of_all_sequences(mapped_db: Path, plus: bool, epsi
         visible = sanitize_symbols(model, mechanism, text, epsilon, seed)
         found = {
             int(place): row
-            for places, rows in find_posteriors(model, visible, likelihoods.certain[visible], likelihoods.find)
+            for places, rows in find_posteriors(model, likelihoods, visible)
             for place, row in zip(places, rows, strict=True)
         }
         choices = [list_hidden(under_test, model, int(symbol), epsilon) for symbol in visible]
@@ -184,8 +181,8 @@ def test_runs_of_all_lengths_in_one_block_or_in_many(mapped_db: Path, monkeypatc
     model, mechanism = learn(open_under_test(mapped_db), plus=True)
     column = open_column(TEXTS * 3)[0]
     together = count_context_guesses(model, mechanism, column, 1.0, 0)
-    monkeypatch.setattr("custext_sql.experiments.attacks.group_lattice._CELLS", 1)
-    monkeypatch.setattr("custext_sql.experiments.attacks.output_likelihoods._CELLS", 20)  # a group has 16
+    monkeypatch.setattr("custext_sql.experiments.attacks.context_model._CELLS", 1)
+    monkeypatch.setattr("custext_sql.experiments.attacks.context_model._WEIGHTS", 20)  # a group has 16
     assert count_context_guesses(model, mechanism, column, 1.0, 0) == together
 
 
@@ -225,7 +222,7 @@ def test_each_eps_is_attacked_once(few_db: Path, monkeypatch: pytest.MonkeyPatch
         attacked.append(arguments[3])
         return count_context_guesses(*arguments)
 
-    monkeypatch.setattr("custext_sql.experiments.attacks.context_attacker.count_context_guesses", watch)
+    monkeypatch.setattr("custext_sql.experiments.attacks.context_attack.count_context_guesses", watch)
     texts, public = ["the doctor said that the nurse was late", "the music was fine"], ["the nurse was fine"]
     attacker = ContextAttacker(texts, read_public(public, None, texts), "texts")
     first = measure_context(attacker, MappingUnderTest(few_db), [1.0, 0.0], plus=False)

@@ -6,8 +6,8 @@ import pytest
 
 from custext_sql import attack_context, evaluate_tradeoff, write_report, write_tradeoff
 from custext_sql.errors import CusTextError
+from custext_sql.experiments.evaluation.evaluations import TradeOffEvaluation
 from custext_sql.experiments.evaluation.experiment import Experiment
-from custext_sql.experiments.evaluation.tradeoff import TradeOffEvaluation
 from custext_sql.experiments.mechanisms import MappingUnderTest
 from custext_sql.replacing.kinds import Kind
 

@@ -168,6 +168,8 @@ def test_a_missing_corpus_is_an_error(tmp_path: Path, monkeypatch: pytest.Monkey
     "texts, labels, message",
     [
         ([("good",)], ["1", "0"], "expected one label per row; found 2 labels for 1 row"),
+        ([], [], "expected one label per row; found 0 labels for 0 rows"),
+        ([("good",), ("not", "bad")], ["1", "0"], "row 2: expected as many texts as in row 1; found 2"),
         (["good"], ["1"], "row 1: expected a tuple of one or two texts"),
         ([("good",), ()], ["1", "0"], "row 2: expected a tuple"),
         ([("a", "b", "c")], ["1"], "row 1: expected a tuple"),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from custext_sql.arrays import Draws, Numbers, Points
-from custext_sql.experiments.baselines.fbdd import Fbdd
+from custext_sql.experiments.baselines import Fbdd
 from tests.experiments.test_word_space import make_space
 
 

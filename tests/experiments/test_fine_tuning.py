@@ -1,13 +1,22 @@
 """Training a model on sanitized texts."""
 
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from custext_sql.errors import SettingError
-from custext_sql.experiments.evaluation.fine_tuning import _scale_rate, _shuffle_batches, fine_tune
+from custext_sql.experiments.evaluation.models import (
+    Labels,
+    Rows,
+    TrainTestSplit,
+    _scale_rate,
+    _shuffle_batches,
+    fine_tune,
+)
 from tests.tiny_bert import SCENES, save_model, torch, train_bert, train_roberta, write_sentences
 
 pytestmark = [pytest.mark.slow, pytest.mark.models]
@@ -25,6 +34,13 @@ def roberta(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return save_model(tmp_path_factory.mktemp("roberta"), *train_roberta())
 
 
+def tune(
+    model: str | Path, train: Rows, labels: Sequence[float] | Labels, test: Rows, *, task: str, **options: Any
+) -> Labels:
+    """Return the predictions of a model for test texts, after training on others and their labels."""
+    return fine_tune(model, TrainTestSplit(train, np.asarray(labels), test, np.zeros(len(test)), task), **options)
+
+
 def find_worth(sentence: str) -> float:
     """Return the number that belongs to the subject of a sentence."""
     return WORTH[sentence.split()[2]]
@@ -32,7 +48,7 @@ def find_worth(sentence: str) -> float:
 
 TRAIN, TEST = write_sentences(256, seed=11), write_sentences(100, seed=12)
 KINDS = np.array([int(find_worth(text)) % 3 for text in TRAIN])
-classify = partial(fine_tune, task="classification", seed=1, epochs=4, batch_size=16, learning_rate=1e-3, length=32)
+classify = partial(tune, task="classification", seed=1, epochs=4, batch_size=16, learning_rate=1e-3, length=32)
 
 
 @pytest.mark.parametrize("name", ["bert", "roberta"])
@@ -54,7 +70,7 @@ def test_pairs_have_a_similarity(bert: Path) -> None:
 
     train = list(zip(write_sentences(512, seed=15), write_sentences(512, seed=13), strict=True))
     test = list(zip(TEST, write_sentences(100, seed=14), strict=True))
-    found = fine_tune(
+    found = tune(
         bert, train, score(train), test, task="similarity", seed=1, epochs=6, batch_size=16, learning_rate=2e-3
     )
     assert found.dtype == np.float64
@@ -66,7 +82,7 @@ def test_pairs_have_a_similarity(bert: Path) -> None:
 def test_the_same_seed_gives_the_same_predictions(bert: Path) -> None:
     train, test = [(text,) for text in TRAIN[:64]], [(text,) for text in TEST]
     labels = [find_worth(*text) for text in train]
-    predict = partial(fine_tune, bert, train, labels, test, task="similarity", epochs=1, batch_size=16)
+    predict = partial(tune, bert, train, labels, test, task="similarity", epochs=1, batch_size=16)
     before = torch.get_rng_state()
     first = predict(seed=1)
     torch.rand(5)
@@ -87,7 +103,7 @@ def test_predictions_are_in_the_order_of_the_texts(bert: Path) -> None:
 
 def test_progress_goes_up_to_one(bert: Path) -> None:
     told: list[float] = []
-    classify(bert, [(text,) for text in TRAIN[:40]], KINDS[:40], [], progress=told.append)
+    classify(bert, [(text,) for text in TRAIN[:40]], KINDS[:40], [("a",)], progress=told.append)
     assert told == [step / 12 for step in range(1, 13)]  # four epochs of three batches
 
 
@@ -111,26 +127,20 @@ TEXT = [("a",), ("b",)]
 
 
 @pytest.mark.parametrize(
-    ("texts", "labels", "task", "message"),
+    ("options", "message"),
     [
-        (TEXT, [0, 1], "ranking", "task must be classification or similarity; found 'ranking'"),
-        ([], [], "similarity", "expected training texts with one label each; found 0 texts and 0 labels"),
-        (TEXT, [0, 1, 1], "classification", "found 2 texts and 3 labels"),
-        (TEXT, [0, 0.5], "classification", "must be whole numbers from 0"),
-        (TEXT, [0, -1], "classification", "must be whole numbers from 0"),
-        (TEXT, [0, 0], "classification", "there must be at least two classes"),
-        (TEXT, [0, float("nan")], "similarity", "labels must be finite numbers, one per text"),
-        (["ab", "cd"], [0, 1], "classification", "train_texts must be tuples of one string, .* at index 0"),
-        ([("a",), ("b", "c")], [0, 1], "classification", "train_texts must be tuples .* at index 1"),
+        ({"epochs": 0}, "epochs. must be at least 1; found 0"),
+        ({"batch_size": 0}, "batch_size. must be at least 1; found 0"),
+        ({"learning_rate": -1.0}, "learning_rate. must be greater than 0 and finite; found -1"),
     ],
 )
-def test_invalid_arguments_are_errors(texts: list[tuple[str]], labels: list[float], task: str, message: str) -> None:
+def test_invalid_arguments_are_errors(options: dict[str, float], message: str) -> None:
     with pytest.raises(SettingError, match=message):
-        fine_tune("nowhere", texts, labels, TEXT, task=task, seed=0)  # type: ignore[arg-type]
+        tune("nowhere", TEXT, [0, 1], TEXT, task="classification", seed=0, **options)
 
 
 def test_a_missing_model_is_an_error(tmp_path: Path, bert: Path) -> None:
     with pytest.raises(SettingError, match="cannot load the model .*; give the path of a pretrained model"):
-        fine_tune(tmp_path, TEXT, [0, 1], TEXT, task="classification", seed=0)
+        tune(tmp_path, TEXT, [0, 1], TEXT, task="classification", seed=0)
     with pytest.raises(SettingError, match="length must be 8 to 128 tokens"):
-        fine_tune(bert, TEXT, [0, 1], TEXT, task="classification", seed=0, length=500)
+        tune(bert, TEXT, [0, 1], TEXT, task="classification", seed=0, length=500)

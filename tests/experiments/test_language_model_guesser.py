@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 
 from custext_sql.errors import SettingError
-from custext_sql.experiments.attacks import language_model_guesser
-from custext_sql.experiments.attacks.language_model_guesser import join_pieces, open_language_model
-from custext_sql.experiments.attacks.mask_attack import count_guesses
+from custext_sql.experiments.attacks import mask_attack
+from custext_sql.experiments.attacks.mask_attack import LanguageModelGuesser, count_guesses, join_pieces
 from custext_sql.experiments.extras import import_library
 from custext_sql.replacing.kinds import Kind
 from custext_sql.replacing.replacer import Piece
@@ -75,7 +74,7 @@ def guess_one_by_one(folder: Path, pieces: Sequence[Piece], length: int) -> list
 
 @pytest.mark.parametrize("name", ["bert", "roberta"])
 def test_plain_text_is_guessed_and_noise_is_not(folders: Folders, name: str) -> None:
-    guesser = open_language_model(folders[name])
+    guesser = LanguageModelGuesser(folders[name])
     random = np.random.default_rng(3)
     plain = [to_pieces(text) for text in write_sentences(60, seed=4)]
     noise = [
@@ -93,25 +92,25 @@ def test_plain_text_is_guessed_and_noise_is_not(folders: Folders, name: str) -> 
 def test_batches_give_what_single_texts_give(folders: Folders, name: str, length: int, apart: bool) -> None:
     texts = [to_pieces(text, apart=apart) for text in TEXTS]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(language_model_guesser, "_BLOCK", 40)
-        patch.setattr(language_model_guesser, "_TEXTS", 3)
-        guesser = open_language_model(folders[name], batch_size=7, length=length)
+        patch.setattr(mask_attack, "_CONTEXTS", 40)
+        patch.setattr(mask_attack, "_TOKENIZED", 3)
+        guesser = LanguageModelGuesser(folders[name], batch_size=7, length=length)
         found = list(guesser.guess(texts))
-        seen = [context.tokens for context in guesser._find_contexts(texts)]
+        seen = list(guesser._find_contexts(texts))
     expected = [guess_one_by_one(folders[name], pieces, length) for pieces in texts]
     assert seen == [tokens for text in expected for tokens, _ in text]
     assert found == [[guess for _, guess in text] for text in expected]
 
 
 def test_guesses_come_from_the_new_words_alone(folders: Folders) -> None:
-    guesser = open_language_model(folders["bert"])
+    guesser = LanguageModelGuesser(folders["bert"])
     shown = to_pieces("the old dog buries the bone, in the garden")
     hidden = [piece if piece.kind is None else replace(piece, before="secret") for piece in shown]
     assert list(guesser.guess([hidden])) == list(guesser.guess([shown]))
 
 
 def test_a_text_that_contains_mask_has_one_mask(folders: Folders) -> None:
-    guesser = open_language_model(folders["bert"])
+    guesser = LanguageModelGuesser(folders["bert"])
     seen = []
     guesser._model.register_forward_pre_hook(
         lambda module, arguments, named: seen.append(named["input_ids"]), with_kwargs=True
@@ -135,7 +134,7 @@ def test_a_run_of_white_space_is_one_space() -> None:
 
 def test_loading_prints_nothing(folders: Folders, capfd: pytest.CaptureFixture[str]) -> None:
     capfd.readouterr()
-    open_language_model(str(folders["bert"]))
+    LanguageModelGuesser(str(folders["bert"]))
     assert capfd.readouterr() == ("", "")
     assert transformers.utils.logging.is_progress_bar_enabled()
 
@@ -157,20 +156,20 @@ def test_a_model_that_does_not_exist_is_an_error(
         'public texts: --model ngram --public FILE (in Python: model="ngram", public=...)'
     )
     with pytest.raises(SettingError, match=f"^{re.escape(expected)}$"):
-        open_language_model("nobody/nothing")
+        LanguageModelGuesser("nobody/nothing")
     assert asked == [("nobody/nothing", 10.0)]
     assert capfd.readouterr() == ("", "")
 
 
 def test_a_folder_without_a_model_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(SettingError, match=f"cannot load the model {tmp_path}: expected .* found .*; give the path"):
-        open_language_model(tmp_path)
+        LanguageModelGuesser(tmp_path)
 
 
 def test_a_folder_without_a_tokenizer_is_an_error(tmp_path: Path) -> None:
     save_model(tmp_path, train_bert()[0])
     with pytest.raises(SettingError, match="expected its tokenizer beside it, found none"):
-        open_language_model(tmp_path)
+        LanguageModelGuesser(tmp_path)
 
 
 def test_damaged_weights_are_an_error(tmp_path: Path) -> None:
@@ -178,21 +177,21 @@ def test_damaged_weights_are_an_error(tmp_path: Path) -> None:
     weights = tmp_path / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:1000])
     with pytest.raises(SettingError, match=f"cannot load the model {tmp_path}: .* found SafetensorError"):
-        open_language_model(tmp_path)
+        LanguageModelGuesser(tmp_path)
 
 
 def test_an_encoder_without_a_head_is_an_error(tmp_path: Path) -> None:
     model, tokenizer = train_bert()
     save_model(tmp_path, model.base_model, tokenizer)
     with pytest.raises(SettingError, match="cannot guess masked words: its files lack 6 weights .*; give the path"):
-        open_language_model(tmp_path)
+        LanguageModelGuesser(tmp_path)
 
 
 def test_a_model_of_another_kind_is_an_error(tmp_path: Path) -> None:
     config = transformers.GPT2Config(vocab_size=103, n_embd=8, n_layer=1, n_head=2, n_positions=128)
     save_model(tmp_path, transformers.GPT2LMHeadModel(config), train_bert()[1])
     with pytest.raises(SettingError, match="found ValueError: Unrecognized configuration class .*AutoModelForMaskedLM"):
-        open_language_model(tmp_path)
+        LanguageModelGuesser(tmp_path)
 
 
 def test_a_tokenizer_without_a_mask_is_an_error(tmp_path: Path) -> None:
@@ -202,21 +201,21 @@ def test_a_tokenizer_without_a_mask_is_an_error(tmp_path: Path) -> None:
     )
     save_model(tmp_path, model, plain)
     with pytest.raises(SettingError, match="cannot guess masked words: its tokenizer has no mask token"):
-        open_language_model(tmp_path)
+        LanguageModelGuesser(tmp_path)
 
 
 def test_invalid_lengths_and_batch_sizes_are_errors(folders: Folders) -> None:
     with pytest.raises(SettingError, match="length must be 3 to 128 tokens for the model .*; found 129"):
-        open_language_model(folders["bert"], length=129)
+        LanguageModelGuesser(folders["bert"], length=129)
     with pytest.raises(SettingError, match="length must be 3 to 128 tokens for the model .*; found 129"):
-        open_language_model(folders["roberta"], length=129)
+        LanguageModelGuesser(folders["roberta"], length=129)
     with pytest.raises(SettingError, match="length must be 3 to 128 tokens for the model .*; found 2"):
-        open_language_model(folders["bert"], length=2)
+        LanguageModelGuesser(folders["bert"], length=2)
     with pytest.raises(SettingError, match="batch_size. must be at least 1; found 0"):
-        open_language_model(folders["bert"], batch_size=0)
+        LanguageModelGuesser(folders["bert"], batch_size=0)
 
 
 def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch, folders: Folders) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(SettingError, match=r"^this needs torch; in a checkout .* run: pip install '.\[models\]'$"):
-        open_language_model(folders["bert"])
+        LanguageModelGuesser(folders["bert"])

@@ -7,16 +7,17 @@ import pytest
 
 from custext_sql.errors import CusTextError
 from custext_sql.experiments.evaluation.datasets import LabeledTexts
-from custext_sql.experiments.evaluation.linear_models import predict_by_tfidf, predict_by_vectors
-from custext_sql.experiments.evaluation.tasks import (
+from custext_sql.experiments.evaluation.models import (
     Labels,
+    Rows,
     TrainTestSplit,
     check_task,
     number_labels,
+    predict_by_tfidf,
+    predict_by_vectors,
     score_predictions,
 )
 from custext_sql.experiments.mechanisms import MappingUnderTest
-from custext_sql.experiments.trials import Rows
 
 GOOD, BAD = ["great", "wonderful", "lovely", "excellent"], ["awful", "terrible", "horrible", "dreadful"]
 

@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from custext_sql.errors import SettingError
-from custext_sql.experiments.attacks import ngram_guesser
-from custext_sql.experiments.attacks.mask_attack import count_guesses
-from custext_sql.experiments.attacks.ngram_guesser import NgramGuesser, learn_ngrams
+from custext_sql.experiments.attacks import mask_attack
+from custext_sql.experiments.attacks.mask_attack import NgramGuesser, count_guesses, learn_ngrams
 from custext_sql.parameters import count_of
 from custext_sql.replacing.kinds import Kind
 from custext_sql.replacing.replacer import Piece
@@ -72,7 +71,7 @@ def guess_naively(public: Sequence[Sequence[str]], text: Sequence[str]) -> list[
 )
 def test_guesses_follow_the_rules(public: list[list[str]], texts: list[list[str]], candidates: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ngram_guesser, "_CANDIDATES", candidates)
+        patch.setattr(mask_attack, "_CANDIDATES", candidates)
         guesser = learn_from([" ".join(words) for words in public])
         found = list(guesser.guess([to_pieces(text) for text in texts]))
     assert found == [guess_naively(public, text) for text in texts]
@@ -83,8 +82,8 @@ def test_blocks_make_no_difference(public: list[list[str]], texts: list[list[str
     joined, pieces = [" ".join(words) for words in public], [to_pieces(text) for text in texts]
     expected = list(learn_from(joined).guess(pieces))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ngram_guesser, "_TEXTS", 2)
-        patch.setattr(ngram_guesser, "_BYTES", 5)
+        patch.setattr(mask_attack, "_TEXTS", 2)
+        patch.setattr("custext_sql.text.columns._BLOCK", 5)
         assert list(learn_from(joined).guess(pieces)) == expected
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from custext_sql import Policy, Sanitizer, load_mapping
 from custext_sql.errors import CusTextError
-from custext_sql.experiments.attacks.priors import Prior, count_words, read_frequencies
+from custext_sql.experiments.attacks.bayes_attack import Prior, count_words, read_frequencies
 from custext_sql.experiments.mechanisms import MappingUnderTest
 from custext_sql.mapping.mapping import Mapping
 from custext_sql.text.columns import open_column

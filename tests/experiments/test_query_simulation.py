@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from custext_sql.experiments.attacks.query_simulation import count_for_likeliest, count_for_mode
+from custext_sql.experiments.attacks.query_attack import count_for_likeliest, count_for_mode
 
 CONFIDENCE = 0.95  # the paper's
 SIMULATIONS = 40_000

@@ -20,9 +20,14 @@ from custext_sql import (
     sanitize_file,
     sanitize_table,
 )
-from custext_sql.experiments.attacks.bayes_attack import BayesResult, measure_bayes
-from custext_sql.experiments.attacks.best_guess import join_neighbors, measure_floor
-from custext_sql.experiments.attacks.priors import Prior, count_words
+from custext_sql.experiments.attacks.bayes_attack import (
+    BayesResult,
+    Prior,
+    count_words,
+    join_neighbors,
+    measure_bayes,
+    measure_floor,
+)
 from custext_sql.experiments.mechanisms import MappingUnderTest
 from custext_sql.experiments.report.contents import OneOutput, count_let_through, measure_one_output
 from custext_sql.experiments.report.earlier_releases import Earlier, find_earlier

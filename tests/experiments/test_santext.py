@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from custext_sql.experiments.baselines.santext import SanText, SanTextPlus
+from custext_sql.experiments.baselines import SanText, SanTextPlus
 from tests.experiments.test_word_space import make_space
 
 STRATA = 20_000

@@ -1,39 +1,43 @@
 """Privacy versus utility."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from custext_sql import build_mapping, load_embeddings
+from custext_sql import build_mapping, evaluate_tradeoff, load_embeddings
 from custext_sql.errors import CusTextError
-from custext_sql.experiments.attacks.best_guess import measure_success
-from custext_sql.experiments.attacks.mask_attack import ChosenGuesser, attack_trials, choose_guesser
-from custext_sql.experiments.evaluation.experiment import EvaluationSetup, Experiment
-from custext_sql.experiments.evaluation.tradeoff import (
+from custext_sql.experiments.attacks.bayes_attack import measure_success
+from custext_sql.experiments.attacks.mask_attack import GuessCounts, attack_trial, choose_guesser
+from custext_sql.experiments.evaluation.evaluations import (
     Figure,
     TradeOff,
     TradeOffEvaluation,
-    measure_tradeoff,
+    measure_utility,
     summarize,
 )
-from custext_sql.experiments.evaluation.utility import measure_utility
-from custext_sql.experiments.mechanisms import MappingUnderTest
+from custext_sql.experiments.evaluation.experiment import EvaluationSetup, Experiment
+from custext_sql.experiments.mechanisms import MappingUnderTest, list_trials
 from custext_sql.experiments.report.page import draw_tradeoff
-from custext_sql.experiments.trials import list_trials
 from custext_sql.mechanism.certified_table import certify
 
 
-@pytest.fixture
-def guesser(experiment: Experiment) -> ChosenGuesser:
-    clear = [text for row in experiment.train.texts for text in row]
-    return choose_guesser("ngram", public=clear)
+def evaluate(database: Path, experiment: Experiment, **settings: Any) -> list[TradeOff]:
+    return list(evaluate_tradeoff(database, train=experiment.train, test=experiment.test, **settings).points)
+
+
+def attack(database: Path, experiment: Experiment, mechanism: str, epsilon: float, seeds: int) -> list[GuessCounts]:
+    """Return how many words an attacker guesses who knows the training texts, for each seed."""
+    trials = list_trials([MappingUnderTest(database)], [mechanism], [epsilon], seeds)
+    open_guesser = choose_guesser("ngram", public=[text for row in experiment.train.texts for text in row])
+    return [attack_trial(trial, experiment.tested, open_guesser, lambda share: None) for trial in trials]
 
 
 @pytest.mark.slow
-def test_more_eps_is_more_useful_and_less_private(few_db: Path, experiment: Experiment, guesser: ChosenGuesser) -> None:
-    trials = list_trials([MappingUnderTest(few_db)], ["custext", "random"], [0.5, 20.0], 2)
-    points = {(one.mechanism, one.eps): one for one in measure_tradeoff(experiment, trials, guesser)}
+def test_more_eps_is_more_useful_and_less_private(few_db: Path, experiment: Experiment) -> None:
+    found = evaluate(few_db, experiment, mechanisms=["custext", "random"], eps=[0.5, 20.0], seeds=2)
+    points = {(one.mechanism, one.eps): one for one in found}
     little, much = points["custext", 0.5], points["custext", 20.0]
     assert little.utility.mean < much.utility.mean
     assert little.success.mean < much.success.mean
@@ -42,22 +46,23 @@ def test_more_eps_is_more_useful_and_less_private(few_db: Path, experiment: Expe
     assert much.utility.spread is not None and much.success.spread is not None
 
 
-def test_points_are_means_over_seeds(few_db: Path, experiment: Experiment, guesser: ChosenGuesser) -> None:
+def test_points_are_means_over_seeds(few_db: Path, experiment: Experiment) -> None:
     trials = list_trials([MappingUnderTest(few_db)], ["custext"], [3.0], 3)
-    [point] = measure_tradeoff(experiment, trials, guesser)
+    [point] = evaluate(few_db, experiment, mechanisms="custext", eps=3.0, seeds=3)
     assert point.utility == summarize(measure_utility(experiment, trials))
-    assert point.success == summarize([one.r_mask for one in attack_trials(trials, experiment.tested, guesser)])
+    assert point.success == summarize([one.r_mask for one in attack(few_db, experiment, "custext", 3.0, 3)])
 
 
 @pytest.mark.slow
 def test_bayes_uses_groups_and_frequencies(few_db: Path, experiment: Experiment) -> None:
     build_mapping(few_db, embedding="starter", k=50)
-    mappings = [MappingUnderTest(few_db), MappingUnderTest(few_db, mapping="starter-euclidean-k50")]
-    trials = list_trials(mappings, ["custext", "custext+"], [2.0], 2)
-    points = {(one.mechanism, one.k): one for one in measure_tradeoff(experiment, trials, None)}
+    names = ["starter-euclidean-k20", "starter-euclidean-k50"]
+    settings: dict[str, Any] = {"mappings": names, "attack": "bayes", "eps": 2.0}
+    found = evaluate(few_db, experiment, mechanisms=["custext", "custext+"], seeds=2, **settings)
+    points = {(one.mechanism, one.k): one for one in found}
     assert len(points) == 4 and all(one.success.spread is None for one in points.values())
     words = [word for (text,) in experiment.test.texts for word in text.split()]
-    for under_test in mappings:
+    for under_test in (MappingUnderTest(few_db, mapping=name) for name in names):
         weights = certify(under_test.mapping.sizes, under_test.mapping.scores, 2.0).weights
         for name, kept in (("custext", frozenset()), ("custext+", under_test.stopwords)):
             drawn = np.zeros(len(under_test.mapping.words))
@@ -70,28 +75,25 @@ def test_bayes_uses_groups_and_frequencies(few_db: Path, experiment: Experiment)
             expected = (in_clear + measure_success(under_test.mapping.sizes, weights, drawn)) / len(words)
             assert points[name, under_test.mapping.info.k].success.mean == pytest.approx(expected)
     with pytest.raises(CusTextError, match="--attack mask"):
-        measure_tradeoff(experiment, list_trials(mappings, ["santext"], [2.0], 1), None)
+        evaluate(few_db, experiment, mechanisms="santext", seeds=1, **settings)
     with pytest.raises(CusTextError, match="the mechanism original leaves all words in the clear"):
-        measure_tradeoff(experiment, list_trials(mappings, ["original"], [2.0], 1), None)
+        evaluate(few_db, experiment, mechanisms="original", seeds=1, **settings)
 
 
 @pytest.mark.slow
-def test_vectors_of_two_embeddings_are_two_rows(few_db: Path, experiment: Experiment, guesser: ChosenGuesser) -> None:
+def test_vectors_of_two_embeddings_are_two_rows(few_db: Path, experiment: Experiment) -> None:
     """This includes two embeddings from one file, of which more was loaded the second time."""
     load_embeddings(few_db, "starter", name="less", limit=1000)
     build_mapping(few_db, embedding="less", k=20)
-    mappings = [MappingUnderTest(few_db), MappingUnderTest(few_db, mapping="less-euclidean-k20")]
-    trials = list_trials(mappings, ["random", "santext"], [5.0], 1)
-    assert len(trials) == 4
-    points = measure_tradeoff(experiment, trials, guesser)
-    assert {(one.mechanism, one.embedding) for one in points} == {
+    names = ["starter-euclidean-k20", "less-euclidean-k20"]
+    points = evaluate(few_db, experiment, mappings=names, mechanisms=["random", "santext"], eps=5.0, seeds=1)
+    assert len(points) == 4 and {(one.mechanism, one.embedding) for one in points} == {
         (mechanism, embedding) for mechanism in ("random", "santext") for embedding in ("starter", "less")
     }
 
 
-def test_kept_stopwords_are_easy_to_guess(few_db: Path, experiment: Experiment, guesser: ChosenGuesser) -> None:
-    trials = list_trials([MappingUnderTest(few_db)], ["custext+"], [5.0], 1)
-    [found] = attack_trials(trials, experiment.tested, guesser)
+def test_kept_stopwords_are_easy_to_guess(few_db: Path, experiment: Experiment) -> None:
+    [found] = attack(few_db, experiment, "custext+", 5.0, 1)
     assert found.r_mask_sampled is not None and found.r_mask > found.r_mask_sampled
     assert found.standard_error == pytest.approx((found.r_mask * (1 - found.r_mask) / 500) ** 0.5, rel=0.1)
 

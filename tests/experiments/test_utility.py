@@ -6,11 +6,10 @@ import pytest
 
 from custext_sql import build_mapping, drop_embedding, evaluate_utility
 from custext_sql.errors import CusTextError
-from custext_sql.experiments.evaluation.datasets import read_sentence_polarity
+from custext_sql.experiments.evaluation.datasets import LabeledTexts, read_sentence_polarity
+from custext_sql.experiments.evaluation.evaluations import measure_in_clear, measure_utility
 from custext_sql.experiments.evaluation.experiment import Experiment
-from custext_sql.experiments.evaluation.utility import measure_in_clear, measure_utility
-from custext_sql.experiments.mechanisms import MappingUnderTest, MechanismUnderTest
-from custext_sql.experiments.trials import list_trials
+from custext_sql.experiments.mechanisms import MappingUnderTest, MechanismUnderTest, list_trials
 
 
 @pytest.mark.slow
@@ -66,7 +65,7 @@ def test_words_in_the_clear_are_counted_once_per_mechanism(
 def test_missing_vectors_are_an_error_before_anything_is_trained(
     own_db: Path, experiment: Experiment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("custext_sql.experiments.evaluation.utility.predict_by_tfidf", None)
+    monkeypatch.setattr("custext_sql.experiments.evaluation.evaluations.predict_by_tfidf", None)
     drop_embedding(own_db, name="starter")
     for more in ({"mechanisms": ["custext", "santext"]}, {"mechanisms": "custext", "model": "embedding"}):
         with pytest.raises(CusTextError, match="this needs the vectors"):
@@ -78,6 +77,11 @@ def test_missing_vectors_are_an_error_before_anything_is_trained(
 def test_settings_of_fine_tuning_are_for_fine_tuning(experiment: Experiment) -> None:
     with pytest.raises(CusTextError, match="epochs: only for fine-tuning"):
         Experiment(experiment.train, experiment.test, options={"epochs": 5})
+
+
+def test_training_and_test_rows_have_equally_many_texts(experiment: Experiment) -> None:
+    with pytest.raises(CusTextError, match="pairs: expected as many texts per row as in train, 1"):
+        Experiment(experiment.train, LabeledTexts("pairs", [("one", "two")], ["1"]))
 
 
 @pytest.mark.slow

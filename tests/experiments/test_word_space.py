@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from custext_sql.experiments.baselines.word_space import WordSpace, find_most_frequent, uniforms
+from custext_sql.experiments.baselines import WordSpace, find_most_frequent, uniforms
 
 
 def make_space(count: int, dimension: int = 5, seed: int = 0, scale: float = 1.0) -> WordSpace:

@@ -17,8 +17,8 @@ import spacy_plugin
 from custext_sql.experiments.attacks.bayes_attack import BayesResult
 from custext_sql.experiments.attacks.context_attack import ContextAttack, ContextResult
 from custext_sql.experiments.attacks.query_attack import QueryResult
+from custext_sql.experiments.evaluation.evaluations import Figure, TradeOff, TradeOffEvaluation
 from custext_sql.experiments.evaluation.experiment import EvaluationSetup
-from custext_sql.experiments.evaluation.tradeoff import Figure, TradeOff, TradeOffEvaluation
 from custext_sql.experiments.report.contents import LetThrough, OneOutput, Quantile, Report
 from custext_sql.experiments.report.page import render_report, render_tradeoff
 from custext_sql.experiments.verdict.figures import Fates, Figures

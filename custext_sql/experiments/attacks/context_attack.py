@@ -1,17 +1,33 @@
 """The context attack: how often replaced words are guessed from all visible words of a text, with public texts."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
-from custext_sql.experiments.attacks.context_attacker import ContextAttacker, read_public
-from custext_sql.experiments.mechanisms import CUSTEXT, CUSTEXT_PLUS, MappingUnderTest
-from custext_sql.experiments.progress import ShareDone, part_of
-from custext_sql.experiments.public_texts import find_public_column
-from custext_sql.experiments.trials import Trial, list_epsilons
-from custext_sql.parameters import check_at_least
+import numpy as np
+
+from custext_sql.arrays import Floats, Numbers
+from custext_sql.errors import SettingError
+from custext_sql.experiments.attacks.context_model import Alphabet, BigramModel, OutputLikelihoods, find_posteriors
+from custext_sql.experiments.mechanisms import (
+    CUSTEXT,
+    CUSTEXT_PLUS,
+    MappingUnderTest,
+    MechanismUnderTest,
+    ShareDone,
+    Trial,
+    draw_seeded,
+    list_epsilons,
+    part_of,
+)
+from custext_sql.experiments.public_texts import find_public_column, list_public
+from custext_sql.mechanism.sampler import Sampler
+from custext_sql.parameters import check_at_least, count_of
 from custext_sql.release.inputs.texts import Texts, list_texts, name_texts
+from custext_sql.replacing.kinds import Kind
 from custext_sql.replacing.policy import Policy, name_policy
 from custext_sql.store.database import Database
+from custext_sql.text.columns import TextColumn, open_column, split_column
 
 
 @dataclass(frozen=True)
@@ -156,6 +172,96 @@ def attack_texts(
     )
 
 
+@dataclass(frozen=True)
+class ContextCounts:
+    """How many words were guessed correctly.
+
+    words, in_clear: all words, and those that are in the clear. replaced, guessed, guessed_singly: the words that were
+    replaced, those among them that were guessed with context, and from one output alone. texts, texts_complete: the
+    texts with replaced words, and those in which all of them were guessed.
+    """
+
+    words: int = 0
+    in_clear: int = 0
+    replaced: int = 0
+    guessed: int = 0
+    guessed_singly: int = 0
+    texts: int = 0
+    texts_complete: int = 0
+
+    def __add__(self, other: "ContextCounts") -> "ContextCounts":
+        return ContextCounts(*(getattr(self, name) + getattr(other, name) for name in self.__dataclass_fields__))
+
+    @property
+    def success(self) -> float:
+        """The share of replaced words that were guessed with context."""
+        return self.guessed / self.replaced
+
+    @property
+    def texts_guessed(self) -> float:
+        """The share of texts in which all replaced words were guessed."""
+        return self.texts_complete / self.texts
+
+    @property
+    def success_of_all(self) -> float:
+        """The share guessed among all words; those in the clear count as guessed."""
+        return (self.guessed + self.in_clear) / self.words
+
+    def find_shares(self) -> tuple[float, float, float, float]:
+        """Return `success`, `standard_error`, `single` and `texts_guessed` of a `ContextResult`."""
+        error = math.sqrt(self.success * (1.0 - self.success) / self.replaced)
+        return self.success, error, self.guessed_singly / self.replaced, self.texts_guessed
+
+
+@dataclass(frozen=True, eq=False)
+class PublicTexts:
+    """Public texts from which an attacker learns.
+
+    left_out: how many others are also among the attacked texts. skipped: how many others are empty.
+    """
+
+    name: str
+    column: TextColumn
+    left_out: int
+    skipped: int
+
+
+class ContextAttacker:
+    """An attacker of some texts who has learned from public texts.
+
+    dataset: the name of the attacked texts. public: the public texts.
+    """
+
+    def __init__(self, texts: Sequence[str], public: PublicTexts, dataset: str) -> None:
+        self.dataset, self.public = dataset, public
+        self._column = open_column(list(texts))[0]
+        self._learned: tuple[Hashable, BigramModel] | None = None
+        self._attacked: dict[Hashable, ContextCounts] = {}
+
+    def attack(self, trial: Trial, progress: ShareDone = lambda share: None) -> ContextCounts:
+        """Return how many words are guessed in a trial; each is made only once.
+
+        trial: of one of CusText's own mechanisms, since the others have no groups. SettingError if no word would be
+        replaced.
+        """
+        under_test = trial.under_test
+        setup = under_test.mapping.info.fingerprint, under_test.policy, trial.mechanism
+        place = *setup, under_test.calibration, trial.epsilon, trial.seed
+        if place not in self._attacked:
+            progress(0.0)
+            mechanism = trial.open()
+            assert trial.epsilon is not None
+            if self._learned is None or self._learned[0] != setup:
+                alphabet = Alphabet(under_test.mapping, mechanism.replacer, plus=mechanism.plus)
+                self._learned = setup, learn_bigrams(alphabet, self.public.column)
+            model, column = self._learned[1], self._column
+            counts = count_context_guesses(model, mechanism, column, trial.epsilon, trial.seed, progress)
+            if not counts.replaced:
+                raise SettingError(f"{self.dataset}: found no words that the mapping would replace")
+            self._attacked[place] = counts
+        return self._attacked[place]
+
+
 def measure_context(
     attacker: ContextAttacker,
     under_test: MappingUnderTest,
@@ -172,17 +278,106 @@ def measure_context(
         for number, epsilon in enumerate((0.0, *epsilons))
     ]
     return [
-        ContextResult(
-            mapping=info.name,
-            k=info.k,
-            eps=epsilon,
-            calibration=under_test.calibration,
-            plus=plus,
-            success=counts.success,
-            standard_error=counts.standard_error,
-            single=counts.single,
-            texts_guessed=counts.texts_guessed,
-            success_at_0=at_0.success,
-        )
+        ContextResult(info.name, info.k, epsilon, under_test.calibration, plus, *counts.find_shares(), at_0.success)
         for epsilon, counts in zip(epsilons, found, strict=True)
     ]
+
+
+def read_public(public: Texts, column: str | None, texts: Sequence[str]) -> PublicTexts:
+    """Return public texts without those that are also among the attacked texts. SettingError if none is left."""
+    name, (given, skipped) = name_texts(public), list_public(public, column)
+    left = leave_out(name, given, texts)
+    return PublicTexts(name, open_column(left)[0], len(given) - len(left), skipped)
+
+
+def leave_out(name: str, given: Sequence[str], texts: Sequence[str]) -> list[str]:
+    """Return public texts of that name without those that are also among the attacked texts.
+
+    SettingError if none is left.
+    """
+    attacked = set(map(normalize_text, texts))
+    left = [text for text in given if normalize_text(text) not in attacked]
+    if not left:
+        found = count_of(len(given), "text")
+        problem = f"of {found}, all are also among the attacked texts" if given else "all of them are empty"
+        raise SettingError(
+            f"{name}: the context attack learns from public texts, but {problem}; use others: --public FILE "
+            "(in Python: public=...)"
+        )
+    return left
+
+
+def normalize_text(text: str) -> str:
+    """Return a text without the differences that do not make it another text."""
+    return " ".join(text.casefold().split())
+
+
+def learn_bigrams(alphabet: Alphabet, column: TextColumn) -> BigramModel:
+    """Return a bigram model of public texts."""
+    parts = [np.array([alphabet.end])]
+    parts += [alphabet.read(block).symbols[1:] for _, block in split_column(column)]
+    return BigramModel(alphabet, np.concatenate(parts))
+
+
+def count_context_guesses(
+    model: BigramModel,
+    mechanism: MechanismUnderTest,
+    column: TextColumn,
+    epsilon: float,
+    seed: int,
+    progress: ShareDone = lambda share: None,
+) -> ContextCounts:
+    """Sanitize texts, guess the replaced words, and return how many guesses are right.
+
+    mechanism: one of CusText's own. The replacements are those of its `sanitize` with this seed. The attacker is told
+    which random words and digits stand for unknown words and numbers, and nothing else that the output does not show.
+    """
+    sampler, alphabet = mechanism.replacer.mechanism, model.alphabet
+    assert isinstance(sampler, Sampler)
+    likelihoods = OutputLikelihoods(alphabet, epsilon, sampler.calibration)
+    bits, counts = np.random.PCG64(seed), ContextCounts()
+    for rows, block in split_column(column):
+        read = alphabet.read(block)
+        replaced = read.words.at(Kind.SAMPLED)
+        places = read.places[replaced]
+        words = read.symbols[places]
+        visible = read.symbols.copy()
+        if epsilon == 0.0:
+            visible[places] = alphabet.representatives[words]
+        else:
+            visible[places] = sampler.sample(words, epsilon, draw_seeded(bits, len(words)))
+        right = guess_hidden(model, likelihoods, visible)[0][places] == words
+        singly = guess_singly(model, likelihoods, visible[places])[0] == words
+        texts = read.words.rows[replaced]
+        to_guess, guessed = np.bincount(texts, minlength=len(block)), np.bincount(texts, right, len(block))
+        counts += ContextCounts(
+            words=len(read.words.kinds),
+            in_clear=mechanism.count_in_clear(read.words),
+            replaced=len(words),
+            guessed=int(right.sum()),
+            guessed_singly=int(singly.sum()),
+            texts=int((to_guess > 0).sum()),
+            texts_complete=int(((to_guess > 0) & (to_guess == guessed)).sum()),
+        )
+        progress(rows.stop / len(column))
+    return counts
+
+
+def guess_hidden(model: BigramModel, likelihoods: OutputLikelihoods, visible: Numbers) -> tuple[Numbers, Floats]:
+    """Return the most probable hidden symbol at each place, given the whole text around it, and its probability."""
+    guesses, certainties = visible.copy(), np.ones(len(visible))
+    firsts = model.alphabet.firsts[model.alphabet.classes[visible]]
+    for places, posteriors in find_posteriors(model, likelihoods, visible):
+        guesses[places] = firsts[places] + posteriors.argmax(axis=1)
+        certainties[places] = posteriors.max(axis=1)
+    return guesses, certainties
+
+
+def guess_singly(model: BigramModel, likelihoods: OutputLikelihoods, visible: Numbers) -> tuple[Numbers, Floats]:
+    """Return the most probable hidden symbol for each visible one, from that one alone, and its probability."""
+    asked, places = np.unique(visible, return_inverse=True)
+    classes = model.alphabet.classes[asked]
+    together = likelihoods.find(asked) * model.find_chances(classes)
+    guesses: Numbers = model.alphabet.firsts[classes] + together.argmax(axis=1)
+    certainties: Floats = together.max(axis=1) / together.sum(axis=1)
+    return guesses[places], certainties[places]

@@ -7,10 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 from custext_sql.errors import SettingError
-from custext_sql.experiments.attacks.bayes_attack import measure_bayes
-from custext_sql.experiments.attacks.context_attack import ContextResult
-from custext_sql.experiments.attacks.context_attacker import ContextAttacker, read_public
-from custext_sql.experiments.attacks.priors import Prior, find_prior
+from custext_sql.experiments.attacks.bayes_attack import Prior, find_prior, measure_bayes
+from custext_sql.experiments.attacks.context_attack import ContextAttacker, ContextResult, read_public
 from custext_sql.experiments.choosing.choice import Candidate, Choice, measure_growth
 from custext_sql.experiments.choosing.contenders import list_contenders
 from custext_sql.experiments.choosing.selection import (
@@ -21,8 +19,7 @@ from custext_sql.experiments.choosing.selection import (
     find_eps_limit,
     pick_candidate,
 )
-from custext_sql.experiments.mechanisms import MappingUnderTest
-from custext_sql.experiments.progress import ShareDone, part_of
+from custext_sql.experiments.mechanisms import MappingUnderTest, ShareDone, part_of
 from custext_sql.experiments.public_texts import find_public_column
 from custext_sql.experiments.report.contents import count_let_through, measure_one_output, measure_sample
 from custext_sql.experiments.report.earlier_releases import Earlier, find_earlier

@@ -8,8 +8,7 @@ import duckdb
 
 from custext_sql.arrays import Points
 from custext_sql.errors import MappingError, SettingError
-from custext_sql.experiments.progress import ShareDone
-from custext_sql.experiments.trials import list_once
+from custext_sql.experiments.mechanisms import ShareDone, list_once
 from custext_sql.mapping.mapping import Mapping, MappingInfo
 from custext_sql.mapping.recipe import Recipe
 from custext_sql.mapping.similarity import MEASURES

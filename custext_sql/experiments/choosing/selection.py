@@ -8,13 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from custext_sql.errors import SettingError
-from custext_sql.experiments.attacks.bayes_attack import BayesResult, measure_bayes, measure_guess
-from custext_sql.experiments.attacks.context_attack import ContextResult, measure_context
-from custext_sql.experiments.attacks.context_attacker import ContextAttacker
-from custext_sql.experiments.attacks.priors import Prior
+from custext_sql.experiments.attacks.bayes_attack import BayesResult, Prior, measure_bayes, measure_guess
+from custext_sql.experiments.attacks.context_attack import ContextAttacker, ContextResult, measure_context
 from custext_sql.experiments.choosing.choice import Candidate
-from custext_sql.experiments.mechanisms import MappingUnderTest
-from custext_sql.experiments.progress import ShareDone, part_of
+from custext_sql.experiments.mechanisms import MappingUnderTest, ShareDone, part_of
 from custext_sql.experiments.verdict.thresholds import GUESSED
 from custext_sql.mechanism.weights import LARGEST_EPSILON, SMALLEST_EPSILON, check_epsilon, matrices_by_size
 

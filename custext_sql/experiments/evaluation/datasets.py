@@ -30,7 +30,7 @@ class LabeledTexts:
     labels: a string per row: a class, or a number that says how similar the two texts are.
     skipped: the number of other rows, which have no text or no label.
 
-    SettingError if the numbers of rows and labels differ or something has the wrong type.
+    SettingError if there are no rows, the numbers of rows and labels differ, or something has the wrong type.
     """
 
     name: str
@@ -39,7 +39,7 @@ class LabeledTexts:
     skipped: int = 0
 
     def __post_init__(self) -> None:
-        if len(self.texts) != len(self.labels):
+        if not len(self.texts) or len(self.texts) != len(self.labels):
             raise SettingError(
                 f"{self.name}: expected one label per row; found {count_of(len(self.labels), 'label')} for "
                 f"{count_of(len(self.texts), 'row')}"
@@ -48,6 +48,8 @@ class LabeledTexts:
             where = f"{self.name}, row {row}"
             if not isinstance(texts, tuple) or {type(text) for text in texts} != {str} or len(texts) > 2:
                 raise SettingError(f'{where}: expected a tuple of one or two texts, such as ("a text",)')
+            if len(texts) != len(self.texts[0]):
+                raise SettingError(f"{where}: expected as many texts as in row 1; found {len(texts)}")
             if not isinstance(label, str):
                 raise SettingError(f"{where}: expected a string as the label; found {type(label).__name__}")
 
@@ -125,14 +127,13 @@ def read_sentence_polarity(source: str | os.PathLike[str] = POLARITY) -> tuple[L
     source: the path of sentence_polarity.zip, or the name of the corpus if NLTK has installed it. SourceError if it
     cannot be read.
     """
-    sentences = {label: _read_sentences(os.fspath(source), f"rt-polarity.{label}") for label in ("neg", "pos")}
-    parts: dict[bool, list[tuple[str, str]]] = {False: [], True: []}
-    for label, texts in sentences.items():
-        for number, text in enumerate(texts):
-            parts[number % _TEST_EVERY == _TEST_EVERY - 1].append((text, label))
+    parts: dict[str, list[tuple[str, str]]] = {"train": [], "test": []}
+    for label in ("neg", "pos"):
+        for number, text in enumerate(_read_sentences(os.fspath(source), f"rt-polarity.{label}"), start=1):
+            parts["train" if number % _TEST_EVERY else "test"].append((text, label))
     train, test = (
         LabeledTexts(f"{POLARITY} ({name})", [(text,) for text, _ in part], [label for _, label in part])
-        for name, part in (("train", parts[False]), ("test", parts[True]))
+        for name, part in parts.items()
     )
     return train, test
 

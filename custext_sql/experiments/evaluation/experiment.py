@@ -8,19 +8,23 @@ from typing import Any
 
 from custext_sql.errors import SettingError
 from custext_sql.experiments.evaluation.datasets import LabeledTexts, read_labeled, read_sentence_polarity
-from custext_sql.experiments.evaluation.linear_models import BUILT_IN, EMBEDDING
-from custext_sql.experiments.evaluation.tasks import TASKS, check_task
+from custext_sql.experiments.evaluation.models import BUILT_IN, EMBEDDING, TASKS, check_task
 from custext_sql.experiments.extras import check_installed
-from custext_sql.experiments.mechanisms import MappingUnderTest
-from custext_sql.experiments.trials import Trial, list_epsilons, list_once, list_strings, list_trials
+from custext_sql.experiments.mechanisms import (
+    MappingUnderTest,
+    Trial,
+    list_epsilons,
+    list_once,
+    list_strings,
+    list_trials,
+)
 from custext_sql.mapping.recipe import Recipe
 from custext_sql.parameters import check_at_least, find_closest
 from custext_sql.release.inputs.texts import AnyPath, DataFiles, DataTable
-from custext_sql.replacing.policy import Policy, name_policy
-from custext_sql.store.database import Database
+from custext_sql.replacing.policy import name_policy
 
 LabeledData = AnyPath | DataFiles | DataTable | LabeledTexts  # files, a table, or labeled texts
-FINE_TUNING = ("length", "epochs", "batch_size", "learning_rate")
+_FINE_TUNING = ("length", "epochs", "batch_size", "learning_rate")
 
 
 @dataclass(frozen=True)
@@ -35,7 +39,10 @@ class Experiment:
 
     def __post_init__(self) -> None:
         check_model(self.model)
-        check_task(self.task, len(self.train.texts[0]))
+        count = len(self.train.texts[0])
+        check_task(self.task, count)
+        if len(self.test.texts[0]) != count:
+            raise SettingError(f"{self.test.name}: expected as many texts per row as in {self.train.name}, {count}")
         if self.options and self.model in BUILT_IN:
             names = ", ".join(self.options)
             raise SettingError(f"{names}: only for fine-tuning a Hugging Face model, not for the model {self.model}")
@@ -74,86 +81,58 @@ class EvaluationSetup:
 
 def check_model(model: str) -> None:
     """Check a model's name and that its libraries are installed. SettingError names the missing extra."""
-    if model in BUILT_IN:
-        check_installed("sklearn", "scipy")
-        return
     close = find_closest(model, BUILT_IN, cutoff=0.7)
-    if close and not Path(model).exists():
+    if close not in (None, model) and not Path(model).exists():
         raise SettingError(f"model {model!r} does not exist; did you mean {close!r}?")
-    check_installed("torch", "transformers")
+    check_installed(*(("sklearn", "scipy") if model in BUILT_IN else ("torch", "transformers")))
 
 
-def plan_experiment(
-    database: Database,
-    *,
-    train: LabeledData | None,
-    test: LabeledData | None,
-    corpus: str | os.PathLike[str] | None,
-    text: str | Sequence[str],
-    label: str,
-    limit: int | None,
-    task: str,
-    mechanisms: str | Sequence[str],
-    eps: float | Sequence[float],
-    mappings: str | Sequence[str],
-    model: str | os.PathLike[str],
-    seeds: int,
-    policy: str | Policy,
-    calibration: str,
-    convert_eps: bool,
-    **others: Any,
-) -> tuple[Experiment, list[Trial], EvaluationSetup]:
+def plan_experiment(given: dict[str, Any]) -> tuple[Experiment, list[Trial], EvaluationSetup]:
     """Return an experiment, its trials and its setup, from the arguments of `evaluate_utility` or `evaluate_tradeoff`.
 
-    others: those of fine-tuning, in FINE_TUNING, and those that do not concern an experiment.
+    given: all of these arguments, by name; those that do not concern an experiment are ignored.
     """
-    check_model(os.fspath(model))  # before anything is read: a missing library is reported at once
-    names: Sequence[str | None] = list_once(mappings, "mappings") or [None]
-    under_test = [
-        MappingUnderTest(database, mapping=name, policy=policy, calibration=calibration, converted=convert_eps)
-        for name in names
-    ]
-    if limit is not None:
-        check_at_least(limit, 1, "limit")
-    parts = _read_data(train, test, corpus, list_strings(text, "text"), label)
-    if limit is not None:
-        parts = parts[0].take(limit), parts[1].take(limit)
-    given = {name: others[name] for name in FINE_TUNING if others[name] is not None}
-    experiment = Experiment(*parts, task=task, model=os.fspath(model), options=given)
-    if experiment.model == EMBEDDING:
+    model, calibration = os.fspath(given["model"]), given["calibration"]
+    check_model(model)  # before anything is read: a missing library is reported at once
+    settings = {"policy": given["policy"], "calibration": calibration, "converted": given["convert_eps"]}
+    names: Sequence[str | None] = list_once(given["mappings"], "mappings") or [None]
+    under_test = [MappingUnderTest(given["database"], mapping=name, **settings) for name in names]
+    train, test = _read_data(given)
+    options = {name: given[name] for name in _FINE_TUNING if given[name] is not None}
+    experiment = Experiment(train, test, given["task"], model, options)
+    if model == EMBEDDING:
         _ = [one.space for one in under_test]  # an error about the vectors comes before hours of work
-    trials = list_trials(under_test, list_once(mechanisms, "mechanisms"), list_epsilons(eps), seeds)
+    mechanisms, epsilons = list_once(given["mechanisms"], "mechanisms"), list_epsilons(given["eps"])
+    trials = list_trials(under_test, mechanisms, epsilons, given["seeds"])
+    infos = [one.mapping.info for one in under_test]
     setup = EvaluationSetup(
-        dataset=f"{experiment.train.name}; {experiment.test.name}",
-        metric=TASKS[task],
-        model=experiment.model,
-        train_rows=len(experiment.train.texts),
-        test_rows=len(experiment.test.texts),
-        mappings=tuple(one.mapping.info.name for one in under_test),
+        dataset=f"{train.name}; {test.name}",
+        metric=TASKS[experiment.task],
+        model=model,
+        train_rows=len(train.texts),
+        test_rows=len(test.texts),
+        mappings=tuple(info.name for info in infos),
         calibration=calibration,
         policy=name_policy(under_test[0].policy),
-        skipped={part.name: part.skipped for part in parts},
-        recipes=tuple(one.mapping.info.recipe for one in under_test),
-        words=tuple(one.mapping.info.words for one in under_test),
+        skipped={part.name: part.skipped for part in (train, test)},
+        recipes=tuple(info.recipe for info in infos),
+        words=tuple(info.words for info in infos),
     )
     return experiment, trials, setup
 
 
-def _read_data(
-    train: LabeledData | None,
-    test: LabeledData | None,
-    corpus: str | os.PathLike[str] | None,
-    text: Sequence[str],
-    label: str,
-) -> tuple[LabeledTexts, LabeledTexts]:
-    if corpus is not None and train is None and test is None:
-        return read_sentence_polarity(corpus)
-    if corpus is not None or train is None or test is None:
+def _read_data(given: dict[str, Any]) -> Sequence[LabeledTexts]:
+    """Return the training data and the test data."""
+    if (limit := given["limit"]) is not None:
+        check_at_least(limit, 1, "limit")
+    parts, corpus, text = (given["train"], given["test"]), given["corpus"], list_strings(given["text"], "text")
+    if sum(part is None for part in parts) != (0 if corpus is None else 2):
         raise SettingError(
             "name the data: --train FILE and --test FILE, --data FILE with --train-table and --test-table, or --corpus "
             "sentence_polarity (in Python: train=... and test=..., or corpus=...)"
         )
-    if not text and not (isinstance(train, LabeledTexts) and isinstance(test, LabeledTexts)):
+    parts = parts if corpus is None else read_sentence_polarity(corpus)
+    if not text and not all(isinstance(part, LabeledTexts) for part in parts):
         raise SettingError("name the column of the texts, or two for pairs: --text NAME (in Python: text=...)")
-    first, second = (one if isinstance(one, LabeledTexts) else read_labeled(one, text, label) for one in (train, test))
-    return first, second
+    found = [part if isinstance(part, LabeledTexts) else read_labeled(part, text, given["label"]) for part in parts]
+    return found if limit is None else [part.take(limit) for part in found]

@@ -8,8 +8,9 @@ from datetime import datetime
 import numpy as np
 
 from custext_sql.arrays import Flags, Numbers
-from custext_sql.experiments.attacks.bayes_attack import BayesResult
-from custext_sql.experiments.attacks.best_guess import (
+from custext_sql.experiments.attacks.bayes_attack import (
+    BayesResult,
+    Prior,
     join_neighbors,
     measure_certain,
     measure_certain_floor,
@@ -17,10 +18,8 @@ from custext_sql.experiments.attacks.best_guess import (
     measure_unchanged,
 )
 from custext_sql.experiments.attacks.context_attack import ContextAttack
-from custext_sql.experiments.attacks.priors import Prior
 from custext_sql.experiments.attacks.query_attack import QueryResult, find_quantile, measure_queries
-from custext_sql.experiments.mechanisms import MappingUnderTest
-from custext_sql.experiments.progress import ShareDone
+from custext_sql.experiments.mechanisms import MappingUnderTest, ShareDone
 from custext_sql.experiments.verdict.figures import Verdict
 from custext_sql.experiments.verdict.thresholds import CERTAINTY
 from custext_sql.release.inputs.texts import Texts, name_texts, stream_texts

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from custext_sql.experiments.evaluation.tradeoff import TradeOffEvaluation
+from custext_sql.experiments.evaluation.evaluations import TradeOffEvaluation
 from custext_sql.experiments.report.contents import LetThrough, Report
 from custext_sql.experiments.verdict.wording import SECTIONS
 from custext_sql.html.charts import Chart, Mark, Point, Series, draw_chart

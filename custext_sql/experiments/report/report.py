@@ -8,20 +8,23 @@ from pathlib import Path
 import numpy as np
 
 from custext_sql.errors import SettingError
-from custext_sql.experiments.attacks.bayes_attack import BayesResult, measure_curves, measure_guess
+from custext_sql.experiments.attacks.bayes_attack import (
+    BayesResult,
+    find_prior,
+    measure_curves,
+    measure_guess,
+    uniform_prior,
+)
 from custext_sql.experiments.attacks.context_attack import ContextResult, attack_texts
-from custext_sql.experiments.attacks.priors import find_prior, uniform_prior
 from custext_sql.experiments.attacks.query_attack import measure_queries
 from custext_sql.experiments.choosing.selection import CURVE
-from custext_sql.experiments.evaluation.tradeoff import TradeOffEvaluation
-from custext_sql.experiments.mechanisms import MappingUnderTest
-from custext_sql.experiments.progress import ShareDone, part_of
+from custext_sql.experiments.evaluation.evaluations import TradeOffEvaluation
+from custext_sql.experiments.mechanisms import MappingUnderTest, ShareDone, list_strings, part_of
 from custext_sql.experiments.public_texts import find_public_column
 from custext_sql.experiments.report import page
 from custext_sql.experiments.report.contents import Report, count_let_through, measure_one_output, measure_sample
 from custext_sql.experiments.report.earlier_releases import find_earlier
 from custext_sql.experiments.report.verdict_figures import Measured, collect_figures
-from custext_sql.experiments.trials import list_strings
 from custext_sql.experiments.verdict.figures import Alternative
 from custext_sql.experiments.verdict.judging import judge
 from custext_sql.ledger.dataset import Dataset

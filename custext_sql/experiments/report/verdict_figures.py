@@ -3,9 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from custext_sql.experiments.attacks.bayes_attack import BayesResult, measure_guess
+from custext_sql.experiments.attacks.bayes_attack import BayesResult, Prior, measure_guess
 from custext_sql.experiments.attacks.context_attack import ContextResult
-from custext_sql.experiments.attacks.priors import Prior
 from custext_sql.experiments.mechanisms import MappingUnderTest
 from custext_sql.experiments.report.contents import LetThrough, OneOutput
 from custext_sql.experiments.report.earlier_releases import Earlier

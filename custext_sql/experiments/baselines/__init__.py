@@ -1,1 +1,0 @@
-"""The mechanisms that the paper compares CusText with, never used for releases: their draws are not verified."""

@@ -1,0 +1,290 @@
+"""Models that learn a task from texts: linear ones, and pretrained ones that are fine-tuned; and their scores."""
+
+import math
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from custext_sql.arrays import Floats, Numbers, Points
+from custext_sql.errors import SettingError, SourceError
+from custext_sql.experiments.evaluation.datasets import LabeledTexts
+from custext_sql.experiments.extras import Pretrained, choose_device, import_library, load_pretrained, pad_rows
+from custext_sql.experiments.mechanisms import ShareDone
+from custext_sql.parameters import check_at_least, check_limit, count_of
+from custext_sql.replacing.vocabulary import Vocabulary
+from custext_sql.replacing.words import find_words
+from custext_sql.text.columns import open_column
+from custext_sql.text.encoded_text import EncodedText
+
+TASKS = {"classification": "accuracy", "similarity": "pearson"}  # each task and its metric
+TFIDF, EMBEDDING = BUILT_IN = ("tfidf", "embedding")
+_MANY = 10  # classes; more decimal numbers than this are taken for similarity scores
+_ADVICE = "give the path of a pretrained model, such as a copy of bert-base-uncased"
+_WARM_UP = 0.1  # the share of steps in which the learning rate grows
+_WEIGHT_DECAY = 0.01  # BERT's, for matrices only
+_LARGEST_GRADIENT = 1.0
+_BATCHES_TOGETHER = 50  # texts are sorted by length within this many batches, to need little padding
+
+Labels = npt.NDArray[Any]
+Rows = Sequence[tuple[str, ...]]  # one or two texts per row
+
+
+@dataclass(frozen=True)
+class TrainTestSplit:
+    """Training and test texts, sanitized by some mechanism, and their labels as numbers."""
+
+    train: Rows
+    train_labels: Labels
+    test: Rows
+    test_labels: Labels
+    task: str
+
+
+def number_labels(task: str, train: LabeledTexts, test: LabeledTexts) -> tuple[Labels, Labels]:
+    """Return the labels of training and test rows as numbers: classes sorted by name, or similarity scores.
+
+    SourceError if the labels do not suit the task.
+    """
+    if task == "similarity":
+        return _read_degrees(train), _read_degrees(test)
+    classes = sorted(set(train.labels))
+    if len(classes) < 2:
+        raise SourceError(f"{train.name}: expected at least two classes, found {len(classes)}")
+    if len(classes) > _MANY and all(re.fullmatch(r"\d+\.\d+", label) for label in classes):
+        raise SourceError(
+            f"{train.name}: the labels are {len(classes):,} different decimal numbers; if they say how similar two "
+            'texts are, use --task similarity (in Python: task="similarity")'
+        )
+    if unseen := set(test.labels) - set(classes):
+        raise SourceError(
+            f"{test.name}: expected only classes that occur in {train.name}, found {count_of(len(unseen), 'other')}"
+        )
+    number = {label: index for index, label in enumerate(classes)}
+    return np.array([number[label] for label in train.labels]), np.array([number[label] for label in test.labels])
+
+
+def score_predictions(split: TrainTestSplit, predictions: Labels) -> float:
+    """Return the accuracy, or Pearson's correlation (0 if the predictions or the labels are all equal)."""
+    if split.task == "classification":
+        return float((predictions == split.test_labels).mean())
+    if np.ptp(predictions) == 0.0 or np.ptp(split.test_labels) == 0.0:
+        return 0.0
+    return float(np.corrcoef(predictions, split.test_labels)[0, 1])
+
+
+def check_task(task: str, texts_per_row: int) -> None:
+    """Raise SettingError if a task does not exist or does not suit the number of texts per row."""
+    if task not in TASKS:
+        raise SettingError(f"task must be one of {', '.join(TASKS)}; found {task!r}")
+    if task == "similarity" and texts_per_row != 2:
+        raise SettingError(
+            'the task similarity compares two texts: name two columns, --text A --text B (in Python: text=["A", "B"])'
+        )
+
+
+def _read_degrees(part: LabeledTexts) -> Floats:
+    degrees = np.empty(len(part.labels))
+    for row, label in enumerate(part.labels):
+        try:
+            degrees[row] = float(label)
+        except ValueError:
+            degrees[row] = np.nan
+        if not np.isfinite(degrees[row]):
+            raise SourceError(
+                f"{part.name}, row {row + 1}: expected a finite number, since the task is similarity; for classes, use "
+                '--task classification (in Python: task="classification")'
+            )
+    return degrees
+
+
+def predict_by_tfidf(split: TrainTestSplit, seed: int) -> Labels:
+    """Return the labels that a linear model on the TF-IDF of single words predicts for the test rows.
+
+    SourceError if the training rows contain no words.
+    """
+    features = import_library("sklearn.feature_extraction.text")
+    vectorizer = features.TfidfVectorizer(sublinear_tf=True, token_pattern=r"(?u)\b\w+\b")
+    try:
+        vectorizer.fit([text for row in split.train for text in row])
+    except ValueError:
+        raise SourceError("there are no words in the training rows") from None
+    return _fit_and_predict(split, vectorizer.transform, seed)
+
+
+def predict_by_vectors(split: TrainTestSplit, seed: int, vocabulary: Vocabulary, points: Points) -> Labels:
+    """Return the labels that a linear model on the mean vector of each text's words predicts for the test rows."""
+    sparse = import_library("scipy.sparse")
+
+    def average(texts: Sequence[str]) -> Floats:
+        column = open_column(list(texts))[0]
+        found = find_words(EncodedText(column.text), column.offsets, vocabulary, plus=False)
+        places = ((found.numbers >= 0) & (found.numbers < len(points))).nonzero()[0]  # those that have a vector
+        rows, words = found.rows[places], found.numbers[places]
+        counts = sparse.csr_matrix((np.ones(len(rows)), (rows, words)), shape=(len(column), len(points)))
+        means: Floats = (counts @ points.astype(np.float64)) / np.maximum(np.asarray(counts.sum(axis=1)), 1.0)
+        return means
+
+    return _fit_and_predict(split, average, seed)
+
+
+def _fit_and_predict(split: TrainTestSplit, featurize: Callable[[Sequence[str]], Any], seed: int) -> Labels:
+    linear, similar = import_library("sklearn.linear_model"), split.task == "similarity"
+    known, new = _join(split.train, featurize, split.task), _join(split.test, featurize, split.task)
+    model = linear.Ridge(random_state=seed) if similar else linear.LogisticRegression(random_state=seed, max_iter=1000)
+    predictions: Labels = model.fit(known, split.train_labels).predict(new)
+    return predictions
+
+
+def _join(rows: Rows, featurize: Callable[[Sequence[str]], Any], task: str) -> Any:
+    """Return the features of each row: for one text, its own; for a pair, those of both texts, their absolute
+    difference, their product and their cosine.
+
+    For similarity, only the last three: how similar two texts are does not depend on what they are about.
+    """
+    sparse, normalize = import_library("scipy.sparse"), import_library("sklearn.preprocessing").normalize
+    sides = [sparse.csr_matrix(featurize([row[side] for row in rows])) for side in range(len(rows[0]))]
+    if len(sides) == 1:
+        return sides[0]
+    first, second = sides
+    cosine = sparse.csr_matrix(normalize(first).multiply(normalize(second)).sum(axis=1))
+    compared = [abs(first - second), first.multiply(second), cosine]
+    return sparse.hstack(compared if task == "similarity" else [first, second, *compared]).tocsr()
+
+
+@dataclass(frozen=True, eq=False)
+class _Encoded:
+    """Encoded texts: a list of numbers per text, under each name that the model takes. fillers: for padding."""
+
+    columns: dict[str, list[list[int]]]
+    fillers: dict[str, int]
+    device: Any
+
+    @property
+    def lengths(self) -> Numbers:
+        """The number of tokens of each text."""
+        return np.array([len(row) for row in self.columns["input_ids"]], dtype=np.int64)
+
+    def batch(self, rows: Numbers) -> dict[str, Any]:
+        """Return some texts as tensors, padded to the longest of them."""
+        chosen = rows.tolist()
+        return {
+            name: pad_rows([column[row] for row in chosen], self.fillers.get(name, 0)).to(self.device)
+            for name, column in self.columns.items()
+        }
+
+
+def fine_tune(
+    model: str | os.PathLike[str],
+    split: TrainTestSplit,
+    *,
+    seed: int,
+    length: int | None = None,
+    epochs: int = 3,
+    batch_size: int = 64,
+    learning_rate: float = 2e-5,
+    progress: ShareDone = lambda share: None,
+) -> Labels:
+    """Train a model on the training rows, and return its predictions for the test rows.
+
+    model: a name or a folder. length: the largest number of tokens per text, or per pair. The defaults are the paper's:
+    128 tokens, or as many as the model takes. The same seed gives the same predictions on the same machine. progress:
+    called with the share of steps done. SettingError if an argument is invalid.
+    """
+    epochs, batch_size = check_at_least(epochs, 1, "epochs"), check_at_least(batch_size, 1, "batch_size")
+    check_limit(learning_rate, "--learning-rate", "learning_rate")
+    torch, place = import_library("torch"), choose_device()
+    labels = np.asarray(split.train_labels, dtype=np.float64 if split.task == "similarity" else np.int64)
+    with torch.random.fork_rng(devices=[place] if place.type == "cuda" else []):
+        torch.manual_seed(seed)
+        pretrained = load_pretrained(
+            model,
+            "AutoModelForSequenceClassification",
+            advice=_ADVICE,
+            num_labels=1 if split.task == "similarity" else int(labels.max()) + 1,
+            ignore_mismatched_sizes=True,  # the head is trained from scratch
+        )
+        length = pretrained.check_length(length, 8)
+        train, test = (_encode(pretrained, rows, length, place) for rows in (split.train, split.test))
+        network = pretrained.model.to(place)
+        batches = list(_shuffle_batches(train.lengths, batch_size, epochs, np.random.default_rng(seed)))
+        _train(network, train, torch.from_numpy(labels).to(place), batches, learning_rate, progress)
+        return _predict(network, test, labels.dtype, batch_size)
+
+
+def _train(
+    network: Any, texts: _Encoded, labels: Any, batches: Sequence[Numbers], learning_rate: float, progress: ShareDone
+) -> None:
+    torch = import_library("torch")
+    functional = torch.nn.functional
+    decaying = [parameter for parameter in network.parameters() if parameter.ndim > 1]
+    others = [parameter for parameter in network.parameters() if parameter.ndim <= 1]
+    optimizer = torch.optim.AdamW(
+        [{"params": decaying, "weight_decay": _WEIGHT_DECAY}, {"params": others, "weight_decay": 0.0}], lr=learning_rate
+    )
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: _scale_rate(step, len(batches)))
+    network.train()
+    for done, rows in enumerate(batches, start=1):
+        scores = network(**texts.batch(rows)).logits
+        wanted = labels[torch.from_numpy(rows).to(texts.device)]
+        if wanted.is_floating_point():
+            loss = functional.mse_loss(scores[:, 0], wanted.to(scores.dtype))
+        else:
+            loss = functional.cross_entropy(scores, wanted)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(network.parameters(), _LARGEST_GRADIENT)
+        optimizer.step()
+        schedule.step()
+        optimizer.zero_grad()
+        progress(done / len(batches))
+    network.eval()
+
+
+def _predict(network: Any, texts: _Encoded, kind: Any, batch_size: int) -> Labels:
+    """Return predictions of the given dtype: classes if it is that of integers, else scores."""
+    order = np.argsort(texts.lengths, kind="stable")
+    found = np.zeros(len(order), dtype=kind)
+    with import_library("torch").inference_mode():
+        for start in range(0, len(order), batch_size):
+            rows = order[start : start + batch_size]
+            scores = network(**texts.batch(rows)).logits
+            found[rows] = (scores.argmax(dim=-1) if kind == np.int64 else scores[:, 0]).cpu().numpy()
+    return found
+
+
+def _scale_rate(step: int, steps: int) -> float:
+    """Return the factor of the learning rate, which rises from 0 to 1 and falls to 0 again."""
+    warm_up = math.ceil(_WARM_UP * steps)
+    return step / warm_up if step < warm_up else (steps - step) / max(1, steps - warm_up)
+
+
+def _shuffle_batches(lengths: Numbers, batch_size: int, epochs: int, random: np.random.Generator) -> Iterator[Numbers]:
+    """Yield batches: every text once per epoch, in random order, with texts of similar length."""
+    together = _BATCHES_TOGETHER * batch_size
+    for _ in range(epochs):
+        order = random.permutation(len(lengths))
+        batches = []
+        for start in range(0, len(order), together):
+            rows = order[start : start + together]
+            rows = rows[np.argsort(lengths[rows], kind="stable")]
+            batches += [rows[first : first + batch_size] for first in range(0, len(rows), batch_size)]
+        yield from (batches[number] for number in random.permutation(len(batches)))
+
+
+def _encode(pretrained: Pretrained, rows: Rows, length: int, device: Any) -> _Encoded:
+    tokenizer = pretrained.tokenizer
+    encoded = tokenizer(
+        *(list(column) for column in zip(*rows, strict=True)),
+        truncation=True,
+        max_length=length,
+        padding=False,
+        split_special_tokens=True,  # [SEP] in a text is just text
+        return_attention_mask=True,
+        verbose=False,
+    )
+    fillers = {"input_ids": tokenizer.pad_token_id or 0, "token_type_ids": tokenizer.pad_token_type_id}
+    return _Encoded({name: encoded[name] for name in encoded}, fillers, device)
