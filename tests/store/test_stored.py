@@ -9,6 +9,7 @@ import duckdb
 import pytest
 
 from custext_sql import (
+    Sanitizer,
     find_releases,
     list_embeddings,
     list_mappings,
@@ -106,8 +107,14 @@ def test_the_stored_ledger_has_its_release_and_knows_its_records(
     [release], [total] = found.releases, found.totals
     assert (release.state, release.dataset, release.struck_reason) == ("complete", "texts", make.REASON)
     assert (release.mapping, release.fingerprint, release.eps) == ("plain", FINGERPRINTS["plain"], 2.0)
-    assert release.by_record and total.total_eps == release.largest_row_eps
+    assert release.by_record and total.total_eps is not None and total.total_eps == release.largest_row_eps
     assert find_releases(make.KEYED, stored_db) == [release]
+    with make.TEXTS.open(newline="", encoding="utf-8") as file:
+        records = [f"other:{row['id']}" for row in csv.DictReader(file)]
+    sanitizer = Sanitizer.load(stored_db, key_file=stored_key)
+    sanitizer.release(["cat dog"] * len(records), records=records, dataset="texts")
+    more = total.total_eps + 4  # two words more for each of them
+    assert read_ledger(stored_db).totals[0].total_eps == more
     make.sanitize(stored_db, stored_key, tmp_path / "keyed.csv")
     again = read_ledger(stored_db)
-    assert len(again.releases) == 2 and again.totals[0].total_eps == total.total_eps  # the same records cost nothing
+    assert len(again.releases) == 3 and again.totals[0].total_eps == more  # the same records cost nothing
