@@ -18,8 +18,8 @@ from custext_sql.mapping.mapping import Mapping
 from custext_sql.mechanism.sampler import Sampler
 from custext_sql.release.query_releases import ReleasingQuery
 from custext_sql.sanitizing.settings import Settings
-from tests.ledger_entries import list_releases
 from tests import shipped_stopwords
+from tests.ledger_entries import list_releases
 from tests.small_mapping import small_mapping
 from tests.vector_samples import write_glove
 from tests.vectors.test_starter import FINGERPRINT, STARTER_FINGERPRINT

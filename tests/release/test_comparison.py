@@ -16,8 +16,8 @@ from custext_sql.release.inputs import texts
 from custext_sql.release.inputs.texts import TextRows
 from custext_sql.release.preview.comparison import compare_texts
 from custext_sql.release.preview.picked_rows import SampledRows
-from tests.ledger_entries import list_releases
 from custext_sql.text.columns import open_column
+from tests.ledger_entries import list_releases
 from tests.release.test_data_files import db, folder, run
 
 __all__ = ["db", "folder"]  # fixtures

@@ -151,7 +151,11 @@ def test_wrong_settings_and_ids_are_refused_at_once(mapped_db: Path, tmp_path: P
     with pytest.raises(SourceError, match="the data: 1 value of column 'id' occurs more than once"):
         check_ids("the data", "id", 0, 1)
     with pytest.raises(SettingError, match="record must not be NULL"):
-        sanitize_part(Sanitizer.load(mapped_db, key_file=tmp_path / "k"), {"body": pa.array(["alice"])}, pa.array([None], pa.int64()))
+        sanitize_part(
+            Sanitizer.load(mapped_db, key_file=tmp_path / "k"),
+            {"body": pa.array(["alice"])},
+            pa.array([None], pa.int64()),
+        )
 
 
 def test_parts_that_do_not_belong_to_the_release_are_refused(mapped_db: Path, tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from custext_sql import (
     PrivacyWarning,
     ReleaseReport,
     ReleaseWarning,
+    Sanitizer,
     make_key,
     read_ledger,
     sanitize_file,
@@ -27,14 +28,15 @@ from custext_sql import (
 )
 from custext_sql.cli.releases import sanitize_command
 from custext_sql.errors import OutputError, SettingError
-from custext_sql.release.release_plan import ReleasePlan
+from custext_sql.release.opening import ReleaseOptions
 from custext_sql.release.text_releases import sanitize_text
 from tests.release.test_data_files import db, folder, run, write_csv
 
 __all__ = ["db", "folder"]  # fixtures
 
+OPTIONS = set(ReleaseOptions.__annotations__)
 LINES = b"Alice met Bob\r\nthe carol dave\n\nlast"
-_OWN = {"release_id", "run_id", "started_at", "completed_at"}  # what no two releases share
+_OWN = {"release_id", "run_id", "started_at", "completed_at", "outputs"}  # what no two releases share
 
 
 @pytest.fixture
@@ -165,28 +167,33 @@ def test_what_is_not_given_is_the_default(db: Path, data: Path) -> None:
 
 
 @pytest.mark.parametrize(("function", "places"), [(sanitize_file, 2), (sanitize_table, 3)])
-def test_everything_that_is_given_is_planned(
+def test_everything_that_is_given_is_used(
     monkeypatch: pytest.MonkeyPatch, function: Callable[..., object], places: int
 ) -> None:
-    planned: dict[str, object] = {}
+    used: dict[str, object] = {}
 
-    def make(database: object, **options: object) -> None:
-        planned.update(options, database=database)
+    def open_release(name: str, **options: object) -> None:
+        used.update(options)
         raise InterruptedError
 
-    wanted = set(inspect.signature(ReleasePlan.make).parameters)
-    assert wanted == set(inspect.signature(function).parameters) & wanted
-    monkeypatch.setattr(ReleasePlan, "make", make)
-    given = {name: object() for name in wanted}
+    monkeypatch.setattr(f"{function.__module__}.open_release", open_release)
+    given = {name: object() for name in OPTIONS}
     with pytest.raises(InterruptedError):
         function(*["x"] * places, **given)
-    assert planned == given
+    assert used == given
+
+
+def test_a_release_takes_every_setting_of_a_sanitizer() -> None:
+    settings = set(inspect.signature(Sanitizer.load).parameters)
+    limits = {"columns", "record_column", "max_row_eps", "budget_total", "dataset", "second_mapping", "reuse_key"}
+    assert settings | limits == set(OPTIONS) and not settings & limits
 
 
 def test_the_command_offers_what_the_functions_take() -> None:
     offered = {str(parameter.name) for parameter in sanitize_command.params}
     taken = {name for function in (sanitize_file, sanitize_table) for name in inspect.signature(function).parameters}
-    assert taken - offered == {"input", "output", "progress", "database", "quotes"}
+    taken = taken - {"options"} | OPTIONS
+    assert taken - offered == {"input", "output", "progress", "database", "quotes", "ledger"}
     parts = {field.name for field in fields(Policy)} - {"invisible"}
     assert offered - taken == {"arguments", "as_json", "no_quotes"} | parts
 
@@ -280,4 +287,4 @@ def test_progress_is_told(db: Path, data: Path) -> None:
 def test_nothing_warns_when_all_is_well(db: Path, data: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert sanitize_file("in.txt", "out.txt", eps=0).note is None
+        assert sanitize_file("in.txt", "out.txt", eps=0).rows == 4
