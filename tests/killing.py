@@ -18,7 +18,7 @@ import json, os, shutil, sys, traceback
 from pathlib import Path
 import alembic.command, duckdb, pyarrow.compute, sqlalchemy
 import custext_sql
-from custext_sql import build_mapping, compact_database, load_embeddings, sanitize_file
+from custext_sql import build_mapping, compact_database, load_embeddings, sanitize_file, sanitize_table
 from custext_sql.store import rewritten_files
 from custext_sql.store.database import upgrade_database
 from custext_sql.store.files import atomic_outputs
@@ -33,6 +33,10 @@ def map(database, k):
 
 def sanitize(database, source, target):
     sanitize_file(source, target, columns="body", eps=1.0, plus=True, force=True, database=database)
+
+def append(database, data, key):
+    names = {"columns": "body", "record_column": "id", "key_file": key, "database": database}
+    sanitize_table(data, "reviews", "clean", append=True, **names)
 
 def write_ledger(database, count):
     for _ in range(count):

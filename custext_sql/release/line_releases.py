@@ -18,6 +18,7 @@ from custext_sql.release.inputs.file_formats import is_zipped
 from custext_sql.release.inputs.text_lines import open_text, read_line_blocks
 from custext_sql.release.opening import RowProgress
 from custext_sql.release.release_report import ReleaseReport
+from custext_sql.release.spooled_streams import STANDARD
 from custext_sql.replacing.tally import Tally
 from custext_sql.sanitizing.sanitizer import Sanitizer
 from custext_sql.store.files.atomic_outputs import atomic_output
@@ -29,10 +30,14 @@ def release_lines(
     target: Path,
     release: Release[Sanitizer],
     *,
+    is_stream: bool = False,
     force: bool = False,
     progress: RowProgress | None = None,
 ) -> ReleaseReport:
-    """Sanitize the lines of files into a new file, and return a report."""
+    """Sanitize the lines of files into a new file, and return a report.
+
+    is_stream: the file stands in for a stream, so that its name says nothing.
+    """
     check_lines(release)
     release.check()
     with atomic_output(target, force=force) as output:
@@ -44,7 +49,7 @@ def release_lines(
                     told = progress and partial(_tell_lines, progress, tally, lines, done, size)
                     _sanitize_lines(lines, written.write, release, name=label, progress=told)
                 done += file.stat().st_size
-        receipt = release.publish(output.publish, output.describe())
+        receipt = release.publish(output.publish, output.describe(STANDARD if is_stream else None))
     return ReleaseReport(tally.rows, receipt, str(target))
 
 
@@ -70,7 +75,7 @@ def release_stream(source: BinaryIO, target: BinaryIO, release: Release[Sanitize
         with suppress(DatabaseError):  # its counts stay unknown
             release.settle(complete=False)
         raise
-    release.describe(outputs=[{"name": "-", "sha256": digest.hexdigest()}])
+    release.describe(outputs=[{"name": STANDARD, "sha256": digest.hexdigest()}])
     release.settle()
     return ReleaseReport(release.tally.rows, release.receipt)
 

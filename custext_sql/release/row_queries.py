@@ -42,7 +42,7 @@ def prepare_query(
     if append and column in chosen:
         raise SettingError(f"column {column!r} is sanitized, so the output does not have the IDs that --append needs")
     if without is not None and column is not None:
-        known = f"SELECT CAST({quote_name(column)} AS VARCHAR) FROM {without}"
+        known = f"SELECT CAST({quote_name(column)} AS VARCHAR) FROM {without} WHERE {quote_name(column)} IS NOT NULL"
         reader = f"(FROM {reader} WHERE {record} NOT IN ({known}))"
     if unquoted is not None:
         unquoted.check_copied(connection, source, reader, release.copied)

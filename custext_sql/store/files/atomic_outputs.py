@@ -52,9 +52,9 @@ class AtomicOutput:
         except OSError:  # the file system has no links
             self.path.replace(self.target)
 
-    def describe(self) -> list[dict[str, str]]:
-        """Return the name and the SHA-256 of the file, for the ledger."""
-        return [{"name": str(self.target.absolute()), "sha256": hash_file(self.path)}]
+    def describe(self, name: str | None = None) -> list[dict[str, str]]:
+        """Return the name and the SHA-256 of the file, for the ledger. name: of the stream that it stands in for."""
+        return [{"name": name or str(self.target.absolute()), "sha256": hash_file(self.path)}]
 
 
 def hash_file(path: Path) -> str:
