@@ -119,9 +119,7 @@ def _release_files(
         check_formats(source_format, target_format, _name_output(output))
         readable = stack.enter_context(files_as_utf8(name, files, source_format, encoding))
         if source_format == "text":
-            report = release_lines(
-                readable, target, release, is_stream=sink is not None, force=force, progress=progress
-            )
+            report = release_lines(readable, target, release, force=force, progress=progress)
         else:
             report = release_to_file(
                 lambda connection: open_files(connection, name, readable, format=source_format, quotes=quotes),

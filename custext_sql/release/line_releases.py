@@ -30,14 +30,10 @@ def release_lines(
     target: Path,
     release: Release[Sanitizer],
     *,
-    is_stream: bool = False,
     force: bool = False,
     progress: RowProgress | None = None,
 ) -> ReleaseReport:
-    """Sanitize the lines of files into a new file, and return a report.
-
-    is_stream: the file stands in for a stream, so that its name says nothing.
-    """
+    """Sanitize the lines of files into a new file, and return a report."""
     check_lines(release)
     release.check()
     with atomic_output(target, force=force) as output:
@@ -49,7 +45,7 @@ def release_lines(
                     told = progress and partial(_tell_lines, progress, tally, lines, done, size)
                     _sanitize_lines(lines, written.write, release, name=label, progress=told)
                 done += file.stat().st_size
-        receipt = release.publish(output.publish, output.describe(STANDARD if is_stream else None))
+        receipt = release.publish(output.publish, output.describe())
     return ReleaseReport(tally.rows, receipt, str(target))
 
 

@@ -13,7 +13,6 @@ from custext_sql.release.new_tables import check_same_columns, find_new_table
 from custext_sql.release.opening import RowProgress
 from custext_sql.release.release_report import ReleaseReport
 from custext_sql.release.row_queries import prepare_query
-from custext_sql.release.spooled_streams import STANDARD
 from custext_sql.release.unquoted_fields import UnquotedFields
 from custext_sql.replacing.tally import Tally
 from custext_sql.sanitizing.sanitizer import Sanitizer
@@ -61,7 +60,7 @@ def release_to_file(
             )
             copy = f"COPY ({query}) TO {quote_text(str(output.path))} ({options})"
             rows = _run(connection, copy, output.path, release.tally, source.rows, progress)
-        receipt = release.publish(output.publish, output.describe(STANDARD if is_stream else None))
+        receipt = release.publish(output.publish, output.describe())
     return ReleaseReport(rows, receipt, str(target), release.copied)
 
 

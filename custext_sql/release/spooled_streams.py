@@ -56,7 +56,7 @@ def spool_input(stream: BinaryIO, format: str, name: str) -> Iterator[Path]:
 def spool_output(stream: BinaryIO) -> Iterator[Path]:
     """Yield the path of a private file to be written; its content is then copied to the stream."""
     with scratch_folder() as folder:
-        target = folder / "output"
+        target = folder / STANDARD  # as the ledger names it
         with renamed_errors({str(target): str(folder.parent)}):
             yield target
         with target.open("rb") as file:

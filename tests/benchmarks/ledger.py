@@ -19,6 +19,7 @@ from tests.benchmarks.measuring import best_time
 from tests.benchmarks.sanitizing import read_corpora
 from tests.ledger.releasing import read_line, run_processes
 from tests.ledger.releasing import write_texts as write_few
+from tests.processes import start
 
 ROWS = 10_000_000
 PAUSE = 0.2  # seconds between releases during the long one
@@ -64,7 +65,7 @@ def run_keyed(folder: Path, counting: str, dataset: str) -> dict[str, float]:
     """Sanitize the large file in a process of its own, while this one makes small releases."""
     sanitizer, longest = Sanitizer.load(folder / "custext.duckdb"), 0.0
     command = [sys.executable, "-m", "tests.benchmarks.ledger", str(folder), counting, dataset]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    with start(command, stdout=subprocess.PIPE, text=True) as process:
         while process.poll() is None:
             longest = max(longest, best_time(lambda: sanitizer.release(["a good film"], 1.0, dataset="small"), runs=1))
             time.sleep(PAUSE)

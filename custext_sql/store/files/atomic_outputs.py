@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from custext_sql.errors import OutputError
-from custext_sql.store.files.private_folders import named_full_disk, private_folder
+from custext_sql.store.files.private_folders import is_private, named_full_disk, private_folder
 
 _OVERWRITE = "to overwrite it, use --force (in Python: force=True)"
 
@@ -52,9 +52,10 @@ class AtomicOutput:
         except OSError:  # the file system has no links
             self.path.replace(self.target)
 
-    def describe(self, name: str | None = None) -> list[dict[str, str]]:
-        """Return the name and the SHA-256 of the file, for the ledger. name: of the stream that it stands in for."""
-        return [{"name": name or str(self.target.absolute()), "sha256": hash_file(self.path)}]
+    def describe(self) -> list[dict[str, str]]:
+        """Return the name and the SHA-256 of the file, for the ledger; without its path if it does not stay there."""
+        target = self.target.absolute()
+        return [{"name": target.name if is_private(target) else str(target), "sha256": hash_file(self.path)}]
 
 
 def hash_file(path: Path) -> str:

@@ -72,6 +72,11 @@ def private_folder(parent: Path, label: str) -> Iterator[Path]:
                     _changed.notify_all()
 
 
+def is_private(path: Path) -> bool:
+    """Return whether a path is in a private folder of this process."""
+    return not _live.keys().isdisjoint(path.parents)
+
+
 @lru_cache(maxsize=1)
 def process_folder() -> str:
     """Return the path of a private folder that lasts as long as this process; '' if it cannot be created."""
