@@ -76,11 +76,19 @@ def run_keyed(folder: Path, counting: str, dataset: str) -> dict[str, float]:
 def sanitize_keyed(folder: Path, counting: str, dataset: str) -> None:
     let_threads_alternate()
     used = Dataset(dataset, reuse_key=True)
-    options = {"columns": "text", "key_file": folder / "key", "record_column": "id", "dataset": used}
     source, target = folder / "large.parquet", folder / "out.parquet"
 
     def release() -> None:
-        sanitize_file(source, target, force=True, database=folder / "custext.duckdb", **options)
+        sanitize_file(
+            source,
+            target,
+            columns="text",
+            key_file=folder / "key",
+            record_column="id",
+            dataset=used,
+            force=True,
+            database=folder / "custext.duckdb",
+        )
 
     with ExitStack() as stack:
         if counting == "bare":

@@ -5,7 +5,7 @@ import multiprocessing
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -99,5 +99,5 @@ def _race(db: str, folder: str, turns: int, place: int, barrier: Any, results: A
 
 
 if __name__ == "__main__":
-    result = {"release_many": release_many, "stay_open": stay_open}[sys.argv[1]](*json.loads(sys.argv[2]))
-    print(json.dumps(result))
+    jobs: dict[str, Callable[..., Any]] = {"release_many": release_many, "stay_open": stay_open}
+    print(json.dumps(jobs[sys.argv[1]](*json.loads(sys.argv[2]))))

@@ -1,6 +1,7 @@
 """Nights: a table whose new rows alone are released, and added to what is there."""
 
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
@@ -59,7 +60,7 @@ def test_three_nights_release_each_row_once(shop: Path, mapped_db: Path) -> None
         assert done.stdout == f"{shop}, table clean: {rows:,} rows added\n"
         nights.append(read_clean(shop))
         [total] = read_ledger(mapped_db).totals
-        assert (total.total_eps, total.releases, total.raw) == (3 * EPS, night + 1, False)
+        assert total.total_eps == 3 * EPS and total.releases == night + 1 and not total.raw
     assert [len(night) for night in nights] == [1000, 1000, 1500]
     assert nights[1] == nights[0]
     assert {number: nights[2][number] for number in nights[0]} == nights[0]
@@ -89,11 +90,17 @@ def test_an_append_that_cannot_be_right_is_refused(shop: Path, mapped_db: Path) 
     assert run_night(shop).exit_code == 0
     execute(shop, "ALTER TABLE clean RENAME COLUMN stars TO points")
     assert "table clean has other columns than the rows to append: id, body, points" in run_night(shop).output
-    options = {"columns": "body", "record_column": "id", "key_file": shop.with_name("key"), "database": mapped_db}
-    for given, expected in (
+    options: dict[str, Any] = {
+        "columns": "body",
+        "record_column": "id",
+        "key_file": shop.with_name("key"),
+        "database": mapped_db,
+    }
+    wrong: list[tuple[dict[str, Any], str]] = [
         ({"append": True, "force": True}, "use --append or --force"),
         ({"append": True, "record_column": None}, "--append needs a column of IDs"),
-    ):
+    ]
+    for given, expected in wrong:
         with pytest.raises(SettingError, match=expected):
             sanitize_table(shop, "reviews", "clean", **(options | given))
     with pytest.raises(SettingError, match="name a table, not a file"):

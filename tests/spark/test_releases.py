@@ -67,10 +67,12 @@ def test_rows_and_receipt_are_those_of_duckdb(
     else:
         assert read_rows(output) == expected
     assert round_mean(receipt) == round_mean(replace(counted, sampled_unchanged=None))
-    first, second = read_ledger(own_db).releases
+    ledger = read_ledger(own_db)
+    [total], (first, second) = ledger.totals, ledger.releases
     assert second.state == "complete"
-    assert (second.keyed_sum, second.row_count, second.draws) == (first.keyed_sum, first.row_count, first.draws)
-    assert (first.keyed_sum is not None) == (draws == "keyed")
+    assert (second.by_record, second.row_count, second.draws) == (first.by_record, first.row_count, first.draws)
+    assert first.by_record == (draws == "keyed")
+    assert total.total_eps == first.largest_row_eps  # the same records by the same key cost nothing again
     assert frame.columns == frame.sparkSession.read.parquet(str(output)).columns  # nothing else is released
 
 
