@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import duckdb
 import numpy as np
 
-from custext_sql.errors import BudgetError, KeyFileError
+from custext_sql.errors import BudgetError, KeyFileError, SettingError
 from custext_sql.ledger.dataset import Dataset, is_nameless
-from custext_sql.ledger.entries import RAW, Entry
+from custext_sql.ledger.entries import RAW, Entry, fold
 from custext_sql.ledger.spending import find_related, list_parts
 from custext_sql.mapping.mapping import Mapping
 from custext_sql.parameters import count_of
@@ -31,17 +31,22 @@ class SecondMapping:
     missing: str | None = None
 
 
-def check_release(earlier: Sequence[Entry], release: Entry, dataset: Dataset, database: Database) -> None:
-    """Raise BudgetError or KeyFileError if the earlier releases do not allow this one, whatever it spends.
+def check_release(
+    earlier: Sequence[Entry], release: Entry, dataset: Dataset, database: Database, appends_to: str | None = None
+) -> None:
+    """Raise a CusTextError if the earlier releases do not allow this one, whatever it spends.
 
-    database: the one with the mappings.
+    database: the one with the mappings. appends_to: the output that the release adds rows to, if it does.
     """
+    if appends_to is not None:
+        _check_columns(earlier, release, appends_to)
     if not is_nameless(release.dataset):
         earlier = [other for other in earlier if other.row_count != 0]
         if not dataset.second_mapping:
             _check_mapping(earlier, release, database)
         if not dataset.reuse_key:
             _check_key(earlier, release)
+        _check_record_column(earlier, release)
 
 
 def find_second_mapping(
@@ -118,6 +123,31 @@ def _check_mapping(earlier: Sequence[Entry], release: Entry, database: Database)
         f"Use --mapping {found.before} (in Python: mapping=...), or allow it with --second-mapping "
         "(in Python: Dataset(..., second_mapping=True))"
     )
+
+
+def _check_columns(earlier: Sequence[Entry], release: Entry, output: str) -> None:
+    """Raise SettingError if the rows of the output were sanitized in other columns."""
+    before = [other for other in earlier if any(made["name"] == output for made in other.outputs)]
+    if before and {*map(fold, before[-1].sanitized)} != {*map(fold, release.sanitized)}:
+        raise SettingError(
+            f"{output}: its rows were sanitized in {', '.join(before[-1].sanitized)}; rows that are sanitized in "
+            f"{', '.join(release.sanitized)} cannot be added: use the same --column (in Python: columns)"
+        )
+
+
+def _check_record_column(earlier: Sequence[Entry], release: Entry) -> None:
+    """Raise KeyFileError if the key knew the rows by another column: they would all be drawn again, uncounted."""
+    if release.key_id is None or release.record_column is None:
+        return
+    for other in find_related(earlier, release):
+        if other.key_id == release.key_id and fold(other.record_column or release.record_column) != fold(
+            release.record_column
+        ):
+            raise KeyFileError(
+                f"{release.dataset}: key {release.key_id} identified rows by column {other.record_column!r} before; by "
+                f"{release.record_column!r}, all of them would be drawn again. Use --record-column "
+                f"{other.record_column} (in Python: record_column=...), or make another key with: custext keygen PATH"
+            )
 
 
 def _check_key(earlier: Sequence[Entry], release: Entry) -> None:

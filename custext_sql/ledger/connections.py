@@ -17,6 +17,10 @@ from custext_sql.ledger import schema
 
 _PATIENCE = 60  # seconds to wait for another process to finish writing
 _TICK = 0.02  # seconds between attempts
+_REASONS = {  # what SQLite says -> what a user can act on
+    "database is locked": "another process is still writing to it",
+    "unable to open database file": "the file cannot be opened, or its folder cannot be written to, as SQLite needs",
+}
 _LOCK = 0x637573746578740A  # PostgreSQL's number for the lock of the ledger
 
 
@@ -43,9 +47,12 @@ def open_for_reading(place: Place) -> Iterator[Connection | None]:
 
 
 @contextmanager
-def open_for_writing(place: Place) -> Iterator[Connection]:
-    """Yield a connection in a transaction that is the only one to write; it commits at the end."""
-    with _own_errors(place, "write"):
+def open_for_writing(place: Place, otherwise: str = "") -> Iterator[Connection]:
+    """Yield a connection in a transaction that is the only one to write; it commits at the end.
+
+    otherwise: what errors say about the consequence.
+    """
+    with _own_errors(place, "write", otherwise):
         if place.path is not None:
             with suppress(FileExistsError):  # SQLite would let other users read a new file
                 os.close(os.open(os.path.realpath(place.path), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
@@ -53,8 +60,11 @@ def open_for_writing(place: Place) -> Iterator[Connection]:
             if place.path is not None:
                 _prepare(connection.connection.driver_connection)
                 connection.info["writes"] = True
+            else:  # each statement sees what others entered while this one waited for the lock
+                connection.execution_options(isolation_level="READ COMMITTED")
             with connection.begin():
                 if place.path is None:
+                    connection.execute(text("SET LOCAL synchronous_commit = on"))
                     connection.execute(text(f"SET LOCAL lock_timeout = '{_PATIENCE}s'"))
                     connection.execute(text("SELECT pg_advisory_xact_lock(:number)"), {"number": _LOCK})
                 if not _is_current(connection, place):
@@ -138,7 +148,7 @@ def _find_revision(connection: Connection, place: Place) -> str | None:
 
 
 @contextmanager
-def _own_errors(place: Place, verb: str) -> Iterator[None]:
+def _own_errors(place: Place, verb: str, otherwise: str = "") -> Iterator[None]:
     """Turn errors of the database into a DatabaseError that says what to do. They quote neither SQL nor values."""
     try:
         yield
@@ -149,9 +159,8 @@ def _own_errors(place: Place, verb: str) -> Iterator[None]:
             "a ledger on PostgreSQL needs psycopg; in a checkout of custext-sql, run: pip install '.[postgres]'"
         ) from None
     except (SQLAlchemyError, sqlite3.Error, OSError) as error:
-        result = "; nothing was released" if verb == "write" else ""
         raise DatabaseError(
-            f"cannot {verb} the ledger {place}: {_tell_reason(error)}{result}. Repair that, or name another ledger: "
+            f"cannot {verb} the ledger {place}: {_tell_reason(error)}{otherwise}. Repair that, or name another ledger: "
             "--ledger PATH or URL, CUSTEXT_LEDGER (in Python: ledger)"
         ) from None
 
@@ -161,4 +170,5 @@ def _tell_reason(error: Exception) -> str:
         return error.strerror or type(error).__name__
     original = error if isinstance(error, sqlite3.Error) else getattr(error, "orig", None)
     lines = str(original or type(error).__name__).strip().splitlines()
-    return lines[0].rstrip(".") if lines else type(error).__name__
+    reason = lines[0].rstrip(".") if lines else type(error).__name__
+    return _REASONS.get(reason, reason)

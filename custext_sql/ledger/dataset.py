@@ -43,7 +43,13 @@ class Dataset:
     def or_called(self, name: str, parts: Iterable[str] = ()) -> "Dataset":
         """Return this dataset; if it has no name, with this name and these parts."""
         if self.name is not None:
-            return replace(self, name=resolve_name(self.name))
+            found = resolve_name(self.name)
+            if Path(found).is_absolute() and Path(found).is_dir():
+                raise SettingError(
+                    f"the dataset {found} is a folder, whose files identify the data: leave out --dataset, or give the "
+                    "data another name (in Python: dataset=...)"
+                )
+            return replace(self, name=found)
         return replace(self, name=name, parts=tuple(parts))
 
     def or_files(self, given: str, files: Iterable[Path]) -> "Dataset":

@@ -1,6 +1,7 @@
 """Where the ledger is: a SQLite file, by default beside the custext database, or a PostgreSQL database."""
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -33,7 +34,7 @@ class LedgerFile:
         """
         named = ledger if ledger is not None else os.environ.get("CUSTEXT_LEDGER") or None
         if named is None:
-            beside = locate(database).absolute()
+            beside = locate(database).resolve()  # links to a database share its ledger
             name = f"{beside.name.removesuffix('.duckdb')}.ledger.sqlite"
             return cls(f"sqlite:///{beside.with_name(name)}")
         check_path(named, "ledger")
@@ -42,7 +43,8 @@ class LedgerFile:
             _check_url(f"postgresql://{rest}")
             return cls(f"postgresql+psycopg://{rest}")
         path = rest.removeprefix("/") if mark and scheme == "sqlite" else os.fspath(named)
-        if (mark and scheme != "sqlite") or not path or "\0" in path or path.startswith(":memory:"):
+        is_other_url = re.match(r"\w\w+(\+\w+)?:", path) is not None  # not quoted: it may have a password
+        if is_other_url or not path or "\0" in path or path.startswith(":memory:"):
             raise DatabaseError(
                 "the ledger must be the path of a SQLite file, or a URL such as postgresql://user@host/database: "
                 "--ledger, CUSTEXT_LEDGER (in Python: ledger)"
@@ -57,13 +59,13 @@ class LedgerFile:
         return cls(f"sqlite:///{file}")
 
     def __str__(self) -> str:
-        """Return the path, or the URL without its password."""
+        """Return the path, or the URL without a password or options."""
         if self.path is not None:
             return str(self.path)
         from sqlalchemy import make_url
 
-        url = make_url(self.url).set(drivername="postgresql")
-        return url.difference_update_query([name for name in url.query if "pass" in name]).render_as_string()
+        url = make_url(self.url).set(drivername="postgresql", password=None)
+        return url.difference_update_query(url.query.keys() - {"host", "port"}).render_as_string()
 
     @property
     def path(self) -> Path | None:
@@ -85,15 +87,15 @@ class LedgerFile:
             yield connection
 
     @contextmanager
-    def writing(self) -> "Iterator[Connection]":
+    def writing(self, otherwise: str = "") -> "Iterator[Connection]":
         """Yield a connection in a transaction that no other process writes during; a new ledger is made if need be.
 
-        DatabaseError if it cannot be written; nothing was changed then.
+        DatabaseError if it cannot be written; nothing was changed then. otherwise: what the error says about that.
         """
         from custext_sql.ledger.connections import open_for_writing
 
         self.exists()
-        with open_for_writing(self) as connection:
+        with open_for_writing(self, otherwise) as connection:
             yield connection
 
     def exists(self) -> bool:
@@ -114,7 +116,8 @@ def _check_url(url: str) -> None:
     from sqlalchemy.exc import ArgumentError
 
     try:
-        valid = "@" not in (make_url(url).host or "")
+        found = make_url(url)
+        valid = "@" not in (found.host or "") and not {"@", "/"} & set(found.database or "")
     except (ArgumentError, ValueError):
         valid = False
     if not valid:

@@ -12,7 +12,7 @@ from datetime import timedelta
 from decimal import Decimal
 
 import numpy as np
-from sqlalchemy import ColumnElement, Connection, and_, delete, insert, select, update
+from sqlalchemy import ColumnElement, Connection, and_, delete, func, insert, select, update
 
 from custext_sql.arrays import Flags, Hashes, Numbers
 from custext_sql.errors import DatabaseError
@@ -53,6 +53,7 @@ class SpentRecords:
         with self._place.writing() as connection:
             self._seen = self._read_scope(connection)
             connection.execute(delete(records).where(records.c.part == self._part))
+        self._rows = 0
         self._joins = len(self._seen.parts) >= _MOST_PARTS
         known, most = _KnownDraws(self._place, self._seen.parts), 0
         waiting: list[Drawn] = []
@@ -72,8 +73,9 @@ class SpentRecords:
     def enter(self, connection: Connection) -> bool:
         """Make the digests count, in the transaction of the entry; False if another release came in between."""
         found = self._read_scope(connection)
-        if found.version != self._seen.version:
-            return False
+        rows = connection.execute(select(func.count()).where(records.c.part == self._part)).scalar_one()
+        if found.version != self._seen.version or rows != self._rows:
+            return False  # another process may also have taken the digests for those of a killed one
         parts = [self._part] if self._joins else [*found.parts, self._part]
         values = {"version": found.version + 1, "largest_row_eps": self.largest, "parts": parts}
         if found.version:
@@ -96,6 +98,7 @@ class SpentRecords:
         row = {"part": self._part, "low": low, "high": high, "written_at": now()}
         with self._place.writing() as connection:
             connection.execute(insert(records).values(drawn=draws.tobytes(), **row))
+        self._rows += 1
 
     def _read_scope(self, connection: Connection) -> _Scope:
         row = connection.execute(

@@ -52,8 +52,9 @@ class Release(Generic[_Drawer]):
     sanitizer: what draws. dataset: its name in the ledger, and what the ledger checks; None for a release that is only
     counted. name: what messages call the data. budgets, plus: every eps at which words may be drawn, and whether
     stopwords are kept; none if each call says so, see `note_call`. listed: the only words that are drawn, if there is a
-    list. columns: those to sanitize; `copied` is for those that are copied unchanged. record_column: with a key, the
-    column of IDs. max_row_eps: the most that a row may spend. at_least: whether a row may be drawn more than once.
+    list. columns: those to sanitize; `copied` is for those that are copied unchanged, and `appends_to` for the name of
+    an output that exists and gets more rows. record_column: with a key, the column of IDs. max_row_eps: the most that a
+    row may spend. at_least: whether a row may be drawn more than once.
     runs: whether it has no defined end. run_id: the same in processes that each make a part of one run.
     """
 
@@ -81,6 +82,7 @@ class Release(Generic[_Drawer]):
         self._given = (frozenset(budgets), frozenset(plus), listed)
         self.columns, self.record_column = tuple(columns), record_column
         self.copied: tuple[str, ...] = ()
+        self.appends_to: str | None = None
         self._max_row_eps, self._at_least, self.runs = max_row_eps, at_least, runs
         self._known: dict[str, Any] = {}
         self._run = {} if run_id is None else {"run_id": run_id}
@@ -189,10 +191,11 @@ class Release(Generic[_Drawer]):
         try:
             with self._place.writing() as connection:
                 update_entry(connection, finish(self._entered), only=PENDING)
-        except DatabaseError as error:
+        except DatabaseError:
             warnings.warn(
-                f"the output is complete and counts, but its entry {entry.release_id[:8]} stays pending: {error}. Then "
-                f"run: custext ledger settle {entry.release_id[:8]}",
+                f"the output is complete and counts, but its entry {entry.release_id[:8]} stays pending, since the "
+                f"ledger {self._place} cannot be written any more; when it can be, run: custext ledger settle "
+                f"{entry.release_id[:8]}",
                 PrivacyWarning,
                 stacklevel=4,
             )
@@ -275,7 +278,7 @@ class Release(Generic[_Drawer]):
             while not entered:  # again if another release by the same key comes in between
                 if spent is not None:
                     spent.measure()
-                with self._place.writing() as connection:
+                with self._place.writing("" if again else "; nothing was released") as connection:
                     if not again:
                         self._check(connection, entry, None if spent is None else spent.largest)
                     entered = spent is None or spent.enter(connection)
@@ -298,7 +301,7 @@ class Release(Generic[_Drawer]):
         if is_nameless(entry.dataset) and budget is None:
             return
         earlier = read_entries(connection)
-        check_release(earlier, entry, self.dataset, self.sanitizer.database)
+        check_release(earlier, entry, self.dataset, self.sanitizer.database, self.appends_to)
         if budget is not None:
             keyed = read_keyed(connection)
             after = keyed if keyed_eps is None else {**keyed, name_scope(entry): keyed_eps}

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import duckdb
 
-from custext_sql.errors import OutputError
+from custext_sql.errors import OutputError, tell_type
 from custext_sql.store.files.quoting import quote_name
 
 _PART = re.compile(r'"((?:[^"]|"")+)"|([^".]+)')  # a part of a name
@@ -27,9 +27,14 @@ class NewTable:
         return f"{quote_name(self.schema)}.{quote_name(self.name)}"
 
     def check(
-        self, connection: duckdb.DuckDBPyConnection, source: tuple[str, str] | None = None, *, force: bool
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        source: tuple[str, str] | None = None,
+        *,
+        force: bool = False,
+        append: bool = False,
     ) -> None:
-        """Raise an OutputError for the input itself, for a view, and unless `force` for any existing table.
+        """Raise an OutputError for the input itself, for a view, and for any existing table unless `force` or `append`.
 
         source: schema and name of the table or view that is read while this table is written, if any.
         """
@@ -38,9 +43,9 @@ class NewTable:
             raise OutputError(f"table {self} is the input; give the output another name")
         if views:
             raise OutputError(f"view {self} already exists; give the output another name")
-        if tables and not force:
+        if tables and not (force or append):
             raise OutputError(f"table {self} already exists; to overwrite it, use --force (in Python: force=True)")
-        if tables and source is not None and NewTable(*source).exists(connection, "view"):
+        if tables and not append and source is not None and NewTable(*source).exists(connection, "view"):
             raise OutputError(
                 f"the input is a view, and may read table {self}, which would be overwritten; give the output another "
                 "name"
@@ -77,12 +82,23 @@ def _fold(schema: str, name: str) -> tuple[str, str]:
     return schema.lower(), name.lower()
 
 
-def check_same_columns(connection: duckdb.DuckDBPyConnection, table: NewTable, query: str) -> None:
-    """Raise an OutputError unless a query returns the columns of the table that its rows go to, in any order."""
+def check_same_columns(
+    connection: duckdb.DuckDBPyConnection, table: NewTable, query: str, same_type: str | None = None
+) -> None:
+    """Raise an OutputError unless a query returns the columns of the table that its rows go to, in any order.
+
+    same_type: the column that must also have the same type, because values of it are compared.
+    """
     expected, found = (
-        [row[0].lower() for row in connection.execute(f"DESCRIBE {what}").fetchall()] for what in (table.quoted, query)
+        {row[0].lower(): row[1] for row in connection.execute(f"DESCRIBE {what}").fetchall()}
+        for what in (table.quoted, query)
     )
     if sorted(expected) != sorted(found):
         raise OutputError(
             f"table {table} has other columns than the rows to append: {', '.join(expected)}; found {', '.join(found)}"
+        )
+    if same_type is not None and expected[same_type.lower()] != found[same_type.lower()]:
+        raise OutputError(
+            f"table {table}: column {same_type!r} is {tell_type(expected[same_type.lower()])}, but "
+            f"{tell_type(found[same_type.lower()])} in the input, so IDs cannot be compared; give both the same type"
         )

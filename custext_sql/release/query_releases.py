@@ -95,7 +95,7 @@ class ReleasingQuery:
             return self._run(
                 lambda connection: self._query.create_table(connection, _DRAFT, draft, progress),
                 publish=lambda: _copy_draft(draft, data, table, folder, append=append, force=force),
-                describe=lambda: [{"name": f"{data}, table {table}"}],
+                describe=lambda: [{"name": f"{data.resolve()}, table {table}"}],
                 spill=folder,
                 draft=draft,
             )

@@ -2,7 +2,7 @@
 
 import duckdb
 
-from custext_sql.errors import SettingError
+from custext_sql.errors import SettingError, SourceError, tell_type
 from custext_sql.ledger.release import Release
 from custext_sql.release.inputs.row_readers import choose_reader, read_record
 from custext_sql.release.inputs.source import Source
@@ -33,6 +33,11 @@ def prepare_query(
     chosen = _find_columns(source, release)
     check_record_column(release.sanitizer.key, release.record_column, append=append)
     column = None if release.record_column is None else source.find_column(release.record_column, release.columns)
+    if column is not None and source.format in ("parquet", "table") and source.columns[column] in ("FLOAT", "DOUBLE"):
+        raise SourceError(
+            f"{source.name}: column {column!r} is {tell_type(source.columns[column])}, and IDs must be integers or "
+            "text: 1 and 1.0 would be different records; convert it"
+        )
     reader = choose_reader(source, chosen, column, target_format)
     record = None if column is None else read_record(source, column, target_format)
     if column is not None and record is not None:

@@ -85,22 +85,22 @@ def release_to_table(
     ):
         source = open_source(connection)
         new = find_new_table(connection, table)
+        exists, made_name = append and new.exists(connection, "table"), f"{data.resolve()}, table {new}"
+        release.appends_to = made_name if exists else None
         release.check()
-        exists = append and new.exists(connection, "table")
-        new.check(connection, source.table, force=force or exists)
+        new.check(connection, source.table, force=force, append=append)
         query = prepare_query(
             connection, source, "table", release, append=append, without=new.quoted if exists else None
         )
         connection.execute("BEGIN")
         made = f"CREATE {'OR REPLACE ' if force else ''}TABLE {new.quoted} AS {query}"
         if exists:
-            check_same_columns(connection, new, query)
+            check_same_columns(connection, new, query, same_type=release.record_column)
             made = f"INSERT INTO {new.quoted} BY NAME {query}"
         rows = _run(connection, made, data, release.tally, None if exists else source.rows, progress)
-        output = f"{data}, table {new}"
         with safe_errors():
-            receipt = release.publish(lambda: connection.execute("COMMIT"), [{"name": output}])
-    return ReleaseReport(rows, receipt, output, release.copied)
+            receipt = release.publish(lambda: connection.execute("COMMIT"), [{"name": made_name}])
+    return ReleaseReport(rows, receipt, f"{data}, table {new}", release.copied)
 
 
 def _run(

@@ -104,6 +104,28 @@ def test_other_columns_by_the_same_key_are_other_draws(db: Path, folder: Path) -
     assert "total eps of 3" in run("sanitize", "in.csv", "3.csv", "--column", "title", *keyed).output
 
 
+def test_a_key_knows_rows_by_one_column(db: Path, folder: Path) -> None:
+    """By another one, all rows would be drawn again, as other records."""
+    (folder / "in.csv").write_text("id,sku,body\n1,a1,alice bob\n2,a2,carol\n")
+    assert run("keygen", "k").exit_code == 0
+    keyed = ("--column", "body", "--key-file", "k", "--dataset", "d")
+    assert run("sanitize", "in.csv", "1.csv", *keyed, "--record-column", "id").exit_code == 0
+    refused = run("sanitize", "in.csv", "2.csv", *keyed, "--record-column", "sku", "--reuse-key")
+    assert "identified rows by column 'id' before" in refused.output and not Path("2.csv").exists()
+    assert run("sanitize", "in.csv", "2.csv", *keyed, "--record-column", "ID").exit_code == 0
+    assert [total.total_eps for total in list_totals(db)] == [2]
+
+
+def test_a_folder_is_no_name_of_a_dataset(db: Path, folder: Path) -> None:
+    """Its files identify the data; under the folder's name, they would be counted apart."""
+    (folder / "texts").mkdir()
+    (folder / "texts" / "a.txt").write_text("alice bob\n")
+    assert run("sanitize", "texts", "1.txt").exit_code == 0
+    for name in (str(folder / "texts"), "texts/", "./texts"):
+        refused = run("sanitize", "texts", "2.txt", "--dataset", name)
+        assert "is a folder, whose files identify the data" in refused.output and not Path("2.txt").exists()
+
+
 @pytest.mark.slow
 def test_a_stream_that_was_cut_off_has_spent_what_it_gave(db: Path, folder: Path) -> None:
     content = "alice bob carol\n" * 200_000
@@ -242,7 +264,8 @@ def test_what_cannot_be_entered_is_not_released(
         refused = run(*arguments, input=content)
         assert refused.exit_code == 1 and refused.stdout == "", refused.output
         path = db.with_suffix(".ledger.sqlite")
-        assert f"cannot write the ledger {path}: database is locked; nothing was released." in refused.output
+        reason = "another process is still writing to it; nothing was released."
+        assert f"cannot write the ledger {path}: {reason}" in refused.output
         assert "name another ledger: --ledger PATH or URL" in refused.output
         assert not list(folder.glob("out.*"))
         assert [release.dataset for release in list_releases(db)] == ["earlier"]  # readers need not wait

@@ -201,6 +201,20 @@ def test_a_release_that_another_overtook_is_counted_again(place: LedgerFile, ear
     assert len(kept) == len(set(kept)) == earlier + 4
 
 
+def test_digests_that_were_taken_for_abandoned_ones_are_written_again(place: LedgerFile) -> None:
+    """By a process whose clock is days ahead, for example."""
+    spent = SpentRecords(place, SCOPE, make_log([(1, 4)]), EPS)
+    spent.measure()
+    with place.writing() as connection:
+        connection.execute(records_table.delete())
+    with place.writing() as connection:
+        assert not spent.enter(connection)
+    spent.measure()
+    with place.writing() as connection:
+        assert spent.enter(connection)
+    assert enter(place, [(1, 5)]).largest == EPS * (count_words(4) + count_words(5))
+
+
 def test_releases_by_other_keys_or_of_other_data_do_not_overtake(place: LedgerFile) -> None:
     slow = SpentRecords(place, SCOPE, make_log([(4, 20)]), EPS)
     slow.measure()

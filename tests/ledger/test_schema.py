@@ -8,13 +8,14 @@ import sqlite3
 import stat
 import traceback
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from sqlalchemy import Connection, NullPool, create_engine, inspect
+from sqlalchemy import Connection, NullPool, create_engine, inspect, text
 
 from custext_sql import Sanitizer, read_ledger
 from custext_sql.cli import main
@@ -22,7 +23,7 @@ from custext_sql.errors import DatabaseError, PrivacyWarning
 from custext_sql.ledger import schema
 from custext_sql.ledger.connections import upgrade_ledger
 from custext_sql.ledger.places import LedgerFile
-from custext_sql.ledger.store import insert_entry
+from custext_sql.ledger.store import insert_entry, read_entries
 from custext_sql.store.database import warn_if_open
 from custext_sql.store.schema import migrate
 from tests.ledger_entries import enter_release, list_releases, make_release
@@ -212,7 +213,7 @@ def make_folder(path: Path) -> None:
 OTHERS: dict[str, tuple[Callable[[Path], object], str]] = {
     "a text": (lambda path: path.write_text("id,body\n" * 1000), "file is not a database"),
     "a DuckDB file": (lambda path: path.write_bytes(b"\0" * 8 + b"DUCK" + b"\0" * 20_000), "file is not a database"),
-    "a folder": (make_folder, "unable to open database file"),
+    "a folder": (make_folder, "the file cannot be opened, or its folder cannot be written to"),
     "cut off": (lambda path: path.write_bytes(path.read_bytes()[:5000]), "malformed"),
     "garbled": (garble, "malformed"),
     "without its tables": (lambda path: execute(path, "DROP TABLE custext_releases"), "no such table"),
@@ -239,13 +240,13 @@ def test_what_is_no_ledger_is_refused(
         assert re.match(rf"(cannot (read|write|upgrade) )?the ledger {re.escape(str(place.path))}:? ", said)
         assert reason in said or "is a folder" in said
         assert "name another ledger: --ledger PATH or URL" in said or "name the path of a SQLite file" in said
-        assert use is not write or "; nothing was released. " in said
     assert not (tmp_path / "out.txt").exists()
 
 
 def release_file(db: Path, folder: Path) -> None:
     done = run("--db", db, "sanitize", folder / "in.txt", folder / "out.txt")
     assert done.exit_code == 1 and "Traceback" not in done.output
+    assert "cannot write" not in done.output or "; nothing was released. " in done.output
     raise DatabaseError(done.output.removeprefix("Error: "))
 
 
@@ -327,6 +328,10 @@ WITH_PASSWORD = [
     f"postgresql://me:{SECRET}@127.0.0.1:port/data",
     f"postgresql://me:x@{SECRET}@127.0.0.1:1/data",
     f"postgresql://me:{SECRET}/x@127.0.0.1:1/data",
+    f"postgresql:/me:{SECRET}@127.0.0.1/data",
+    f"postgresql://me@127.0.0.1:1/data?PASSWORD={SECRET}",
+    f"postgresql://me@127.0.0.1:1/data?pwd={SECRET}",
+    f"postgres://me/{SECRET}@127.0.0.1",
     f"mysql://me:{SECRET}@127.0.0.1/data",
     f"oracle+cx://me:{SECRET}@127.0.0.1/data",
 ]
@@ -361,6 +366,34 @@ def test_the_password_of_a_url_is_never_shown(mapped_db: Path, url: str) -> None
         assert done.exit_code == 1 and "Traceback" not in done.output, done.output
         said.append(done.output)
     assert SECRET not in "".join(said)
+
+
+def test_links_to_a_database_share_its_ledger(mapped_db: Path, tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    for link in (tmp_path / "y.duckdb", tmp_path / "sub" / "z.duckdb"):
+        link.symlink_to(mapped_db)
+        assert LedgerFile.locate(None, link) == LedgerFile.locate(None, mapped_db)
+
+
+@pytest.mark.parametrize("level", ["repeatable read", "serializable"])
+def test_a_server_with_other_defaults_keeps_budgets(postgres: str, level: str) -> None:
+    """Each writer sees what was entered while it waited for the lock."""
+    url = make_database(postgres)
+    engine = create_engine(url, poolclass=NullPool, isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        connection.execute(text(f"ALTER DATABASE {engine.url.database} SET default_transaction_isolation = '{level}'"))
+    place = LedgerFile.locate(url)
+    seen: list[int] = []
+
+    def enter() -> None:
+        with place.writing() as connection:
+            seen.append(len(read_entries(connection)))
+            insert_entry(connection, make_release("d"))
+
+    with ThreadPoolExecutor(4) as pool:
+        for done in [pool.submit(enter) for _ in range(12)]:
+            done.result()
+    assert seen == list(range(12))
 
 
 @pytest.mark.parametrize("url", ["mysql://me@host/data", "postgresql+psycopg2://host/data", "http://host", "sqlite://"])

@@ -86,6 +86,35 @@ def test_ids_decide_what_is_new_even_beside_null(shop: Path) -> None:
     assert run_night(shop).stdout.endswith("990 rows added\n")
 
 
+def test_a_view_can_be_appended_every_night(shop: Path) -> None:
+    execute(shop, "CREATE VIEW stars AS SELECT id, body, stars FROM reviews WHERE stars < 2")
+    for rows in (400, 0):
+        done = run_night(shop, "--table", "stars")
+        assert done.stdout.endswith(f"{rows} rows added\n"), done.output
+
+
+def test_a_column_that_was_sanitized_is_never_copied_later(shop: Path, mapped_db: Path) -> None:
+    execute(shop, "ALTER TABLE reviews ADD COLUMN title VARCHAR DEFAULT 'grace'")
+    assert run_night(shop).exit_code == 0
+    add = "INSERT INTO reviews VALUES (3000, 'heidi', 1, 'ivan')"
+    execute(shop, add)
+    refused = run_night(shop, "--column", "title")  # besides body
+    assert refused.exit_code == 1 and "its rows were sanitized in body; rows that are sanitized in" in refused.output
+    options: dict[str, Any] = {"record_column": "id", "key_file": shop.with_name("key"), "database": mapped_db}
+    with pytest.raises(SettingError, match="rows that are sanitized in title cannot be added"):
+        sanitize_table(shop, "reviews", "clean", columns="title", append=True, **options)
+    assert len(execute(shop, "FROM clean")) == 1000
+    assert sanitize_table(shop, "reviews", "clean", columns="BODY", append=True, **options).rows == 1
+
+
+def test_ids_of_another_type_are_not_compared(shop: Path) -> None:
+    execute(shop, "CREATE TABLE clean (id VARCHAR, body VARCHAR, stars INTEGER)")
+    assert "column 'id' is VARCHAR, but BIGINT in the input" in run_night(shop).output
+    execute(shop, "ALTER TABLE reviews ALTER id TYPE DOUBLE")
+    assert "column 'id' is DOUBLE, and IDs must be integers or text: 1 and 1.0" in run_night(shop).output
+    assert execute(shop, "FROM clean") == []
+
+
 def test_an_append_that_cannot_be_right_is_refused(shop: Path, mapped_db: Path) -> None:
     assert run_night(shop).exit_code == 0
     execute(shop, "ALTER TABLE clean RENAME COLUMN stars TO points")
