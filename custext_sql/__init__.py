@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from custext_sql.experiments.report.report import write_report, write_tradeoff
     from custext_sql.experiments.verdict.figures import Sentence, Verdict
     from custext_sql.html.comparison import write_comparison
+    from custext_sql.kinds import Kind
     from custext_sql.ledger.corrections import settle_release, strike_release, unstrike_release
     from custext_sql.ledger.dataset import Dataset
     from custext_sql.ledger.entries import Entry
@@ -61,7 +62,6 @@ if TYPE_CHECKING:
     from custext_sql.release.preview.leaks import LeakedKind, LeakedWord, Leaks, find_leaks
     from custext_sql.release.release_report import ReleaseReport
     from custext_sql.release.table_releases import sanitize_table
-    from custext_sql.replacing.kinds import Kind
     from custext_sql.replacing.policy import Policy
     from custext_sql.replacing.receipt import Receipt
     from custext_sql.replacing.replacer import Piece
@@ -254,7 +254,7 @@ _HOMES = {
     "release.preview.leaks": ("LeakedKind", "LeakedWord", "Leaks", "find_leaks"),
     "release.release_report": ("ReleaseReport",),
     "release.table_releases": ("sanitize_table",),
-    "replacing.kinds": ("Kind",),
+    "kinds": ("Kind",),
     "replacing.policy": ("Policy",),
     "replacing.receipt": ("Receipt",),
     "replacing.replacer": ("Piece",),

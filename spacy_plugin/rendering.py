@@ -24,10 +24,10 @@ def _count(receipt: Receipt) -> str:
     words = "1 word" if receipt.words == 1 else f"{receipt.words:,} words"
     clear = receipt.characters_in_clear
     characters = "1 character" if clear == 1 else f"{clear:,} characters"
-    units = "1 unit" if receipt.units_masked == 1 else f"{receipt.units_masked:,} units"
-    masked = f", {units} masked" if receipt.units_masked else ""
+    units = "1 unit" if receipt.units == 1 else f"{receipt.units:,} units"
+    masked = f", {units} masked" if receipt.units else ""
     unchanged = "; unchanged" if receipt.texts_unchanged else ""
-    return f"{words}, {receipt.sampled:,} replaced{masked}; {characters} in the clear{unchanged}"
+    return f"{words}, {receipt.replaced:,} replaced{masked}; {characters} in the clear{unchanged}"
 
 
 def _read_pieces(doc: Doc) -> list[Piece]:

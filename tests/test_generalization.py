@@ -25,8 +25,8 @@ from custext_sql import (
     sanitize_file,
 )
 from custext_sql.cli import main
+from custext_sql.kinds import Kind
 from custext_sql.mapping.mapping import Mapping
-from custext_sql.replacing.kinds import Kind
 from custext_sql.replacing.vocabulary import Vocabulary
 from tests.small_mapping import small_mapping
 
@@ -58,7 +58,7 @@ def test_the_output_follows_from_the_groups_and_what_is_kept(
     """Only group numbers of replaced words, and the other pieces as they came out, are used to compute the output."""
     text = " ".join(pieces)
     [compared] = sanitizer.compare([text], 0.0, plus)
-    skeleton = [group_of(mapping, p.before) if p.kind == Kind.SAMPLED else p.after for p in compared]
+    skeleton = [group_of(mapping, p.before) if p.kind == Kind.REPLACED else p.after for p in compared]
     computed = ""
     for piece in skeleton:
         if isinstance(piece, int):
@@ -78,7 +78,7 @@ def test_words_of_a_group_give_the_same_output(
     [compared] = sanitizer.compare([" ".join(pieces)], 0.0, plus)
     other = ""
     for piece in compared:
-        if piece.kind == Kind.SAMPLED:
+        if piece.kind == Kind.REPLACED:
             group = mapping.find_row(piece.before)[0]
             other += str(generator.choice([word for word in group if not (plus and word in STOPWORDS)]))
         else:
@@ -99,7 +99,7 @@ def test_no_random_number_is_used(sanitizer: Sanitizer, monkeypatch: pytest.Monk
 
 def test_a_receipt_has_spent_nothing(sanitizer: Sanitizer) -> None:
     _, receipt = sanitizer.release(["alice bob the xyzzy"] * 50, 0, True)
-    assert (receipt.sampled, receipt.eps, receipt.budgets) == (100, 0.0, (0.0,))
+    assert (receipt.replaced, receipt.eps, receipt.budgets) == (100, 0.0, (0.0,))
     assert receipt.largest_row_eps == receipt.mean_row_eps == 0.0
     assert receipt.worst_log_ratio == receipt.union_log_ratio == 0.0
     assert receipt.hides_among == sanitizer.guarantee({1.0}, {True}).hides_among

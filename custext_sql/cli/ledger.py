@@ -198,7 +198,7 @@ def _print_releases(releases: "Sequence[Entry]") -> None:
                 _shown(release.eps),
                 release.draws if release.key_id is None else f"key {release.key_id[:6]}",
                 _shown(release.row_count),
-                _shown(release.sampled),
+                _shown(release.replaced),
                 _shown(release.characters_in_clear),
                 _shown_row(release),
             ]

@@ -37,7 +37,7 @@ def to_json(value: Any) -> str:
 
     def default(item: Any) -> Any:
         if is_dataclass(item) and not isinstance(item, type):
-            return asdict(item)
+            return item.to_dict() if hasattr(item, "to_dict") else asdict(item)
         if isinstance(item, (date, datetime, time_of_day)):
             return item.isoformat()
         return str(item)  # decimals, UUIDs, intervals and the like

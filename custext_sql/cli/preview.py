@@ -22,8 +22,8 @@ from custext_sql.cli.options import (
     record_column_option,
 )
 from custext_sql.cli.output import counting_bar, print_json, print_table, show_control, warn
+from custext_sql.kinds import IN_CLEAR, KINDS, Fate, Kind
 from custext_sql.parameters import count_of
-from custext_sql.replacing.kinds import Kind
 
 if TYPE_CHECKING:
     from custext_sql.release.inputs.texts import Texts
@@ -33,16 +33,7 @@ if TYPE_CHECKING:
 _WIDTH = 80
 _LONGEST = 48  # characters of a word that are shown
 _SYMBOL = "symbol"
-_STYLES = {
-    Kind.SAMPLED: "green",
-    Kind.STOPWORD: "bright_black",
-    Kind.NUMBER: "yellow",
-    Kind.UNKNOWN: "red",
-    Kind.ENDING: "bright_black",
-    Kind.KEPT: "magenta",
-    Kind.ALONE: "red",
-    Kind.UNIT: "yellow",
-}
+_COLORS = {"gray": "bright_black", "orange": "yellow", "purple": "magenta"}  # marks that terminals name otherwise
 
 
 @click.command("diff", short_help="Show texts before and after.")
@@ -111,10 +102,8 @@ def diff_command(
 
 
 def _write_row(row: "ComparedRow") -> dict[str, object]:
-    from custext_sql.html.comparison import LEGEND
-
     words = [
-        {"before": piece.before, "after": piece.after, "kind": LEGEND[piece.kind][1], "in_clear": piece.in_clear}
+        {"before": piece.before, "after": piece.after, "kind": piece.kind.name.lower(), "in_clear": piece.in_clear}
         for piece in row.pieces
         if piece.kind is not None
     ]
@@ -141,11 +130,15 @@ def _write_page(path: Path, compared: "Comparison", *, force: bool) -> None:
     publish_text(path, page, force=force)
 
 
+def _find_style(kind: Kind) -> str:
+    """Return the color of words of a kind, as Rich names it."""
+    mark = KINDS[kind].mark
+    return _COLORS.get(mark, mark)
+
+
 def _print_comparison(compared: "Comparison", *, numbered: bool) -> None:
     from rich.console import Console
     from rich.text import Text
-
-    from custext_sql.html.comparison import LEGEND
 
     console = Console(highlight=False, markup=False, emoji=False, width=None if sys.stdout.isatty() else 120)
     for row in compared.rows:
@@ -154,7 +147,7 @@ def _print_comparison(compared: "Comparison", *, numbered: bool) -> None:
         for label, side in (("- ", "before"), ("= " if row.is_unchanged else "+ ", "after")):
             line = Text().append(label, style="bold").append("NULL" * row.is_null, style="bright_black italic")
             for piece in row.pieces:
-                style = "" if piece.kind is None else _STYLES[piece.kind]
+                style = "" if piece.kind is None else _find_style(piece.kind)
                 line.append(show_control(getattr(piece, side)), style=f"{style} underline" if piece.in_clear else style)
             console.print(line)
         console.print()
@@ -163,9 +156,9 @@ def _print_comparison(compared: "Comparison", *, numbered: bool) -> None:
         console.print("The texts have no words.")
         return
     legend = Text()
-    for kind, (label, _) in LEGEND.items():
+    for kind, entry in KINDS.items():
         if count := sum(piece.kind == kind for piece in words):
-            legend.append(f"{count:,} {label}", style=_STYLES[kind]).append("   ")
+            legend.append(count_of(count, entry.label, entry.labels), style=_find_style(kind)).append("   ")
     console.print(legend)
     clear = sum(piece.in_clear for piece in words)
     console.print(f"{clear:,} of {count_of(len(words), 'word')} in the clear ({clear / len(words):.0%}), underlined")
@@ -221,10 +214,12 @@ def _print_summary(leaks: "Leaks") -> None:
     kept = ", stopwords kept" if leaks.plus else ""
     click.echo(f"{leaks.data}: {count_of(leaks.rows, 'row')}, {count_of(leaks.words, 'word')}")
     click.echo(f"mapping {leaks.mapping}, policy {leaks.policy}{kept}\n")
-    replaced = ("replaced", leaks.replaced, "")
-    others = (("stopword", leaks.stopwords), ("ending", leaks.endings), ("kept", leaks.kept))
-    rows = [replaced, *((name, count, "in the clear") for name, count in others if count)]
-    table = [[name, f"{count:,}", "", _show_share(count / max(1, leaks.words)), fate] for name, count, fate in rows]
+    table = []
+    for kind, entry in KINDS.items():
+        fate, count = entry.treatments[0].fate, leaks.counts.get(entry.treatments[0].name, 0)
+        if count or fate is Fate.REPLACED:
+            share = _show_share(count / max(1, leaks.words))
+            table.append([kind.name.lower(), f"{count:,}", "", share, IN_CLEAR if fate.in_clear else ""])
     table += [
         [kind.kind, f"{kind.count:,}", f"{kind.distinct:,}", _show_share(kind.share), kind.becomes]
         for kind in leaks.kinds

@@ -12,13 +12,13 @@ import numpy as np
 from custext_sql.arrays import Draws, Flags, Floats, Numbers
 from custext_sql.errors import MappingError, PrivacyWarning, SettingError
 from custext_sql.experiments.baselines import Fbdd, SanText, SanTextPlus, WordSpace
+from custext_sql.kinds import Kind
 from custext_sql.mapping.mapping import Mapping
 from custext_sql.mechanism.certified_table import CertifiedTable, certify
 from custext_sql.mechanism.randomness import SeededRandomness
 from custext_sql.mechanism.sampler import Sampler
 from custext_sql.mechanism.weights import check_epsilon
 from custext_sql.parameters import check_at_least, count_of, suggest
-from custext_sql.replacing.kinds import Kind
 from custext_sql.replacing.policy import Policy, choose_policy
 from custext_sql.replacing.replacer import Mechanism, Piece, Replaced, Replacer
 from custext_sql.replacing.row_settings import RowSettings
@@ -92,7 +92,7 @@ class MechanismUnderTest:
         found = self.find_words(open_column(list(texts))[0])
         kept, mechanism = self.count_in_clear(found), self.replacer.mechanism
         if isinstance(mechanism, SanTextPlus):
-            words = found.numbers[found.at(Kind.SAMPLED)].astype(np.int64)
+            words = found.numbers[found.at(Kind.REPLACED)].astype(np.int64)
             kept += int(mechanism.find_kept(words, draw_seeded(np.random.PCG64(seed), len(words))).sum())
         return kept / max(len(found.kinds), 1)
 
@@ -164,7 +164,7 @@ class MappingUnderTest:
     def find_undrawn(self, *, plus: bool) -> Flags:
         """Return which words of the mapping are kept, or masked because they are alone, instead of being drawn for."""
         numbers = np.arange(self.vocabulary.size, dtype=np.int32)
-        return ~Kind.SAMPLED.find_in(self.vocabulary.find_kinds(numbers, plus))
+        return ~Kind.REPLACED.find_in(self.vocabulary.find_kinds(numbers, plus))
 
     def mixes_kept(self, *, plus: bool) -> bool:
         """Return whether some group has both words that are replaced and words that are kept."""

@@ -20,15 +20,15 @@ from custext_sql.experiments.attacks.context_model import Alphabet, BigramModel,
 from custext_sql.experiments.attacks.query_attack import count_draws
 from custext_sql.experiments.mechanisms import CUSTEXT, CUSTEXT_PLUS, MechanismUnderTest
 from custext_sql.experiments.public_texts import check_column_use, list_public
-from custext_sql.experiments.report.contents import COUNTS
+from custext_sql.experiments.report.contents import RECEIPT_COUNTS
 from custext_sql.experiments.report.verdict_figures import count_fates
 from custext_sql.experiments.verdict.figures import Alternative, Figures, Verdict
 from custext_sql.experiments.verdict.judging import judge
 from custext_sql.experiments.verdict.thresholds import CERTAINTY
+from custext_sql.kinds import Kind
 from custext_sql.mechanism.weights import check_epsilon
 from custext_sql.parameters import check_type
 from custext_sql.release.inputs.texts import Texts, name_texts
-from custext_sql.replacing.kinds import Kind
 from custext_sql.replacing.receipt import Receipt
 from custext_sql.replacing.vocabulary import SPELLINGS
 from custext_sql.sanitizing.sanitizer import Sanitizer
@@ -132,7 +132,7 @@ class TextAttacker:
         what became of each word, as `TracedText.list_outputs` returns it. SettingError if they do not belong together.
         """
         read = self._read(text)
-        replaced = read.words.at(Kind.SAMPLED)
+        replaced = read.words.at(Kind.REPLACED)
         places = read.places[replaced]
         hidden, model = read.symbols[places], self._find_model(text)
         likelihoods = self._find_likelihoods(eps, read.symbols)
@@ -171,7 +171,7 @@ class TextAttacker:
         MappingError if the mapping does not have the word; SettingError if it is kept or masked at these settings.
         """
         number = np.array([self._find(word)])
-        if self._find_kind(int(number[0])) != Kind.SAMPLED:
+        if self._find_kind(int(number[0])) != Kind.REPLACED:
             raise SettingError("this word is not replaced at these settings, so there is nothing to guess")
         found = find_chances(self._model, self._find_likelihoods(eps, number), number)
         return WordChances(*(float(value) for [value] in found))
@@ -179,7 +179,7 @@ class TextAttacker:
     def expect(self, text: str, eps: float | None = None) -> WordChances | None:
         """Return the same, averaged over the words of a text that are replaced; None if there are none."""
         read = self._read(text)
-        words = read.symbols[read.places[read.words.at(Kind.SAMPLED)]]
+        words = read.symbols[read.places[read.words.at(Kind.REPLACED)]]
         if not len(words):
             return None
         found = find_chances(self._find_model(text), self._find_likelihoods(eps, words), words)
@@ -190,7 +190,7 @@ class TextAttacker:
 
         None without public texts, and if no word is replaced.
         """
-        words, epsilon = len(self._read(text).words.at(Kind.SAMPLED)), self._settle(eps)
+        words, epsilon = len(self._read(text).words.at(Kind.REPLACED)), self._settle(eps)
         if self.public is None or not words:
             return None
         simulations = -(-_WORDS // words) if epsilon else 1  # at eps = 0, all would be the same
@@ -236,7 +236,7 @@ class TextAttacker:
 
     def _find_outputs(self, read: SymbolText, outputs: Sequence[str]) -> Numbers:
         """Return the replacements of the replaced words of a text, by number."""
-        given, replaced = list(outputs), read.words.at(Kind.SAMPLED).tolist()
+        given, replaced = list(outputs), read.words.at(Kind.REPLACED).tolist()
         if len(given) != len(read.words.kinds) or not all(isinstance(given[place], str) for place in replaced):
             raise _mismatch()
         folded, classes = [fold_word(given[place]) for place in replaced], self._alphabet.classes
@@ -308,8 +308,8 @@ def judge_text(attacker: TextAttacker, text: str, receipt: Receipt) -> Verdict:
         raise SettingError("receipt must be that of the one text, made by the attacked sanitizer at one eps")
     now, at_zero = attacker.expect(text, eps), attacker.expect(text, 0.0)
     by_context, context_at_0 = attacker.expect_context(text, eps), attacker.expect_context(text, 0.0)
-    counts = {name: getattr(receipt, name) for name in COUNTS}
-    counts |= dict.fromkeys(("median_replaced", "largest_replaced"), receipt.sampled)
+    counts = {name: getattr(receipt, name) for name in RECEIPT_COUNTS}
+    counts |= dict.fromkeys(("median_replaced", "largest_replaced"), receipt.replaced)
     figures = Figures(
         mapping=info.name,
         k=info.k,

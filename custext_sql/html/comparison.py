@@ -4,20 +4,9 @@ from collections import Counter
 from collections.abc import Sequence
 
 from custext_sql.html.escaped_pages import render_page
+from custext_sql.kinds import KINDS
 from custext_sql.parameters import count_of
-from custext_sql.replacing.kinds import Kind
 from custext_sql.replacing.replacer import Piece
-
-LEGEND = {  # the label of each kind, and its name in CSS and JSON
-    Kind.SAMPLED: ("replaced", "sampled"),
-    Kind.UNKNOWN: ("not in the vocabulary", "unknown"),
-    Kind.NUMBER: ("number", "number"),
-    Kind.STOPWORD: ("stopword, kept", "stopword"),
-    Kind.ENDING: ("ending, kept", "ending"),
-    Kind.KEPT: ("kept", "kept"),
-    Kind.ALONE: ("alone in its group, masked", "alone"),
-    Kind.UNIT: ("unit, masked", "unit"),
-}
 
 
 def write_comparison(
@@ -36,7 +25,7 @@ def write_comparison(
         "comparison.html",
         title=title,
         note=note,
-        legend=LEGEND,
+        kinds=KINDS,
         counts=counts,
         texts=list(zip(texts, lines, strict=True)),
     )

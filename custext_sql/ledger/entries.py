@@ -8,6 +8,7 @@ from decimal import Decimal
 from importlib.metadata import version
 from typing import Any
 
+from custext_sql.kinds import Counted, spread_counts
 from custext_sql.mapping.mapping import MappingInfo
 from custext_sql.mechanism.keyed_randomness import SecretKey
 from custext_sql.replacing.policy import Policy
@@ -37,7 +38,7 @@ class Terms:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Entry:
+class Entry(Counted):
     """One release in the ledger. Counts are None as long as they are unknown.
 
     release_id: a random identifier. run_id: the same for the parts of one release that several processes made.
@@ -53,9 +54,8 @@ class Entry:
     draws: "fresh", "keyed", "seeded", or "raw" if nothing was protected. key_id: the name of the key.
         record_column: the column whose values identify rows to a key. by_record: whether what the release spent is
         counted record by record, together with the other releases by the same key.
-    row_count, word_count: numbers of rows and words. sampled, stopwords, numbers, unknown_kept, unknown_masked,
-        unknown_random, endings, kept, alone_masked, units_masked, symbols, characters_in_clear, mean_row_eps,
-        worst_log_ratio, hides_among: see `Receipt`.
+    row_count, word_count: numbers of rows and words. counts: of words by kind, such as "replaced"; each is an attribute
+        too. symbols, characters_in_clear, mean_row_eps, worst_log_ratio, hides_among: see `Receipt`.
     largest_row_eps: the largest eps spent on one row, exact. at_least: whether it may be more, because a row may have
         been drawn more than once.
     struck_at, struck_reason: when and why the release was struck through. It counts like any other.
@@ -85,15 +85,7 @@ class Entry:
     by_record: bool = False
     row_count: int | None = None
     word_count: int | None = None
-    sampled: int | None = None
-    stopwords: int | None = None
-    numbers: int | None = None
-    unknown_kept: int | None = None
-    unknown_masked: int | None = None
-    unknown_random: int | None = None
-    endings: int | None = None
-    kept: int | None = None
-    alone_masked: int | None = None
+    counts: dict[str, int] | None = None
     symbols: int | None = None
     characters_in_clear: int | None = None
     largest_row_eps: Decimal | None = None
@@ -101,7 +93,6 @@ class Entry:
     mean_row_eps: float | None = None
     worst_log_ratio: float | None = None
     hides_among: int | None = None
-    units_masked: int | None = None
     struck_at: datetime | None = None
     struck_reason: str | None = None
 
@@ -119,9 +110,9 @@ class Entry:
         }
 
     def to_row(self) -> dict[str, Any]:
-        """Return every field; the largest eps of a row is a float."""
+        """Return every field, with each count as a field; the largest eps of a row is a float."""
         largest = self.largest_row_eps
-        return asdict(self) | {"largest_row_eps": None if largest is None else float(largest)}
+        return spread_counts(asdict(self)) | {"largest_row_eps": None if largest is None else float(largest)}
 
 
 def to_decimal(eps: float) -> Decimal:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from custext_sql.errors import OutputError, SourceError
+from custext_sql.kinds import spread_counts
 from custext_sql.ledger import running
 from custext_sql.ledger.dataset import resolve_name
 from custext_sql.ledger.entries import Entry, fold, name_data
@@ -45,7 +46,7 @@ class Ledger:
         path = Path(path)
         text = io.StringIO(newline="")
         if path.suffix.lower() == ".csv":
-            writer = csv.DictWriter(text, [field.name for field in fields(Entry)])
+            writer = csv.DictWriter(text, [*spread_counts(dict.fromkeys(field.name for field in fields(Entry)))])
             writer.writeheader()
             writer.writerows(release.to_row() for release in self.releases)
         elif path.suffix.lower() == ".json":

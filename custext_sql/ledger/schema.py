@@ -54,6 +54,7 @@ _TYPES: dict[Any, Any] = {
     str: String,
     datetime: DateTime,
     list: JSON,
+    dict: JSON(none_as_null=True),
     int: BigInteger,
     float: Double,
     bool: Boolean,

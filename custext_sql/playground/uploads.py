@@ -10,7 +10,7 @@ import unicodedata
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -129,7 +129,7 @@ class Uploads:
 
     def _find_leaks(self, upload: Upload, column: str | None, choice: Choice) -> dict[str, Any]:
         found = find_leaks(upload.path, column=column, top=_WORDS, database=self._database, **_name_settings(choice))
-        shown = asdict(found)
+        shown = found.to_dict()
         for kind in shown["kinds"]:
             kind["words"] = [_shorten(word["word"]) for word in kind["words"]]
         unused = {"data", "mapping", "policy", "plus", "endings", "kept"}

@@ -22,6 +22,7 @@ from custext_sql import (
     judge_text,
     list_mappings,
 )
+from custext_sql.kinds import KINDS, spread_counts
 from custext_sql.playground.requests import AttackRequest, Choice, DrawnRequest, TextRequest, WordRequest
 
 _SANITIZERS, _ATTACKERS = 4, 4  # kept ready
@@ -139,10 +140,10 @@ class Workbench:
         traced = sanitizer.trace(request.text, choice.eps, choice.plus)  # counts the same, except words that stay
         receipt = replace(
             sanitizer.receipt(traced.tally, choice.eps, choice.plus),
-            sampled_unchanged=request.unchanged,
+            replaced_unchanged=request.unchanged,
             texts_unchanged=int(request.is_unchanged),
         )
-        if request.unchanged > receipt.sampled:
+        if request.unchanged > receipt.replaced:
             raise SettingError("unchanged must be at most the number of replaced words")
         verdict = judge_text(self._open_attacker(choice), request.text, receipt)
         return {"verdict": asdict(verdict), "receipt": show_receipt(receipt)}
@@ -160,7 +161,7 @@ class Workbench:
 def _count_replaced(sanitizer: Sanitizer, words: list[str], choice: Choice) -> int:
     """Return how many of some words would be replaced."""
     texts = sanitizer.compare(words, choice.eps, choice.plus)
-    return sum(any(piece.kind == Kind.SAMPLED for piece in pieces) for pieces in texts)
+    return sum(any(piece.kind == Kind.REPLACED for piece in pieces) for pieces in texts)
 
 
 def show_traced(traced: TracedText) -> dict[str, Any]:
@@ -180,13 +181,16 @@ def show_traced(traced: TracedText) -> dict[str, Any]:
 
 def show_receipt(receipt: Receipt) -> dict[str, Any]:
     """Return a receipt for the owner of the texts, with its sentences."""
-    counts = {name: value for name, value in asdict(receipt).items() if not _is_infinite(value)}
+    counts = {name: value for name, value in spread_counts(asdict(receipt)).items() if not _is_infinite(value)}
     return {"lines": receipt.describe().split("\n"), "warnings": list(receipt.warnings), "counts": counts}
 
 
-def list_kinds() -> list[str]:
-    """Return the names of the kinds of words, in the order of their numbers."""
-    return [kind.name.lower() for kind in Kind]
+def list_kinds() -> list[dict[str, Any]]:
+    """Return the kinds of words in the order in which the page lists them."""
+    return [
+        {"number": int(kind), "name": kind.name.lower(), "label": entry.label, "about": entry.about, "mark": entry.mark}
+        for kind, entry in KINDS.items()
+    ]
 
 
 def _is_infinite(value: object) -> bool:

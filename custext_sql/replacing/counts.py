@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from custext_sql.arrays import Floats, Hashes, Numbers, Places
-from custext_sql.replacing.kinds import Kind
+from custext_sql.kinds import Kind
 from custext_sql.replacing.record_log import DRAWN, Drawn, no_draws
 
 
@@ -41,7 +41,7 @@ class Counts:
 
     def with_digests(self, records: Hashes, texts: Hashes) -> "Counts":
         """Return the counts with the digests of the record and of the text of each row, as far as it spent anything."""
-        words = self.by_kind[:, Kind.SAMPLED]
+        words = self.by_kind[:, Kind.REPLACED]
         some = ((words > 0) & (self.spent > 0)).nonzero()[0]
         drawn = np.empty(len(some), dtype=DRAWN)
         drawn["record"], drawn["text"], drawn["words"] = records.take(some), texts.take(some), words.take(some)

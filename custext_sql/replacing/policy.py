@@ -3,15 +3,16 @@
 import hashlib
 from collections.abc import Collection
 from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from typing import Any, ClassVar
 
 from custext_sql.errors import SettingError
+from custext_sql.kinds import NUMBER_MASK, UNKNOWN_MASK, Kind, Treatment, find_treatments
 from custext_sql.parameters import check_type
 from custext_sql.text.unit_patterns import UNIT_TYPES
 from custext_sql.text.word_boundaries import normalize_words
 from custext_sql.text.word_list import WordList
 
-UNKNOWN_MASK, NUMBER_MASK = "<unk>", "<num>"
 UNIT_MASKS = tuple(f"<{name}>" for name in UNIT_TYPES)
 _MOST_KEPT = 10_000  # words; a longer list would be a vocabulary
 _CHOICES = {
@@ -65,6 +66,11 @@ class Policy:
         for name, choices in _CHOICES.items():
             if getattr(self, name) not in choices:
                 raise SettingError(f"policy: {name} must be one of {', '.join(choices)}; found {getattr(self, name)!r}")
+
+    @cached_property
+    def treatments(self) -> dict[Kind, Treatment]:
+        """What becomes of each kind of word."""
+        return find_treatments(vars(self))
 
     def to_dict(self) -> dict[str, Any]:
         """Return every field, ready for JSON."""

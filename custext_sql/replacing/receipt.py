@@ -4,31 +4,34 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from custext_sql.kinds import Counted, Fate, list_treatments, spread_counts
 from custext_sql.parameters import count_of
 
+_UNSAVED = ("replaced_unchanged", "texts_unchanged")
 _ENOUGH_WORDS = 10  # to warn that the language may be wrong
 
 
 @dataclass(frozen=True)
-class Receipt:
+class Receipt(Counted):
     """The counts of one run. It is a private record: it describes the originals, so do not publish it with the texts.
 
     Protection is per word: a row with n replaced words has spent n * eps. Only replaced words spend eps. Every word is
-    counted once: words = sampled + stopwords + numbers + unknown_kept + unknown_masked + unknown_random + endings +
-    kept + alone_masked + units_masked.
+    counted once: words = replaced + stopwords + unknown_kept + unknown_masked + unknown_random + numbers + endings +
+    kept + units + alone_masked. These are attributes too, such as `receipt.replaced`.
 
     rows: rows with a text that is not NULL; outside of tables, each text is a row. (`ReleaseReport.rows` counts all
         rows.)
     words: all words of the texts.
-    sampled: words replaced by a draw from their group, or at eps = 0 by its representative.
-    stopwords: stopwords kept because of `plus`.
-    numbers: numbers outside the vocabulary; the policy decides whether they are masked, changed or kept.
-    unknown_kept, unknown_masked, unknown_random: words outside the vocabulary, by what the policy did with them.
-    endings: English endings after an apostrophe, such as 's, which are kept.
-    kept: words kept because they were not selected as sensitive, or because the policy lists them.
-    alone_masked: words masked because no other word of their group would be replaced, so nothing would hide them.
-    units_masked: e-mail addresses, numbers, dates and the like that were masked; each counts as one word.
-    sampled_unchanged: words replaced by themselves. It reveals something about the originals, so it must not be stored
+    counts: how many of them there are of each kind, by name:
+        replaced: words replaced by a draw from their group, or at eps = 0 by its representative.
+        stopwords: stopwords kept because of `plus`.
+        unknown_kept, unknown_masked, unknown_random: words outside the vocabulary, by what the policy did with them.
+        numbers: numbers outside the vocabulary; the policy decides whether they are masked, changed or kept.
+        endings: English endings after an apostrophe, such as 's, which are kept.
+        kept: words kept because they were not selected as sensitive, or because the policy lists them.
+        units: e-mail addresses, numbers, dates and the like that were masked; each counts as one word.
+        alone_masked: words masked because no other word of their group would be replaced, so nothing would hide them.
+    replaced_unchanged: words replaced by themselves. It reveals something about the originals, so it must not be stored
         (see `to_dict`). None if it is unknown, because other processes made the release.
     characters_in_clear: characters of words that were kept, and so are in the clear.
     eps: the largest of `budgets`.
@@ -42,22 +45,14 @@ class Receipt:
         characters).
     unknown_distinct: the number of distinct words, ignoring case, that unknown_kept counts.
     texts_unchanged: texts that have words, all of which were kept or replaced by themselves, so that the text came out
-        unchanged apart from case. In a table, each column of a row is a text. Like sampled_unchanged, it must not be
+        unchanged apart from case. In a table, each column of a row is a text. Like replaced_unchanged, it must not be
         stored beside the output.
     """
 
     rows: int
     words: int
-    sampled: int
-    stopwords: int
-    numbers: int
-    unknown_kept: int
-    unknown_masked: int
-    unknown_random: int
-    endings: int
-    kept: int
-    alone_masked: int
-    sampled_unchanged: int | None
+    counts: dict[str, int]
+    replaced_unchanged: int | None
     characters_in_clear: int
     eps: float
     budgets: tuple[float, ...]
@@ -68,7 +63,6 @@ class Receipt:
     worst_log_ratio: float
     union_log_ratio: float
     hides_among: int
-    units_masked: int = 0
     symbols: int = 0
     unknown_distinct: int = 0
     texts_unchanged: int = 0
@@ -98,31 +92,17 @@ class Receipt:
     def describe(self) -> str:
         """Return the receipt in two or three lines, for people."""
         generalized = self.budgets == (0.0,)
-        parts = [f"{self.sampled:,} replaced" + _count_unchanged(self.sampled_unchanged, generalized=generalized)]
-        for number, what, several in (
-            (self.stopwords, "stopword kept", "stopwords kept"),
-            (self.unknown_kept, "unknown word kept", "unknown words kept"),
-            (self.unknown_masked, "unknown word masked", "unknown words masked"),
-            (self.unknown_random, "unknown word replaced at random", "unknown words replaced at random"),
-            (self.numbers, "number", "numbers"),  # what became of numbers depends on the policy
-            (self.endings, "ending kept", "endings kept"),
-            (self.kept, "other word kept", "other words kept"),
-            (self.units_masked, "unit masked", "units masked"),
-            (
-                self.alone_masked,
-                "word masked because it would be alone in its group",
-                "words masked because each would be alone in its group",
-            ),
-        ):
-            if number:
-                parts.append(count_of(number, what, several))
+        parts = [f"{self.replaced:,} replaced" + _count_unchanged(self.replaced_unchanged, generalized=generalized)]
+        for entry, one in list_treatments("mask"):  # the receipt does not know what became of numbers
+            if one.fate is not Fate.REPLACED and (number := self.counts[one.name]):
+                parts.append(count_of(number, entry.label + one.suffix, entry.labels + one.suffix))
         counted = count_of(self.words, "word") + (f": {', '.join(parts)}" if self.words else "")
         clear = f"{count_of(self.characters_in_clear, 'character')} in the clear"
         symbols = f"; {count_of(self.symbols, 'symbol')} passed" if self.symbols else ""
         if self.texts_unchanged:
             symbols += f"; {count_of(self.texts_unchanged, 'text')} unchanged"
         mapping = f"mapping {self.mapping} ({self.fingerprint[:12]})"
-        if not self.sampled:
+        if not self.replaced:
             return f"{counted}; {clear}{symbols}\nno eps was spent; {mapping}"
         most = "at most " if len(self.budgets) > 1 else ""
         if generalized:
@@ -140,11 +120,11 @@ class Receipt:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything ready for JSON, except `sampled_unchanged` and `texts_unchanged`, which must not be stored.
+        """Return everything that may be stored, ready for JSON: without `replaced_unchanged` and `texts_unchanged`.
 
         An infinite `union_log_ratio` is None, since JSON has no infinity.
         """
-        found = {name: value for name, value in asdict(self).items() if not name.endswith("_unchanged")}
+        found = {name: value for name, value in spread_counts(asdict(self)).items() if name not in _UNSAVED}
         return found | {"union_log_ratio": self.union_log_ratio if math.isfinite(self.union_log_ratio) else None}
 
 

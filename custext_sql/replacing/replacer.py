@@ -8,10 +8,10 @@ from typing import Protocol
 import numpy as np
 
 from custext_sql.arrays import Bytes, Draws, Flags, Floats, Hashes, Numbers, Places
+from custext_sql.kinds import Fate, Kind
 from custext_sql.mechanism.randomness import DIGITS, WORDS, Randomness
 from custext_sql.replacing.counts import Counts
-from custext_sql.replacing.kinds import Kind
-from custext_sql.replacing.policy import NUMBER_MASK, UNIT_MASKS, UNKNOWN_MASK, Policy
+from custext_sql.replacing.policy import UNIT_MASKS, Policy
 from custext_sql.replacing.rewriting import Rewriting
 from custext_sql.replacing.row_settings import RowSettings
 from custext_sql.replacing.vocabulary import Vocabulary
@@ -52,7 +52,7 @@ class Piece:
     @property
     def in_clear(self) -> bool:
         """Whether the piece is a word that is unchanged without having drawn itself."""
-        return self.kind not in (None, Kind.SAMPLED) and self.before == self.after
+        return self.kind not in (None, Kind.REPLACED) and self.before == self.after
 
     @property
     def is_same(self) -> bool:
@@ -96,12 +96,12 @@ class Replaced:
         text_of = found.rows
         in_clear = self.before.count_characters(found.starts[self.kept], found.ends[self.kept])
         kinds = np.bincount(text_of * len(Kind) + found.kinds, minlength=count * len(Kind)).reshape(count, len(Kind))
-        spent: Floats = kinds[:, Kind.SAMPLED].astype(np.float64)
+        spent: Floats = kinds[:, Kind.REPLACED].astype(np.float64)
         if isinstance(self.epsilon, float):
             spent *= self.epsilon
         else:
-            sampled = found.at(Kind.SAMPLED)
-            spent = np.bincount(text_of[sampled], self.epsilon[sampled], count).astype(np.float64)
+            replaced = found.at(Kind.REPLACED)
+            spent = np.bincount(text_of[replaced], self.epsilon[replaced], count).astype(np.float64)
         symbols = find_symbols(self.before, found.starts, found.ends)
         unknown = (Kind.UNKNOWN.find_in(found.kinds) & self.kept).nonzero()[0]
         kept_in, unchanged = text_of[self.kept], np.bincount(text_of[self.unchanged], minlength=count)
@@ -199,30 +199,28 @@ class Replacer:
         if stays is not None:
             epsilon = np.where(stays, 0.0, epsilon)
         spell = _Speller(self.vocabulary, rewriting, text, found, match_case=self.policy.case == "match")
-        sampled, unknown, numbers, alone = map(found.at, (Kind.SAMPLED, Kind.UNKNOWN, Kind.NUMBER, Kind.ALONE))
-        words = found.numbers.take(sampled).astype(np.int64)
-        per_word = epsilon.take(sampled) if isinstance(epsilon, np.ndarray) else epsilon
-        plus = found.plus.take(sampled) if isinstance(found.plus, np.ndarray) else found.plus
+        replaced = found.at(Kind.REPLACED)
+        words = found.numbers.take(replaced).astype(np.int64)
+        per_word = epsilon.take(replaced) if isinstance(epsilon, np.ndarray) else epsilon
+        plus = found.plus.take(replaced) if isinstance(found.plus, np.ndarray) else found.plus
         drawn = self._choose(
-            words, per_word, plus, lambda some: randomness.draw(sampled[some], found.find_firsts, WORDS)
+            words, per_word, plus, lambda some: randomness.draw(replaced[some], found.find_firsts, WORDS)
         )
-        spell.write(sampled, drawn)
-        if len(alone):  # under every policy: any draw from its group would reveal it
-            rewriting.replace(alone, rewriting.add(*join_texts([UNKNOWN_MASK])))
+        spell.write(replaced, drawn)
+        for kind, treatment in self.policy.treatments.items():
+            if treatment.fate is Fate.MASKED and kind is not Kind.UNIT and len(masked := found.at(kind)):
+                rewriting.replace(masked, rewriting.add(*join_texts([treatment.becomes])))
         if found.unit_types is not None:
             rewriting.replace(found.at(Kind.UNIT), rewriting.add(*join_texts(UNIT_MASKS)) + found.unit_types)
-        if self.policy.unknown == "mask":
-            rewriting.replace(unknown, rewriting.add(*join_texts([UNKNOWN_MASK])))
-        elif self.policy.unknown == "random":
+        if self.policy.unknown == "random":
+            unknown = found.at(Kind.UNKNOWN)
             spell.write(unknown, _below(self.vocabulary.size, randomness.draw(unknown, found.find_firsts, WORDS)))
-        if self.policy.numbers == "mask":
-            rewriting.replace(numbers, rewriting.add(*join_texts([NUMBER_MASK])))
-        elif self.policy.numbers == "shape" and len(numbers):
+        if self.policy.numbers == "shape" and len(numbers := found.at(Kind.NUMBER)):
             lengths = text.count_characters(found.starts[numbers], found.ends[numbers])
             digits = _draw_digits(randomness, found, numbers, lengths) + ord("0")
             first = rewriting.add(digits.astype(np.uint8), np.append(0, np.cumsum(lengths)))
             rewriting.replace(numbers, first + np.arange(len(numbers)))
-        unchanged = sampled[drawn == words]
+        unchanged = replaced[drawn == words]
         if stays is not None:
             rewriting.keep(stays.nonzero()[0])
             unchanged = unchanged[~stays[unchanged]]
@@ -246,11 +244,11 @@ class Replacer:
             chosen[places] = self.mechanism.sample(words[places], epsilon[places], draw(places))
         return chosen
 
-    def count_sampled(self, text: Bytes, offsets: Places, *, plus: bool | Flags) -> Numbers:
+    def count_replaced(self, text: Bytes, offsets: Places, *, plus: bool | Flags) -> Numbers:
         """Return how many words of each row would be replaced by a draw."""
         encoded, offsets = self.open_text(text, offsets)
         found = self.find_words(encoded, offsets, plus=plus)
-        return np.bincount(found.rows.take(found.at(Kind.SAMPLED)), minlength=len(offsets) - 1)
+        return np.bincount(found.rows.take(found.at(Kind.REPLACED)), minlength=len(offsets) - 1)
 
 
 def _draw_digits(randomness: Randomness, found: FoundWords, numbers: Places, lengths: Places) -> Numbers:

@@ -9,9 +9,9 @@ from typing import Protocol
 import numpy as np
 
 from custext_sql.arrays import Flags, Hashes
+from custext_sql.kinds import COUNTS, Kind
 from custext_sql.replacing.counts import Counts
 from custext_sql.replacing.guarantee import Guarantee
-from custext_sql.replacing.kinds import Kind
 from custext_sql.replacing.policy import Policy
 from custext_sql.replacing.receipt import Receipt
 from custext_sql.replacing.record_log import DRAWN, RecordLog
@@ -66,7 +66,7 @@ class Tally:
         self._unchanged: int | None = 0  # None: unknown
         self._unknown = _Distinct()
         self._largest = self._spent = 0.0
-        self._largest_sampled = 0
+        self._largest_replaced = 0
         self.records = RecordLog()
 
     def add(self, counts: Counts, *, missing: Flags | None = None) -> None:
@@ -81,7 +81,7 @@ class Tally:
             self._unknown.add(counts.unknown_hashes)
             self._largest = max(self._largest, float(counts.spent.max(initial=0.0)))
             self._spent += float(counts.spent.sum())
-            self._largest_sampled = max(self._largest_sampled, int(counts.by_kind[:, Kind.SAMPLED].max(initial=0)))
+            self._largest_replaced = max(self._largest_replaced, int(counts.by_kind[:, Kind.REPLACED].max(initial=0)))
             self.records.add(counts.drawn)
 
     def pack(self) -> bytes:
@@ -95,7 +95,7 @@ class Tally:
             "unknown": self._unknown.numbers.astype("<u8").tobytes().hex(),
             "largest": self._largest,
             "spent": self._spent,
-            "largest_sampled": self._largest_sampled,
+            "largest_replaced": self._largest_replaced,
             "drawn": self.records.take_all().tobytes().hex(),
         }
         return json.dumps(counts).encode()
@@ -113,7 +113,7 @@ class Tally:
             self._unknown.add(np.frombuffer(bytes.fromhex(counts["unknown"]), dtype="<u8").astype(np.uint64))
             self._largest = max(self._largest, counts["largest"])
             self._spent += counts["spent"]
-            self._largest_sampled = max(self._largest_sampled, counts["largest_sampled"])
+            self._largest_replaced = max(self._largest_replaced, counts["largest_replaced"])
             self.records.add(np.frombuffer(bytes.fromhex(counts["drawn"]), dtype=DRAWN))
 
     @property
@@ -128,24 +128,13 @@ class Tally:
 
     def receipt(self, policy: Policy, guarantee: Guarantee) -> Receipt:
         """Return the receipt of all texts so far, which were sanitized under this policy and guarantee."""
-        kinds = [int(count) for count in self._kinds]
-        unknown = {
-            choice: kinds[Kind.UNKNOWN] if policy.unknown == choice else 0 for choice in ("keep", "mask", "random")
-        }
+        counts = dict.fromkeys(COUNTS, 0)
+        counts |= {one.name: int(self._kinds[kind]) for kind, one in policy.treatments.items()}
         return Receipt(
             rows=self._rows,
-            words=sum(kinds),
-            sampled=kinds[Kind.SAMPLED],
-            stopwords=kinds[Kind.STOPWORD],
-            numbers=kinds[Kind.NUMBER],
-            unknown_kept=unknown["keep"],
-            unknown_masked=unknown["mask"],
-            unknown_random=unknown["random"],
-            endings=kinds[Kind.ENDING],
-            kept=kinds[Kind.KEPT],
-            alone_masked=kinds[Kind.ALONE],
-            units_masked=kinds[Kind.UNIT],
-            sampled_unchanged=self._unchanged,
+            words=self.words,
+            counts=counts,
+            replaced_unchanged=self._unchanged,
             characters_in_clear=self._clear,
             eps=guarantee.budgets[-1],
             budgets=guarantee.budgets,
@@ -163,5 +152,5 @@ class Tally:
 
     def _find_largest(self, budgets: tuple[float, ...]) -> float:
         """Return the largest eps of a row, as the float closest to the exact decimal value."""
-        exact = float(Decimal(repr(budgets[-1])) * self._largest_sampled)
+        exact = float(Decimal(repr(budgets[-1])) * self._largest_replaced)
         return exact if math.isclose(exact, self._largest, rel_tol=1e-9) else float(f"{self._largest:.15g}")

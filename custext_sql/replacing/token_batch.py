@@ -10,10 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from custext_sql.arrays import Bytes, Flags, Floats, Kinds, Places
+from custext_sql.kinds import KINDS, Kind
 from custext_sql.mechanism.keyed_randomness import KeyedRandomness
 from custext_sql.mechanism.randomness import Randomness
 from custext_sql.replacing.counts import Counts, join_counts
-from custext_sql.replacing.kinds import Kind
 from custext_sql.replacing.replacer import Replaced, Replacer
 from custext_sql.text.columns import TextColumn, slice_texts
 from custext_sql.text.encoded_text import spread_out
@@ -41,8 +41,8 @@ class TokenBatch:
 class SanitizedTokens:
     """New documents end to end. offsets: of each token, including the space after it. kinds: of each token.
 
-    The kind of a token with several words, or parts of words, is the first of unit, unknown, alone, number, sampled,
-    stopword and ending that occurs. The kind of a token without words is kept.
+    The kind of a token with several words, or parts of words, is the heaviest that occurs: the first of unit,
+    unknown, alone, number, replaced, stopword and ending. The kind of a token without words is kept.
 
     The output of a word or unit that spans several tokens is in the first of them. The others, and the spaces
     between them, are empty, apart from what follows the word in the last one. begins: where each token begins, which
@@ -63,7 +63,7 @@ class SanitizedTokens:
         """Return the tokens of some new documents. first, last: the tokens in which each word begins and ends."""
         kinds = np.full(len(replaced.offsets) - 1, Kind.KEPT, dtype=np.uint8)
         lengths = last - first
-        for kind in (Kind.ENDING, Kind.STOPWORD, Kind.SAMPLED, Kind.NUMBER, Kind.ALONE, Kind.UNKNOWN, Kind.UNIT):
+        for kind in sorted(Kind, key=lambda one: KINDS[one].weight):
             some = replaced.words.at(kind)
             kinds[first[some]] = kind
             some = some[lengths[some] > 0]
@@ -121,7 +121,7 @@ def replace_tokens(
         words = replacer.find_words(text, offsets.take(firsts), plus=plus)
         kinds = words.kinds.copy()
         if alone is not None:
-            words.kinds[Kind.SAMPLED.find_in(words.kinds) & alone.take(words.numbers)] = Kind.ALONE
+            words.kinds[Kind.REPLACED.find_in(words.kinds) & alone.take(words.numbers)] = Kind.ALONE
         first = offsets.searchsorted(words.starts, "right") - 1
         last = offsets.searchsorted(words.ends) - 1
         per_word = epsilon

@@ -7,9 +7,9 @@ from functools import cached_property
 import numpy as np
 
 from custext_sql.arrays import Bytes, Flags, Kinds, Places, WordNumbers
+from custext_sql.kinds import Kind
 from custext_sql.mapping.mapping import Mapping
 from custext_sql.mechanism.generalization import find_representatives
-from custext_sql.replacing.kinds import Kind
 from custext_sql.text.characters import LOWER, TITLE, UPPER
 from custext_sql.text.encoded_text import join_texts
 from custext_sql.text.lexicon import Lexicon, find_aliases
@@ -61,13 +61,13 @@ class Vocabulary:
         self._spellings: dict[int, Spelling] = {}
         self._group_of = np.repeat(np.arange(len(mapping.sizes)), mapping.sizes)
         looked_up = np.array(["'" not in word for word in mapping.words] + [False] * (len(words) - self.size))
-        usual = np.where(always, Kind.KEPT, np.where(looked_up, Kind.SAMPLED, Kind.UNKNOWN))
+        usual = np.where(always, Kind.KEPT, np.where(looked_up, Kind.REPLACED, Kind.UNKNOWN))
         plus = np.where(is_stopword & ~always, Kind.STOPWORD, usual)
         self._drawn: list[Flags] = []  # without and with `plus`, like the next two
         self._kinds: list[Kinds] = []
         self._hides_among: list[int] = []
         for kinds in (usual, plus):
-            drawn = Kind.SAMPLED.find_in(kinds[: self.size])
+            drawn = Kind.REPLACED.find_in(kinds[: self.size])
             together = np.bincount(self._group_of[drawn], minlength=len(mapping.sizes))
             kinds[: self.size][drawn & (together[self._group_of] == 1)] = Kind.ALONE
             self._drawn.append(drawn)

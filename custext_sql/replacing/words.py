@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 
 from custext_sql.arrays import Flags, Kinds, Places, WordNumbers
-from custext_sql.replacing.kinds import Kind
+from custext_sql.kinds import Kind
 from custext_sql.replacing.vocabulary import Vocabulary
 from custext_sql.text.encoded_text import EncodedText, find_rows, spread_out
 from custext_sql.text.lexicon import NOT_LISTED, fold_text

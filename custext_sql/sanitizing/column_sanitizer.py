@@ -170,7 +170,7 @@ class ColumnSanitizer:
         settings = self.settings.settle_rows(eps, plus, len(column))
         counts = [np.zeros(0, dtype=np.int64)]
         for rows, block in split_column(column):
-            counts.append(self.replacer.count_sampled(block.text, block.offsets, plus=settings.at(rows).plus))
+            counts.append(self.replacer.count_replaced(block.text, block.offsets, plus=settings.at(rows).plus))
         return np.asarray(np.concatenate(counts) * settings.epsilon, dtype=np.float64)
 
     def distribution(self, word: str, eps: float | None = None) -> dict[str, float]:

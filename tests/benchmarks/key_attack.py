@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 from custext_sql import Sanitizer, make_key
-from custext_sql.replacing.kinds import Kind
+from custext_sql.kinds import Kind
 from custext_sql.replacing.replacer import Piece
 from custext_sql.store.default_database import load_starter
 from tests.benchmarks.sanitizing import STOPWORDS, read_corpora
@@ -41,7 +41,7 @@ def attack(sanitizer: Sanitizer, record: str, pieces: list[Piece]) -> list[int]:
     before = [piece.before for piece in pieces]
     left = []
     for place, piece in enumerate(pieces):
-        if piece.kind == Kind.SAMPLED:
+        if piece.kind == Kind.REPLACED:
             group = sorted(set(sanitizer.distribution(piece.after)) - STOPWORDS | {piece.before})
             guesses = ["".join([*before[:place], word, *before[place + 1 :]]) for word in group]
             answers = sanitizer.sanitize_batch(guesses, records=[record] * len(guesses))

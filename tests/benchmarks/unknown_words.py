@@ -6,7 +6,7 @@ import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from custext_sql.replacing.kinds import Kind
+from custext_sql.kinds import Kind
 from custext_sql.replacing.vocabulary import Vocabulary
 from custext_sql.replacing.words import find_words
 from custext_sql.text.encoded_text import EncodedText, join_texts

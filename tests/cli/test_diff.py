@@ -54,7 +54,7 @@ def test_json_gives_every_word(db: Path, reviews: Path, policy: str) -> None:
     kinds = [(word["before"], word["kind"], word["in_clear"]) for word in first["words"]]
     assert kinds == [
         ("The", "stopword", True),
-        ("alice", "sampled", False),
+        ("alice", "replaced", False),
         ("s", "ending", True),
         ("Zzyzxa", "unknown", policy == "paper"),
         (NUMBER, "number", False),

@@ -141,7 +141,7 @@ def test_a_stream_whose_reader_has_stopped_ends_in_time(mapped_db: Path, folder:
     assert process.returncode == 128 + number
     assert seconds < LIMIT
     [release] = list_releases(mapped_db)
-    assert release.state == PENDING and release.sampled and release.largest_row_eps == 3.0
+    assert release.state == PENDING and release.replaced and release.largest_row_eps == 3.0
 
 
 @pytest.mark.slow

@@ -20,7 +20,7 @@ def test_sanitize_prints_the_text_and_its_receipt(starter_db: Path) -> None:
     assert "2 stopwords kept, 1 unknown word masked; 4 characters in the clear" in result.stderr
     assert "eps 2 per replaced word, at most 2 per row; certified log-ratio " in result.stderr
     found = json.loads(run("--db", starter_db, "sanitize", "doctor nurse", "--json").stdout)
-    assert (found["receipt"]["sampled"], len(found["text"].split())) == (2, 2)
+    assert (found["receipt"]["replaced"], len(found["text"].split())) == (2, 2)
 
 
 @pytest.mark.slow

@@ -20,7 +20,7 @@ from custext_sql.experiments.attacks.context_attack import (
 )
 from custext_sql.experiments.attacks.context_model import Alphabet, BigramModel, OutputLikelihoods, find_posteriors
 from custext_sql.experiments.mechanisms import MappingUnderTest, MechanismUnderTest
-from custext_sql.replacing.kinds import Kind
+from custext_sql.kinds import Kind
 from custext_sql.replacing.vocabulary import Vocabulary
 from custext_sql.text.columns import open_column
 
@@ -130,9 +130,9 @@ def sanitize_symbols(
     """Return the symbols of a sanitized text, read from what the mechanism wrote."""
     read = model.alphabet.read(open_column([text])[0])
     [pieces] = mechanism.compare([text], epsilon, seed)
-    outputs = [piece.after for piece in pieces if piece.kind == Kind.SAMPLED]
+    outputs = [piece.after for piece in pieces if piece.kind == Kind.REPLACED]
     visible = read.symbols.copy()
-    visible[read.places[read.words.at(Kind.SAMPLED)]] = [model.alphabet.mapping.index[word] for word in outputs]
+    visible[read.places[read.words.at(Kind.REPLACED)]] = [model.alphabet.mapping.index[word] for word in outputs]
     return visible
 
 
@@ -163,9 +163,9 @@ def test_guesses_are_counted_as_they_are_made(mapped_db: Path, plus: bool) -> No
         counts = count_context_guesses(model, mechanism, column, epsilon, 7)
         likelihoods = OutputLikelihoods(model.alphabet, epsilon)
         read = model.alphabet.read(column)
-        replaced = read.words.at(Kind.SAMPLED)
+        replaced = read.words.at(Kind.REPLACED)
         pieces = [piece for row in mechanism.compare(TEXTS, epsilon, 7) for piece in row]
-        outputs = [model.alphabet.mapping.index[one.after] for one in pieces if one.kind == Kind.SAMPLED]
+        outputs = [model.alphabet.mapping.index[one.after] for one in pieces if one.kind == Kind.REPLACED]
         visible = read.symbols.copy()
         visible[read.places[replaced]] = outputs
         right = guess_hidden(model, likelihoods, visible)[0][read.places] == read.symbols[read.places]

@@ -9,7 +9,7 @@ from custext_sql.errors import CusTextError
 from custext_sql.experiments.evaluation.evaluations import TradeOffEvaluation
 from custext_sql.experiments.evaluation.experiment import Experiment
 from custext_sql.experiments.mechanisms import MappingUnderTest
-from custext_sql.replacing.kinds import Kind
+from custext_sql.kinds import Kind
 
 pytestmark = pytest.mark.slow
 
@@ -37,7 +37,7 @@ def test_the_success_is_a_share_of_all_words(few_db: Path, experiment: Experimen
         pieces = [piece for row in MappingUnderTest(few_db).open(name).compare(texts, 2.0, 0) for piece in row]
         kinds = [piece.kind for piece in pieces if piece.kind is not None]
         clear = sum(piece.in_clear for piece in pieces)
-        expected = (attack.results[0].success * kinds.count(Kind.SAMPLED) + clear) / len(kinds)
+        expected = (attack.results[0].success * kinds.count(Kind.REPLACED) + clear) / len(kinds)
         assert points[name, 2.0].success.mean == pytest.approx(expected)
 
 

@@ -14,7 +14,7 @@ from custext_sql.errors import SettingError
 from custext_sql.experiments.attacks import mask_attack
 from custext_sql.experiments.attacks.mask_attack import LanguageModelGuesser, count_guesses, join_pieces
 from custext_sql.experiments.extras import import_library
-from custext_sql.replacing.kinds import Kind
+from custext_sql.kinds import Kind
 from custext_sql.replacing.replacer import Piece
 from tests.tiny_bert import WORDS, save_model, torch, train_bert, train_roberta, transformers, write_sentences
 
@@ -49,7 +49,7 @@ def to_pieces(text: str, *, apart: bool = False) -> list[Piece]:
 
 
 def find_kind(word: str) -> Kind:
-    return Kind.STOPWORD if word.lower() in ("the", "in") else Kind.SAMPLED
+    return Kind.STOPWORD if word.lower() in ("the", "in") else Kind.REPLACED
 
 
 def guess_one_by_one(folder: Path, pieces: Sequence[Piece], length: int) -> list[tuple[list[int], str]]:
@@ -124,10 +124,10 @@ def test_a_text_that_contains_mask_has_one_mask(folders: Folders) -> None:
 def test_a_run_of_white_space_is_one_space() -> None:
     pieces = [
         Piece(" \n", " \n"),
-        Piece("a", "one", Kind.SAMPLED),
+        Piece("a", "one", Kind.REPLACED),
         Piece("\t ", "\t "),
         Piece(" , ", " , "),
-        Piece("b", "two", Kind.SAMPLED),
+        Piece("b", "two", Kind.REPLACED),
     ]
     assert join_pieces([*pieces, Piece("  ", "  ")]) == ("one , two", [(0, 3), (6, 9)])
 

@@ -8,8 +8,8 @@ import pytest
 
 from custext_sql.errors import SettingError
 from custext_sql.experiments.attacks.mask_attack import GuessCounts, count_guesses
+from custext_sql.kinds import Kind
 from custext_sql.parameters import count_of
-from custext_sql.replacing.kinds import Kind
 from custext_sql.replacing.replacer import Piece
 from custext_sql.sanitizing.sanitizer import Sanitizer
 from custext_sql.sanitizing.settings import Settings
@@ -31,14 +31,14 @@ class Parrot:
 
 
 def test_guesses_are_compared_with_the_original_words() -> None:
-    texts = [[Piece("alice", "bob", Kind.SAMPLED), SPACE, Piece("carol", "dave", Kind.SAMPLED)]]
+    texts = [[Piece("alice", "bob", Kind.REPLACED), SPACE, Piece("carol", "dave", Kind.REPLACED)]]
     assert count_guesses(texts, Parrot([["alice", "dave"]])) == GuessCounts(2, 1, 2, 1)
 
 
 def test_replaced_words_are_counted_apart_from_kept_ones() -> None:
     texts = [
-        [Piece("the", "the", Kind.STOPWORD), SPACE, Piece("alice", "bob", Kind.SAMPLED)],
-        [Piece("the", "the", Kind.STOPWORD), SPACE, Piece("erin", "erin", Kind.SAMPLED)],
+        [Piece("the", "the", Kind.STOPWORD), SPACE, Piece("alice", "bob", Kind.REPLACED)],
+        [Piece("the", "the", Kind.STOPWORD), SPACE, Piece("erin", "erin", Kind.REPLACED)],
     ]
     result = count_guesses(texts, Parrot())
     assert result == GuessCounts(words=4, guessed=3, sampled=2, sampled_guessed=1)
@@ -47,12 +47,12 @@ def test_replaced_words_are_counted_apart_from_kept_ones() -> None:
 
 
 def test_original_words_are_folded() -> None:
-    texts = [[Piece("Don’t", "x", Kind.SAMPLED), SPACE, Piece("ALICE", "x", Kind.SAMPLED)]]
+    texts = [[Piece("Don’t", "x", Kind.REPLACED), SPACE, Piece("ALICE", "x", Kind.REPLACED)]]
     assert count_guesses(texts, Parrot([["don't", "alice"]])).guessed == 2
 
 
 def test_texts_without_words_do_no_harm() -> None:
-    texts = [[], [Piece("?!", "?!")], [Piece("alice", "alice", Kind.SAMPLED)]]
+    texts = [[], [Piece("?!", "?!")], [Piece("alice", "alice", Kind.REPLACED)]]
     assert count_guesses(texts, Parrot()).words == 1
 
 
@@ -68,14 +68,14 @@ def test_nothing_to_attack_is_an_error(texts: list[list[Piece]]) -> None:
 
 def test_a_guesser_with_too_few_guesses_is_caught() -> None:
     with pytest.raises(ValueError, match="shorter"):
-        count_guesses([[Piece("alice", "bob", Kind.SAMPLED)]], Parrot([[]]))
+        count_guesses([[Piece("alice", "bob", Kind.REPLACED)]], Parrot([[]]))
     with pytest.raises(ValueError, match="shorter"):
-        count_guesses([[Piece("alice", "bob", Kind.SAMPLED)]], Parrot([]))
+        count_guesses([[Piece("alice", "bob", Kind.REPLACED)]], Parrot([]))
 
 
 def test_progress_goes_up_to_one() -> None:
     told: list[float] = []
-    count_guesses([[Piece("alice", "bob", Kind.SAMPLED)]] * 4, Parrot(), progress=told.append)
+    count_guesses([[Piece("alice", "bob", Kind.REPLACED)]] * 4, Parrot(), progress=told.append)
     assert told == [0.25, 0.5, 0.75, 1.0]
 
 
@@ -83,7 +83,7 @@ def test_repeating_the_new_words_is_right_where_a_word_drew_itself(words: Sequen
     sanitizer = Sanitizer(small_mapping(words, k=4), frozenset(), Settings.settle(policy="paper"))
     texts = sanitizer.compare(["Alice, Bob and Carol met Dave."] * 50, eps=1.0)
     result = count_guesses(texts, Parrot())
-    drawn = [piece for pieces in texts for piece in pieces if piece.kind == Kind.SAMPLED]
+    drawn = [piece for pieces in texts for piece in pieces if piece.kind == Kind.REPLACED]
     assert result.words == 50 * 6  # `and` and `met` are not in the mapping, so they are kept
     assert (result.sampled, result.guessed) == (200, 100 + result.sampled_guessed)
     assert result.sampled_guessed == sum(piece.before.lower() == piece.after for piece in drawn)

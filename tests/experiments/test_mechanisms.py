@@ -8,7 +8,7 @@ import pytest
 from custext_sql import CusTextError, Sanitizer, drop_embedding, load_embeddings
 from custext_sql.errors import MappingError, SettingError
 from custext_sql.experiments.mechanisms import MECHANISMS, MappingUnderTest
-from custext_sql.replacing.kinds import Kind
+from custext_sql.kinds import Kind
 from custext_sql.text.word_boundaries import fold_word
 from tests.vector_samples import write_glove
 
@@ -25,7 +25,7 @@ def test_every_mechanism_replaces_words_with_words_of_the_vocabulary(under_test:
     opened = under_test.open(name)
     texts = [TEXT] * 50
     compared = opened.compare(texts, 0.5, 3)
-    words = {piece.after for pieces in compared for piece in pieces if piece.kind == Kind.SAMPLED}
+    words = {piece.after for pieces in compared for piece in pieces if piece.kind == Kind.REPLACED}
     assert words <= set(under_test.mapping.words)
     assert len(words) > 4
     assert opened.sanitize(texts, 0.5, 3) == ["".join(piece.after for piece in pieces) for pieces in compared]
@@ -48,7 +48,7 @@ def test_custext_draws_within_the_groups_of_the_mapping(under_test: MappingUnder
     sanitizer = Sanitizer.load(mapped_db)
     for pieces in under_test.open("custext").compare([TEXT] * 100, 0.5, 1):
         for piece in pieces:
-            if piece.kind == Kind.SAMPLED:
+            if piece.kind == Kind.REPLACED:
                 assert piece.after in sanitizer.distribution(fold_word(piece.before), 0.5)
 
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from custext_sql.errors import SettingError
 from custext_sql.experiments.attacks import mask_attack
 from custext_sql.experiments.attacks.mask_attack import NgramGuesser, count_guesses, learn_ngrams
+from custext_sql.kinds import Kind
 from custext_sql.parameters import count_of
-from custext_sql.replacing.kinds import Kind
 from custext_sql.replacing.replacer import Piece
 from custext_sql.replacing.vocabulary import Vocabulary
 from tests.small_mapping import small_mapping
@@ -24,7 +24,7 @@ word_lists = st.lists(st.sampled_from("abcdef"), max_size=7)
 
 def to_pieces(words: Sequence[str]) -> list[Piece]:
     """Return a text of these words as pieces."""
-    return [piece for word in words for piece in (SPACE, Piece("?", word, Kind.SAMPLED))]
+    return [piece for word in words for piece in (SPACE, Piece("?", word, Kind.REPLACED))]
 
 
 def learn_from(texts: Sequence[str | None]) -> NgramGuesser:
@@ -123,8 +123,8 @@ def test_unusual_letters_fold_like_any_word() -> None:
 def test_public_texts_help_against_similar_texts() -> None:
     sentences = [f"the {who} sees the {what}" for who, what in (("cat", "rat"), ("dog", "bone"), ("cow", "hay"))]
     guesser = learn_from(sentences)
-    plain = [[Piece(word, word, Kind.SAMPLED) for word in re.findall(r"\w+", text)] for text in sentences]
-    noise = [[Piece(piece.before, "nothing", Kind.SAMPLED) for piece in pieces] for pieces in plain]
+    plain = [[Piece(word, word, Kind.REPLACED) for word in re.findall(r"\w+", text)] for text in sentences]
+    noise = [[Piece(piece.before, "nothing", Kind.REPLACED) for piece in pieces] for pieces in plain]
     assert count_guesses(plain, guesser).r_mask > 0.7
     assert count_guesses(noise, guesser).r_mask < 0.5  # two words in five are `the`
 

@@ -147,7 +147,7 @@ def test_numbers_match_other_calculations(report: dict[str, Any], folder: Path) 
     assert counts["numbers"] == 1
     unknown = sum(not word.isdigit() and word not in chances for word in every)
     assert (counts["unknown_masked"], counts["unknown_kept"]) == (unknown, 0)
-    assert counts["sampled"] == sum(word in chances for word in every)
+    assert counts["replaced"] == sum(word in chances for word in every)
 
 
 def test_the_letter_has_the_sentences_and_colors_of_the_json(page: str, report: dict[str, Any]) -> None:

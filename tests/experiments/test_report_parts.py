@@ -59,7 +59,7 @@ def test_words_per_row_are_those_that_are_replaced(few_db: Path, under_test: Map
     ]
     assert found["median_replaced"] == np.median(replaced)
     assert found["largest_replaced"] == max(replaced) > 3
-    assert found["units_masked"] == 1 and found["rows"] == 5
+    assert found["units"] == 1 and found["rows"] == 5
 
 
 def test_public_words_and_numbers_that_stay_are_counted(few_db: Path) -> None:
@@ -120,7 +120,7 @@ def test_frequencies_from_elsewhere_do_not_say_which_words_stay(
     measured, _ = measure(under_test, plus=False)
     fates = collect_figures(replace(measured, prior=replace(measured.prior, name=name)), None, ()).fates
     assert fates is not None and measured.let_through is not None
-    assert fates.unchanged == (0.1 * measured.let_through.counts["sampled"] if is_own else None)
+    assert fates.unchanged == (0.1 * measured.let_through.counts["replaced"] if is_own else None)
 
 
 def test_alternatives_are_smaller_eps_no_stopwords_and_larger_groups(

@@ -87,7 +87,7 @@ def test_single_guesses_are_the_most_likely_words(
     traced = sanitizer.trace(text, eps, plus)
     outputs = traced.list_outputs()
     found = attacker.guess(text, outputs, eps)
-    assert list(found.places) == (traced.kinds == Kind.SAMPLED).nonzero()[0].tolist()
+    assert list(found.places) == (traced.kinds == Kind.REPLACED).nonzero()[0].tolist()
     assert not found.with_context and found.share == pytest.approx(np.mean(found.right))
     for place, guess, right, certainty in zip(found.places, found.guesses, found.right, found.certainties, strict=True):
         output = "straße" if outputs[place] == "STRASSE" else outputs[place].lower()

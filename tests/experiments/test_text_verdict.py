@@ -129,7 +129,7 @@ def test_a_receipt_of_something_else_is_refused(mapping: Mapping) -> None:
 COUNTS = {
     "rows": 3.0,
     "words": 201.0,
-    "sampled": 100.0,
+    "replaced": 100.0,
     "stopwords": 40.0,
     "numbers": 20.0,
     "unknown_kept": 11.0,
@@ -138,7 +138,7 @@ COUNTS = {
     "endings": 5.0,
     "kept": 4.0,
     "alone_masked": 3.0,
-    "units_masked": 2.0,
+    "units": 2.0,
     "symbols": 6.0,
     "characters_in_clear": 300.0,
 }
@@ -160,7 +160,7 @@ def test_every_word_has_one_fate(numbers: str) -> None:
         unknown_masked=9,
         numbers_masked=20 if numbers == "mask" else 0,
         units_masked=2,
-        alone_masked=3,
+        others_masked=3,
         altered=7 + (20 if numbers == "shape" else 0),
         symbols=6,
         unchanged=25.0,

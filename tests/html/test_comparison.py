@@ -4,13 +4,13 @@ import re
 from html import unescape
 
 from custext_sql.html.comparison import LEGEND, write_comparison
-from custext_sql.replacing.kinds import Kind
+from custext_sql.kinds import Kind
 from custext_sql.replacing.replacer import Piece
 
 TEXT = [
     Piece("The", "The", Kind.STOPWORD),
     Piece(" \n\t", " \n\t"),
-    Piece("doctor", "doctor", Kind.SAMPLED),
+    Piece("doctor", "doctor", Kind.REPLACED),
     Piece("  <b> & ", "  <b> & "),
     Piece("Zyz", "<unk>", Kind.UNKNOWN),
     Piece("12", "12", Kind.NUMBER),
@@ -29,7 +29,7 @@ def test_words_are_marked_by_kind_and_whether_they_are_in_the_clear() -> None:
     after = page.split("<h2>After</h2>")[1]
     assert re.findall(r'<mark class="(.*?)" title="(.*?)">(.*?)</mark>', after) == [
         ("stopword clear", "stopword, kept", "The"),
-        ("sampled", "replaced", "doctor"),  # it drew itself
+        ("replaced", "replaced", "doctor"),  # it drew itself
         ("unknown", "not in the vocabulary", "&lt;unk&gt;"),
         ("number clear", "number", "12"),
     ]
@@ -40,7 +40,7 @@ def test_the_legend_counts_the_kinds_that_occur() -> None:
     page = write_comparison([TEXT, TEXT], title="A")
     shown = re.findall(r'<li><b class="(\w+)"></b>(.*?): (\d+)</li>', page)
     assert shown == [
-        ("sampled", "replaced", "2"),
+        ("replaced", "replaced", "2"),
         ("unknown", "not in the vocabulary", "2"),
         ("number", "number", "2"),
         ("stopword", "stopword, kept", "2"),

@@ -25,7 +25,7 @@ from custext_sql.experiments.verdict.figures import Fates, Figures
 from custext_sql.experiments.verdict.judging import judge
 from custext_sql.html.comparison import write_comparison
 from custext_sql.html.escaped_pages import render_page
-from custext_sql.replacing.kinds import Kind
+from custext_sql.kinds import Kind
 from custext_sql.replacing.replacer import Piece
 from custext_sql.store.auditing import Certificate
 
@@ -39,8 +39,8 @@ PLAIN_TAGS = {
     *("svg", "path", "text", "g", "polyline", "header", "section"),
 }
 COUNTS = (
-    *("rows", "words", "sampled", "stopwords", "numbers", "unknown_kept", "unknown_masked", "unknown_random"),
-    *("endings", "kept", "alone_masked", "units_masked", "symbols", "characters_in_clear"),
+    *("rows", "words", "replaced", "stopwords", "numbers", "unknown_kept", "unknown_masked", "unknown_random"),
+    *("endings", "kept", "alone_masked", "units", "symbols", "characters_in_clear"),
     *("median_replaced", "largest_replaced"),
 )
 POINT = TradeOff("custext", "e", "m", 20, 1.0, "accuracy", Figure(0.5, 0.01), "mask", Figure(0.1, None))
@@ -115,7 +115,7 @@ def spoil(value: Any) -> Any:
 
 def write_pages() -> dict[str, str]:
     """Return a page from each template, with evil names everywhere."""
-    compared = [[Piece(EVIL, EVIL, Kind.SAMPLED), Piece(EVIL, EVIL)]]
+    compared = [[Piece(EVIL, EVIL, Kind.REPLACED), Piece(EVIL, EVIL)]]
     return {
         "report.html": render_report(spoil(REPORT)),
         "tradeoff.html": render_tradeoff(spoil(EVALUATION)),

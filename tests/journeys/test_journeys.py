@@ -71,7 +71,7 @@ def test_an_engineer_hands_out_messages(home: Path) -> None:
             rows, labeled, leaking, phones = connection.execute(query).fetchall()[0]
             assert (rows, labeled, leaking, phones) == (400, 400, 0, 100)
     first, last = read_ledger().releases
-    assert (first.units_masked, first.kept, last.units_masked) == (500, 400, 500)
+    assert (first.units, first.kept, last.units) == (500, 400, 500)
     assert (first.struck_reason, last.struck_reason) == (None, "deleted before anyone opened it")
     assert "deleted before anyone opened it" in output
     page = (home / "verdict.html").read_text(encoding="utf-8")

@@ -41,7 +41,7 @@ def test_every_release_leaves_its_receipt(db: Path, folder: Path) -> None:
     assert (release.sanitized, release.eps, release.plus, release.draws) == (["body"], 0.5, True, "fresh")
     assert release.policy == "unknown=keep numbers=shape case=lower invisible=keep units=keep"
     assert release.calibration == "paper"
-    assert (release.row_count, release.word_count, release.sampled, release.stopwords) == (2, 8, 3, 1)
+    assert (release.row_count, release.word_count, release.replaced, release.stopwords) == (2, 8, 3, 1)
     assert (release.numbers, release.unknown_kept, release.endings) == (1, 2, 1)
     assert release.characters_in_clear == len(f"met{SECRET}thes")
     assert (release.largest_row_eps, release.mean_row_eps) == (Decimal(1), 0.75)
@@ -58,8 +58,8 @@ def test_texts_and_queries_are_entered_without_their_words(db: Path, folder: Pat
     names = [release.dataset for release in (first, second, third, fourth)]
     assert names == ["<argument>", "<stdin>", "<query>", "mine"]
     assert {release.state for release in (first, second, third, fourth)} == {"complete"}
-    assert (first.row_count, second.row_count, second.sampled) == (1, 2, 2)
-    assert (third.row_count, third.sampled, third.eps, third.plus) == (3, 3, 3.0, True)
+    assert (first.row_count, second.row_count, second.replaced) == (1, 2, 2)
+    assert (third.row_count, third.replaced, third.eps, third.plus) == (3, 3, 3.0, True)
     assert third.largest_row_eps == Decimal(3)
     assert (fourth.row_count, fourth.eps, fourth.plus, fourth.draws) == (1, None, None, "raw")
     assert (second.at_least, third.at_least, fourth.at_least) == (False, True, False)
@@ -162,7 +162,7 @@ def test_exports_hold_everything(db: Path, folder: Path) -> None:
         [row] = csv.DictReader(file)
     [other] = json.loads((folder / "l.json").read_text())
     assert row.keys() == other.keys() and row["release_id"] == other["release_id"]
-    assert row["sampled"] == "1" and other["sampled"] == 1
+    assert row["replaced"] == "1" and other["replaced"] == 1
     found = read_ledger(db)
     assert json.loads(json.dumps(found.to_dict())) == found.to_dict() == json.loads(run("ledger", "--json").output)
     assert other == found.to_dict()["releases"][0] and other["started_at"] == found.releases[0].started_at.isoformat()

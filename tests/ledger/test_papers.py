@@ -35,16 +35,16 @@ def test_words_that_drew_themselves_are_told_to_the_operator_alone(
     mapped_db: Path, texts: Path, tmp_path: Path
 ) -> None:
     """For one word, released once, that count says whether the output equals the input."""
-    assert "sampled_unchanged" in {field.name for field in fields(Receipt)}  # for Python and the terminal only
-    assert "sampled_unchanged" not in run("--db", mapped_db, "sanitize", "alice", "--json").output
+    assert "replaced_unchanged" in {field.name for field in fields(Receipt)}  # for Python and the terminal only
+    assert "replaced_unchanged" not in run("--db", mapped_db, "sanitize", "alice", "--json").output
     done = run("--db", mapped_db, "sanitize", texts, tmp_path / "out.csv", "--column", "body", "--json")
-    assert "sampled" in json.loads(done.stdout)["receipt"] and "sampled_unchanged" not in done.output
+    assert "replaced" in json.loads(done.stdout)["receipt"] and "replaced_unchanged" not in done.output
     assert run("--db", mapped_db, "ledger", "--export", tmp_path / "ledger.json").exit_code == 0
-    assert "sampled" in json.loads((tmp_path / "ledger.json").read_text())[0]
+    assert "replaced" in json.loads((tmp_path / "ledger.json").read_text())[0]
     assert "unchanged" not in (tmp_path / "ledger.json").read_text()
     with closing(sqlite3.connect(mapped_db.with_suffix(".ledger.sqlite"))) as connection:
         columns = connection.execute("SELECT name FROM pragma_table_info('custext_releases')").fetchall()
-    assert ("sampled",) in columns and ("sampled_unchanged",) not in columns
+    assert ("replaced",) in columns and ("replaced_unchanged",) not in columns
 
 
 def test_the_operators_papers_are_for_the_operator(mapped_db: Path, texts: Path, tmp_path: Path) -> None:

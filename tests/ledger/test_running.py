@@ -273,7 +273,7 @@ def test_a_pipeline_enters_its_docs(mapped_db: Path) -> None:
     nlp("alice zzz 12")
     settle_all()
     [release] = list_releases(mapped_db)
-    assert (release.dataset, release.row_count, release.sampled, release.at_least) == ("notes", 3, 5, True)
+    assert (release.dataset, release.row_count, release.replaced, release.at_least) == ("notes", 3, 5, True)
     assert (release.largest_row_eps, release.unknown_masked, release.numbers) == (Decimal("1.5"), 1, 1)
     copied = spacy.blank("en").from_config(nlp.config)
     copied("alice")

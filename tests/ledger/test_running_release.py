@@ -42,7 +42,7 @@ def test_a_release_without_a_dataset_only_counts(mapped_db: Path) -> None:
     release.check()
     draw(release, ["alice bob", "carol"])
     draw(release, ["dave"])
-    assert (release.receipt.rows, release.receipt.sampled, release.receipt.eps) == (3, 4, 0.5)
+    assert (release.receipt.rows, release.receipt.replaced, release.receipt.eps) == (3, 4, 0.5)
     settle_all()
     assert not read_ledger(mapped_db).releases and not mapped_db.with_suffix(".ledger.sqlite").exists()
 
@@ -65,7 +65,7 @@ def test_all_draws_are_one_release_in_the_ledger(mapped_db: Path) -> None:
         [entered] = peek_releases(mapped_db)
         seen.append((entered.release_id, entered.started_at, entered.state))
     assert seen[0] == seen[1]
-    assert (entered.dataset, entered.row_count, entered.sampled, entered.eps) == ("notes", 2, 4, 2.0)
+    assert (entered.dataset, entered.row_count, entered.replaced, entered.eps) == ("notes", 2, 4, 2.0)
     assert entered.at_least and entered.run_id == "r"
     assert release.receipt.budgets == (0.5, 2.0)
 
@@ -133,7 +133,7 @@ def test_a_release_that_a_person_settled_stays_and_what_follows_is_another(
     entries = read_ledger(mapped_db)
     first, second = sorted(entries.releases, key=lambda entry: entry.state, reverse=True)
     assert first == settled and (first.state, first.largest_row_eps) == ("settled", Decimal("1.5"))
-    assert (second.state, second.sampled, second.largest_row_eps) == ("complete", 2, Decimal(2))
+    assert (second.state, second.replaced, second.largest_row_eps) == ("complete", 2, Decimal(2))
     draw(release, ["carol"], records=records)
     assert [entry.state for entry in peek_releases(mapped_db)].count("pending") == 1
     settle_all()

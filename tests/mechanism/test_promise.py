@@ -134,8 +134,8 @@ def test_a_word_that_would_hide_alone_is_masked_and_spends_nothing(lonely_db: Pa
     for text in texts:
         words = text.split()
         assert words[:2] == ["The", "<unk>"] and words[3] == "the" and words[4] in ("dog", "cow")
-    assert (receipt.alone_masked, receipt.sampled, receipt.stopwords) == (50, 50, 100)
-    assert receipt.words == receipt.sampled + receipt.stopwords + receipt.alone_masked + 50
+    assert (receipt.alone_masked, receipt.replaced, receipt.stopwords) == (50, 50, 100)
+    assert receipt.words == receipt.replaced + receipt.stopwords + receipt.alone_masked + 50
     assert (receipt.largest_row_eps, receipt.hides_among) == (2.0, 2)
     texts, receipt = sanitizer.release(["the cat"] * 50, 2.0, False)
     assert set(" ".join(texts).split()) == {"the", "cat"} and receipt.alone_masked == 0

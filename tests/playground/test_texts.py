@@ -119,7 +119,7 @@ def test_the_receipt_is_that_of_a_release(client: httpx.Client, sanitizer: Sanit
     text = PLAIN["a sentence"]
     asked: dict[str, Any] = {"text": text, "settings": {"eps": 2.5, "plus": True}}
     found = ask(client, "verdict", **asked, unchanged=2)["receipt"]["counts"]
-    expected = replace(sanitizer.release([text], 2.5, True)[1], sampled_unchanged=2)
+    expected = replace(sanitizer.release([text], 2.5, True)[1], replaced_unchanged=2)
     assert found == json.loads(json.dumps(asdict(expected)))
     assert "at most the number of replaced words" in explain(client, "verdict", 400, **asked, unchanged=1000)
 
@@ -145,17 +145,17 @@ def test_words_that_draw_themselves_are_named(client: httpx.Client) -> None:
     same = [
         place
         for place, (word, output, kind) in enumerate(zip(words, outputs, answer["kinds"], strict=True))
-        if kind == Kind.SAMPLED and word.lower() == output
+        if kind == Kind.REPLACED and word.lower() == output
     ]
-    assert answer["unchanged"] == same and 0 < len(same) < answer["kinds"].count(Kind.SAMPLED)
+    assert answer["unchanged"] == same and 0 < len(same) < answer["kinds"].count(Kind.REPLACED)
 
 
 def test_kinds_have_their_names(client: httpx.Client) -> None:
     names = read(client.get("/api/setup"))["kinds"]
     text = "the family's zorglub 98765 a@b.org"
-    for plus, first in ((False, "sampled"), (True, "stopword")):
+    for plus, first in ((False, "replaced"), (True, "stopword")):
         found = ask(client, "sanitize", text=text, settings={"plus": plus})
-        assert [names[kind] for kind in found["kinds"]] == [first, "sampled", "ending", "unknown", "number", "unit"]
+        assert [names[kind] for kind in found["kinds"]] == [first, "replaced", "ending", "unknown", "number", "unit"]
 
 
 @pytest.mark.parametrize("calibration", ["paper", "tight"])

@@ -130,7 +130,7 @@ def test_parquet_keeps_its_types_and_order(db: Path, folder: Path) -> None:
             "FROM 'out.parquet'"
         ).fetchall()
     assert (alike, missing) == (50000 - 7143, 7143)
-    assert (receipt["rows"], receipt["sampled"]) == (50000, 2 * (50000 - 7143) + 50000)
+    assert (receipt["rows"], receipt["replaced"]) == (50000, 2 * (50000 - 7143) + 50000)
     assert (receipt["largest_row_eps"], receipt["mean_row_eps"]) == (3.0, pytest.approx((3 * 42857 + 7143) / 50000))
 
 

@@ -78,8 +78,8 @@ def test_receipts_do_not_depend_on_the_parts(mapped_template: Path, cuts: list[i
     parts, receipt = release_in_parts(plan(database, **keyed), cuts, database.with_name("k"))
     assert (parts, receipt) == (whole, expected)
     at_once = count_at_once(database, database.with_name("k"))
-    assert at_once.sampled_unchanged is not None and receipt.sampled_unchanged is None  # it is never stored
-    assert receipt == replace(at_once, sampled_unchanged=None)
+    assert at_once.replaced_unchanged is not None and receipt.replaced_unchanged is None  # it is never stored
+    assert receipt == replace(at_once, replaced_unchanged=None)
     assert min(receipt.characters_in_clear, receipt.symbols, receipt.mean_row_eps, receipt.numbers) > 0
     assert (receipt.rows, receipt.unknown_kept, receipt.unknown_distinct) == (5, 5, 3)
     assert receipt.largest_row_eps == 2.0  # a row is all its columns

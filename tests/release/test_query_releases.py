@@ -41,7 +41,7 @@ def test_every_way_out_is_entered(db: Path, shop: Path, folder: Path, way: str, 
     assert done.exit_code == 0, done.output
     assert "3 words: 3 replaced" in done.stderr
     [release] = list_releases(db)
-    assert (release.state, release.dataset, release.row_count, release.sampled) == ("complete", "d", 2, 3)
+    assert (release.state, release.dataset, release.row_count, release.replaced) == ("complete", "d", 2, 3)
     assert (release.largest_row_eps, release.at_least) == (Decimal(2), True)
     if way == "json":
         assert len(json.loads(done.stdout)) == 2
@@ -92,7 +92,7 @@ def test_the_custext_database_may_be_the_data_of_a_release(db: Path, shop: Path,
     for number, data in enumerate((("--data", db), ())):
         done = run("sql", query, *data, "--output", f"{number}.csv", "--dataset", "d")
         assert done.exit_code == 0 and "not in the ledger" not in done.stderr, done.output
-    assert [(release.sampled, release.draws) for release in list_releases(db)] == [(3, "fresh")] * 2
+    assert [(release.replaced, release.draws) for release in list_releases(db)] == [(3, "fresh")] * 2
 
 
 def test_a_view_that_sanitizes_is_known(db: Path, shop: Path, folder: Path) -> None:
@@ -101,7 +101,7 @@ def test_a_view_that_sanitizes_is_known(db: Path, shop: Path, folder: Path) -> N
         connection.execute(f"CREATE VIEW clean AS SELECT {CALL} AS body FROM messages")
     assert run("sql", "FROM clean", "--data", shop, "--into", "made").exit_code == 0
     assert run("sql", "FROM clean", "--data", shop, "--output", "y.csv").exit_code == 0
-    assert [(release.sampled, release.draws) for release in list_releases(db)] == [(3, "fresh")] * 2
+    assert [(release.replaced, release.draws) for release in list_releases(db)] == [(3, "fresh")] * 2
 
 
 def test_what_fans_out_has_spent_at_least_so_much(db: Path, shop: Path, folder: Path) -> None:

@@ -215,7 +215,7 @@ def test_rows_go_into_a_new_table(db: Path, shop: Path, name: str) -> None:
     assert (done.exit_code, done.stdout) == (0, f"{shop}, table {name}: 3 rows\n"), done.output
     assert read(shop, f"SELECT count(*), count(DISTINCT id) FROM {name}") == [(3, 3)]
     [release] = list_releases(db)
-    assert (release.dataset, release.state, release.sampled, release.at_least) == ("d", "complete", 6, True)
+    assert (release.dataset, release.state, release.replaced, release.at_least) == ("d", "complete", 6, True)
     assert [path.name for path in shop.parent.iterdir() if "draft" in path.name] == []
 
 

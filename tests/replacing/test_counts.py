@@ -18,7 +18,7 @@ __all__ = ["mapping", "paper", "strict"]  # fixtures
 RECEIPT: dict[str, Any] = {
     "rows": 1,
     "words": 0,
-    "sampled": 0,
+    "replaced": 0,
     "stopwords": 0,
     "numbers": 0,
     "unknown_kept": 0,
@@ -27,7 +27,7 @@ RECEIPT: dict[str, Any] = {
     "endings": 0,
     "kept": 0,
     "alone_masked": 0,
-    "sampled_unchanged": 0,
+    "replaced_unchanged": 0,
     "characters_in_clear": 0,
     "eps": 1.0,
     "budgets": (1.0,),
@@ -46,16 +46,16 @@ def make_receipt(**changed: Any) -> Receipt:
 
 
 def test_a_receipt_warns_of_what_passed() -> None:
-    assert make_receipt(words=20, sampled=20, symbols=3).warnings == ()
-    assert make_receipt(words=100_000, sampled=3_434, unknown_kept=96_566, unknown_distinct=906).warnings == (
+    assert make_receipt(words=20, replaced=20, symbols=3).warnings == ()
+    assert make_receipt(words=100_000, replaced=3_434, unknown_kept=96_566, unknown_distinct=906).warnings == (
         "96,566 words (906 distinct) are not in the vocabulary and passed unchanged",
         "most words (96,566 of 100,000) are not in the vocabulary; the texts may be in a different language or script "
         "from the mapping",
     )
-    assert make_receipt(words=1_500, sampled=1_500, texts_unchanged=1_234).warnings == (
+    assert make_receipt(words=1_500, replaced=1_500, texts_unchanged=1_234).warnings == (
         "1,234 texts came out unchanged: their words were kept or replaced by themselves",
     )
-    assert make_receipt(words=9, sampled=8, unknown_kept=1, unknown_distinct=1).warnings == (
+    assert make_receipt(words=9, replaced=8, unknown_kept=1, unknown_distinct=1).warnings == (
         "1 word is not in the vocabulary and passed unchanged",
     )
 
@@ -65,26 +65,26 @@ def test_a_receipt_warns_of_another_language(unknown: str) -> None:
     def warns(**counts: int) -> bool:
         return any("a different language" in warning for warning in make_receipt(**counts).warnings)
 
-    assert warns(words=150, sampled=27, stopwords=10, endings=10, kept=10, **{unknown: 93})
-    assert warns(words=10, sampled=4, **{unknown: 6})
-    assert not warns(words=10, sampled=5, **{unknown: 5})
-    assert not warns(words=9, sampled=0, **{unknown: 9})
-    assert not warns(words=100, sampled=0, stopwords=91, **{unknown: 9})
+    assert warns(words=150, replaced=27, stopwords=10, endings=10, kept=10, **{unknown: 93})
+    assert warns(words=10, replaced=4, **{unknown: 6})
+    assert not warns(words=10, replaced=5, **{unknown: 5})
+    assert not warns(words=9, replaced=0, **{unknown: 9})
+    assert not warns(words=100, replaced=0, stopwords=91, **{unknown: 9})
 
 
 def test_a_receipt_is_shown_with_correct_plurals() -> None:
     fixed = {"eps": 4.0, "budgets": (4.0,), "largest_row_eps": 24.0, "worst_log_ratio": 3.1532, "hides_among": 19}
     fixed |= {"mapping": "starter", "fingerprint": "0123456789abcdef"}
     shown = make_receipt(
-        **fixed, words=9, sampled=6, sampled_unchanged=2, stopwords=3, characters_in_clear=7
+        **fixed, words=9, replaced=6, replaced_unchanged=2, stopwords=3, characters_in_clear=7
     ).describe()
     assert shown == (
         "9 words: 6 replaced (2 drew themselves), 3 stopwords kept; 7 characters in the clear\n"
         "eps 4 per replaced word, at most 24 per row; certified log-ratio 3.153; mapping starter (0123456789ab)\n"
         "each replaced word hides among at least 19 words of its group"
     )
-    several = ("sampled", "stopwords", "unknown_kept", "unknown_masked", "unknown_random", "numbers", "endings")
-    one = dict.fromkeys((*several, "kept", "alone_masked", "sampled_unchanged", "characters_in_clear"), 1)
+    several = ("replaced", "stopwords", "unknown_kept", "unknown_masked", "unknown_random", "numbers", "endings")
+    one = dict.fromkeys((*several, "kept", "alone_masked", "replaced_unchanged", "characters_in_clear"), 1)
     assert make_receipt(**{**fixed, **one, "words": 9, "budgets": (1.0, 4.0)}).describe().splitlines()[:2] == [
         "9 words: 1 replaced (1 drew itself), 1 stopword kept, 1 unknown word kept, 1 unknown word masked, "
         "1 unknown word replaced at random, 1 number, 1 ending kept, 1 other word kept, "

@@ -18,8 +18,8 @@ from custext_sql import (
     make_key,
     read_key_file,
 )
+from custext_sql.kinds import Kind
 from custext_sql.mapping.mapping import Mapping
-from custext_sql.replacing.kinds import Kind
 from custext_sql.replacing.policy import name_policy
 from custext_sql.replacing.vocabulary import Vocabulary
 from custext_sql.text.word_list import read_word_file
@@ -54,7 +54,7 @@ def test_kept_words_stay_in_any_case_and_are_counted(mapping: Mapping) -> None:
     assert [words[place] for place in (0, 1, 4, 5)] == ["ALICE", "speaker_1", "2024", "<unk>"]
     assert words[3] == "Alice's"
     assert text[1] == "speaker_1"
-    assert (receipt.kept, receipt.sampled, receipt.unknown_masked, receipt.endings) == (5, 1, 1, 1)
+    assert (receipt.kept, receipt.replaced, receipt.unknown_masked, receipt.endings) == (5, 1, 1, 1)
     assert receipt.characters_in_clear == len("ALICE speaker_1 Alice s 2024 speaker_1".replace(" ", ""))
 
 
@@ -78,7 +78,7 @@ def test_the_last_word_of_a_group_is_masked(mapping: Mapping) -> None:
 def test_kept_words_are_not_stopwords(mapping: Mapping, plus: bool) -> None:
     vocabulary = Vocabulary(mapping, ["alice", "bob"], {"alice"})
     kinds = vocabulary.find_kinds(np.array([mapping.index["alice"], mapping.index["bob"]], dtype=np.int32), plus)
-    assert kinds.tolist() == [Kind.KEPT, Kind.STOPWORD if plus else Kind.SAMPLED]
+    assert kinds.tolist() == [Kind.KEPT, Kind.STOPWORD if plus else Kind.REPLACED]
 
 
 def test_the_representative_is_no_kept_word(mapping: Mapping) -> None:

@@ -75,7 +75,7 @@ def read_units(text: str, vocabulary: dict[str, int]) -> list[tuple[int, int, st
 
 def _decide(word: str, vocabulary: dict[str, int]) -> str:
     if fold_word(word) in vocabulary:
-        return "sampled"
+        return "replaced"
     return "number" if word.isdecimal() else "unknown"
 
 
@@ -105,7 +105,7 @@ def test_no_more_survives_than_the_tables_say(starter_db: Path, folder: Path, te
     after = [json.loads(line)["body"] for line in (folder / "out.jsonl").read_text(encoding="utf-8").splitlines()]
     sanitizer = Sanitizer.load(starter_db)
     vocabulary = sanitizer.mapping.index
-    counts = dict.fromkeys(("sampled", "number", "unknown", "ending"), 0)
+    counts = dict.fromkeys(("replaced", "number", "unknown", "ending"), 0)
     whole, names, chances, of_whole = 0, 0, [], 0.0
     for row, text in zip(texts, after, strict=True):
         before = row["full_text"]
@@ -113,7 +113,7 @@ def test_no_more_survives_than_the_tables_say(starter_db: Path, folder: Path, te
         outputs = align(before, text, units)  # exact: unknown words and numbers are masks
         for (start, end, kind), output in zip(units, outputs, strict=True):
             counts[kind] += 1
-            if kind == "sampled":
+            if kind == "replaced":
                 assert output in sanitizer.distribution(fold_word(before[start:end]), EPS)
         for span in row["spans"]:
             first, last = span["start_position"], span["end_position"]
@@ -132,7 +132,7 @@ def test_no_more_survives_than_the_tables_say(starter_db: Path, folder: Path, te
     assert low <= names <= high
     receipt = json.loads(done.stdout)["receipt"]
     assert (receipt["rows"], receipt["words"]) == (len(texts), sum(counts.values()))
-    assert (receipt["sampled"], receipt["numbers"]) == (counts["sampled"], counts["number"])
+    assert (receipt["replaced"], receipt["numbers"]) == (counts["replaced"], counts["number"])
     assert (receipt["unknown_masked"], receipt["endings"]) == (counts["unknown"], counts["ending"])
     assert receipt["unknown_kept"] == receipt["stopwords"] == 0
     assert not low <= names + 0.1 * len(chances) <= high  # the test would notice a tenth more
@@ -143,7 +143,7 @@ def survival(sanitizer: Sanitizer, text: str, units: list[tuple[int, int, str]])
     chance = 1.0
     for start, end, kind in units:
         word = fold_word(text[start:end])
-        chance *= sanitizer.distribution(word, EPS)[word] if kind == "sampled" else float(kind == "ending")
+        chance *= sanitizer.distribution(word, EPS)[word] if kind == "replaced" else float(kind == "ending")
     return chance
 
 

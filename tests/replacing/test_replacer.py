@@ -10,10 +10,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from custext_sql.kinds import Kind
 from custext_sql.mapping.mapping import Mapping
 from custext_sql.mechanism.randomness import SecureRandomness
 from custext_sql.mechanism.sampler import Sampler
-from custext_sql.replacing.kinds import Kind
 from custext_sql.replacing.policy import POLICIES, Policy
 from custext_sql.replacing.replacer import Replacer
 from custext_sql.replacing.row_settings import RowSettings
@@ -109,7 +109,7 @@ def read_kinds(text: str, plus: bool) -> list[tuple[str, int]]:
         if plus and find_listed(word, STOPWORDS) is not None:
             return Kind.STOPWORD
         if find_listed(word, WORDS) is not None and "'" not in fold_word(word):
-            return Kind.SAMPLED
+            return Kind.REPLACED
         return Kind.NUMBER if word.isdecimal() or normalize_words(word).isdecimal() else Kind.UNKNOWN
 
     position = 0
@@ -187,7 +187,7 @@ def test_only_words_change_and_as_the_policy_says(
 
 def _allowed(word: str, kind: int, mapping: Mapping, unknown: str, numbers: str) -> str:
     anything = "|".join(map(re.escape, mapping.words))
-    if kind == Kind.SAMPLED:
+    if kind == Kind.REPLACED:
         return f"(?:{'|'.join(map(re.escape, mapping.find_row(find_listed(word, WORDS) or '')[0]))})"
     if kind == Kind.UNKNOWN:
         return {"keep": re.escape(word), "mask": "<unk>", "random": f"(?:{anything})"}[unknown]
@@ -212,7 +212,7 @@ def test_counts_are_those_of_a_plain_count(mapping: Mapping, vocabulary: Vocabul
     result = replacer.replace_words(*join_texts(rows), SecureRandomness(), settings).count()
     kinds = [kind for row in rows for _, kind in read_kinds(row, True)]
     assert result.by_kind.sum(axis=0).tolist() == [kinds.count(kind) for kind in Kind]
-    assert result.by_kind[:, Kind.SAMPLED].tolist() == result.spent.tolist() == [2, 0, 0, 0]
+    assert result.by_kind[:, Kind.REPLACED].tolist() == result.spent.tolist() == [2, 0, 0, 0]
     assert result.characters_in_clear.tolist() == [len("sthe"), 0, len("zoéShe’s"), len("thethe")]
 
 

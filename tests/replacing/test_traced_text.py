@@ -83,10 +83,10 @@ def test_a_trace_is_what_a_comparison_and_a_release_show(
     assert new == [piece.after for piece in words] == traced.list_outputs()
     assert old_gaps == new_gaps
     assert open_again().receipt(traced.tally) == receipt
-    assert int(traced.unchanged.sum()) == receipt.sampled_unchanged
-    assert not set(traced.kinds[traced.unchanged].tolist()) - {Kind.SAMPLED}
+    assert int(traced.unchanged.sum()) == receipt.replaced_unchanged
+    assert not set(traced.kinds[traced.unchanged].tolist()) - {Kind.REPLACED}
     for word, output, kind, same in zip(old, new, traced.kinds.tolist(), traced.unchanged.tolist(), strict=True):
-        if kind == Kind.SAMPLED and fold_word(word) in WORDS and policy.case == "lower":
+        if kind == Kind.REPLACED and fold_word(word) in WORDS and policy.case == "lower":
             assert same == (fold_word(word) == output)
 
 

@@ -193,7 +193,7 @@ def test_a_tally_counts(sanitizer: Sanitizer) -> None:
     tally = Tally()
     sanitizer.sanitize_arrow(pa.chunked_array([["alice bob"], [None], ["zq"]]), 1.0, tally=tally)
     receipt = sanitizer.receipt(tally, 1.0)
-    assert (receipt.rows, receipt.words, receipt.sampled) == (2, 3, 2)
+    assert (receipt.rows, receipt.words, receipt.replaced) == (2, 3, 2)
 
 
 def test_chunks_are_joined_with_64_bit_offsets(sanitizer: Sanitizer, monkeypatch: pytest.MonkeyPatch) -> None:

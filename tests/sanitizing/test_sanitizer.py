@@ -41,7 +41,7 @@ def test_a_stored_mapping_sanitizes(starter_db: Path) -> None:
     assert text is not None
     assert text.startswith("She didn't ")
     assert text.endswith(" — naïve!")
-    assert (receipt.words, receipt.sampled, receipt.stopwords, receipt.numbers) == (6, 2, 2, 1)
+    assert (receipt.words, receipt.replaced, receipt.stopwords, receipt.numbers) == (6, 2, 2, 1)
     assert (receipt.unknown_kept, receipt.largest_row_eps, receipt.mapping) == (1, 2.0, "starter")
     assert 0.5 < receipt.worst_log_ratio < 1.0
 
@@ -121,7 +121,7 @@ def test_the_receipt_adds_up(mapping: Mapping) -> None:
             rows, 0.5, plus=True
         )
         assert getattr(receipt, field) == 2
-        parts = (receipt.sampled, receipt.stopwords, receipt.numbers, receipt.endings)
+        parts = (receipt.replaced, receipt.stopwords, receipt.numbers, receipt.endings)
         assert parts == (2, 2, 1, 2)
         assert receipt.words == sum(parts) + 2 == 9
         assert (receipt.rows, receipt.eps, receipt.largest_row_eps, receipt.mean_row_eps) == (2, 0.5, 0.5, 0.5)
@@ -131,8 +131,8 @@ def test_words_that_drew_themselves_are_counted(sanitizer: Sanitizer) -> None:
     rows = [" ".join(WORDS * 5)] * 20
     texts, receipt = sanitizer.release(rows, 3.0)
     pairs = zip(" ".join(rows).split(), " ".join(map(str, texts)).split(), strict=True)
-    assert receipt.sampled_unchanged == sum(before == after for before, after in pairs)
-    assert 0 < receipt.sampled_unchanged < receipt.sampled == 800
+    assert receipt.replaced_unchanged == sum(before == after for before, after in pairs)
+    assert 0 < receipt.replaced_unchanged < receipt.replaced == 800
 
 
 def test_rows_without_words_may_have_any_eps(mapping: Mapping) -> None:

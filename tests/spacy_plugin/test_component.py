@@ -19,7 +19,7 @@ from spacy_plugin.rendering import render
 from tests.conftest import copy_database
 from tests.statistics import fits
 
-KINDS = {"sampled", "stopword", "unknown", "number", "ending", "kept", "alone"}
+KINDS = {"replaced", "stopword", "unknown", "number", "ending", "kept", "alone"}
 
 
 def make_pipeline(database: Path, *before: str, language: str = "en", **config: Any) -> Language:
@@ -49,7 +49,7 @@ def test_it_works_without_an_import_or_a_config(starter_db: Path) -> None:
         nlp.add_pipe("custext")
         doc = nlp("My doctor said it went well.")
         assert len(doc) == 7 and doc._.custext.endswith("."), doc._.custext
-        assert doc._.custext_receipt.sampled == 6
+        assert doc._.custext_receipt.replaced == 6
     """
     subprocess.run([sys.executable, "-c", textwrap.dedent(script)], check=True, env=dict(os.environ))
 
@@ -73,13 +73,13 @@ def test_tokens_and_docs_hold_the_results(starter_db: Path) -> None:
     assert doc.text == text  # the Doc itself is unchanged
     found = dict(zip((token.text for token in doc), kinds_of(doc), strict=True))
     expected = {
-        "Alice": "sampled",
+        "Alice": "replaced",
         "'s": "ending",
-        "doctor": "sampled",
+        "doctor": "replaced",
         "in": "stopword",
         "did": "stopword",
         "n't": "stopword",  # didn't is one word
-        "bob@example.com": "sampled",
+        "bob@example.com": "replaced",
         ";": "kept",
         " ": "kept",
         "\n\n": "kept",
@@ -104,13 +104,13 @@ def test_the_receipt_of_a_doc_counts_that_doc_alone(starter_db: Path) -> None:
     first, empty, second = nlp.pipe(["The doctor paid 1234567 to Zzyzxa.", "", "It was"])
     receipt = first._.custext_receipt
     assert isinstance(receipt, Receipt)
-    assert (receipt.rows, receipt.words, receipt.sampled, receipt.stopwords) == (1, 6, 2, 2)
+    assert (receipt.rows, receipt.words, receipt.replaced, receipt.stopwords) == (1, 6, 2, 2)
     assert (receipt.numbers, receipt.unknown_kept, receipt.characters_in_clear) == (1, 1, len("ThetoZzyzxa"))
     assert (receipt.eps, receipt.budgets, receipt.largest_row_eps) == (0.5, (0.5,), 1.0)
     assert receipt.union_log_ratio == receipt.worst_log_ratio <= 0.5
     assert receipt.fingerprint == Sanitizer.load(starter_db).mapping.info.fingerprint
     assert (empty._.custext, empty._.custext_receipt.words) == ("", 0)
-    assert second._.custext == "It was" and second._.custext_receipt.sampled == 0
+    assert second._.custext == "It was" and second._.custext_receipt.replaced == 0
 
 
 @pytest.mark.parametrize("output", ["annotate", "replace"])
@@ -122,7 +122,7 @@ def test_the_component_has_the_receipt_of_all_docs(starter_db: Path, output: str
     nlp("The doctor")
     receipt = component.receipt
     assert isinstance(receipt, Receipt)
-    assert (receipt.rows, receipt.words, receipt.sampled, receipt.stopwords, receipt.numbers) == (4, 10, 3, 5, 1)
+    assert (receipt.rows, receipt.words, receipt.replaced, receipt.stopwords, receipt.numbers) == (4, 10, 3, 5, 1)
     assert (receipt.largest_row_eps, receipt.mean_row_eps) == (1.0, 0.375)
     assert receipt.fingerprint == component.sanitizer.mapping.info.fingerprint
 
@@ -164,12 +164,12 @@ def test_contractions_follow_the_rule_for_texts(starter_db: Path) -> None:
     kinds = [(token.text, token._.custext_kind) for token in doc]
     assert kinds[1:3] == [("do", "stopword"), ("n't", "stopword")]
     assert [kind for text, kind in kinds if text in ("'ll", "’s")] == ["ending", "ending"]
-    assert [(text, kind) for text, kind in kinds if kind == "sampled"] == [
-        ("Alice", "sampled"),
-        ("we", "sampled"),
-        ("d", "sampled"),
-        ("can", "sampled"),
-        ("not", "sampled"),
+    assert [(text, kind) for text, kind in kinds if kind == "replaced"] == [
+        ("Alice", "replaced"),
+        ("we", "replaced"),
+        ("d", "replaced"),
+        ("can", "replaced"),
+        ("not", "replaced"),
     ]
     assert [doc[place]._.custext for place in (2, 11, 13)] == ["n't", "", ""]
 

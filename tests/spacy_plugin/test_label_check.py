@@ -143,7 +143,7 @@ def test_tags_are_checked_too(mapped_db: Path) -> None:
     ruler.add([[{"LOWER": "alice"}]], {"TAG": "NNPX", "POS": "PROPN"})
     add(nlp, mapped_db, ["NNPX"], by="tags")
     assert not find_warnings(nlp, TEXT)
-    assert nlp(TEXT)[3]._.custext_kind == "sampled"
+    assert nlp(TEXT)[3]._.custext_kind == "replaced"
 
 
 def test_labels_may_be_added_until_the_first_doc_and_after_an_error(mapped_db: Path) -> None:

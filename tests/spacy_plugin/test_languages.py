@@ -30,12 +30,12 @@ def german_db(few_db: Path) -> Path:
 
 def test_stopwords_are_those_of_the_language_of_the_pipeline(german_db: Path) -> None:
     cases: list[tuple[str, dict[str, Any], list[str]]] = [
-        ("de", {}, ["stopword", "sampled", "sampled"]),
+        ("de", {}, ["stopword", "replaced", "replaced"]),
         ("en", {}, ["unknown", "stopword", "stopword"]),
-        ("en", {"language": "german"}, ["stopword", "sampled", "sampled"]),
+        ("en", {"language": "german"}, ["stopword", "replaced", "replaced"]),
         ("de", {"language": "english"}, ["unknown", "stopword", "stopword"]),
-        ("xx", {"language": "german"}, ["stopword", "sampled", "sampled"]),
-        ("de", {"sensitive": {"@misc": "custext.all_but_stopwords.v1"}}, ["stopword", "sampled", "sampled"]),
+        ("xx", {"language": "german"}, ["stopword", "replaced", "replaced"]),
+        ("de", {"sensitive": {"@misc": "custext.all_but_stopwords.v1"}}, ["stopword", "replaced", "replaced"]),
     ]
     for language, config, expected in cases:
         assert kinds_of(open_pipeline(german_db, language, plus=True, **config)(TEXT)) == expected
@@ -54,7 +54,7 @@ def test_a_list_of_ones_own_is_used_by_its_name(few_db: Path, tmp_path: Path) ->
     build_mapping(few_db, embedding="starter", k=20, separate_stopwords=True, name="apart")  # the English ones
     for mapping in (None, "apart"):
         nlp = open_pipeline(few_db, "de", plus=True, mapping=mapping, language="legal")
-        assert kinds_of(nlp(TEXT))[1:] == ["sampled", "stopword"]
+        assert kinds_of(nlp(TEXT))[1:] == ["replaced", "stopword"]
 
 
 @pytest.mark.parametrize("language", ["de", "is", "xx"])

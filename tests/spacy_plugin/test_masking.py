@@ -58,7 +58,7 @@ def test_selected_unknown_words_and_numbers_are_masked(
     assert read(doc) == ["Qwrtz", "met", "<unk>", "", "about", "<num>", "and", "7654321"]  # the others stay unchanged
     for receipt in (doc._.custext_receipt, nlp.get_pipe("custext").receipt):  # type: ignore[attr-defined]
         assert (receipt.unknown_kept, receipt.unknown_masked, receipt.numbers) == (0, 1, 1)
-        assert receipt.sampled + receipt.alone_masked == 1  # Alice: masked if she is the only listed word of her group
+        assert receipt.replaced + receipt.alone_masked == 1  # Alice: masked if she is the only listed word of her group
         assert (receipt.kept, receipt.characters_in_clear) == (5, len("Qwrtzmetaboutand7654321"))
 
 

@@ -31,8 +31,8 @@ SCRIPT = """
         found = []
         for doc, number in nlp.pipe(zip(texts, range(60)), as_tuples=True, n_process=2, batch_size=5):
             if sys.argv[3] == "annotate":
-                assert doc._.custext_receipt.sampled == 24, doc._.custext_receipt
-                assert [token._.custext_kind for token in doc] == ["sampled"] * 24
+                assert doc._.custext_receipt.replaced == 24, doc._.custext_receipt
+                assert [token._.custext_kind for token in doc] == ["replaced"] * 24
             else:
                 assert doc._.custext_receipt is None
                 assert [token._.custext for token in doc] == doc.text.split()

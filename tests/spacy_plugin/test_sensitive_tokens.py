@@ -38,7 +38,7 @@ def make_pipeline(database: Path, sensitive: dict[str, Any], **config: Any) -> L
 
 
 def sampled(doc: Doc) -> list[str]:
-    return [token.text for token in doc if token._.custext_kind in ("sampled", "unknown", "alone")]
+    return [token.text for token in doc if token._.custext_kind in ("replaced", "unknown", "alone")]
 
 
 @pytest.mark.slow
@@ -239,9 +239,9 @@ def test_a_word_that_is_the_only_listed_one_of_its_group_is_masked(mapped_db: Pa
     cases: list[tuple[dict[str, Any], int, str]] = [
         ({"words": ["alice"]}, 1, "alone"),
         ({"words": ["alice", other]}, 2, "alone"),
-        ({"words": group[:2]}, 2, "sampled"),
-        ({"words": [*group[:3], other]}, 1, "sampled"),
-        ({"words": ["alice"], "others": 2.0}, 4, "sampled"),
+        ({"words": group[:2]}, 2, "replaced"),
+        ({"words": [*group[:3], other]}, 1, "replaced"),
+        ({"words": ["alice"], "others": 2.0}, 4, "replaced"),
     ]
     for options, expected, kind in cases:
         nlp = spacy.blank("en")

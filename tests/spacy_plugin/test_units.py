@@ -73,7 +73,7 @@ def test_the_mask_is_in_the_first_token(pipeline: Open) -> None:
     [address] = [token for token in doc if "@" in token.text]
     assert address._.custext_kind == "unit" and address._.custext.endswith(":<email>")
     receipt = doc._.custext_receipt
-    assert (receipt.units_masked, receipt.words, receipt.characters_in_clear) == (3, 8, 0)
+    assert (receipt.units, receipt.words, receipt.characters_in_clear) == (3, 8, 0)
     for copy in (Doc(nlp.vocab).from_bytes(doc.to_bytes()), *DocBin([], True, [doc]).get_docs(nlp.vocab)):
         assert (copy._.custext, words_of(copy), kinds_of(copy)) == (doc._.custext, words_of(doc), kinds_of(doc))
 
@@ -169,7 +169,7 @@ def test_a_unit_is_masked_if_one_of_its_tokens_is_chosen(
     new = component(doc)
     assert MASKS.findall(new._.custext) == expected
     receipt = component.receipt
-    assert receipt.units_masked == len(expected) and receipt.sampled <= receipt.words - len(EXPECTED)
+    assert receipt.units == len(expected) and receipt.replaced <= receipt.words - len(EXPECTED)
     for unit, mask in zip(UNITS, EXPECTED, strict=True):
         assert (unit in new._.custext) != (mask in expected)
     if carry is None:
@@ -192,7 +192,7 @@ def test_with_a_key_the_output_is_that_of_the_text(few_db: Path, tmp_path: Path)
         for doc, record in zip(docs, records, strict=True):
             doc._.custext_record = record
         assert [doc._.custext for doc in nlp.pipe(docs)] == expected
-        assert nlp.get_pipe("custext").receipt.units_masked == 5 + 10 + 1  # type: ignore[attr-defined]
+        assert nlp.get_pipe("custext").receipt.units == 5 + 10 + 1  # type: ignore[attr-defined]
 
 
 def test_what_mask_unknown_leaves_to_the_policy(few_template: Path) -> None:

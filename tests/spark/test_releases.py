@@ -66,7 +66,7 @@ def test_rows_and_receipt_are_those_of_duckdb(
         assert len(read_rows(output)) == len(expected)
     else:
         assert read_rows(output) == expected
-    assert round_mean(receipt) == round_mean(replace(counted, sampled_unchanged=None))
+    assert round_mean(receipt) == round_mean(replace(counted, replaced_unchanged=None))
     ledger = read_ledger(own_db)
     [total], (first, second) = ledger.totals, ledger.releases
     assert second.state == "complete"

@@ -134,7 +134,7 @@ def test_strict_sees_a_text_without_what_nobody_sees(strict: Sanitizer, rows: li
 
 
 def leave_out_draws(receipt: Receipt) -> Receipt:
-    return replace(receipt, sampled_unchanged=0, texts_unchanged=0)
+    return replace(receipt, replaced_unchanged=0, texts_unchanged=0)
 
 
 @pytest.mark.slow
@@ -186,7 +186,7 @@ def test_what_is_said_to_be_spent_is_spent(
     sanitizer = strict if policy == "strict" else paper
     spent = sanitizer.spend(open_column(rows)[0], 0.5, plus)
     receipt = sanitizer.release(rows, 0.5, plus)[1]
-    assert spent.sum() == pytest.approx(receipt.sampled * 0.5)
+    assert spent.sum() == pytest.approx(receipt.replaced * 0.5)
     assert spent.max(initial=0.0) == pytest.approx(receipt.largest_row_eps)
 
 

@@ -11,10 +11,10 @@ from custext_sql.arrays import Flags, Floats, Sizes, Weights
 from custext_sql.errors import SettingError, SourceError
 from custext_sql.experiments.mechanisms import CUSTEXT, MappingUnderTest, ShareDone, list_epsilons, part_of
 from custext_sql.experiments.public_texts import check_column_use, stream_public
+from custext_sql.kinds import Kind
 from custext_sql.mapping.mapping import Mapping
 from custext_sql.mechanism.weights import CALIBRATIONS, matrices_by_size
 from custext_sql.release.inputs.texts import Texts, name_texts, stream_texts
-from custext_sql.replacing.kinds import Kind
 from custext_sql.replacing.policy import Policy, name_policy
 from custext_sql.store.database import Database
 from custext_sql.text.columns import TextColumn
@@ -85,7 +85,7 @@ def count_words(texts: Iterable[TextColumn], under_test: MappingUnderTest, name:
     counts, words = np.zeros(size), 0
     for column in texts:
         found = mechanism.find_words(column)
-        counts += np.bincount(found.numbers[found.at(Kind.SAMPLED)], minlength=size)
+        counts += np.bincount(found.numbers[found.at(Kind.REPLACED)], minlength=size)
         words += len(found.numbers)
     return _make_prior(name, counts, words)
 

@@ -21,10 +21,10 @@ from custext_sql.experiments.mechanisms import (
     part_of,
 )
 from custext_sql.experiments.public_texts import find_public_column, list_public
+from custext_sql.kinds import Kind
 from custext_sql.mechanism.sampler import Sampler
 from custext_sql.parameters import check_at_least, count_of
 from custext_sql.release.inputs.texts import Texts, list_texts, name_texts
-from custext_sql.replacing.kinds import Kind
 from custext_sql.replacing.policy import Policy, name_policy
 from custext_sql.store.database import Database
 from custext_sql.text.columns import TextColumn, open_column, split_column
@@ -338,7 +338,7 @@ def count_context_guesses(
     bits, counts = np.random.PCG64(seed), ContextCounts()
     for rows, block in split_column(column):
         read = alphabet.read(block)
-        replaced = read.words.at(Kind.SAMPLED)
+        replaced = read.words.at(Kind.REPLACED)
         places = read.places[replaced]
         words = read.symbols[places]
         visible = read.symbols.copy()

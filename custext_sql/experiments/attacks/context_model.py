@@ -8,9 +8,9 @@ import numpy as np
 
 from custext_sql.arrays import Bytes, Flags, Floats, Numbers, Places, Weights
 from custext_sql.experiments.mechanisms import cut
+from custext_sql.kinds import Kind
 from custext_sql.mapping.mapping import Mapping
 from custext_sql.mechanism.certified_table import certify
-from custext_sql.replacing.kinds import Kind
 from custext_sql.replacing.replacer import Replacer
 from custext_sql.replacing.words import FoundWords
 from custext_sql.text.columns import TextColumn
@@ -71,7 +71,7 @@ class Alphabet:
         self.columns = np.arange(self.size) - self.firsts[self.classes]
         self.ranks = np.append(mapping.ranks, np.full(others, int(mapping.ranks.max()) + 1))
         kinds = vocabulary.find_kinds(np.arange(vocabulary.size, dtype=np.int32), plus)
-        self.drawn: Flags = np.append(Kind.SAMPLED.find_in(kinds), np.zeros(others, dtype=bool))
+        self.drawn: Flags = np.append(Kind.REPLACED.find_in(kinds), np.zeros(others, dtype=bool))
         self.representatives: Numbers = np.append(
             vocabulary.representatives(plus), np.arange(vocabulary.size, self.size)
         )

@@ -26,9 +26,9 @@ from custext_sql.experiments.mechanisms import (
     part_of,
 )
 from custext_sql.experiments.public_texts import find_public_column, list_public
+from custext_sql.kinds import Kind
 from custext_sql.parameters import check_at_least, count_of
 from custext_sql.release.inputs.texts import Texts, list_texts, name_texts
-from custext_sql.replacing.kinds import Kind
 from custext_sql.replacing.policy import Policy, name_policy
 from custext_sql.replacing.replacer import Piece
 from custext_sql.replacing.vocabulary import Vocabulary
@@ -223,8 +223,8 @@ def count_guesses(
             right = guess == fold_word(piece.before)
             words += 1
             guessed += right
-            sampled += piece.kind == Kind.SAMPLED
-            sampled_guessed += right and piece.kind == Kind.SAMPLED
+            sampled += piece.kind == Kind.REPLACED
+            sampled_guessed += right and piece.kind == Kind.REPLACED
         progress(done / len(texts))
     return GuessCounts(words, guessed, sampled, sampled_guessed)
 

@@ -28,8 +28,8 @@ from custext_sql.experiments.evaluation.models import (
 from custext_sql.experiments.evaluation.paper_table import find_paper_value
 from custext_sql.experiments.mechanisms import ORIGINAL, MappingUnderTest, ShareDone, Trial, part_of
 from custext_sql.experiments.public_texts import list_public
+from custext_sql.kinds import Kind
 from custext_sql.release.inputs.texts import Texts, name_texts
-from custext_sql.replacing.kinds import Kind
 from custext_sql.replacing.policy import Policy
 from custext_sql.store.database import Database
 from custext_sql.text.columns import open_column
@@ -350,7 +350,7 @@ def _open_single_guess(texts: Sequence[str]) -> Callable[[Trial, ShareDone], flo
         mechanism, under_test = trial.open(), trial.under_test
         found = mechanism.find_words(column)
         words = max(len(found.kinds), 1)
-        drawn = np.bincount(found.numbers[found.at(Kind.SAMPLED)], minlength=under_test.vocabulary.size)
+        drawn = np.bincount(found.numbers[found.at(Kind.REPLACED)], minlength=under_test.vocabulary.size)
         assert trial.epsilon is not None
         return mechanism.count_in_clear(found) / words + measure_guess(under_test, drawn / words, trial.epsilon)
 

@@ -22,9 +22,9 @@ from custext_sql.experiments.attacks.query_attack import QueryResult, find_quant
 from custext_sql.experiments.mechanisms import MappingUnderTest, ShareDone
 from custext_sql.experiments.verdict.figures import Verdict
 from custext_sql.experiments.verdict.thresholds import CERTAINTY
+from custext_sql.kinds import COUNTS, Kind
 from custext_sql.release.inputs.texts import Texts, name_texts, stream_texts
 from custext_sql.replacing.counts import Counts
-from custext_sql.replacing.kinds import Kind
 from custext_sql.replacing.policy import name_policy
 from custext_sql.replacing.tally import Tally
 from custext_sql.sanitizing.sanitizer import Sanitizer
@@ -33,22 +33,7 @@ from custext_sql.store.auditing import Certificate
 
 QUANTILES = (0.05, 0.5, 0.95)
 _SIMULATIONS = 400  # per number: precise to about 7%, less than what differs from sample to sample
-COUNTS = (
-    "rows",
-    "words",
-    "sampled",
-    "stopwords",
-    "numbers",
-    "unknown_kept",
-    "unknown_masked",
-    "unknown_random",
-    "endings",
-    "kept",
-    "alone_masked",
-    "units_masked",
-    "symbols",
-    "characters_in_clear",
-)
+RECEIPT_COUNTS = ("rows", "words", *COUNTS, "symbols", "characters_in_clear")
 
 
 @dataclass(frozen=True)
@@ -88,7 +73,7 @@ class LetThrough:
 
     dataset: the name of the texts. policy: its name. plus: whether stopwords are kept. numbers: what becomes of numbers
     outside the vocabulary, as in a policy.
-    counts: the counts of a `Receipt`, by name, such as "words", "sampled" and "characters_in_clear"; also the median
+    counts: the counts of a `Receipt`, by name, such as "words", "replaced" and "characters_in_clear"; also the median
     and the largest number of replaced words of a text, "median_replaced" and "largest_replaced".
     """
 
@@ -200,7 +185,7 @@ def count_let_through(
         sanitizer.sanitize_column(part, epsilon, plus, tally=tally)
     receipt = sanitizer.receipt(tally, epsilon, plus)
     median, largest = tally.find_replaced()
-    counts = {name: getattr(receipt, name) for name in COUNTS}
+    counts = {name: getattr(receipt, name) for name in RECEIPT_COUNTS}
     counts |= {"median_replaced": median, "largest_replaced": largest}
     return LetThrough(name_texts(data), name_policy(policy), plus, policy.numbers, counts)
 
@@ -215,7 +200,7 @@ class _RowTally(Tally):
     def add(self, counts: Counts, *, missing: Flags | None = None) -> None:
         """Add the counts of some texts."""
         super().add(counts, missing=missing)
-        replaced = counts.by_kind[:, Kind.SAMPLED]
+        replaced = counts.by_kind[:, Kind.REPLACED]
         new = np.bincount(replaced if missing is None else replaced[~missing], minlength=len(self._sizes))
         new[: len(self._sizes)] += self._sizes
         self._sizes = new

@@ -8,30 +8,18 @@ from custext_sql.experiments.report.contents import LetThrough, Report
 from custext_sql.experiments.verdict.wording import SECTIONS
 from custext_sql.html.charts import Chart, Mark, Point, Series, draw_chart
 from custext_sql.html.escaped_pages import render_page
+from custext_sql.kinds import list_treatments
 from custext_sql.mechanism.weights import CALIBRATIONS
 from custext_sql.parameters import count_of
-
-_FATES = {  # what becomes of words: the label of each count, and whether these words are in the clear
-    "sampled": ("replaced", False),
-    "units_masked": ("e-mail addresses, dates and the like, masked", False),
-    "numbers": ("numbers, masked or with changed digits", False),
-    "unknown_masked": ("not in the vocabulary, masked", False),
-    "unknown_random": ("not in the vocabulary, replaced at random", False),
-    "alone_masked": ("alone in their group without stopwords, masked", False),
-    "stopwords": ("stopwords, kept", True),
-    "kept": ("public words, kept", True),
-    "endings": ("endings such as 's, kept", True),
-    "unknown_kept": ("not in the vocabulary, kept", True),
-}
 
 _LONG = 2600  # characters of a verdict that need smaller type to fit on a printed page
 _Draws = tuple[int | None, float | None]  # a number of draws, and its standard error
 
 
 class Fate(NamedTuple):
-    """The words that were treated in the same way. share: among all words, 0 to 1."""
+    """The words that were treated in the same way. mark: their color. share: among all words, 0 to 1."""
 
-    name: str
+    mark: str
     label: str
     in_clear: bool
     words: float
@@ -111,10 +99,13 @@ def _find_query_rows(report: Report, epsilons: Sequence[float]) -> Iterator[tupl
 
 
 def _find_fates(found: LetThrough) -> list[Fate]:
-    """Return what became of all words of some texts, in the order of _FATES."""
+    """Return what became of all words of some texts."""
     words = max(found.counts["words"], 1.0)
-    labels = _FATES | ({"numbers": ("numbers, kept", True)} if found.numbers == "keep" else {})
-    return [Fate(name, *labels[name], found.counts[name], found.counts[name] / words) for name in _FATES]
+    return [
+        Fate(entry.mark, entry.labels + one.suffix, one.fate.in_clear, count, count / words)
+        for entry, one in list_treatments(found.numbers)
+        for count in [found.counts[one.name]]
+    ]
 
 
 def draw_success(report: Report) -> Chart:

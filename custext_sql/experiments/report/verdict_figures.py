@@ -1,5 +1,6 @@
 """The figures of a verdict, from what was measured for a report, a choice or one text."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -9,6 +10,7 @@ from custext_sql.experiments.mechanisms import MappingUnderTest
 from custext_sql.experiments.report.contents import LetThrough, OneOutput
 from custext_sql.experiments.report.earlier_releases import Earlier
 from custext_sql.experiments.verdict.figures import Alternative, Fates, Figures
+from custext_sql.kinds import Fate, list_treatments
 
 
 @dataclass(frozen=True)
@@ -79,23 +81,26 @@ def count_fates(counts: Mapping[str, float], numbers: str, unchanged: float | No
     that are expected to be replaced by themselves.
     """
     count = {name: round(number) for name, number in counts.items()}
-    of_numbers = {part: count["numbers"] if numbers == part else 0 for part in ("keep", "mask", "shape")}
+    by_fate: Counter[Fate] = Counter()
+    for _, one in list_treatments(numbers):
+        by_fate[one.fate] += count[one.name]
+    numbers_masked, numbers_kept = (count["numbers"] if numbers == choice else 0 for choice in ("mask", "keep"))
     return Fates(
         rows=count["rows"],
         words=count["words"],
-        replaced=count["sampled"],
+        replaced=by_fate[Fate.REPLACED],
         stopwords=count["stopwords"],
-        public=count["kept"],
+        public=by_fate[Fate.KEPT] - count["stopwords"] - count["endings"],
         endings=count["endings"],
-        unknown_kept=count["unknown_kept"],
-        numbers_kept=of_numbers["keep"],
+        unknown_kept=by_fate[Fate.EXPOSED] - numbers_kept,
+        numbers_kept=numbers_kept,
         unknown_masked=count["unknown_masked"],
-        numbers_masked=of_numbers["mask"],
-        units_masked=count["units_masked"],
-        alone_masked=count["alone_masked"],
+        numbers_masked=numbers_masked,
+        units_masked=count["units"],
+        others_masked=by_fate[Fate.MASKED] - count["unknown_masked"] - numbers_masked - count["units"],
         symbols=count["symbols"],
-        altered=count["unknown_random"] + of_numbers["shape"],
-        unchanged=None if unchanged is None else unchanged * count["sampled"],
+        altered=by_fate[Fate.ALTERED],
+        unchanged=None if unchanged is None else unchanged * by_fate[Fate.REPLACED],
         median_replaced=counts.get("median_replaced"),
         largest_replaced=count.get("largest_replaced"),
     )

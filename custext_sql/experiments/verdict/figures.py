@@ -11,7 +11,8 @@ class Fates:
     stopwords: kept because of `plus`. public: kept because they are on the list of public words. endings: English
         endings such as 's, kept.
     unknown_kept, numbers_kept: not in the vocabulary, and in the clear.
-    unknown_masked, numbers_masked, units_masked, alone_masked: masked; a unit is an e-mail address, a date and so on.
+    unknown_masked, numbers_masked, units_masked, others_masked: masked; a unit is an e-mail address, a date and so on;
+        others are alone in their groups.
     altered: unknown words replaced at random, and numbers with changed digits.
     symbols: characters in the clear that are neither words, spaces nor punctuation.
     unchanged: how many of the replaced words are expected to be replaced by themselves; None: unknown.
@@ -29,7 +30,7 @@ class Fates:
     unknown_masked: int = 0
     numbers_masked: int = 0
     units_masked: int = 0
-    alone_masked: int = 0
+    others_masked: int = 0
     altered: int = 0
     symbols: int = 0
     unchanged: float | None = None
@@ -49,7 +50,7 @@ class Fates:
     @property
     def masked(self) -> int:
         """Words that are masked."""
-        return self.unknown_masked + self.numbers_masked + self.units_masked + self.alone_masked
+        return self.unknown_masked + self.numbers_masked + self.units_masked + self.others_masked
 
     def share(self, words: float) -> float:
         """Return a number of words as a share of all words."""

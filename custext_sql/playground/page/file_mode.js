@@ -3,7 +3,7 @@
 import { Latest, download, post, remove, upload } from "./api.js";
 import { countOf, find, make, percent, settle } from "./dom.js";
 import { showReceipt } from "./findings.js";
-import { KINDS, nameKind, showLegend } from "./kinds.js";
+import { KINDS, classOf, nameKind, showLegend } from "./kinds.js";
 import { SettingsForm } from "./settings_form.js";
 import { Snippets } from "./snippets.js";
 
@@ -208,7 +208,7 @@ export class FileMode {
   }
 
   #nameMark([before, after, kind]) {
-    return nameKind(this.#setup.kinds[kind], before.toLowerCase() === after.toLowerCase());
+    return nameKind(kind, before.toLowerCase() === after.toLowerCase());
   }
 
   #showMarks(rows) {
@@ -227,7 +227,7 @@ export class FileMode {
           const text = piece[side];
           if (piece[2] === null) return text;
           const name = this.#nameMark(piece);
-          return make("span", { class: `word still ${name}`, title: KINDS[name][0] }, text);
+          return make("span", { class: `word still ${classOf(name)}`, title: KINDS[name].label }, text);
         }),
       );
     const body = rows.map((row) =>

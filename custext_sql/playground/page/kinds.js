@@ -1,34 +1,39 @@
-// What becomes of a word: the name of each kind in style.css, its label, and what to say about it.
+// What becomes of a word: the kinds of words, as the server lists them, and those that drew themselves.
 
 import { make } from "./dom.js";
 
-export const KINDS = {
-  replaced: ["replaced", "Drawn from the words of its group."],
-  itself: ["drew itself", "Drawn from the words of its group, and the draw gave the same word."],
-  stopword: ["stopword, kept", "Kept, because stopwords are kept (plus)."],
-  unknown: [
-    "not in the vocabulary",
-    "Not in the vocabulary, so it has no group. The policy decides what becomes of it.",
-  ],
-  number: ["number", "A number outside the vocabulary. The policy decides what becomes of it."],
-  unit: ["unit, masked", "An e-mail address, a phone number, a date or the like, masked as a whole."],
-  ending: ["ending, kept", "An English ending such as ’s, which is kept."],
-  kept: ["kept", "Kept, because it is on a list of public words."],
-  alone: ["alone in its group, masked", "No other word of its group would be replaced, so nothing would hide it."],
+export const KINDS = {}; // by name: label, what to say about it, and its mark in style.css
+const NAMES = []; // by number
+
+const ITSELF = {
+  label: "drew itself",
+  about: "Drawn from the words of its group, and the draw gave the same word.",
+  mark: "itself",
 };
 
-const NAMES = { sampled: "replaced" };
+// Takes the kinds from the first answer of the server.
+export function learnKinds(kinds) {
+  for (const kind of kinds) {
+    KINDS[kind.name] = kind;
+    NAMES[kind.number] = kind.name;
+    if (kind.name === "replaced") KINDS.itself = ITSELF;
+  }
+}
 
-export function nameKind(kind, isUnchanged) {
-  if (kind === "sampled" && isUnchanged) return "itself";
-  return NAMES[kind] ?? kind;
+export function nameKind(number, isUnchanged) {
+  const name = NAMES[number];
+  return name === "replaced" && isUnchanged ? "itself" : name;
+}
+
+export function classOf(name) {
+  return `mark-${KINDS[name].mark}`;
 }
 
 // Fills a list with the marks that are on the page. guesses: whether there are guesses of an attacker.
 export function showLegend(list, kinds, guesses) {
   const marks = Object.keys(KINDS).filter((name) => kinds.has(name));
   const items = marks.map((name) =>
-    make("li", {}, make("span", { class: `word still ${name}`, "aria-hidden": "true" }, "word"), KINDS[name][0]),
+    make("li", {}, make("span", { class: `word still ${classOf(name)}`, "aria-hidden": "true" }, "word"), KINDS[name].label),
   );
   if (guesses) {
     items.push(make("li", {}, make("span", { class: "clear" }, "word"), " in the clear"));

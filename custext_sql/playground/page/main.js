@@ -4,7 +4,7 @@ import { get, keepToken, post, readToken } from "./api.js";
 import { countOf, find, make, settle, wireTabs } from "./dom.js";
 import { FileMode } from "./file_mode.js";
 import { showReceipt, showVerdict } from "./findings.js";
-import { showLegend } from "./kinds.js";
+import { learnKinds, showLegend } from "./kinds.js";
 import { listKinds } from "./marked_text.js";
 import { Pane } from "./pane.js";
 import { DEFAULTS, readSettings, writeSettings } from "./settings.js";
@@ -70,6 +70,7 @@ function stayHere(event) {
 async function enter() {
   try {
     setup = await get("/api/setup");
+    learnKinds(setup.kinds);
   } catch (error) {
     const isRefused = error.status === 403;
     if (!isRefused || readToken()) fail(error);

@@ -1,12 +1,12 @@
 // A text whose words are marked by what became of them. Arrow keys move between words, and Enter opens one.
 
 import { make } from "./dom.js";
-import { KINDS, nameKind } from "./kinds.js";
+import { KINDS, classOf, nameKind } from "./kinds.js";
 
 const MOST_WORDS = 4000; // shown at first
 
 // Returns the words of an answer of the server, each with its place, its text before and after, and its kind.
-export function listWords(traced, kinds) {
+export function listWords(traced) {
   const unchanged = new Set(traced.unchanged);
   return traced.kinds.map((kind, place) => ({
     place,
@@ -14,7 +14,7 @@ export function listWords(traced, kinds) {
     after: traced.after.slice(traced.new_starts[place], traced.new_ends[place]),
     start: traced.new_starts[place],
     end: traced.new_ends[place],
-    kind: nameKind(kinds[kind], unchanged.has(place)),
+    kind: nameKind(kind, unchanged.has(place)),
   }));
 }
 
@@ -49,11 +49,11 @@ export function fillText(element, text, words, show, most = MOST_WORDS) {
 }
 
 export function markWord(word) {
-  const [label] = KINDS[word.kind];
+  const { label } = KINDS[word.kind];
   return make(
     "span",
     {
-      class: `word ${word.kind}`,
+      class: `word ${classOf(word.kind)}`,
       role: "button",
       tabindex: "-1",
       "data-place": word.place,

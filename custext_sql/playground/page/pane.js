@@ -82,7 +82,7 @@ export class Pane {
       const found = await this.#draws.post("/api/sanitize", { text, settings });
       if (!found) return;
       this.traced = { ...found, settings };
-      this.words = listWords(found, this.#setup.kinds);
+      this.words = listWords(found);
       await this.#show();
       this.#events.drawn();
     } catch (error) {

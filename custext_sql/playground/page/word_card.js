@@ -2,7 +2,7 @@
 
 import { Latest } from "./api.js";
 import { countOf, make, percent } from "./dom.js";
-import { KINDS, isReplaced } from "./kinds.js";
+import { KINDS, classOf, isReplaced } from "./kinds.js";
 
 const SHOWN_AT_FIRST = 10;
 const HINT = "Choose a word of the sanitized text to see what it could have become, and how likely.";
@@ -39,7 +39,7 @@ export class WordCard {
     this.#place = word.place;
     if (!isReplaced(word.kind)) {
       this.#requests.abort();
-      this.#body.replaceChildren(showWords(word), make("p", {}, KINDS[word.kind][1]));
+      this.#body.replaceChildren(showWords(word), make("p", {}, KINDS[word.kind].about));
       return;
     }
     const found = await this.#requests.post("/api/inspect", { word: word.before, output: word.after, settings });
@@ -50,9 +50,9 @@ export class WordCard {
 function showWords(word) {
   if (!isReplaced(word.kind) && word.before === word.after) {
     const clear = make("span", { class: "warning" }, " stays in the clear");
-    return make("p", { class: "change" }, make("strong", { class: word.kind }, word.before), clear);
+    return make("p", { class: "change" }, make("strong", { class: classOf(word.kind) }, word.before), clear);
   }
-  const after = make("strong", { class: word.kind }, word.after);
+  const after = make("strong", { class: classOf(word.kind) }, word.after);
   return make("p", { class: "change" }, make("strong", {}, word.before), " became ", after);
 }
 

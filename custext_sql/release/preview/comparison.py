@@ -9,12 +9,11 @@ import numpy as np
 
 from custext_sql.arrays import Places
 from custext_sql.errors import SettingError
+from custext_sql.kinds import Fate, Kind
 from custext_sql.parameters import check_at_least, count_of
 from custext_sql.release.inputs.texts import Texts, name_texts, stream_rows
 from custext_sql.release.opening import check_ids, check_record_column
 from custext_sql.release.preview.picked_rows import FirstRows, PickedRow, Picker, SampledRows
-from custext_sql.replacing.kinds import Kind
-from custext_sql.replacing.policy import Policy
 from custext_sql.replacing.replacer import Piece
 from custext_sql.sanitizing.sanitizer import Sanitizer
 from custext_sql.store.database import Database
@@ -89,7 +88,7 @@ def compare_texts(
     sanitizer = Sanitizer.load(database, key_file=key_file, seed=None if key_file is not None else seed, **settings)
     check_record_column(sanitizer.key, record_column)
     picker: Picker = FirstRows(rows) if sample is None else SampledRows(sample, seed)
-    leaking = find_leaking_kinds(sanitizer.policy)
+    leaking = [kind for kind, one in sanitizer.policy.treatments.items() if one.fate is Fate.EXPOSED]
     read, exact = 0, column
     with closing(stream_rows(data, column, record_column)) as blocks:
         for block in blocks:
@@ -117,13 +116,7 @@ def _cut(text: str, characters: int) -> str:
     return f"{text[:characters].rpartition(' ')[0] or text[:characters]} ..."
 
 
-def find_leaking_kinds(policy: Policy) -> list[int]:
-    """Return the kinds of words that pass in the clear because they are not in the vocabulary."""
-    fates = {Kind.UNKNOWN: policy.unknown, Kind.NUMBER: policy.numbers}
-    return [int(kind) for kind, fate in fates.items() if fate == "keep"]
-
-
-def _find_leaking(sanitizer: Sanitizer, texts: TextColumn, kinds: list[int]) -> Places:
+def _find_leaking(sanitizer: Sanitizer, texts: TextColumn, kinds: list[Kind]) -> Places:
     """Return the rows with a word of one of these kinds."""
     leaking, before = [np.zeros(0, dtype=np.int64)], 0
     for _, found in sanitizer.find_words(texts):

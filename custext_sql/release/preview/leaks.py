@@ -2,31 +2,29 @@
 
 import os
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from custext_sql.arrays import Numbers
 from custext_sql.errors import OutputError, SettingError
+from custext_sql.kinds import IN_CLEAR, Counted, Fate, Kind, spread_counts
 from custext_sql.parameters import check_at_least
 from custext_sql.release.inputs.file_formats import tell_format
 from custext_sql.release.inputs.texts import Texts, name_texts, stream_rows
 from custext_sql.release.opening import RowProgress
 from custext_sql.release.preview.advice import LeakFacts, advise
-from custext_sql.release.preview.comparison import find_leaking_kinds
 from custext_sql.release.preview.word_counts import (
-    ALONE,
     LEAKED_KINDS,
-    NUMBER,
+    LISTED,
     OTHER_SCRIPT,
     SYMBOL,
-    UNKNOWN,
     WordCounts,
     counting_words,
 )
-from custext_sql.replacing.kinds import Kind
-from custext_sql.replacing.policy import NUMBER_MASK, UNIT_MASKS, UNKNOWN_MASK, Policy, name_policy
+from custext_sql.replacing.policy import UNIT_MASKS, Policy, name_policy
 from custext_sql.replacing.vocabulary import Vocabulary
 from custext_sql.replacing.words import FoundWords
 from custext_sql.sanitizing.sanitizer import Sanitizer
@@ -34,10 +32,6 @@ from custext_sql.store.database import Database
 from custext_sql.store.files.atomic_outputs import atomic_output, check_place
 from custext_sql.text.scripts import find_usual_scripts
 from custext_sql.text.unit_patterns import UNIT_TYPES
-
-IN_CLEAR = "in the clear"
-_UNKNOWN_FATES = {"mask": UNKNOWN_MASK, "random": "a random word", "keep": IN_CLEAR}
-_NUMBER_FATES = {"mask": NUMBER_MASK, "shape": "random digits", "keep": IN_CLEAR}
 
 
 @dataclass(frozen=True)
@@ -80,12 +74,12 @@ class LeakedKind:
 
 
 @dataclass(frozen=True)
-class Leaks:
+class Leaks(Counted):
     """What a release of some texts would let through or mask, because it is not in the vocabulary.
 
     data, mapping, policy: their names. plus: whether stopwords are kept. rows: the number of texts.
-    words: the number of all words. replaced, stopwords, endings, kept: those of them that are replaced, and those that
-        are kept in the clear as stopwords, as English endings ('s, 't), or because they are listed.
+    words: the number of all words. counts: those of them that are replaced, and those that are kept in the clear on
+        purpose: replaced, stopwords, endings ('s, 't), and kept, because they are listed. These are attributes too.
     in_clear: the number of words that would pass in the clear, including kept ones.
     unchanged_at_eps_0: texts that would come out unchanged, apart from case, at eps = 0: they have words, each of which
         is kept or is the representative of its group. unchanged_at_any_eps: those of them whose words are all kept. At
@@ -100,15 +94,16 @@ class Leaks:
     plus: bool
     rows: int
     words: int
-    replaced: int
-    stopwords: int
-    endings: int
-    kept: int
+    counts: dict[str, int]
     in_clear: int
     unchanged_at_eps_0: int
     unchanged_at_any_eps: int
     kinds: tuple[LeakedKind, ...]
     advice: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return every field, ready for JSON."""
+        return spread_counts(asdict(self))
 
 
 def find_leaks(
@@ -146,7 +141,8 @@ def find_leaks(
         database, mapping=mapping, plus=plus, policy=policy, language=language, key_file=key_file
     )
     rows, unchanged = 0, np.zeros(2, dtype=np.int64)
-    keeps = [Kind.STOPWORD, Kind.ENDING, Kind.KEPT, *find_leaking_kinds(sanitizer.policy)]
+    treatments = sanitizer.policy.treatments
+    keeps = [kind for kind, one in treatments.items() if one.fate.in_clear]
     with counting_words(find_usual_scripts(sanitizer.mapping.words)) as counts:
         with closing(stream_rows(data, column)) as blocks:
             for block in blocks:
@@ -160,12 +156,14 @@ def find_leaks(
         kinds = tuple(kind for name in LEAKED_KINDS if (kind := _sum_up(counts, name, fates[name], top)).count)
         if target is not None:
             _write(counts, target, fates, force=force)
-    found_kinds = {Kind(number): int(count) for number, count in enumerate(counts.by_kind)}
-    kept = (found_kinds[Kind.STOPWORD], found_kinds[Kind.ENDING], found_kinds[Kind.KEPT])
+    usual = {
+        kind: (one, int(counts.by_kind[kind]))
+        for kind, one in treatments.items()
+        if one.fate in (Fate.REPLACED, Fate.KEPT)
+    }
+    kept = sum(count for one, count in usual.values() if one.fate is Fate.KEPT)
     passing = sum(kind.count for kind in kinds if kind.in_clear and kind.kind != SYMBOL)
-    facts = LeakFacts(
-        counts.words, counts.words - sum(kept), {kind.kind: kind.count for kind in kinds}, sanitizer.policy
-    )
+    facts = LeakFacts(counts.words, counts.words - kept, {kind.kind: kind.count for kind in kinds}, sanitizer.policy)
     return Leaks(
         data=name_texts(data),
         mapping=sanitizer.mapping.info.name,
@@ -173,11 +171,8 @@ def find_leaks(
         plus=sanitizer.settings.plus,
         rows=rows,
         words=counts.words,
-        replaced=found_kinds[Kind.SAMPLED],
-        stopwords=kept[0],
-        endings=kept[1],
-        kept=kept[2],
-        in_clear=sum(kept) + passing,
+        counts={one.name: count for one, count in usual.values()},
+        in_clear=kept + passing,
         unchanged_at_eps_0=int(unchanged[0]),
         unchanged_at_any_eps=int(unchanged[1]),
         kinds=kinds,
@@ -197,18 +192,18 @@ def _check_output(output: str | os.PathLike[str], *, force: bool) -> Path:
 
 def _find_fates(policy: Policy) -> dict[str, str]:
     """Return what becomes of the words of each kind."""
-    unknown = _UNKNOWN_FATES[policy.unknown]
-    fates = {UNKNOWN: unknown, OTHER_SCRIPT: unknown, NUMBER: _NUMBER_FATES[policy.numbers]}
+    treatments = policy.treatments
+    fates = {name: treatments[kind].becomes for kind, name in LISTED.items()}
     units = dict(zip(UNIT_TYPES, UNIT_MASKS, strict=True))
-    return units | fates | {ALONE: UNKNOWN_MASK, SYMBOL: IN_CLEAR}
+    return units | fates | {OTHER_SCRIPT: treatments[Kind.UNKNOWN].becomes, SYMBOL: IN_CLEAR}
 
 
-def _count_unchanged(vocabulary: Vocabulary, found: FoundWords, keeps: list[int]) -> Numbers:
+def _count_unchanged(vocabulary: Vocabulary, found: FoundWords, keeps: list[Kind]) -> Numbers:
     """Return how many texts of a block would come out unchanged at eps = 0, and how many at any eps."""
-    changes, sampled = ~np.isin(found.kinds, keeps), found.at(Kind.SAMPLED)
-    words, with_words = found.numbers[sampled].astype(np.int64), len(np.unique(found.rows))
+    changes, replaced = ~np.isin(found.kinds, keeps), found.at(Kind.REPLACED)
+    words, with_words = found.numbers[replaced].astype(np.int64), len(np.unique(found.rows))
     at_any_eps = with_words - len(np.unique(found.rows[changes]))
-    changes[sampled] = vocabulary.generalize(words, found.plus) != words
+    changes[replaced] = vocabulary.generalize(words, found.plus) != words
     return np.array([with_words - len(np.unique(found.rows[changes])), at_any_eps])
 
 

@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 
 from custext_sql.arrays import Bytes, Flags, Numbers, Places
+from custext_sql.kinds import KINDS, Fate, Kind
 from custext_sql.release.duckdb_instances import open_instance
-from custext_sql.replacing.kinds import Kind
 from custext_sql.replacing.words import FoundWords
 from custext_sql.sql.copy_options import choose_copy_options
 from custext_sql.sql.queries import fetch
@@ -23,9 +23,13 @@ from custext_sql.text.scripts import find_scripts
 from custext_sql.text.unit_patterns import UNIT_TYPES
 from custext_sql.text.word_boundaries import find_symbols, fold_word
 
-UNKNOWN, OTHER_SCRIPT, NUMBER, SYMBOL, ALONE = "unknown", "other script", "number", "symbol", "alone"
-LEAKED_KINDS = (UNKNOWN, OTHER_SCRIPT, NUMBER, *UNIT_TYPES, ALONE, SYMBOL)
-_KINDS = {Kind.UNKNOWN: UNKNOWN, Kind.NUMBER: NUMBER, Kind.ALONE: ALONE}
+LISTED = {  # kinds whose words are listed, and their names
+    kind: kind.name.lower()
+    for kind, entry in KINDS.items()
+    if kind is not Kind.UNIT and entry.treatments[0].fate not in (Fate.REPLACED, Fate.KEPT)
+}
+UNKNOWN, OTHER_SCRIPT, NUMBER, SYMBOL = LISTED[Kind.UNKNOWN], "other script", LISTED[Kind.NUMBER], "symbol"
+LEAKED_KINDS = tuple(dict.fromkeys([UNKNOWN, OTHER_SCRIPT, NUMBER, *UNIT_TYPES, *LISTED.values(), SYMBOL]))
 _MOST_ROWS = 4_000_000  # rows of counts before those of equal words are added up
 _LENGTHS = np.array([1] * 0xC0 + [2] * 0x20 + [3] * 0x10 + [4] * 0x10)  # bytes of a character, by its first byte
 
@@ -51,7 +55,7 @@ class WordCounts:
     def add(self, text: EncodedText, found: FoundWords) -> None:
         """Count the words of a block."""
         self.by_kind += np.bincount(found.kinds, minlength=len(Kind))
-        for kind, name in _KINDS.items():
+        for kind, name in LISTED.items():
             places = found.at(kind)
             self._add_words(text, found.starts[places], found.ends[places], name)
         if found.unit_types is not None:
