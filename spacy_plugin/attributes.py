@@ -102,10 +102,10 @@ def get_replacement(token: Token) -> str | None:
 
 
 def get_kind(token: Token) -> str | None:
-    """Return the kind of the token: sampled, stopword, unknown, number, ending, kept, alone or unit.
+    """Return the kind of the token: replaced, stopword, unknown, number, ending, kept, alone or unit.
 
     A token of several words, or parts of words, has the first kind that occurs among unit, unknown, alone, number,
-    sampled, stopword and ending. None on a new Doc, where the kind would distinguish a drawn "and" from a kept one.
+    replaced, stopword and ending. None on a new Doc, where the kind would distinguish a drawn "and" from a kept one.
     """
     found = _find(token.doc, token)
     return None if found is None else Kind(found["kinds"][token.i]).name.lower()

@@ -24,8 +24,8 @@ def test_words_are_shown_by_what_became_of_them(db: Path, reviews: Path) -> None
     shown = run("diff", "in.csv", "--column", "body", "--rows", "3", "--plus").output
     assert f"- The alice's Zzyzxa, {NUMBER}!\n+ The " in shown and shown.count("- ") == 3
     assert "'s <unk>, <num>!\n" in shown and " <<unk>>\n" in shown
-    assert "2 replaced" in shown and "2 not in the vocabulary" in shown and "1 number" in shown
-    assert "1 stopword, kept" in shown and "1 ending, kept" in shown
+    assert "2 replaced" in shown and "2 unknown words" in shown and "1 number" in shown
+    assert "1 stopword kept" in shown and "1 ending kept" in shown
     assert "2 of 7 words in the clear (29%)" in shown  # The and 's
     shown = run("diff", "in.csv", "--column", "body", "--rows", "3", "--plus", "--policy", "paper").output
     assert "'s Zzyzxa, " in shown and " <b>\n" in shown and f"{NUMBER}!" not in shown.split("+ The ")[1].split("\n")[0]

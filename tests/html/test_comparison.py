@@ -3,8 +3,8 @@
 import re
 from html import unescape
 
-from custext_sql.html.comparison import LEGEND, write_comparison
-from custext_sql.kinds import Kind
+from custext_sql.html.comparison import write_comparison
+from custext_sql.kinds import KINDS, Kind
 from custext_sql.replacing.replacer import Piece
 
 TEXT = [
@@ -28,25 +28,25 @@ def test_words_are_marked_by_kind_and_whether_they_are_in_the_clear() -> None:
     page = write_comparison([TEXT], title="A")
     after = page.split("<h2>After</h2>")[1]
     assert re.findall(r'<mark class="(.*?)" title="(.*?)">(.*?)</mark>', after) == [
-        ("stopword clear", "stopword, kept", "The"),
-        ("replaced", "replaced", "doctor"),  # it drew itself
-        ("unknown", "not in the vocabulary", "&lt;unk&gt;"),
-        ("number clear", "number", "12"),
+        ("mark-gray clear", "stopword kept", "The"),
+        ("mark-green", "replaced", "doctor"),  # it drew itself
+        ("mark-red", "unknown word", "&lt;unk&gt;"),
+        ("mark-yellow clear", "number", "12"),
     ]
     assert "2 of 4 words in the clear" in page
 
 
 def test_the_legend_counts_the_kinds_that_occur() -> None:
     page = write_comparison([TEXT, TEXT], title="A")
-    shown = re.findall(r'<li><b class="(\w+)"></b>(.*?): (\d+)</li>', page)
+    shown = re.findall(r'<li><b class="([\w-]+)"></b>(.*?): (\d+)</li>', page)
     assert shown == [
-        ("replaced", "replaced", "2"),
-        ("unknown", "not in the vocabulary", "2"),
-        ("number", "number", "2"),
-        ("stopword", "stopword, kept", "2"),
+        ("mark-green", "replaced", "2"),
+        ("mark-gray", "stopwords kept", "2"),
+        ("mark-red", "unknown words", "2"),
+        ("mark-yellow", "numbers", "2"),
     ]
-    assert set(LEGEND) == set(Kind)
-    assert all(f".{name} {{ background:" in page for _, name in LEGEND.values())
+    assert set(KINDS) == set(Kind)
+    assert all(f".mark-{entry.mark} {{ background:" in page for entry in KINDS.values())
 
 
 def test_remarks_are_below_their_texts() -> None:

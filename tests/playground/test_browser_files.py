@@ -73,7 +73,7 @@ def test_what_leaks_is_shown(clerk: Visit, tmp_path: Path) -> None:
     expect(shown.get_by_role("cell", name="štěpánková", exact=True)).to_be_visible()  # the only one, so no dots follow
     expect(shown).to_contain_text("…")  # there are more numbers than fit
     marks = clerk.files.get_by_role("list", name="Marks").get_by_role("listitem")
-    expect(marks).to_have_text([re.compile(kind) for kind in ("replaced", "drew itself", "vocabulary", "number")])
+    expect(marks).to_have_text([re.compile(kind) for kind in ("replaced", "drew itself", "unknown word", "number")])
     with clerk.answer("/preview"):
         clerk.setting("Policy", None).select_option("paper")
     expect(leaks).to_contain_text("9.1% in the clear")

@@ -155,7 +155,7 @@ def test_words_carry_their_kind_by_more_than_color(visit: Visit) -> None:
     visit.write("the doctor Štěpánková 4711 a.novak@example.com")
     with visit.redrawing():
         visit.pane().get_by_role("checkbox", name="Keep stopwords").check()
-    labels = ["stopword", "replaced|drew itself", "not in the vocabulary", "number", "unit"]
+    labels = ["stopword", "replaced|drew itself", "unknown word", "number", "unit"]
     for word, label in zip(visit.words().all(), labels, strict=True):
         assert re.search(label, str(word.get_attribute("aria-label")))
     style = "words => words.map(word => getComputedStyle(word)).map(s => `${s.borderBottom} ${s.outline}`)"
@@ -166,6 +166,6 @@ def test_words_carry_their_kind_by_more_than_color(visit: Visit) -> None:
 def test_the_legend_explains_the_marks_that_are_there(visit: Visit) -> None:
     visit.write("doctor Štěpánková")
     legend = visit.page.get_by_role("list", name="Marks")
-    expect(legend).to_contain_text("not in the vocabulary")
+    expect(legend).to_contain_text("unknown word")
     visit.write("a.novak@example.com")
     expect(legend).to_contain_text("unit")

@@ -151,7 +151,7 @@ def test_words_that_draw_themselves_are_named(client: httpx.Client) -> None:
 
 
 def test_kinds_have_their_names(client: httpx.Client) -> None:
-    names = read(client.get("/api/setup"))["kinds"]
+    names = {one["number"]: one["name"] for one in read(client.get("/api/setup"))["kinds"]}
     text = "the family's zorglub 98765 a@b.org"
     for plus, first in ((False, "replaced"), (True, "stopword")):
         found = ask(client, "sanitize", text=text, settings={"plus": plus})

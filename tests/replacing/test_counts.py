@@ -7,6 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from custext_sql import Receipt, Sanitizer
+from custext_sql.kinds import COUNTS
 from custext_sql.replacing.counts import Counts, join_counts
 from custext_sql.replacing.tally import Tally
 from custext_sql.text.columns import open_column
@@ -18,15 +19,6 @@ __all__ = ["mapping", "paper", "strict"]  # fixtures
 RECEIPT: dict[str, Any] = {
     "rows": 1,
     "words": 0,
-    "replaced": 0,
-    "stopwords": 0,
-    "numbers": 0,
-    "unknown_kept": 0,
-    "unknown_masked": 0,
-    "unknown_random": 0,
-    "endings": 0,
-    "kept": 0,
-    "alone_masked": 0,
     "replaced_unchanged": 0,
     "characters_in_clear": 0,
     "eps": 1.0,
@@ -42,7 +34,9 @@ RECEIPT: dict[str, Any] = {
 
 
 def make_receipt(**changed: Any) -> Receipt:
-    return Receipt(**{**RECEIPT, **changed})
+    """Return a receipt of no words, with other fields, and other counts of words by kind."""
+    counts = {name: changed.pop(name, 0) for name in COUNTS}
+    return Receipt(counts=counts, **{**RECEIPT, **changed})
 
 
 def test_a_receipt_warns_of_what_passed() -> None:
@@ -88,7 +82,7 @@ def test_a_receipt_is_shown_with_correct_plurals() -> None:
     assert make_receipt(**{**fixed, **one, "words": 9, "budgets": (1.0, 4.0)}).describe().splitlines()[:2] == [
         "9 words: 1 replaced (1 drew itself), 1 stopword kept, 1 unknown word kept, 1 unknown word masked, "
         "1 unknown word replaced at random, 1 number, 1 ending kept, 1 other word kept, "
-        "1 word masked because it would be alone in its group; 1 character in the clear",
+        "1 word alone in its group masked; 1 character in the clear",
         "eps at most 4 per replaced word, at most 24 per row; certified log-ratio 3.153; "
         "mapping starter (0123456789ab)",
     ]

@@ -207,6 +207,6 @@ def test_what_mask_unknown_leaves_to_the_policy(few_template: Path) -> None:
 
 def test_the_page_of_docs_shows_units_as_one(pipeline: Open) -> None:
     page = render(pipeline()(TEXT))
-    assert '<mark class="unit" title="unit, masked">+49 (30) 1234567</mark>' in page
-    assert '<mark class="unit" title="unit, masked">&lt;phone&gt;</mark>' in page
+    assert '<mark class="mark-orange" title="unit masked">+49 (30) 1234567</mark>' in page
+    assert '<mark class="mark-orange" title="unit masked">&lt;phone&gt;</mark>' in page
     assert page.count('<mark class="unit"') == 2 * len(EXPECTED) and ", 5 units masked; 0 characters" in page
