@@ -62,13 +62,12 @@ if TYPE_CHECKING:
     from custext_sql.release.preview.leaks import LeakedKind, LeakedWord, Leaks, find_leaks
     from custext_sql.release.release_report import ReleaseReport
     from custext_sql.release.table_releases import sanitize_table
-    from custext_sql.replacing.policy import Policy
-    from custext_sql.replacing.receipt import Receipt
-    from custext_sql.replacing.replacer import Piece
-    from custext_sql.replacing.token_batch import SanitizedTokens, TokenBatch
-    from custext_sql.replacing.traced_text import TracedText
-    from custext_sql.sanitizing.sanitizer import Sanitizer
-    from custext_sql.sanitizing.settings import Settings, make_key
+    from custext_sql.sanitizer.policy import Policy
+    from custext_sql.sanitizer.receipt import Receipt
+    from custext_sql.sanitizer.sanitizer import Sanitizer
+    from custext_sql.sanitizer.settings import Settings, make_key
+    from custext_sql.sanitizer.token_batch import SanitizedTokens, TokenBatch
+    from custext_sql.sanitizer.traced_text import Piece, TracedText
     from custext_sql.sql.functions import connect, register
     from custext_sql.sql.query_errors import safe_errors
     from custext_sql.store.auditing import Certificate, audit
@@ -255,13 +254,12 @@ _HOMES = {
     "release.release_report": ("ReleaseReport",),
     "release.table_releases": ("sanitize_table",),
     "kinds": ("Kind",),
-    "replacing.policy": ("Policy",),
-    "replacing.receipt": ("Receipt",),
-    "replacing.replacer": ("Piece",),
-    "replacing.token_batch": ("SanitizedTokens", "TokenBatch"),
-    "replacing.traced_text": ("TracedText",),
-    "sanitizing.sanitizer": ("Sanitizer",),
-    "sanitizing.settings": ("Settings", "make_key"),
+    "sanitizer.policy": ("Policy",),
+    "sanitizer.receipt": ("Receipt",),
+    "sanitizer.token_batch": ("SanitizedTokens", "TokenBatch"),
+    "sanitizer.traced_text": ("Piece", "TracedText"),
+    "sanitizer.sanitizer": ("Sanitizer",),
+    "sanitizer.settings": ("Settings", "make_key"),
     "sql.functions": ("connect", "register"),
     "sql.query_errors": ("safe_errors",),
     "store.auditing": ("Certificate", "audit"),

@@ -27,7 +27,7 @@ from custext_sql import (
 from custext_sql.cli import main
 from custext_sql.kinds import Kind
 from custext_sql.mapping.mapping import Mapping
-from custext_sql.replacing.vocabulary import Vocabulary
+from custext_sql.sanitizer.vocabulary import Vocabulary
 from tests.small_mapping import small_mapping
 
 STOPWORDS = frozenset({"the", "she", "was", "not"})

@@ -13,7 +13,7 @@ from custext_sql.release.inputs.file_formats import FORMAT_NAMES, tell_format
 
 if TYPE_CHECKING:
     from custext_sql.release.inputs.texts import Texts
-    from custext_sql.replacing.policy import Policy
+    from custext_sql.sanitizer.policy import Policy
 
     _ListOfNumbers = click.ParamType[list[float]]
 else:
@@ -171,7 +171,7 @@ def _find_policy(given: dict[str, Any], usual: str) -> "str | Policy | None":
     parts = {name: value for name, value in zip(POLICY_OPTIONS[1:], values, strict=True) if value is not None}
     if not parts:
         return named  # type: ignore[no-any-return]
-    from custext_sql.replacing.policy import choose_policy
+    from custext_sql.sanitizer.policy import choose_policy
     from custext_sql.text.word_list import read_word_file
 
     if "keep_words" in parts:

@@ -28,7 +28,7 @@ from custext_sql.release.inputs.file_formats import FORMAT_NAMES
 
 if TYPE_CHECKING:
     from custext_sql.release.query_releases import Answer
-    from custext_sql.replacing.receipt import Receipt
+    from custext_sql.sanitizer.receipt import Receipt
     from custext_sql.store.key_files import KeySettings
 
 _SHOWN = 100  # rows in a table on the terminal
@@ -325,7 +325,7 @@ def keygen_command(db: str | None, path: str, **settings: Any) -> Iterator[Any]:
 
 def _describe_settings(settings: "KeySettings") -> dict[str, object]:
     """Return the settings of a key as names and values, for people."""
-    from custext_sql.replacing.policy import POLICIES
+    from custext_sql.sanitizer.policy import POLICIES
 
     named = [f"{name}: " for name, policy in POLICIES.items() if policy == settings.policy]
     parts = settings.policy.describe().replace(" ", ", ").replace("=", " ")

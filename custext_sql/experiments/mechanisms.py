@@ -19,11 +19,12 @@ from custext_sql.mechanism.randomness import SeededRandomness
 from custext_sql.mechanism.sampler import Sampler
 from custext_sql.mechanism.weights import check_epsilon
 from custext_sql.parameters import check_at_least, count_of, suggest
-from custext_sql.replacing.policy import Policy, choose_policy
-from custext_sql.replacing.replacer import Mechanism, Piece, Replaced, Replacer
-from custext_sql.replacing.row_settings import RowSettings
-from custext_sql.replacing.vocabulary import Vocabulary
-from custext_sql.replacing.words import FoundWords
+from custext_sql.sanitizer.policy import Policy, choose_policy
+from custext_sql.sanitizer.replacer import Mechanism, Replaced, Replacer
+from custext_sql.sanitizer.row_settings import RowSettings
+from custext_sql.sanitizer.traced_text import Piece, list_pieces
+from custext_sql.sanitizer.vocabulary import Vocabulary
+from custext_sql.sanitizer.words import FoundWords
 from custext_sql.store.database import Database, reading
 from custext_sql.store.rows.embeddings import read_embeddings, read_entries, read_vectors
 from custext_sql.store.rows.mappings import find_mapping, read_mapping
@@ -80,7 +81,7 @@ class MechanismUnderTest:
         """Return the pieces of each text, before and after. SettingError for `original`, which changes nothing."""
         if self.name == ORIGINAL:
             raise SettingError(f"the mechanism {self.name} changes nothing, so there is nothing to compare")
-        return self._replace(texts, epsilon, seed).compare()
+        return list_pieces(self._replace(texts, epsilon, seed))
 
     def find_share_in_clear(self, texts: Sequence[str], seed: int) -> float:
         """Return the share of words that are kept, and so stay in the clear. Words that draw themselves do not count.

@@ -29,9 +29,9 @@ from custext_sql.kinds import Kind
 from custext_sql.mechanism.weights import check_epsilon
 from custext_sql.parameters import check_type
 from custext_sql.release.inputs.texts import Texts, name_texts
-from custext_sql.replacing.receipt import Receipt
-from custext_sql.replacing.vocabulary import SPELLINGS
-from custext_sql.sanitizing.sanitizer import Sanitizer
+from custext_sql.sanitizer.receipt import Receipt
+from custext_sql.sanitizer.sanitizer import Sanitizer
+from custext_sql.sanitizer.vocabulary import SPELLINGS
 from custext_sql.text.columns import open_column
 from custext_sql.text.encoded_text import spread_out
 from custext_sql.text.word_boundaries import fold_word
@@ -208,7 +208,7 @@ class TextAttacker:
             self._mapping,
             self._mapping.words[self._find(word)],
             self._settle(eps),
-            calibration=self.sanitizer.calibration,
+            calibration=self.sanitizer.settings.calibration,
             representatives=self._replacer.vocabulary.representatives(self.plus),
         )
 
@@ -232,7 +232,7 @@ class TextAttacker:
     def _find_likelihoods(self, eps: float | None, symbols: Numbers) -> OutputLikelihoods:
         """Return how likely outputs are, for the classes of these symbols."""
         classes = self._alphabet.classes[symbols]
-        return OutputLikelihoods(self._alphabet, self._settle(eps), self.sanitizer.calibration, classes)
+        return OutputLikelihoods(self._alphabet, self._settle(eps), self.sanitizer.settings.calibration, classes)
 
     def _find_outputs(self, read: SymbolText, outputs: Sequence[str]) -> Numbers:
         """Return the replacements of the replaced words of a text, by number."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from custext_sql.html.escaped_pages import render_page
 from custext_sql.kinds import KINDS
 from custext_sql.parameters import count_of
-from custext_sql.replacing.replacer import Piece
+from custext_sql.sanitizer.traced_text import Piece
 
 
 def write_comparison(

@@ -11,8 +11,8 @@ from typing import Any
 from custext_sql.kinds import Counted, spread_counts
 from custext_sql.mapping.mapping import MappingInfo
 from custext_sql.mechanism.keyed_randomness import SecretKey
-from custext_sql.replacing.policy import Policy
-from custext_sql.replacing.receipt import Receipt
+from custext_sql.sanitizer.policy import Policy
+from custext_sql.sanitizer.receipt import Receipt
 
 PENDING, COMPLETE, SETTLED = "pending", "complete", "settled"
 RAW = "raw"  # in place of draws: the release was not protected at all

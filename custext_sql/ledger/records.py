@@ -19,7 +19,7 @@ from custext_sql.errors import DatabaseError
 from custext_sql.ledger.entries import new_id, now
 from custext_sql.ledger.places import LedgerFile
 from custext_sql.ledger.schema import keyed, records
-from custext_sql.replacing.record_log import DRAWN, PREFIXES, Drawn, RecordLog, find_prefixes, no_draws
+from custext_sql.sanitizer.tally import DRAWN, PREFIXES, Drawn, RecordLog, find_prefixes, no_draws
 
 _MOST_PARTS = 32  # parts that are kept apart; more of them are joined
 _SIZE = 1 << 16  # draws in a row of the table, unless there are fewer

@@ -19,11 +19,10 @@ from custext_sql.ledger.entries import COMPLETE, PENDING, RAW, Entry, Terms, fin
 from custext_sql.ledger.places import LedgerFile
 from custext_sql.ledger.spending import check_budget, name_scope
 from custext_sql.parameters import check_limit
-from custext_sql.replacing.counts import Counts
-from custext_sql.replacing.guarantee import Guarantee
-from custext_sql.replacing.policy import Policy
-from custext_sql.replacing.receipt import Receipt
-from custext_sql.replacing.tally import Tally
+from custext_sql.sanitizer.policy import Policy
+from custext_sql.sanitizer.receipt import Receipt
+from custext_sql.sanitizer.tally import Counts, Tally
+from custext_sql.sanitizer.vocabulary import Guarantee
 
 
 class Drawer(Protocol):

@@ -32,7 +32,7 @@ from custext_sql.release.spooled_streams import (
     spool_input,
     spool_output,
 )
-from custext_sql.sanitizing.sanitizer import Sanitizer
+from custext_sql.sanitizer.sanitizer import Sanitizer
 
 
 def sanitize_file(

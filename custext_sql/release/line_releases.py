@@ -19,8 +19,8 @@ from custext_sql.release.inputs.text_lines import open_text, read_line_blocks
 from custext_sql.release.opening import RowProgress
 from custext_sql.release.release_report import ReleaseReport
 from custext_sql.release.spooled_streams import STANDARD
-from custext_sql.replacing.tally import Tally
-from custext_sql.sanitizing.sanitizer import Sanitizer
+from custext_sql.sanitizer.sanitizer import Sanitizer
+from custext_sql.sanitizer.tally import Tally
 from custext_sql.store.files.atomic_outputs import atomic_output
 from custext_sql.text.columns import TextColumn
 

@@ -9,8 +9,8 @@ from custext_sql.ledger.dataset import Dataset
 from custext_sql.ledger.places import LedgerPlace
 from custext_sql.ledger.release import Release
 from custext_sql.parameters import count_of
-from custext_sql.replacing.policy import Policy
-from custext_sql.sanitizing.sanitizer import Sanitizer
+from custext_sql.sanitizer.policy import Policy
+from custext_sql.sanitizer.sanitizer import Sanitizer
 from custext_sql.store.database import Database
 from custext_sql.store.key_files import KeyFile
 

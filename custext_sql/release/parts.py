@@ -10,8 +10,8 @@ import pyarrow as pa
 from custext_sql.errors import SettingError
 from custext_sql.ledger.release import Release
 from custext_sql.release.row_sanitizer import RowSanitizer
-from custext_sql.replacing.tally import Tally
-from custext_sql.sanitizing.sanitizer import Sanitizer
+from custext_sql.sanitizer.sanitizer import Sanitizer
+from custext_sql.sanitizer.tally import Tally
 from custext_sql.text.columns import TextColumn
 
 

@@ -12,8 +12,8 @@ from custext_sql.ledger.dataset import QUERY, Dataset
 from custext_sql.ledger.release import Release
 from custext_sql.release.duckdb_instances import open_instance
 from custext_sql.release.new_tables import NewTable, check_same_columns, find_new_table
-from custext_sql.replacing.receipt import Receipt
-from custext_sql.sanitizing.sanitizer import Sanitizer
+from custext_sql.sanitizer.receipt import Receipt
+from custext_sql.sanitizer.sanitizer import Sanitizer
 from custext_sql.sql.nested_query import NestedQuery, Shown, open_for_query
 from custext_sql.sql.query_errors import safe_errors
 from custext_sql.store.files.atomic_outputs import atomic_output

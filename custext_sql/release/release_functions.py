@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from custext_sql.ledger.release import Release
 from custext_sql.release.row_sanitizer import RowSanitizer
 from custext_sql.release.unquoted_fields import UnquotedFields
-from custext_sql.sanitizing.sanitizer import Sanitizer
+from custext_sql.sanitizer.sanitizer import Sanitizer
 from custext_sql.sql.functions import create_function
 
 RELEASE = "custext_release"

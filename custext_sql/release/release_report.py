@@ -4,7 +4,7 @@ import warnings
 from dataclasses import dataclass
 
 from custext_sql.errors import ReleaseWarning
-from custext_sql.replacing.receipt import Receipt
+from custext_sql.sanitizer.receipt import Receipt
 
 
 @dataclass(frozen=True)

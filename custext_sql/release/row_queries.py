@@ -9,7 +9,7 @@ from custext_sql.release.inputs.source import Source
 from custext_sql.release.opening import check_chosen, check_ids, check_record_column
 from custext_sql.release.release_functions import RELEASE, register_rows
 from custext_sql.release.unquoted_fields import UnquotedFields
-from custext_sql.sanitizing.sanitizer import Sanitizer
+from custext_sql.sanitizer.sanitizer import Sanitizer
 from custext_sql.sql.queries import fetch
 from custext_sql.sql.query_errors import safe_errors
 from custext_sql.store.files.quoting import quote_name

@@ -14,8 +14,8 @@ from custext_sql.release.opening import RowProgress
 from custext_sql.release.release_report import ReleaseReport
 from custext_sql.release.row_queries import prepare_query
 from custext_sql.release.unquoted_fields import UnquotedFields
-from custext_sql.replacing.tally import Tally
-from custext_sql.sanitizing.sanitizer import Sanitizer
+from custext_sql.sanitizer.sanitizer import Sanitizer
+from custext_sql.sanitizer.tally import Tally
 from custext_sql.sql.copy_options import choose_copy_options
 from custext_sql.sql.queries import fetch
 from custext_sql.sql.query_errors import safe_errors

@@ -9,9 +9,8 @@ import numpy as np
 import pyarrow as pa
 
 from custext_sql.arrays import Flags
-from custext_sql.replacing.counts import Counts, join_counts
-from custext_sql.replacing.tally import Tally
-from custext_sql.sanitizing.sanitizer import Sanitizer
+from custext_sql.sanitizer.sanitizer import Sanitizer
+from custext_sql.sanitizer.tally import Counts, Tally, join_counts
 from custext_sql.text.columns import TextColumn
 
 

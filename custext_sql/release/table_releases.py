@@ -15,7 +15,7 @@ from custext_sql.release.inputs.tables import open_table
 from custext_sql.release.opening import ReleaseOptions, RowProgress, open_release
 from custext_sql.release.release_report import ReleaseReport
 from custext_sql.release.row_releases import release_to_file, release_to_table
-from custext_sql.sanitizing.sanitizer import Sanitizer
+from custext_sql.sanitizer.sanitizer import Sanitizer
 
 
 def sanitize_table(

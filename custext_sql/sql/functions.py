@@ -21,8 +21,8 @@ from custext_sql.ledger.dataset import Dataset
 from custext_sql.ledger.places import LedgerPlace
 from custext_sql.ledger.release import Release
 from custext_sql.ledger.running import check_running
-from custext_sql.replacing.policy import Policy
-from custext_sql.sanitizing.sanitizer import Sanitizer
+from custext_sql.sanitizer.policy import Policy
+from custext_sql.sanitizer.sanitizer import Sanitizer
 from custext_sql.sql.query_errors import remembering
 from custext_sql.store.database import Database, attach, locate
 from custext_sql.store.files.duckdb_files import note_attached

@@ -23,7 +23,7 @@ from duckdb import StatementType
 from custext_sql.errors import ForeignFileError, QueryError
 from custext_sql.ledger.release import Release
 from custext_sql.parameters import count_of
-from custext_sql.sanitizing.sanitizer import Sanitizer
+from custext_sql.sanitizer.sanitizer import Sanitizer
 from custext_sql.sql.copy_options import choose_copy_options
 from custext_sql.sql.functions import register_sanitizer
 from custext_sql.sql.queries import KEEP_PROGRESS, close_in_time, fetch

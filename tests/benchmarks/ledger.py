@@ -11,7 +11,7 @@ from unittest.mock import patch
 
 from custext_sql import Dataset, Sanitizer, make_key, sanitize_file
 from custext_sql.mechanism.keyed_randomness import KeyedRandomness
-from custext_sql.replacing.counts import Counts
+from custext_sql.sanitizer.tally import Counts
 from custext_sql.sql.queries import let_threads_alternate
 from custext_sql.store.default_database import load_starter
 from tests.benchmarks.files import write_texts

@@ -9,7 +9,7 @@ from custext_sql import Policy, Sanitizer, attack_context, attack_mask
 from custext_sql.experiments.attacks.context_attack import count_context_guesses, learn_bigrams
 from custext_sql.experiments.attacks.context_model import Alphabet
 from custext_sql.experiments.mechanisms import MECHANISMS, MappingUnderTest
-from custext_sql.replacing.tally import Tally
+from custext_sql.sanitizer.tally import Tally
 from custext_sql.text.columns import open_column
 
 TEXTS = ["the doctor wrote to ann@example.org on 2020-01-02 and the nurse called", "Zzyzxa, the nurse paid 1234567"] * 3

@@ -10,7 +10,7 @@ import pytest
 from custext_sql.experiments.attacks.context_model import Alphabet, BigramModel
 from custext_sql.experiments.mechanisms import MappingUnderTest
 from custext_sql.kinds import Kind
-from custext_sql.replacing.vocabulary import Vocabulary
+from custext_sql.sanitizer.vocabulary import Vocabulary
 from custext_sql.text.columns import open_column
 from tests.experiments.test_context_attack import KEPT, PUBLIC, find_step, open_under_test
 

@@ -15,7 +15,7 @@ from custext_sql.experiments.attacks import mask_attack
 from custext_sql.experiments.attacks.mask_attack import LanguageModelGuesser, count_guesses, join_pieces
 from custext_sql.experiments.extras import import_library
 from custext_sql.kinds import Kind
-from custext_sql.replacing.replacer import Piece
+from custext_sql.sanitizer.traced_text import Piece
 from tests.tiny_bert import WORDS, save_model, torch, train_bert, train_roberta, transformers, write_sentences
 
 pytestmark = [pytest.mark.slow, pytest.mark.models]

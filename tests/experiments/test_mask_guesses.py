@@ -10,9 +10,9 @@ from custext_sql.errors import SettingError
 from custext_sql.experiments.attacks.mask_attack import GuessCounts, count_guesses
 from custext_sql.kinds import Kind
 from custext_sql.parameters import count_of
-from custext_sql.replacing.replacer import Piece
-from custext_sql.sanitizing.sanitizer import Sanitizer
-from custext_sql.sanitizing.settings import Settings
+from custext_sql.sanitizer.sanitizer import Sanitizer
+from custext_sql.sanitizer.settings import Settings
+from custext_sql.sanitizer.traced_text import Piece
 from tests.small_mapping import small_mapping
 
 SPACE = Piece(" ", " ")

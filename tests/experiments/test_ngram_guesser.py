@@ -13,8 +13,8 @@ from custext_sql.experiments.attacks import mask_attack
 from custext_sql.experiments.attacks.mask_attack import NgramGuesser, count_guesses, learn_ngrams
 from custext_sql.kinds import Kind
 from custext_sql.parameters import count_of
-from custext_sql.replacing.replacer import Piece
-from custext_sql.replacing.vocabulary import Vocabulary
+from custext_sql.sanitizer.traced_text import Piece
+from custext_sql.sanitizer.vocabulary import Vocabulary
 from tests.small_mapping import small_mapping
 
 SPACE = Piece(" ", " ")

@@ -19,7 +19,7 @@ from custext_sql import (
     make_key,
 )
 from custext_sql.mapping.mapping import Mapping
-from custext_sql.sanitizing.settings import Settings
+from custext_sql.sanitizer.settings import Settings
 from tests.small_mapping import small_mapping
 
 WORDS = ["the", "alice", "bob", "and", "carol", "dave", "erin", "frank", "grace", "heidi", "ivan", "straße"]

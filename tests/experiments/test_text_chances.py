@@ -10,7 +10,7 @@ from custext_sql import Sanitizer, TextAttacker, WordChances, attack_query, judg
 from custext_sql.experiments import one_text
 from custext_sql.experiments.attacks.query_attack import count_draws
 from custext_sql.mapping.mapping import Mapping
-from custext_sql.sanitizing.settings import Settings
+from custext_sql.sanitizer.settings import Settings
 from tests.experiments.test_text_attacker import PUBLIC, STOPWORDS, TEXT, WORDS, list_group, make_mapping, weigh
 
 CERTAIN = 0.9

@@ -9,7 +9,7 @@ from custext_sql.experiments.report.verdict_figures import count_fates
 from custext_sql.experiments.verdict.figures import Alternative, Fates, Figures
 from custext_sql.experiments.verdict.judging import judge
 from custext_sql.mapping.mapping import Mapping
-from custext_sql.sanitizing.settings import Settings
+from custext_sql.sanitizer.settings import Settings
 from tests.experiments.test_text_attacker import PUBLIC, STOPWORDS, TEXT, WORDS, make_mapping
 from tests.experiments.test_verdict import FATES, GREEN, list_sentences
 from tests.small_mapping import small_mapping

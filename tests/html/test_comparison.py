@@ -5,7 +5,7 @@ from html import unescape
 
 from custext_sql.html.comparison import write_comparison
 from custext_sql.kinds import KINDS, Kind
-from custext_sql.replacing.replacer import Piece
+from custext_sql.sanitizer.traced_text import Piece
 
 TEXT = [
     Piece("The", "The", Kind.STOPWORD),

@@ -26,7 +26,7 @@ from custext_sql.experiments.verdict.judging import judge
 from custext_sql.html.comparison import write_comparison
 from custext_sql.html.escaped_pages import render_page
 from custext_sql.kinds import Kind
-from custext_sql.replacing.replacer import Piece
+from custext_sql.sanitizer.traced_text import Piece
 from custext_sql.store.auditing import Certificate
 
 PACKAGE = Path(custext_sql.__path__[0])

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from custext_sql.cli import main
-from custext_sql.replacing.receipt import Receipt
+from custext_sql.sanitizer.receipt import Receipt
 
 SECRET = "alice loves bob"
 

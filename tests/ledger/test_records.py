@@ -28,7 +28,7 @@ from custext_sql.ledger.places import LedgerFile
 from custext_sql.ledger.records import SpentRecords
 from custext_sql.ledger.schema import records as records_table
 from custext_sql.ledger.store import read_keyed
-from custext_sql.replacing.record_log import DRAWN, RecordLog
+from custext_sql.sanitizer.tally import DRAWN, RecordLog
 from tests.conftest import WORDS
 from tests.processes import start
 

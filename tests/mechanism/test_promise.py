@@ -17,7 +17,7 @@ from custext_sql.cli import main
 from custext_sql.mapping.mapping import Mapping
 from custext_sql.mechanism.sampler import Sampler
 from custext_sql.release.query_releases import ReleasingQuery
-from custext_sql.sanitizing.settings import Settings
+from custext_sql.sanitizer.settings import Settings
 from tests import shipped_stopwords
 from tests.ledger_entries import list_releases
 from tests.small_mapping import small_mapping

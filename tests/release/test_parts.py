@@ -28,7 +28,7 @@ from custext_sql import (
 )
 from custext_sql.release.opening import check_chosen, check_ids, check_record_column
 from custext_sql.release.row_sanitizer import RowSanitizer
-from custext_sql.replacing.tally import Tally
+from custext_sql.sanitizer.tally import Tally
 from tests.processes import hold_ledger
 
 TEXTS = ["alice met bob", None, "carol dave erin frank", "zzz 12", "", "Grace's ☂ qqq zzz"]

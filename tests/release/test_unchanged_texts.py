@@ -20,8 +20,8 @@ from custext_sql import (
     sanitize_part,
 )
 from custext_sql.errors import PrivacyWarning, ReleaseWarning
-from custext_sql.replacing.tally import Tally
-from custext_sql.sanitizing.settings import Settings
+from custext_sql.sanitizer.settings import Settings
+from custext_sql.sanitizer.tally import Tally
 from tests.release.test_data_files import db, folder, run
 from tests.small_mapping import small_mapping
 

@@ -60,7 +60,7 @@ def test_pipelines_without_it_do_not_import_it() -> None:
     script = """
         import sys, spacy
         spacy.blank("en")
-        heavy = {"duckdb", "pyarrow", "sqlalchemy", "custext_sql.sanitizing.sanitizer", "spacy_plugin.component"}
+        heavy = {"duckdb", "pyarrow", "sqlalchemy", "custext_sql.sanitizer.sanitizer", "spacy_plugin.component"}
         assert "spacy_plugin.factory" in sys.modules and not heavy & set(sys.modules), heavy & set(sys.modules)
     """
     subprocess.run([sys.executable, "-W", "error", "-c", textwrap.dedent(script)], check=True)

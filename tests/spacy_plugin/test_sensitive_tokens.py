@@ -15,7 +15,7 @@ from spacy.util import registry
 
 from custext_sql import CusTextError, Sanitizer, load_mapping, make_key
 from custext_sql.arrays import Flags
-from custext_sql.replacing.tally import Tally
+from custext_sql.sanitizer.tally import Tally
 from custext_sql.text.columns import open_column
 from spacy_plugin.documents import DocBatch
 from tests.spacy_plugin.test_component import kinds_of, words_of

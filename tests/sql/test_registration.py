@@ -24,7 +24,7 @@ from custext_sql import (
     sanitize_file,
 )
 from custext_sql.ledger.release import Release
-from custext_sql.replacing.vocabulary import Vocabulary
+from custext_sql.sanitizer.vocabulary import Vocabulary
 from custext_sql.sql import functions as sql_functions
 
 

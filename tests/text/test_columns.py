@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from custext_sql import CusTextError, Sanitizer
-from custext_sql.sanitizing.settings import Settings
+from custext_sql.sanitizer.settings import Settings
 from custext_sql.text.columns import TextColumn, open_column
 from tests.small_mapping import small_mapping
 

@@ -10,7 +10,7 @@ import re
 import pytest
 
 from custext_sql import Policy, Sanitizer
-from custext_sql.sanitizing.settings import Settings
+from custext_sql.sanitizer.settings import Settings
 from custext_sql.text.word_boundaries import fold_word, normalize_words
 from tests.small_mapping import small_mapping
 from tests.text.test_symbols import character_class, without_invisible

@@ -18,11 +18,12 @@ from custext_sql import Policy, Receipt, Sanitizer
 from custext_sql.mapping.mapping import Mapping
 from custext_sql.mechanism.keyed_randomness import KeyedRandomness, SecretKey
 from custext_sql.mechanism.sampler import Sampler
-from custext_sql.replacing.replacer import Replacer
-from custext_sql.replacing.row_settings import RowSettings
-from custext_sql.replacing.token_batch import TokenBatch
-from custext_sql.replacing.vocabulary import Vocabulary
-from custext_sql.sanitizing.settings import Settings
+from custext_sql.sanitizer.replacer import Replacer
+from custext_sql.sanitizer.row_settings import RowSettings
+from custext_sql.sanitizer.settings import Settings
+from custext_sql.sanitizer.tally import SYMBOLS
+from custext_sql.sanitizer.token_batch import TokenBatch
+from custext_sql.sanitizer.vocabulary import Vocabulary
 from custext_sql.text.columns import TextColumn, open_column
 from custext_sql.text.encoded_text import join_texts
 from custext_sql.text.word_boundaries import normalize_words, split_words
@@ -259,7 +260,7 @@ def test_tokens_are_seen_without_it_too(strict: Sanitizer, documents: list[list[
     assert len(result.offsets) == 1 + len(eps)
     assert result.counts.by_kind.tolist() == expected.counts.by_kind.tolist()
     plain = strict.with_policy(Policy(units="keep")).sanitize_tokens(make_batch(documents), eps)
-    assert plain.counts.symbols.tolist() == [count_symbols("".join(tokens)) for tokens in cleaned]
+    assert plain.counts.numbers[:, SYMBOLS].tolist() == [count_symbols("".join(tokens)) for tokens in cleaned]
 
 
 def test_a_list_of_words_finds_them_however_they_are_written() -> None:

@@ -15,7 +15,7 @@ from custext_sql.kinds import Kind
 from custext_sql.mapping.mapping import Mapping
 from custext_sql.mechanism.weights import CALIBRATIONS, matrices_by_size
 from custext_sql.release.inputs.texts import Texts, name_texts, stream_texts
-from custext_sql.replacing.policy import Policy, name_policy
+from custext_sql.sanitizer.policy import Policy, name_policy
 from custext_sql.store.database import Database
 from custext_sql.text.columns import TextColumn
 from custext_sql.text.word_boundaries import fold_word

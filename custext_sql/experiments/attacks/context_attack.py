@@ -25,7 +25,7 @@ from custext_sql.kinds import Kind
 from custext_sql.mechanism.sampler import Sampler
 from custext_sql.parameters import check_at_least, count_of
 from custext_sql.release.inputs.texts import Texts, list_texts, name_texts
-from custext_sql.replacing.policy import Policy, name_policy
+from custext_sql.sanitizer.policy import Policy, name_policy
 from custext_sql.store.database import Database
 from custext_sql.text.columns import TextColumn, open_column, split_column
 

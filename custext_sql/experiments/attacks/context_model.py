@@ -11,8 +11,8 @@ from custext_sql.experiments.mechanisms import cut
 from custext_sql.kinds import Kind
 from custext_sql.mapping.mapping import Mapping
 from custext_sql.mechanism.certified_table import certify
-from custext_sql.replacing.replacer import Replacer
-from custext_sql.replacing.words import FoundWords
+from custext_sql.sanitizer.replacer import Replacer
+from custext_sql.sanitizer.words import FoundWords
 from custext_sql.text.columns import TextColumn
 from custext_sql.text.encoded_text import find_rows, spread_out
 from custext_sql.text.unit_patterns import UNIT_TYPES

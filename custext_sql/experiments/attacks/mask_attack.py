@@ -29,10 +29,10 @@ from custext_sql.experiments.public_texts import find_public_column, list_public
 from custext_sql.kinds import Kind
 from custext_sql.parameters import check_at_least, count_of
 from custext_sql.release.inputs.texts import Texts, list_texts, name_texts
-from custext_sql.replacing.policy import Policy, name_policy
-from custext_sql.replacing.replacer import Piece
-from custext_sql.replacing.vocabulary import Vocabulary
-from custext_sql.replacing.words import find_words
+from custext_sql.sanitizer.policy import Policy, name_policy
+from custext_sql.sanitizer.traced_text import Piece
+from custext_sql.sanitizer.vocabulary import Vocabulary
+from custext_sql.sanitizer.words import find_words
 from custext_sql.store.database import Database
 from custext_sql.text.columns import open_column, split_column
 from custext_sql.text.distinct_spans import find_distinct

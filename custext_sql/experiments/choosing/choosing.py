@@ -31,7 +31,7 @@ from custext_sql.ledger.dataset import Dataset
 from custext_sql.mapping.mapping import Mapping
 from custext_sql.mechanism.weights import check_calibration
 from custext_sql.release.inputs.texts import Texts, list_texts, name_texts
-from custext_sql.replacing.policy import DEFAULT_POLICY, Policy, choose_policy, name_policy
+from custext_sql.sanitizer.policy import DEFAULT_POLICY, Policy, choose_policy, name_policy
 from custext_sql.store.database import Database
 
 BOUNDS = {"bayes": GUESSED.green, "context": GUESSED.amber}  # the default bound of each attack

@@ -30,7 +30,7 @@ from custext_sql.experiments.mechanisms import ORIGINAL, MappingUnderTest, Share
 from custext_sql.experiments.public_texts import list_public
 from custext_sql.kinds import Kind
 from custext_sql.release.inputs.texts import Texts, name_texts
-from custext_sql.replacing.policy import Policy
+from custext_sql.sanitizer.policy import Policy
 from custext_sql.store.database import Database
 from custext_sql.text.columns import open_column
 

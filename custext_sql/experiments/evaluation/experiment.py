@@ -21,7 +21,7 @@ from custext_sql.experiments.mechanisms import (
 from custext_sql.mapping.recipe import Recipe
 from custext_sql.parameters import check_at_least, find_closest
 from custext_sql.release.inputs.texts import AnyPath, DataFiles, DataTable
-from custext_sql.replacing.policy import name_policy
+from custext_sql.sanitizer.policy import name_policy
 
 LabeledData = AnyPath | DataFiles | DataTable | LabeledTexts  # files, a table, or labeled texts
 _FINE_TUNING = ("length", "epochs", "batch_size", "learning_rate")

@@ -24,11 +24,10 @@ from custext_sql.experiments.verdict.figures import Verdict
 from custext_sql.experiments.verdict.thresholds import CERTAINTY
 from custext_sql.kinds import COUNTS, Kind
 from custext_sql.release.inputs.texts import Texts, name_texts, stream_texts
-from custext_sql.replacing.counts import Counts
-from custext_sql.replacing.policy import name_policy
-from custext_sql.replacing.tally import Tally
-from custext_sql.sanitizing.sanitizer import Sanitizer
-from custext_sql.sanitizing.settings import Settings
+from custext_sql.sanitizer.policy import name_policy
+from custext_sql.sanitizer.sanitizer import Sanitizer
+from custext_sql.sanitizer.settings import Settings
+from custext_sql.sanitizer.tally import Counts, Tally
 from custext_sql.store.auditing import Certificate
 
 QUANTILES = (0.05, 0.5, 0.95)

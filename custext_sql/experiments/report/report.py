@@ -31,7 +31,7 @@ from custext_sql.ledger.dataset import Dataset
 from custext_sql.mapping.mapping import MappingInfo
 from custext_sql.mechanism.weights import CALIBRATIONS, check_calibration, check_epsilon
 from custext_sql.release.inputs.texts import Texts
-from custext_sql.replacing.policy import DEFAULT_POLICY, Policy, name_policy
+from custext_sql.sanitizer.policy import DEFAULT_POLICY, Policy, name_policy
 from custext_sql.store.auditing import certify_mapping
 from custext_sql.store.database import Database
 from custext_sql.store.files.atomic_outputs import check_place, publish_text

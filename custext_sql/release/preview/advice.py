@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from custext_sql.release.preview.word_counts import NUMBER, OTHER_SCRIPT, SYMBOL, UNKNOWN
-from custext_sql.replacing.policy import Policy
+from custext_sql.sanitizer.policy import Policy
 
 _ENOUGH_WORDS = 20  # to judge the language of texts
 _MANY = 0.02  # of the words that are not kept: worth other vectors

@@ -14,8 +14,8 @@ from custext_sql.parameters import check_at_least, count_of
 from custext_sql.release.inputs.texts import Texts, name_texts, stream_rows
 from custext_sql.release.opening import check_ids, check_record_column
 from custext_sql.release.preview.picked_rows import FirstRows, PickedRow, Picker, SampledRows
-from custext_sql.replacing.replacer import Piece
-from custext_sql.sanitizing.sanitizer import Sanitizer
+from custext_sql.sanitizer.sanitizer import Sanitizer
+from custext_sql.sanitizer.traced_text import Piece
 from custext_sql.store.database import Database
 from custext_sql.text.columns import TextColumn
 

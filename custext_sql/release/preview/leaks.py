@@ -24,10 +24,10 @@ from custext_sql.release.preview.word_counts import (
     WordCounts,
     counting_words,
 )
-from custext_sql.replacing.policy import UNIT_MASKS, Policy, name_policy
-from custext_sql.replacing.vocabulary import Vocabulary
-from custext_sql.replacing.words import FoundWords
-from custext_sql.sanitizing.sanitizer import Sanitizer
+from custext_sql.sanitizer.policy import UNIT_MASKS, Policy, name_policy
+from custext_sql.sanitizer.sanitizer import Sanitizer
+from custext_sql.sanitizer.vocabulary import Vocabulary
+from custext_sql.sanitizer.words import FoundWords
 from custext_sql.store.database import Database
 from custext_sql.store.files.atomic_outputs import atomic_output, check_place
 from custext_sql.text.scripts import find_usual_scripts

@@ -12,7 +12,7 @@ import pyarrow as pa
 from custext_sql.arrays import Bytes, Flags, Numbers, Places
 from custext_sql.kinds import KINDS, Fate, Kind
 from custext_sql.release.duckdb_instances import open_instance
-from custext_sql.replacing.words import FoundWords
+from custext_sql.sanitizer.words import FoundWords
 from custext_sql.sql.copy_options import choose_copy_options
 from custext_sql.sql.queries import fetch
 from custext_sql.sql.query_errors import safe_errors

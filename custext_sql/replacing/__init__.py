@@ -1,1 +1,0 @@
-"""Replaces the words of a block of texts, and counts what was done."""

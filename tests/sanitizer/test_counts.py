@@ -1,0 +1,157 @@
+"""Counts, receipts and their warnings."""
+
+from typing import Any
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from custext_sql import Receipt, Sanitizer
+from custext_sql.kinds import COUNTS
+from custext_sql.sanitizer.tally import Counts, Tally, join_counts
+from custext_sql.text.columns import open_column
+from custext_sql.text.word_boundaries import fold_word
+from tests.text.test_symbols import mapping, paper, strict, texts
+
+__all__ = ["mapping", "paper", "strict"]  # fixtures
+
+RECEIPT: dict[str, Any] = {
+    "rows": 1,
+    "words": 0,
+    "replaced_unchanged": 0,
+    "characters_in_clear": 0,
+    "eps": 1.0,
+    "budgets": (1.0,),
+    "largest_row_eps": 0.0,
+    "mean_row_eps": 0.0,
+    "mapping": "m",
+    "fingerprint": "f",
+    "worst_log_ratio": 0.5,
+    "union_log_ratio": 0.5,
+    "hides_among": 2,
+}
+
+
+def make_receipt(**changed: Any) -> Receipt:
+    """Return a receipt of no words, with other fields, and other counts of words by kind."""
+    counts = {name: changed.pop(name, 0) for name in COUNTS}
+    return Receipt(counts=counts, **{**RECEIPT, **changed})
+
+
+def test_a_receipt_warns_of_what_passed() -> None:
+    assert make_receipt(words=20, replaced=20, symbols=3).warnings == ()
+    assert make_receipt(words=100_000, replaced=3_434, unknown_kept=96_566, unknown_distinct=906).warnings == (
+        "96,566 words (906 distinct) are not in the vocabulary and passed unchanged",
+        "most words (96,566 of 100,000) are not in the vocabulary; the texts may be in a different language or script "
+        "from the mapping",
+    )
+    assert make_receipt(words=1_500, replaced=1_500, texts_unchanged=1_234).warnings == (
+        "1,234 texts came out unchanged: their words were kept or replaced by themselves",
+    )
+    assert make_receipt(words=9, replaced=8, unknown_kept=1, unknown_distinct=1).warnings == (
+        "1 word is not in the vocabulary and passed unchanged",
+    )
+
+
+@pytest.mark.parametrize("unknown", ["unknown_kept", "unknown_masked", "unknown_random"])
+def test_a_receipt_warns_of_another_language(unknown: str) -> None:
+    def warns(**counts: int) -> bool:
+        return any("a different language" in warning for warning in make_receipt(**counts).warnings)
+
+    assert warns(words=150, replaced=27, stopwords=10, endings=10, kept=10, **{unknown: 93})
+    assert warns(words=10, replaced=4, **{unknown: 6})
+    assert not warns(words=10, replaced=5, **{unknown: 5})
+    assert not warns(words=9, replaced=0, **{unknown: 9})
+    assert not warns(words=100, replaced=0, stopwords=91, **{unknown: 9})
+
+
+def test_a_receipt_is_shown_with_correct_plurals() -> None:
+    fixed = {"eps": 4.0, "budgets": (4.0,), "largest_row_eps": 24.0, "worst_log_ratio": 3.1532, "hides_among": 19}
+    fixed |= {"mapping": "starter", "fingerprint": "0123456789abcdef"}
+    shown = make_receipt(
+        **fixed, words=9, replaced=6, replaced_unchanged=2, stopwords=3, characters_in_clear=7
+    ).describe()
+    assert shown == (
+        "9 words: 6 replaced (2 drew themselves), 3 stopwords kept; 7 characters in the clear\n"
+        "eps 4 per replaced word, at most 24 per row; certified log-ratio 3.153; mapping starter (0123456789ab)\n"
+        "each replaced word hides among at least 19 words of its group"
+    )
+    several = ("replaced", "stopwords", "unknown_kept", "unknown_masked", "unknown_random", "numbers", "endings")
+    one = dict.fromkeys((*several, "kept", "alone_masked", "replaced_unchanged", "characters_in_clear"), 1)
+    assert make_receipt(**{**fixed, **one, "words": 9, "budgets": (1.0, 4.0)}).describe().splitlines()[:2] == [
+        "9 words: 1 replaced (1 drew itself), 1 stopword kept, 1 unknown word kept, 1 unknown word masked, "
+        "1 unknown word replaced at random, 1 number, 1 ending kept, 1 other word kept, "
+        "1 word alone in its group masked; 1 character in the clear",
+        "eps at most 4 per replaced word, at most 24 per row; certified log-ratio 3.153; "
+        "mapping starter (0123456789ab)",
+    ]
+
+
+def test_a_receipt_without_replaced_words_claims_nothing_of_them() -> None:
+    fixed = {"mapping": "starter", "fingerprint": "0123456789abcdef"}
+    assert make_receipt(**fixed, words=1, stopwords=1, characters_in_clear=3).describe() == (
+        "1 word: 0 replaced, 1 stopword kept; 3 characters in the clear\n"
+        "no eps was spent; mapping starter (0123456789ab)"
+    )
+    assert make_receipt(**fixed).describe().startswith("0 words; 0 characters in the clear\n")
+
+
+def test_the_receipt_is_shown_with_symbols_and_unchanged_texts_only_if_there_are_any() -> None:
+    assert "; 1,234 symbols passed\n" in make_receipt(symbols=1234).describe()
+    assert "; 1 symbol passed\n" in make_receipt(symbols=1).describe()
+    assert "symbol" not in make_receipt().describe() and "unchanged" not in make_receipt().describe()
+    assert "; 1 symbol passed; 2 texts unchanged\n" in make_receipt(symbols=1, texts_unchanged=2).describe()
+    assert (
+        make_receipt(symbols=3, unknown_distinct=2).to_dict().items() >= {"symbols": 3, "unknown_distinct": 2}.items()
+    )
+
+
+@pytest.mark.slow
+@settings(max_examples=200)
+@given(rows=st.lists(texts, max_size=6))
+@example(rows=["zoe ZOE zoë", "ZOË", "K k", "ΟΔΟΣ οδος", "x" * 30 + " " + "X" * 30 + " y" * 2])
+def test_unknown_words_are_counted_once_each(paper: Sanitizer, strict: Sanitizer, rows: list[str]) -> None:
+    unknown = {
+        fold_word(piece.before) for pieces in paper.compare(rows) for piece in pieces if piece.kind == 3
+    }  # a separate run, but words are found in the same way
+    receipt = paper.release(rows)[1]
+    assert receipt.unknown_distinct == len(unknown)
+    assert strict.release(rows)[1].unknown_distinct == 0
+
+
+def count(sanitizer: Sanitizer, rows: list[str]) -> Counts:
+    tally: list[Counts] = []
+
+    class Keeping(Tally):
+        def add(self, counts: Counts, **_: object) -> None:
+            tally.append(counts)
+
+    sanitizer.sanitize_column(open_column(rows)[0], tally=Keeping())
+    return join_counts(tally)
+
+
+def test_counts_are_cut_joined_and_added_with_all_that_they_hold(paper: Sanitizer) -> None:
+    first, second = count(paper, ["zoe ❤ zoe", "", "drug amy"]), count(paper, ["amy", "bea ❤❤", "zoe"])
+
+    def tally(counts: Counts) -> Receipt:
+        found = Tally()
+        found.add(counts)
+        return paper.receipt(found)
+
+    assert [tally(first[place : place + 1]).unknown_distinct for place in range(3)] == [1, 0, 1]
+    assert [tally(first[place : place + 1]).symbols for place in range(3)] == [1, 0, 0]
+    joined, added = join_counts([first, second]), first + second
+    assert (tally(joined).rows, tally(joined).unknown_distinct, tally(joined).symbols) == (6, 3, 3)
+    assert [tally(joined[place : place + 1]).unknown_distinct for place in range(6)] == [1, 0, 1, 1, 1, 1]
+    assert (tally(added).rows, tally(added).unknown_distinct, tally(added).symbols) == (3, 3, 3)
+    assert [tally(added[place : place + 1]).unknown_distinct for place in range(3)] == [2, 1, 2]
+    assert tally(joined[2:5][1:3][0:1]).unknown_distinct == tally(joined[2:5][1:2]).unknown_distinct == 1
+    assert tally(join_counts([])).words == 0
+
+
+def test_distinct_words_of_many_blocks_are_counted_once(paper: Sanitizer) -> None:
+    tally = Tally()
+    for start in range(0, 300_000, 30_000):
+        words = " ".join(f"w{number % 100_000}q" for number in range(start, start + 30_000))
+        tally.add(count(paper, [words]))
+    assert paper.receipt(tally).unknown_distinct == 100_000

@@ -1,0 +1,135 @@
+"""Defaults are safe: no unknown word passes by default, and other policies warn about words that pass."""
+
+import json
+from pathlib import Path
+
+import duckdb
+import pytest
+import spacy
+
+from custext_sql import Policy, Sanitizer, connect, make_key, register
+from custext_sql.errors import PrivacyWarning
+from custext_sql.sanitizer.policy import POLICIES
+from tests.ledger_entries import list_releases
+from tests.release.test_data_files import db, folder, run
+
+__all__ = ["db", "folder"]  # fixtures
+
+TEXT = "alice zzyzx 12345 a@b.org b\u200bob"
+
+
+def hides(text: str) -> bool:
+    """Return whether nothing of TEXT is left except by a draw."""
+    first, *masked, last = text.split()
+    return masked == ["<unk>", "<num>", "<email>"] and first.isalpha() and last.isalpha() and "\u200b" not in text
+
+
+def test_the_strict_policy_has_a_name_and_is_what_a_policy_is() -> None:
+    assert Policy() == POLICIES["strict"] == Policy("mask", "mask", "lower", "drop", "mask", frozenset())
+    assert POLICIES["paper"] == Policy("keep", "shape", "lower", "keep", "keep", frozenset())
+
+
+@pytest.mark.slow
+def test_nothing_unknown_passes_by_default_on_any_surface(db: Path, folder: Path) -> None:
+    assert hides(Sanitizer.load(db).sanitize(TEXT))
+    query = f"SELECT custext_sanitize('{TEXT}', 1, false) AS t"
+    with connect(db) as connection:
+        assert hides(connection.execute(query).fetchall()[0][0])
+    with duckdb.connect() as connection:
+        register(connection, db)
+        assert hides(connection.execute(query).fetchall()[0][0])
+    nlp = spacy.blank("en")
+    nlp.add_pipe("custext", config={"database": str(db)})
+    assert hides(nlp(TEXT)._.custext)
+    assert make_key("k", db).settings.policy == Policy()
+    assert hides(run("sanitize", TEXT).stdout)
+    assert hides(json.loads(run("sql", query, "--json").stdout)[0]["t"])
+    (folder / "in.csv").write_text(f"id,body\n1,{TEXT}\n")
+    assert run("sanitize", "in.csv", "out.csv", "--column", "body").exit_code == 0
+    assert hides((folder / "out.csv").read_text().splitlines()[1].partition(",")[2])
+    assert not hides(run("sanitize", TEXT, "--policy", "paper").stdout)
+
+
+def test_experiments_stay_with_the_paper(db: Path) -> None:
+    commands: list[tuple[str, ...]] = [("attack", "mask"), ("evaluate", "utility"), ("evaluate", "tradeoff")]
+    for command in commands:
+        shown = " ".join(run(*command, "--help").output.split())
+        assert "[default: paper]" in shown, command
+    for command in (("sanitize",), ("sql",), ("keygen",), ("diff",), ("report",)):
+        shown = " ".join(run(*command, "--help").output.split())
+        assert "mask them all (strict, the default" in shown, command
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("route", ["text", "file", "stream", "lines", "query", "output"])
+def test_words_that_passed_are_told_with_their_number(db: Path, folder: Path, route: str) -> None:
+    rows = ["alice zzyzx", "Zzyzx qqq alice", "bob"]
+    (folder / "in.csv").write_text("id,body\n" + "".join(f"{number},{row}\n" for number, row in enumerate(rows)))
+    (folder / "in.txt").write_text("\n".join(rows))
+    query = "SELECT custext_sanitize(body, 1, true) AS body FROM 'in.csv'"
+    arguments = {
+        "text": ["sanitize", " ".join(rows)],
+        "file": ["sanitize", "in.csv", "out.csv", "--column", "body"],
+        "stream": ["sanitize", "-", "-"],
+        "lines": ["sanitize", "in.txt", "out.txt", "--json"],
+        "query": ["sql", query],
+        "output": ["sql", query, "--output", "out.csv"],
+    }[route]
+    content = "\n".join(rows).encode() if route == "stream" else None
+    warning = "Warning: 3 words (2 distinct) are not in the vocabulary and passed unchanged\n"
+    assert warning in run(*arguments, "--policy", "paper", input=content).stderr
+    for output in ("out.csv", "out.txt"):
+        (folder / output).unlink(missing_ok=True)
+    assert "passed unchanged" not in run(*arguments, input=content).stderr
+
+
+def test_python_warns_too(db: Path) -> None:
+    with pytest.warns(PrivacyWarning, match=r"^1 word is not in the vocabulary and passed unchanged$"):
+        Sanitizer.load(db, policy="paper").release(["alice zzyzx"])
+
+
+@pytest.mark.parametrize("policy", ["strict", "paper"])
+def test_another_script_gets_a_warning_of_its_own(db: Path, policy: str) -> None:
+    text = "мой врач в бостоне сказал что операция прошла успешно и всё хорошо alice"
+    done = run("sanitize", text, "--policy", policy)
+    warning = (
+        "Warning: most words (12 of 13) are not in the vocabulary; the texts may be in a different language or script"
+    )
+    assert warning in done.stderr
+    assert "most words" not in run("sanitize", "alice bob carol zzz " * 4, "--policy", policy).stderr
+
+
+def test_columns_that_were_copied_are_named(db: Path, folder: Path) -> None:
+    (folder / "in.csv").write_text("id,body,note,Title\n1,alice,x,bob\n")
+    done = run("sanitize", "in.csv", "out.csv", "--column", "body", "--column", "title")
+    assert "columns copied unchanged: id, note\n" in done.stderr
+    (folder / "only.csv").write_text("body\nalice\n")
+    assert "copied" not in run("sanitize", "only.csv", "o.csv", "--column", "body").stderr
+    shown = run("sanitize", "in.csv", "p.parquet", "--column", "body", "--json").stdout
+    assert json.loads(shown)["copied"] == ["id", "note", "Title"]
+
+
+@pytest.mark.slow
+def test_a_table_becomes_a_file_or_a_table_of_a_schema(db: Path, folder: Path) -> None:
+    with duckdb.connect("shop.duckdb") as connection:
+        connection.execute("CREATE SCHEMA staging; CREATE TABLE reviews AS SELECT 1 AS id, 'alice' AS body")
+    form = ("sanitize", "--data", "shop.duckdb", "--table", "reviews", "--column", "body")
+    for target in ("out.parquet", "out.csv", "out.jsonl"):
+        assert run(*form, target).stdout == f"{target}: 1 row\n"
+        with duckdb.connect() as connection:
+            assert connection.execute(f"SELECT count(*) FROM '{target}'").fetchall() == [(1,)]
+    assert "already exists" in run(*form, "out.csv").output
+    assert "its name must end in" in run(*form, "out.txt").output
+    for target, name in (("staging.clean", "staging.clean"), ('"a.b"', "a.b"), ('STAGING."c.d"', "staging.c.d")):
+        assert run(*form, target).stdout == f"shop.duckdb, table {name}: 1 row\n"
+    assert "table staging.Clean already exists" in run(*form, "Staging.Clean").output
+    assert run(*form, "staging.clean", "--force").exit_code == 0
+    assert "schema 'other' does not exist" in run(*form, "other.clean").output
+    for wrong in ("a.b.c", "a..b", '"a', ".a", "a."):
+        assert "must be NAME or SCHEMA.NAME" in run(*form, wrong).output, wrong
+    assert run(*form, "staging.reviews").exit_code == 0  # in another schema, so it is not the input
+    with duckdb.connect("shop.duckdb", read_only=True) as connection:
+        made = connection.execute("SELECT schema_name, table_name FROM duckdb_tables() ORDER BY ALL").fetchall()
+    expected = [("main", "a.b"), ("main", "reviews"), ("staging", "c.d"), ("staging", "clean"), ("staging", "reviews")]
+    assert made == expected
+    assert len({release.dataset for release in list_releases(db)}) == 1

@@ -1,0 +1,206 @@
+"""Arrow columns are sanitized in every type and however they are chunked; eps, plus and records can be columns."""
+
+from collections.abc import Callable
+from decimal import Decimal
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+from unittest.mock import Mock
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from custext_sql import Sanitizer, connect
+from custext_sql.sanitizer.tally import Tally
+
+TEXTS = ["Alice met bob.", None, "", "zé ’ 中文 😀 carol", "dave " * 700, None]
+RECORDS = [f"r{place}" for place in range(len(TEXTS))]
+SECRET = "zqsecret"  # beside a slice, so never in a result
+
+
+def as_dictionary(texts: list[str | None], content: pa.DataType, indices: pa.DataType | None = None) -> pa.Array:
+    distinct = list(dict.fromkeys(text for text in texts if text is not None))
+    places = [None if text is None else distinct.index(text) for text in texts]
+    dictionary = pa.array(distinct, content)
+    return pa.DictionaryArray.from_arrays(pa.array(places, indices or pa.int8()), dictionary)
+
+
+PLAIN: dict[str, pa.DataType] = {
+    "string": pa.string(),
+    "large_string": pa.large_string(),
+    "string_view": pa.string_view(),
+}
+MAKERS: dict[str, Callable[[list[str | None], pa.DataType], pa.Array | pa.ChunkedArray]] = {
+    "array": lambda texts, kind: pa.array(texts, kind),
+    "slice": lambda texts, kind: pa.array([SECRET, None, *texts, SECRET], kind).slice(2, len(texts)),
+    "chunks": lambda texts, kind: pa.chunked_array(
+        [pa.array(part, kind) for part in ([], texts[:1], [], texts[1:], [])], kind
+    ),
+    "chunks of slices": lambda texts, kind: pa.chunked_array(
+        [pa.array([SECRET, *part, SECRET], kind).slice(1, len(part)) for part in (texts[:3], texts[3:])], kind
+    ),
+    "one chunk": lambda texts, kind: pa.chunked_array([pa.array(texts, kind)]),
+    "dictionary": as_dictionary,
+    "dictionary slice": lambda texts, kind: as_dictionary([SECRET, *texts], kind).slice(1),
+    "dictionaries": lambda texts, kind: pa.chunked_array(
+        [as_dictionary(texts[:3], kind), as_dictionary([], kind), as_dictionary(texts[3:], kind)]
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", PLAIN)
+@pytest.mark.parametrize("form", MAKERS)
+def test_every_form_comes_out_as_plain_strings_of_its_type(
+    sanitizer: Sanitizer, keyed: Sanitizer, form: str, kind: str
+) -> None:
+    texts = MAKERS[form](TEXTS, PLAIN[kind])
+    assert texts.to_pylist() == TEXTS
+    for result, expected in (
+        (sanitizer.sanitize_arrow(texts), sanitizer.sanitize_batch(TEXTS)),
+        (keyed.sanitize_arrow(texts, records=pa.array(RECORDS)), keyed.sanitize_batch(TEXTS, records=RECORDS)),
+    ):
+        result.validate(full=True)
+        assert result.type == PLAIN[kind]
+        assert result.to_pylist() == expected
+        assert isinstance(result, pa.ChunkedArray) == isinstance(texts, pa.ChunkedArray)
+        if isinstance(texts, pa.ChunkedArray):
+            assert [len(chunk) for chunk in result.chunks] == [len(chunk) for chunk in texts.chunks]
+    assert sanitizer.spend_arrow(texts, 1.0, False).to_pylist() == [2.0, None, 0.0, 1.0, 700.0, None]
+
+
+@pytest.mark.parametrize("kind", PLAIN)
+@pytest.mark.parametrize(
+    "texts",
+    [
+        lambda kind: pa.array([], kind),
+        lambda kind: pa.chunked_array([], kind),
+        lambda kind: pa.chunked_array([pa.array([], kind)] * 2),
+        lambda kind: pa.array(["a"], kind).slice(1),
+        lambda kind: pa.array([None, None], kind),
+        lambda kind: pa.chunked_array([pa.array([None], kind), pa.array([], kind), pa.array([None], kind)]),
+    ],
+)
+def test_nothing_comes_out_as_nothing(
+    sanitizer: Sanitizer, keyed: Sanitizer, texts: Callable[[pa.DataType], Any], kind: str
+) -> None:
+    column = texts(PLAIN[kind])
+    assert sanitizer.sanitize_arrow(column).equals(column)
+    assert keyed.sanitize_arrow(column, records=pa.array(RECORDS[: len(column)], pa.string())).equals(column)
+    spent = sanitizer.spend_arrow(column, pa.array([1.0] * len(column), pa.float64()))
+    assert spent.equals(pa.nulls(len(column), pa.float64()))
+
+
+@pytest.mark.parametrize(
+    "texts", [pa.nulls(3), pa.nulls(0), pa.chunked_array([pa.nulls(2), pa.nulls(0)]), pa.chunked_array([], pa.null())]
+)
+def test_columns_of_nulls_stay_as_they_are(sanitizer: Sanitizer, texts: pa.Array | pa.ChunkedArray) -> None:
+    assert sanitizer.sanitize_arrow(texts).equals(texts)
+    assert sanitizer.spend_arrow(texts).to_pylist() == [None] * len(texts)
+
+
+def test_dictionaries_can_contain_null_and_need_not_fit_together(sanitizer: Sanitizer) -> None:
+    texts = pa.DictionaryArray.from_arrays(pa.array([1, 0, None]), pa.array(["alice", None]))
+    assert sanitizer.sanitize_arrow(texts).to_pylist() == [None, sanitizer.sanitize("alice"), None]
+    words = [[f"zq{part}x{word}" for word in range(100)] for part in range(3)]  # 300 indices do not fit into 8 bits
+    chunks = pa.chunked_array([as_dictionary([*part], pa.string()) for part in words])
+    assert sanitizer.sanitize_arrow(chunks).to_pylist() == ["<unk>"] * 300
+
+
+@given(
+    texts=st.lists(st.none() | st.text(st.sampled_from("abé😀 '.\u200d"), max_size=8) | st.sampled_from(TEXTS)),
+    cuts=st.lists(st.integers(0, 20)),
+    kind=st.sampled_from(list(PLAIN)),
+)
+def test_chunks_do_not_matter(
+    sanitizer: Sanitizer, keyed: Sanitizer, texts: list[str | None], cuts: list[int], kind: str
+) -> None:
+    whole = pa.array(texts, PLAIN[kind])
+    records = pa.array([f"r{place}" for place in range(len(texts))], pa.string())
+    bounds = [0, *sorted(min(cut, len(texts)) for cut in cuts), len(texts)]
+    parts = list(pairwise(bounds))
+    chunked = pa.chunked_array([whole[slice(*part)] for part in parts], PLAIN[kind])
+    alone = [keyed.sanitize_arrow(whole[slice(*part)], records=records[slice(*part)]) for part in parts]
+    expected = keyed.sanitize_batch(texts, records=records.to_pylist())
+    assert keyed.sanitize_arrow(whole, records=records).to_pylist() == expected
+    assert keyed.sanitize_arrow(chunked, records=records).to_pylist() == expected
+    assert [text for part in alone for text in part.to_pylist()] == expected
+    assert sanitizer.sanitize_arrow(chunked).to_pylist() == sanitizer.sanitize_batch(texts)
+    assert sanitizer.sanitize_arrow(whole).to_pylist() == sanitizer.sanitize_batch(texts)
+
+
+def test_keyed_columns_are_those_of_duckdb(mapped_template: Path, key: Path, keyed: Sanitizer) -> None:
+    given = pa.table({"text": TEXTS, "record": RECORDS})
+    with connect(mapped_template, key_file=key) as connection:
+        connection.register("given", given)
+        rows = connection.execute("SELECT custext_sanitize_keyed(text, record) FROM given ORDER BY record").fetchall()
+    assert keyed.sanitize_arrow(given["text"], records=given["record"]).to_pylist() == [text for (text,) in rows]
+    for records in (pa.array(RECORDS).dictionary_encode(), pa.array(RECORDS, pa.string_view())):
+        assert keyed.sanitize_arrow(given["text"], records=records).to_pylist() == [text for (text,) in rows]
+
+
+SMALL_DECIMALS = [pa.decimal32(9, 4), pa.decimal64(18, 4)] if hasattr(pa, "decimal32") else []  # from Arrow 19 on
+EPSILONS: dict[str, pa.Array | pa.ChunkedArray] = {
+    "int8": pa.array([0, 1, 2], pa.int8()),
+    "uint64": pa.array([0, 1, 2], pa.uint64()),
+    "half": pa.array(np.array([0, 1, 2], np.float16)),
+    "float": pa.array([0, 1, 2], pa.float32()),
+    "double": pa.array([0, 1, 2], pa.float64()),
+    "double slice": pa.array([9, 0, 1, 2, 9], pa.float64()).slice(1, 3),
+    "double chunks": pa.chunked_array([[0.0], [], [1.0, 2.0]], pa.float64()),
+    "decimal128": pa.array([Decimal(0), Decimal(1), Decimal(2)], pa.decimal128(38, 30)),
+    "decimal256": pa.array([Decimal(0), Decimal(1), Decimal(2)], pa.decimal256(76, 5)),
+    **{str(kind): pa.array([Decimal(0), Decimal(1), Decimal(2)], kind) for kind in SMALL_DECIMALS},
+    "decimal chunks": pa.chunked_array([[Decimal(0)], [], [Decimal(1), Decimal(2)]], pa.decimal128(3, 1)),
+}
+
+
+@pytest.mark.parametrize("kind", EPSILONS)
+def test_eps_can_have_any_type_of_numbers(sanitizer: Sanitizer, kind: str) -> None:
+    texts, eps = pa.array(["alice", "bob", "carol dave"]), EPSILONS[kind]
+    assert sanitizer.spend_arrow(texts, eps).to_pylist() == [0.0, 1.0, 4.0]
+    assert sanitizer.sanitize_arrow(texts, eps)[0].as_py() == sanitizer.sanitize("alice", 0)
+
+
+@pytest.mark.parametrize("kind", [*SMALL_DECIMALS, pa.decimal128(2, 1), pa.decimal256(70, 60)])
+def test_decimals_become_the_closest_floats(sanitizer: Sanitizer, kind: pa.DataType) -> None:
+    """Arrow's own cast gives 0.30000000000000004 for 0.3."""
+    eps = pa.array([Decimal("0.3"), Decimal("0.7"), Decimal("0.3")], kind)
+    spent = sanitizer.spend_arrow(pa.array(["alice"] * 3), eps)
+    assert spent.to_pylist() == [0.3, 0.7, 0.3]
+    assert sanitizer.spend_arrow(pa.array(["alice"]), pa.scalar(Decimal("0.3"), kind)).to_pylist() == [0.3]
+
+
+@pytest.mark.parametrize(
+    "plus",
+    [
+        pa.array([True, False]),
+        pa.array([None, True, False]).slice(1),
+        pa.chunked_array([[True], [], [False]], pa.bool_()),
+    ],
+)
+def test_plus_can_be_a_column(mapped_template: Path, plus: pa.Array | pa.ChunkedArray) -> None:
+    mapping = Sanitizer.load(mapped_template).mapping
+    sanitizer = Sanitizer(mapping, frozenset({"alice"}))
+    assert sanitizer.spend_arrow(pa.array(["alice bob", "alice bob"]), 1, plus).to_pylist() == [1.0, 2.0]
+    assert sanitizer.sanitize_arrow(pa.array(["alice", "alice"]), 0, plus)[0].as_py() == "alice"
+    assert sanitizer.spend_arrow(pa.array(["alice bob"]), 1, plus[0]).to_pylist() == [1.0]
+
+
+def test_a_tally_counts(sanitizer: Sanitizer) -> None:
+    tally = Tally()
+    sanitizer.sanitize_arrow(pa.chunked_array([["alice bob"], [None], ["zq"]]), 1.0, tally=tally)
+    receipt = sanitizer.receipt(tally, 1.0)
+    assert (receipt.rows, receipt.words, receipt.replaced) == (2, 3, 2)
+
+
+def test_chunks_are_joined_with_64_bit_offsets(sanitizer: Sanitizer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Together they may exceed 2 GB. A run with 2.5 GB takes a minute and 7 GB of memory, so this checks types."""
+    concat_arrays = Mock(wraps=pa.concat_arrays)
+    monkeypatch.setattr(pa, "concat_arrays", concat_arrays)
+    for kind in PLAIN.values():
+        sanitizer.sanitize_arrow(pa.chunked_array([pa.array(["alice"], kind)] * 3))
+        [joined] = concat_arrays.call_args.args
+        assert [chunk.type for chunk in joined] == [pa.large_string()] * 3
