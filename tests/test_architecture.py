@@ -37,7 +37,7 @@ PARTS = {  # each part of the package, and the parts that it may import
     "experiments": STORE | {"store", "ledger", "sql", "release", "html"},
     "starter": set(),  # data only
     "spark": {"public names", "release"},
-    "playground": {"public names"},
+    "playground": {"public names", "kinds"},
     "cli": STORE | {"store", "ledger", "sql", "release", "html", "experiments", "playground", "public names"},
     "__main__": {"cli"},
 }

@@ -19,7 +19,7 @@ def test_every_kind_has_an_entry_with_all_that_pages_need() -> None:
 
 
 @pytest.mark.parametrize(
-    ("unknown", "numbers"), itertools.product(["keep", "mask", "random"], ["keep", "mask", "shape"])
+    ("unknown", "numbers"), list(itertools.product(["keep", "mask", "random"], ["keep", "mask", "shape"]))
 )
 def test_a_policy_treats_each_kind_in_one_way(unknown: str, numbers: str) -> None:
     treatments = Policy(unknown=unknown, numbers=numbers).treatments

@@ -11,6 +11,7 @@ import httpx
 import pytest
 
 from custext_sql import Kind, Sanitizer
+from custext_sql.kinds import spread_counts
 from custext_sql.playground.serving import Address
 from tests.playground.requesting import ask, connect, explain, read
 from tests.statistics import fits
@@ -112,7 +113,7 @@ def test_every_setting_does_what_it_does_in_the_library(
     found = ask(client, "verdict", text=text, settings=settings, **drawn)["receipt"]
     assert found["lines"] == receipt.describe().split("\n")
     assert found["warnings"] == list(receipt.warnings)
-    assert found["counts"] == json.loads(json.dumps(asdict(receipt)))
+    assert found["counts"] == json.loads(json.dumps(spread_counts(asdict(receipt))))
 
 
 def test_the_receipt_is_that_of_a_release(client: httpx.Client, sanitizer: Sanitizer) -> None:

@@ -21,22 +21,9 @@ POLICIES = [
     Policy(unknown="random", numbers="shape", keep_words=["dave"]),
 ]
 PIECES = [
-    *(
-        "alice",
-        "Bob",
-        "CAROL",
-        "STRASSE",
-        "Straße",
-        "ａｌｉｃｅ",
-        "the",
-        "and",
-        "NAÏVE",
-        "zyzzyva",
-        "12",
-        "a@b.org",
-        "dave's",
-    ),
-    *("\u200b", "\u00ad", "😀", "𝐛𝐨𝐛", "e\u0301", " ", " ", " ", "\n", "\r\n", ".", "'", "\ufeff", "\x00"),
+    *("alice", "Bob", "CAROL", "STRASSE", "Straße", "ａｌｉｃｅ", "the", "and", "NAÏVE", "zyzzyva", "12", "a@b.org"),
+    *("dave's", "\u200b", "\xad", "😀", "𝐛𝐨𝐛", "e\u0301", ".", "'"),
+    *(" ", " ", " ", "\n", "\r\n", "\ufeff", "\x00"),
 ]
 TEXTS = st.lists(st.sampled_from(PIECES) | st.text(max_size=4), max_size=12).map("".join)
 
