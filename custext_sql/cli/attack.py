@@ -267,7 +267,7 @@ def mask_command(db: str | None, **settings: Any) -> Iterator[Any]:
             f"{one.eps:g}",
             _show_share(one.r_mask, one.standard_error),
             f"{one.privacy:.4f}",
-            "" if one.r_mask_sampled is None else f"{one.r_mask_sampled:.4f}",
+            "" if one.r_mask_replaced is None else f"{one.r_mask_replaced:.4f}",
         ]
         for one in attack.results
     ]

@@ -81,7 +81,7 @@ def test_plain_text_is_guessed_and_noise_is_not(folders: Folders, name: str) -> 
         [piece if piece.kind is None else replace(piece, after=str(random.choice(WORDS))) for piece in text]
         for text in plain
     ]
-    known, unknown = count_guesses(plain, guesser).r_mask_sampled, count_guesses(noise, guesser).r_mask_sampled
+    known, unknown = count_guesses(plain, guesser).r_mask_replaced, count_guesses(noise, guesser).r_mask_replaced
     assert known is not None and known > 0.7  # four of the five words follow from the others
     assert unknown is not None and unknown < 0.3  # the place narrows it down to eight or five words
 

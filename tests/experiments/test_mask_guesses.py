@@ -41,8 +41,8 @@ def test_replaced_words_are_counted_apart_from_kept_ones() -> None:
         [Piece("the", "the", Kind.STOPWORD), SPACE, Piece("erin", "erin", Kind.REPLACED)],
     ]
     result = count_guesses(texts, Parrot())
-    assert result == GuessCounts(words=4, guessed=3, sampled=2, sampled_guessed=1)
-    assert (result.r_mask, result.r_mask_sampled) == (0.75, 0.5)
+    assert result == GuessCounts(words=4, guessed=3, replaced=2, replaced_guessed=1)
+    assert (result.r_mask, result.r_mask_replaced) == (0.75, 0.5)
     assert result.standard_error == pytest.approx(math.sqrt(0.75 * 0.25 / 4))
 
 
@@ -57,7 +57,7 @@ def test_texts_without_words_do_no_harm() -> None:
 
 
 def test_without_replaced_words_their_share_is_none() -> None:
-    assert count_guesses([[Piece("the", "the", Kind.STOPWORD)]], Parrot()).r_mask_sampled is None
+    assert count_guesses([[Piece("the", "the", Kind.STOPWORD)]], Parrot()).r_mask_replaced is None
 
 
 @pytest.mark.parametrize("texts", [[], [[]], [[Piece("...", "...")]]])
@@ -85,6 +85,6 @@ def test_repeating_the_new_words_is_right_where_a_word_drew_itself(words: Sequen
     result = count_guesses(texts, Parrot())
     drawn = [piece for pieces in texts for piece in pieces if piece.kind == Kind.REPLACED]
     assert result.words == 50 * 6  # `and` and `met` are not in the mapping, so they are kept
-    assert (result.sampled, result.guessed) == (200, 100 + result.sampled_guessed)
-    assert result.sampled_guessed == sum(piece.before.lower() == piece.after for piece in drawn)
-    assert 0 < result.sampled_guessed < 200
+    assert (result.replaced, result.guessed) == (200, 100 + result.replaced_guessed)
+    assert result.replaced_guessed == sum(piece.before.lower() == piece.after for piece in drawn)
+    assert 0 < result.replaced_guessed < 200

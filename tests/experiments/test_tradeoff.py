@@ -94,7 +94,7 @@ def test_vectors_of_two_embeddings_are_two_rows(few_db: Path, experiment: Experi
 
 def test_kept_stopwords_are_easy_to_guess(few_db: Path, experiment: Experiment) -> None:
     [found] = attack(few_db, experiment, "custext+", 5.0, 1)
-    assert found.r_mask_sampled is not None and found.r_mask > found.r_mask_sampled
+    assert found.r_mask_replaced is not None and found.r_mask > found.r_mask_replaced
     assert found.standard_error == pytest.approx((found.r_mask * (1 - found.r_mask) / 500) ** 0.5, rel=0.1)
 
 

@@ -58,7 +58,7 @@ class MaskResult:
     eps: the budget per word.
     r_mask, standard_error: the share of all words that are guessed correctly, 0 to 1, and its standard error.
     privacy: the share of words that are not guessed, 1 - r_mask.
-    r_mask_sampled: the share guessed correctly among words replaced by a draw; None if there is no such word.
+    r_mask_replaced: the share guessed correctly among words replaced by a draw; None if there is no such word.
     mechanism: "custext", or "custext+" if stopwords are kept. mapping: its name.
     model: the name or folder of the model that guesses, or "ngram". rows: the number of texts attacked.
     """
@@ -67,7 +67,7 @@ class MaskResult:
     r_mask: float
     standard_error: float
     privacy: float
-    r_mask_sampled: float | None
+    r_mask_replaced: float | None
     mechanism: str
     mapping: str
     model: str
@@ -107,12 +107,12 @@ OpenGuesser = Callable[[Vocabulary, bool], Guesser]
 
 @dataclass(frozen=True)
 class GuessCounts:
-    """How many words were attacked and guessed, and how many of those replaced by a draw (sampled)."""
+    """How many words were attacked and guessed, and how many of those were replaced by a draw."""
 
     words: int
     guessed: int
-    sampled: int
-    sampled_guessed: int
+    replaced: int
+    replaced_guessed: int
 
     @property
     def r_mask(self) -> float:
@@ -125,9 +125,9 @@ class GuessCounts:
         return math.sqrt(self.r_mask * (1 - self.r_mask) / self.words)
 
     @property
-    def r_mask_sampled(self) -> float | None:
+    def r_mask_replaced(self) -> float | None:
         """The share guessed correctly among the words replaced by a draw; None if there is no such word."""
-        return self.sampled_guessed / self.sampled if self.sampled else None
+        return self.replaced_guessed / self.replaced if self.replaced else None
 
 
 def attack_mask(
@@ -182,7 +182,7 @@ def attack_mask(
     for number, epsilon in enumerate(epsilons):
         trial = Trial(under_test, mechanism, epsilon, seed)
         counts = attack_trial(trial, texts, open_guesser, part_of(progress, number, len(epsilons)))
-        shares = counts.r_mask, counts.standard_error, 1.0 - counts.r_mask, counts.r_mask_sampled
+        shares = counts.r_mask, counts.standard_error, 1.0 - counts.r_mask, counts.r_mask_replaced
         results.append(MaskResult(epsilon, *shares, mechanism, name, model, len(texts)))
     policy = name_policy(under_test.policy)
     return MaskAttack(name, mechanism, policy, model, len(texts), skipped, tuple(results))
@@ -216,17 +216,17 @@ def count_guesses(
     """
     if not any(piece.kind is not None for pieces in texts for piece in pieces):
         raise SettingError(f"found no words to attack in {count_of(len(texts), 'text')}; use other texts")
-    words = guessed = sampled = sampled_guessed = 0
+    words = guessed = replaced = replaced_guessed = 0
     for done, (pieces, guesses) in enumerate(zip(texts, guesser.guess(texts), strict=True), start=1):
         attacked = [piece for piece in pieces if piece.kind is not None]
         for piece, guess in zip(attacked, guesses, strict=True):
             right = guess == fold_word(piece.before)
             words += 1
             guessed += right
-            sampled += piece.kind == Kind.REPLACED
-            sampled_guessed += right and piece.kind == Kind.REPLACED
+            replaced += piece.kind == Kind.REPLACED
+            replaced_guessed += right and piece.kind == Kind.REPLACED
         progress(done / len(texts))
-    return GuessCounts(words, guessed, sampled, sampled_guessed)
+    return GuessCounts(words, guessed, replaced, replaced_guessed)
 
 
 @dataclass(frozen=True, eq=False)
