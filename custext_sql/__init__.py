@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from custext_sql.ledger.release import Release
     from custext_sql.ledger.spending import Total
     from custext_sql.mapping.mapping import Mapping, MappingInfo
-    from custext_sql.mechanism.distribution import Distribution, Replacement, inspect_word
+    from custext_sql.mechanism.sampler import Distribution, Replacement, inspect_word
     from custext_sql.parameters import suggest
     from custext_sql.release.file_releases import sanitize_file
     from custext_sql.release.inputs.texts import DataFiles, DataTable, list_columns
@@ -244,7 +244,7 @@ _HOMES = {
     "experiments.verdict.figures": ("Sentence", "Verdict"),
     "html.comparison": ("write_comparison",),
     "mapping.mapping": ("Mapping", "MappingInfo"),
-    "mechanism.distribution": ("Distribution", "Replacement", "inspect_word"),
+    "mechanism.sampler": ("Distribution", "Replacement", "inspect_word"),
     "parameters": ("suggest",),
     "release.file_releases": ("sanitize_file",),
     "release.inputs.texts": ("DataFiles", "DataTable", "list_columns"),

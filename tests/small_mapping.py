@@ -7,8 +7,7 @@ import numpy as np
 
 from custext_sql.mapping.grouping import partition_words
 from custext_sql.mapping.mapping import Mapping, MappingInfo, digest_ranks, fingerprint
-from custext_sql.mapping.scoring import score_groups
-from custext_sql.mapping.similarity import MEASURES
+from custext_sql.mapping.similarity import MEASURES, score_groups
 
 
 def small_mapping(words: Sequence[str], *, k: int, seed: int = 0) -> Mapping:

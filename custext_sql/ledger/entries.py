@@ -9,7 +9,7 @@ from importlib.metadata import version
 from typing import Any
 
 from custext_sql.mapping.mapping import MappingInfo
-from custext_sql.mechanism.keyed_randomness import SecretKey
+from custext_sql.mechanism.randomness import SecretKey
 from custext_sql.replacing.policy import Policy
 from custext_sql.replacing.receipt import Receipt
 

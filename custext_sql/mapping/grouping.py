@@ -13,7 +13,7 @@ GroupingProgress = Callable[[int, int], None]  # the work done so far, and all w
 
 _BLOCK_BYTES = 64 << 20  # of one float32 block: pivots by words in the pool
 _LARGEST_BLOCK = 256  # pivots; with more, earlier pivots of the block would have taken most of them
-_ROWS = 4096  # words whose points are in float64 at a time
+_ROWS = 4096  # words whose exact distances are computed at a time
 _CROWDED = 0.8  # compact the pool when a smaller share of it is still unassigned
 
 
@@ -32,7 +32,7 @@ class Partition:
     @property
     def starts(self) -> Places:
         """Index in `members` of the first word of each group."""
-        return np.concatenate([[0], np.cumsum(self.sizes)[:-1]]).astype(np.int64)
+        return np.cumsum(self.sizes) - self.sizes
 
     def groups(self) -> Iterator[Places]:
         """Yield the members of each group."""
@@ -65,32 +65,20 @@ def partition_words(
     else:
         found = _scanned_groups(vectors, similarity, k, order, free)
     groups: list[Places] = []
-    assigned = 0
     for group in found:
         groups.append(group)
-        assigned += k
         if progress is not None:
-            progress(assigned, len(vectors))
+            progress(k * len(groups), len(vectors))
     rest = order[free[order]]
     if len(rest) == 1:
-        _join_closest_pivot(groups, int(rest[0]), vectors, similarity)
+        pivots = np.array([group[0] for group in groups])
+        closest = int(np.argmin(similarity.rank(vectors[pivots], vectors[rest])[:, 0]))  # ties go to the lower group
+        groups[closest] = np.append(groups[closest], rest)
     elif len(rest):
         groups.append(rest)
     if progress is not None:
         progress(len(vectors), len(vectors))
     return Partition(np.concatenate(groups), np.array([len(group) for group in groups]))
-
-
-def _join_closest_pivot(groups: list[Places], word: int, vectors: Vectors, similarity: Similarity) -> None:
-    pivots = np.array([group[0] for group in groups])
-    if isinstance(similarity, Geometric):
-        points = similarity.points(vectors[pivots])
-        far = squared_distances(points, similarity.points(vectors[[word]]))
-    else:
-        closeness = similarity.matrix(vectors[pivots], vectors[[word]])[:, 0]
-        far = -closeness if similarity.larger_is_closer else closeness
-    closest = int(np.argmin(far))  # ties go to the lower group
-    groups[closest] = np.append(groups[closest], word)
 
 
 def _scanned_groups(vectors: Vectors, similarity: Similarity, k: int, order: Places, free: Flags) -> Iterator[Places]:
@@ -106,8 +94,7 @@ def _scanned_groups(vectors: Vectors, similarity: Similarity, k: int, order: Pla
         free[pivot] = False
         kept = free[pool]
         pool, rows = pool[kept], rows[kept]
-        closeness = similarity.matrix(vectors[[pivot]], rows)[0]
-        far = -closeness if similarity.larger_is_closer else closeness
+        far = similarity.rank(vectors[[pivot]], rows)[0]
         nearest = pool[np.argsort(far, kind="stable")[: k - 1]]
         free[nearest] = False
         remaining -= k
@@ -132,13 +119,13 @@ def _blocked_groups(vectors: Vectors, similarity: Geometric, k: int, order: Plac
     points, squares, scale = _float32_points(vectors, similarity)
     pool = np.arange(len(vectors))
     remaining = len(vectors)
-    cursor = 0
     while remaining >= k:
         if remaining < _CROWDED * len(pool):
             kept = free[pool]
             pool, points, squares = pool[kept], points[kept], squares[kept]
         size = max(8, min(_LARGEST_BLOCK, _BLOCK_BYTES // (4 * len(pool))))
-        pivots, cursor = _next_free(order, free, cursor, size)
+        order = order[free[order]]
+        pivots = order[:size]
         columns = np.searchsorted(pool, pivots)
         bounds = (-2.0 * points[columns]) @ points.T
         bounds += (squares * (1.0 - slack)).astype(np.float32)
@@ -179,35 +166,11 @@ def _exact_squares(vectors: Vectors, similarity: Geometric, words: Places, cente
 
 def _float32_points(vectors: Vectors, similarity: Geometric) -> tuple[Points, Floats, float]:
     """Return points around their mean in float32, their squared lengths, and the power of two that scaled them."""
-    mean = sum(similarity.points(block).sum(axis=0) for block in _row_blocks(vectors)) / len(vectors)
-    largest = max(float(np.abs(similarity.points(block) - mean).max()) for block in _row_blocks(vectors))
+    mean = sum(points.sum(axis=0) for _, points in similarity.split_points(vectors)) / len(vectors)
+    largest = max(float(np.abs(points - mean).max()) for _, points in similarity.split_points(vectors))
     scale = 1.0 if largest == 0.0 else float(2.0 ** -np.ceil(np.log2(largest)))
-    points = np.empty(vectors.shape, dtype=np.float32)
-    squares = np.empty(len(vectors))
-    start = 0
-    for block in _row_blocks(vectors):
-        scaled = (similarity.points(block) - mean) * scale
-        points[start : start + len(block)] = scaled
-        squares[start : start + len(block)] = np.square(scaled).sum(axis=1)
-        start += len(block)
-    return points, squares, scale
-
-
-def _row_blocks(vectors: Vectors) -> Iterator[Vectors]:
-    for start in range(0, len(vectors), _ROWS):
-        yield vectors[start : start + _ROWS]
-
-
-def _next_free(order: Places, free: Flags, cursor: int, count: int) -> tuple[Places, int]:
-    """Return the next `count` free words from `cursor` on, and the cursor of the first of them."""
-    window = 4 * count
-    while True:
-        ahead = order[cursor : cursor + window]
-        found = ahead[free[ahead]]
-        if len(found) >= count or cursor + window >= len(order):
-            first = int(np.argmax(free[ahead])) if len(found) else len(ahead)
-            return found[:count], cursor + first
-        if not len(found):
-            cursor += len(ahead)
-        else:
-            window *= 2
+    scaled, squares = np.empty(vectors.shape, dtype=np.float32), np.empty(len(vectors))
+    for rows, points in similarity.split_points(vectors):
+        exact = (points - mean) * scale
+        scaled[rows], squares[rows] = exact, np.square(exact).sum(axis=1)
+    return scaled, squares, scale

@@ -17,10 +17,10 @@ from custext_sql.replacing.row_settings import RowSettings
 from custext_sql.replacing.vocabulary import Vocabulary
 from custext_sql.replacing.words import FoundWords, find_words
 from custext_sql.text.characters import LOWER, TITLE, UPPER
-from custext_sql.text.distinct_spans import find_distinct
 from custext_sql.text.encoded_text import (
     EncodedText,
     drop_invisible,
+    find_distinct,
     hash_spans,
     join_lines,
     join_texts,

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from custext_sql.arrays import Bytes, Flags, Floats, Kinds, Places
-from custext_sql.mechanism.keyed_randomness import KeyedRandomness
-from custext_sql.mechanism.randomness import Randomness
+from custext_sql.mechanism.randomness import KeyedRandomness, Randomness
 from custext_sql.replacing.counts import Counts, join_counts
 from custext_sql.replacing.kinds import Kind
 from custext_sql.replacing.replacer import Replaced, Replacer

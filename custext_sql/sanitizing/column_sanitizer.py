@@ -9,10 +9,8 @@ import numpy as np
 from custext_sql.arrays import Floats
 from custext_sql.errors import SettingError
 from custext_sql.mapping.mapping import Mapping
-from custext_sql.mechanism.distribution import Distribution, find_distribution
-from custext_sql.mechanism.keyed_randomness import KeyedRandomness
-from custext_sql.mechanism.randomness import Randomness, SecureRandomness, SeededRandomness
-from custext_sql.mechanism.sampler import Sampler
+from custext_sql.mechanism.randomness import KeyedRandomness, Randomness, SecureRandomness, SeededRandomness
+from custext_sql.mechanism.sampler import Distribution, Sampler, find_distribution
 from custext_sql.parameters import check_type
 from custext_sql.replacing.guarantee import Guarantee
 from custext_sql.replacing.policy import Policy

@@ -26,21 +26,23 @@ from custext_sql.text.unit_patterns import (
     Pattern,
 )
 
+Windows = tuple[Places, Places]  # where parts of texts begin and end that may contain units
+
 _AROUND, _BETWEEN = 8, 18  # bytes that may matter around a number, and most bytes between two of its groups
 _COMPACT = 7  # bytes of the shortest number that can be a unit without separators
 _MARKS = (*b":-@#.", DEGREE)
 _HEX_REACH = 5  # bytes from one mark of a hexadecimal number to the next
 _DECIMALS = 4  # of coordinates without a degree sign
 _ID, _ID_DIGITS = UNIT_TYPES.index("id"), 6  # digits that make a number an ID if it is joined to a word before it
-_IN_CHAIN = np.isin(np.arange(256), np.frombuffer(b"-./:", dtype=np.uint8))
-_IN_JOIN = np.isin(np.arange(256), np.frombuffer(b"0123456789 -./()+", dtype=np.uint8))
+_IN_CHAIN, _IN_JOIN, _IS_SIGN, _IS_SEPARATOR = (
+    np.isin(np.arange(256), list(some)) for some in (b"-./:", b"0123456789 -./()+", b"+(", b" .-/:()+#")
+)
+_IS_SEPARATOR[0x80:] = True
 _IS_LETTER = np.array([chr(code).isalpha() or code == ord("_") or code >= 0x80 for code in range(256)])
 _BEGINS_SUFFIX = np.zeros((256, 256), dtype=bool)  # two bytes that SUFFIXES or other characters than ASCII begin with
 _BEGINS_SUFFIX[0x80:] = _BEGINS_SUFFIX[:, 0x80:] = True
 for _name in (name for suffix in SUFFIXES for name in (suffix, suffix.upper())):
     _BEGINS_SUFFIX[ord(_name[0]), ord(_name[1])] = True
-_IS_SIGN = np.isin(np.arange(256), np.frombuffer(b"+(", dtype=np.uint8))
-_IS_SEPARATOR = np.isin(np.arange(256), np.frombuffer(b" .-/:()+#", dtype=np.uint8)) | (np.arange(256) >= 0x80)
 
 
 @dataclass(frozen=True)
@@ -52,23 +54,12 @@ class Units:
     types: Places
 
 
-@dataclass(frozen=True)
-class _Windows:
-    """Parts of texts that may contain units."""
-
-    starts: Places
-    ends: Places
-
-
 def find_units(text: EncodedText, offsets: Places, starts: Places, ends: Places) -> Units | None:
     """Return the units of some texts; None if there are none. offsets: of the texts. starts, ends: of their words."""
     if text.wide is not None and (hidden := (text.wide.traits & INVISIBLE) != 0).any():
         return _look_through(text, text.wide.at(hidden), offsets, starts, ends)
-    found = [
-        units
-        for pattern, windows in _find_windows(text, offsets, starts, ends)
-        if (units := _match(text, windows, pattern)) is not None
-    ]
+    matched = (_match(text, windows, pattern) for pattern, windows in _find_windows(text, offsets, starts, ends))
+    found = [units for units in matched if units is not None]
     return _join(found) if found else None
 
 
@@ -91,7 +82,7 @@ def _look_through(
 
 def _find_windows(
     text: EncodedText, offsets: Places, starts: Places, ends: Places
-) -> Iterator[tuple[Pattern, _Windows]]:
+) -> Iterator[tuple[Pattern, Windows]]:
     """Yield parts of the texts, cut off at the ends of texts, with the pattern that may match there."""
     content = text.content
     colons, dashes, signs, tags, dots, degrees = _find_marks(text)
@@ -192,7 +183,7 @@ def _begin_ibans(content: Bytes, first: Places, last: Places) -> Flags:
     return found | (content.take(first) >= 0x80)
 
 
-def _cut_at_spaces(text: EncodedText, places: Places, offsets: Places) -> _Windows:
+def _cut_at_spaces(text: EncodedText, places: Places, offsets: Places) -> Windows:
     """Return windows from space to space around some places, in ascending order, cut off at the ends of texts."""
     rows = offsets.searchsorted(places, "right")
     rows = rows[np.append(True, rows[1:] != rows[:-1])]
@@ -202,13 +193,13 @@ def _cut_at_spaces(text: EncodedText, places: Places, offsets: Places) -> _Windo
     return _cut(spaces[next_space - 1] + 1, spaces[next_space], places, offsets)
 
 
-def _take_rows(places: Places, offsets: Places) -> _Windows:
+def _take_rows(places: Places, offsets: Places) -> Windows:
     """Return whole texts as windows: those of some places, in ascending order."""
     rows = np.unique(offsets.searchsorted(places, "right"))
-    return _Windows(offsets[rows - 1], offsets[rows])
+    return offsets[rows - 1], offsets[rows]
 
 
-def _cut(starts: Places, ends: Places, places: Places, offsets: Places) -> _Windows:
+def _cut(starts: Places, ends: Places, places: Places, offsets: Places) -> Windows:
     """Return windows in ascending order, cut off at the ends of the texts of some places; windows that overlap are one.
 
     starts, ends: of the windows, each of which contains a place, in ascending order.
@@ -216,10 +207,10 @@ def _cut(starts: Places, ends: Places, places: Places, offsets: Places) -> _Wind
     row = offsets.searchsorted(places, "right")
     starts, ends = np.maximum(starts, offsets[row - 1]), np.minimum(ends, offsets[row])
     begins = np.append(True, starts[1:] >= ends[:-1])
-    return _Windows(starts[begins], ends[np.append(begins[1:], True)])
+    return starts[begins], ends[np.append(begins[1:], True)]
 
 
-def _match(text: EncodedText, windows: _Windows, pattern: Pattern) -> Units | None:
+def _match(text: EncodedText, windows: Windows, pattern: Pattern) -> Units | None:
     """Return the units in some windows."""
     characters, places = _read(text, windows)
     expression, types = pattern
@@ -275,10 +266,10 @@ def _list_beginnings(characters: Bytes) -> Iterator[tuple[int, bool]]:
     return zip(places[order].tolist(), is_sign[order].tolist(), strict=True)
 
 
-def _read(text: EncodedText, windows: _Windows) -> tuple[Bytes, Places]:
+def _read(text: EncodedText, windows: Windows) -> tuple[Bytes, Places]:
     """Return windows as lines with one byte per character, and where each character is in the text."""
-    lengths = windows.ends - windows.starts + 1  # with the character after the window, for the end of its line
-    places = spread_out(windows.starts, lengths)
+    lengths = windows[1] - windows[0] + 1  # with the character after the window, for the end of its line
+    places = spread_out(windows[0], lengths)
     ends = np.cumsum(lengths) - 1
     characters = text.content.take(places, mode="clip")
     if text.wide is None:

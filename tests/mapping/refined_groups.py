@@ -5,11 +5,9 @@ from itertools import product
 import numpy as np
 
 from custext_sql.arrays import Numbers, Points
-from custext_sql.mapping.group_pairs import Pairs
 from custext_sql.mapping.grouping import Partition, partition_words
-from custext_sql.mapping.refining import quantize_points, refine_partition, weigh_words
+from custext_sql.mapping.refining import Board, Pairs, quantize_points, refine_partition, weigh_words
 from custext_sql.mapping.similarity import MEASURES
-from custext_sql.mapping.swap_board import Board
 
 
 def random_vectors(count: int, dimension: int = 8, seed: int = 0) -> Points:

@@ -16,10 +16,8 @@ from custext_sql.mapping.grouping import partition_words
 from custext_sql.mapping.making import group_words
 from custext_sql.mapping.mapping import fingerprint
 from custext_sql.mapping.recipe import Recipe
-from custext_sql.mapping.refining import quantize_points, refine_board, weigh_words
-from custext_sql.mapping.scoring import score_groups
-from custext_sql.mapping.similarity import MEASURES, UserSuppliedMeasure
-from custext_sql.mapping.swap_board import RADIUS, Board
+from custext_sql.mapping.refining import RADIUS, Board, quantize_points, refine_board, weigh_words
+from custext_sql.mapping.similarity import MEASURES, UserSuppliedMeasure, score_groups
 from custext_sql.vectors.starter import open_starter
 from tests.mapping.refined_groups import (
     as_lists,

@@ -12,8 +12,7 @@ from hypothesis.extra import numpy as hnp
 from custext_sql.arrays import Floats
 from custext_sql.errors import MappingError, SettingError
 from custext_sql.mapping.grouping import partition_words
-from custext_sql.mapping.scoring import UNIT, scale_scores, score_groups
-from custext_sql.mapping.similarity import MEASURES, UserSuppliedMeasure
+from custext_sql.mapping.similarity import MEASURES, STEPS, UserSuppliedMeasure, scale_scores, score_groups
 
 closeness = hnp.arrays(
     np.float64, hnp.array_shapes(min_dims=2, max_dims=2, min_side=2, max_side=8), elements=st.floats(-1e6, 1e6)
@@ -35,7 +34,7 @@ def test_scores_equal_the_formula_to_half_a_unit(matrix: Floats, larger: bool, n
         basis = matrix if normalization == "group" else matrix[row]
         for column in range(matrix.shape[1]):
             expected = sign * exact_score(float(matrix[row, column]), basis)
-            assert abs(Fraction(int(scores[row, column]), UNIT) - expected) <= Fraction(1, 2 * UNIT) + Fraction(
+            assert abs(Fraction(int(scores[row, column]), STEPS) - expected) <= Fraction(1, 2 * STEPS) + Fraction(
                 1, 10**12
             )
 
@@ -43,7 +42,7 @@ def test_scores_equal_the_formula_to_half_a_unit(matrix: Floats, larger: bool, n
 @given(matrix=closeness, larger=st.booleans(), normalization=st.sampled_from(["group", "word"]))
 def test_scores_of_one_output_differ_by_at_most_one(matrix: Floats, larger: bool, normalization: str) -> None:
     scores = scale_scores(matrix, larger, normalization)
-    assert scores.max() - scores.min() <= UNIT
+    assert scores.max() - scores.min() <= STEPS
     assert (scores >= 0).all() if larger else (scores <= 0).all()
 
 
@@ -56,10 +55,10 @@ def test_a_group_of_known_points() -> None:
     vectors = np.array([[0.0, 0.0], [3.0, 4.0], [0.0, 10.0]], dtype=np.float32)
     partition = partition_words(vectors, MEASURES["euclidean"], 3)
     [scores] = score_groups(vectors, partition, MEASURES["euclidean"])
-    middle = round(np.sqrt(9 + 36) / 10 * UNIT)
-    assert scores.tolist() == [[0, -UNIT // 2, -UNIT], [-UNIT // 2, 0, -middle], [-UNIT, -middle, 0]]
+    middle = round(np.sqrt(9 + 36) / 10 * STEPS)
+    assert scores.tolist() == [[0, -STEPS // 2, -STEPS], [-STEPS // 2, 0, -middle], [-STEPS, -middle, 0]]
     [by_word] = score_groups(vectors, partition, MEASURES["euclidean"], "word")
-    assert by_word.min(axis=1).tolist() == [-UNIT] * 3
+    assert by_word.min(axis=1).tolist() == [-STEPS] * 3
 
 
 def test_cosine_scores_are_highest_for_the_word_itself() -> None:
@@ -68,10 +67,10 @@ def test_cosine_scores_are_highest_for_the_word_itself() -> None:
     [scores] = score_groups(vectors, partition, MEASURES["cosine"])
     assert partition.members.tolist() == [0, 1, 2, 3]
     assert scores.tolist() == [
-        [UNIT, UNIT, UNIT // 2, 0],
-        [UNIT, UNIT, UNIT // 2, 0],
-        [UNIT // 2, UNIT // 2, UNIT, UNIT // 2],
-        [0, 0, UNIT // 2, UNIT],
+        [STEPS, STEPS, STEPS // 2, 0],
+        [STEPS, STEPS, STEPS // 2, 0],
+        [STEPS // 2, STEPS // 2, STEPS, STEPS // 2],
+        [0, 0, STEPS // 2, STEPS],
     ]
 
 
@@ -79,7 +78,7 @@ def test_rows_are_inputs_and_columns_outputs_for_asymmetric_measures() -> None:
     similarity = UserSuppliedMeasure(lambda rows, columns: rows[:, :1] + 3 * columns[:, 0], larger_is_closer=True)
     vectors = np.array([[0.0], [1.0]], dtype=np.float32)
     [scores] = score_groups(vectors, partition_words(vectors, similarity, 2), similarity)
-    assert scores.tolist() == [[0, 3 * UNIT // 4], [UNIT // 4, UNIT]]
+    assert scores.tolist() == [[0, 3 * STEPS // 4], [STEPS // 4, STEPS]]
 
 
 def test_an_infinite_spread_is_an_error() -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from custext_sql.mapping import swap_board
-from custext_sql.mapping.group_pairs import choose_disjoint
+from custext_sql.mapping.refining import choose_disjoint
 from tests.mapping.refined_groups import board_of, plain_centers, plain_cost, plain_square, random_vectors
 
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from custext_sql.arrays import Floats, Units
+from custext_sql.arrays import Floats, Scores
 from custext_sql.errors import CertificateError, SettingError
-from custext_sql.mapping.scoring import UNIT
+from custext_sql.mapping.similarity import STEPS
 from custext_sql.mechanism import certified_table
 from custext_sql.mechanism.certified_table import certify
 from custext_sql.mechanism.verifier import exp_floor
@@ -20,16 +20,16 @@ ONE = 1 << 64
 calibrations = pytest.mark.parametrize("calibration", ["paper", "tight"])
 
 
-def random_scores(size: int, kind: str, seed: int) -> Units:
+def random_scores(size: int, kind: str, seed: int) -> Scores:
     """Generate scores of a group: arbitrary, extreme, lowest for the word itself, all equal, or of real points."""
     random = np.random.default_rng(seed)
     if kind == "equal":
         return np.zeros((size, size), dtype=np.int32)
     if kind == "extreme":
-        return (-UNIT * random.integers(0, 2, size=(size, size))).astype(np.int32)
-    scores = -random.integers(0, UNIT + 1, size=(size, size))
+        return (-STEPS * random.integers(0, 2, size=(size, size))).astype(np.int32)
+    scores = -random.integers(0, STEPS + 1, size=(size, size))
     if kind == "inverted":
-        np.fill_diagonal(scores, -UNIT)
+        np.fill_diagonal(scores, -STEPS)
     if kind == "symmetric":
         scores = np.minimum(scores, scores.T)
         np.fill_diagonal(scores, 0)
@@ -123,7 +123,7 @@ def test_groups_at_their_own_epsilons_are_those_made_one_by_one(calibration: str
 
 
 def test_nothing_that_fails_is_handed_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    def careless(sizes: np.ndarray[tuple[int], np.dtype[np.int64]], scores: Units, temperatures: object) -> object:
+    def careless(sizes: np.ndarray[tuple[int], np.dtype[np.int64]], scores: Scores, temperatures: object) -> object:
         return np.ones(len(scores), dtype=np.uint64)
 
     monkeypatch.setattr(certified_table, "build_weights", careless)

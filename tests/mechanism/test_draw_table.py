@@ -4,10 +4,9 @@ from itertools import accumulate
 
 import numpy as np
 import pytest
+from custext_sql.mechanism.draw_table import DrawTable
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from custext_sql.mechanism.draw_table import DrawTable
 
 WHOLE = 1 << 64
 Rows = list[list[int]]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from custext_sql.errors import CertificateError
 from custext_sql.mapping.mapping import Mapping
 from custext_sql.mechanism import generalization
-from custext_sql.mechanism.generalization import find_representatives
+from custext_sql.mechanism.certified_table import find_representatives
 from custext_sql.mechanism.verifier import Verdict, verify_constant
 from tests.small_mapping import small_mapping
 

@@ -7,8 +7,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from custext_sql.mechanism.keyed_randomness import KeyedRandomness, SecretKey
-from custext_sql.mechanism.randomness import DIGITS, WORDS
+from custext_sql.mechanism.randomness import DIGITS, WORDS, KeyedRandomness, SecretKey
 from custext_sql.text.columns import TextColumn
 from custext_sql.text.encoded_text import join_texts
 from tests.statistics import fits

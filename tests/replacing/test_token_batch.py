@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from custext_sql import Sanitizer
 from custext_sql.arrays import Floats
 from custext_sql.mapping.mapping import Mapping
-from custext_sql.mechanism.keyed_randomness import SecretKey
+from custext_sql.mechanism.randomness import SecretKey
 from custext_sql.replacing.kinds import Kind
 from custext_sql.replacing.policy import Policy
 from custext_sql.replacing.tally import Tally

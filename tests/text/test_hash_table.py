@@ -5,7 +5,7 @@ import pytest
 
 from custext_sql.arrays import Hashes
 from custext_sql.text import hash_table
-from custext_sql.text.hash_table import NOT_FOUND, HashTable
+from custext_sql.text.lexicon import NOT_LISTED, HashTable
 
 
 def keys_of(products: Hashes) -> Hashes:
@@ -23,14 +23,14 @@ def test_keys_are_found_and_others_are_not(count: int, parts: int) -> None:
     table = HashTable([key[:count] for key in keys], numbers)
     found = table.find(keys)
     assert found[:count].tolist() == numbers.tolist()
-    assert set(found[count:].tolist()) <= {NOT_FOUND}
+    assert set(found[count:].tolist()) <= {NOT_LISTED}
 
 
 def test_keys_that_share_a_slot_are_moved_to_the_other_side() -> None:
     keys = keys_of(np.arange(1, 41, dtype=np.uint64))  # forty keys for slot 0 of the first side
     table = HashTable([keys], np.arange(40))
     assert table.find([keys]).tolist() == list(range(40))
-    assert table.find([keys_of(np.arange(41, 81, dtype=np.uint64))]).tolist() == [NOT_FOUND] * 40
+    assert table.find([keys_of(np.arange(41, 81, dtype=np.uint64))]).tolist() == [NOT_LISTED] * 40
 
 
 def test_keys_with_no_place_on_either_side_make_the_table_larger(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -45,4 +45,4 @@ def test_keys_with_no_place_on_either_side_make_the_table_larger(monkeypatch: py
 def test_keys_that_differ_in_one_part_only_are_told_apart() -> None:
     first, rest = np.full(500, 7, dtype=np.uint64), np.arange(1, 501, dtype=np.uint64)
     table = HashTable([first[:250], rest[:250]], np.arange(250))
-    assert table.find([first, rest]).tolist() == [*range(250), *[NOT_FOUND] * 250]
+    assert table.find([first, rest]).tolist() == [*range(250), *[NOT_LISTED] * 250]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from custext_sql.text.scripts import find_scripts, find_usual_scripts
+from custext_sql.text.characters import find_scripts, find_usual_scripts
 
 
 @pytest.mark.parametrize(

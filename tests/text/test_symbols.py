@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from custext_sql import Policy, Receipt, Sanitizer
 from custext_sql.mapping.mapping import Mapping
-from custext_sql.mechanism.keyed_randomness import KeyedRandomness, SecretKey
+from custext_sql.mechanism.randomness import KeyedRandomness, SecretKey
 from custext_sql.mechanism.sampler import Sampler
 from custext_sql.replacing.replacer import Replacer
 from custext_sql.replacing.row_settings import RowSettings
