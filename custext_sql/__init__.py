@@ -82,7 +82,7 @@ if TYPE_CHECKING:
     from custext_sql.store.rewritten_files import Compaction
     from custext_sql.store.rows.embeddings import Embedding
     from custext_sql.store.stopwords import add_stopwords
-    from custext_sql.text.word_list import WordList
+    from custext_sql.text.word_boundaries import WordList
     from custext_sql.vectors.source import VectorSource
     from custext_sql.vectors.words_with_array import open_word_vectors
 
@@ -281,7 +281,7 @@ _HOMES = {
     "store.rewritten_files": ("Compaction",),
     "store.rows.embeddings": ("Embedding",),
     "store.stopwords": ("add_stopwords",),
-    "text.word_list": ("WordList",),
+    "text.word_boundaries": ("WordList",),
     "vectors.source": ("VectorSource",),
     "vectors.words_with_array": ("open_word_vectors",),
 }

@@ -1,12 +1,13 @@
-"""Splits words into disjoint groups of similar words: Algorithm 1 of the paper, exact and in blocks."""
+"""Splits words into disjoint groups of similar words: Algorithm 1 of the paper, exact and in blocks. Packs groups."""
 
-from collections.abc import Callable, Iterator
+import lzma
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from custext_sql.arrays import Flags, Floats, Places, Points, Vectors
-from custext_sql.errors import SettingError
+from custext_sql.errors import MappingError, SettingError
 from custext_sql.mapping.similarity import Geometric, Similarity, squared_distances
 
 GroupingProgress = Callable[[int, int], None]  # the work done so far, and all work, counted in words
@@ -174,3 +175,47 @@ def _float32_points(vectors: Vectors, similarity: Geometric) -> tuple[Points, Fl
         exact = (points - mean) * scale
         scaled[rows], squares[rows] = exact, np.square(exact).sum(axis=1)
     return scaled, squares, scale
+
+
+def pack_groups(partition: Partition, classes: Sequence[Places], digest: str) -> bytes:
+    """Return the groups in the packed format. Raise ValueError if the words of a group are not in ascending order.
+
+    classes: the words of each class, which are grouped separately. digest: of the vectors from which they were made.
+    """
+    numbers = np.empty(len(partition.members), dtype="<u2")
+    numbers[partition.members] = np.repeat(np.arange(len(partition.sizes)), partition.sizes)
+    if not np.array_equal(np.argsort(numbers, kind="stable"), partition.members):
+        raise ValueError("the words of each group must be in the order of the vector file")
+    header = " ".join([digest, *(str(len(part)) for part in classes)]) + "\n"
+    return lzma.compress(header.encode() + numbers.tobytes(), format=lzma.FORMAT_XZ, preset=9)
+
+
+def unpack_groups(packed: bytes, classes: Sequence[Places], digest: str, k: int) -> Partition | None:
+    """Return the groups in a packed file, or None if they belong to other vectors or other classes.
+
+    Raise MappingError if they are no partition of each class into groups of k words and a smaller last one.
+    """
+    header, _, content = lzma.decompress(packed).partition(b"\n")
+    if header.decode().split() != [digest, *(str(len(part)) for part in classes)]:
+        return None
+    numbers = np.frombuffer(content, dtype="<u2")
+    count = sum(len(part) for part in classes)
+    sizes = np.bincount(numbers)
+    expected = [_group_sizes(len(part), k) for part in classes]
+    if len(numbers) != count or not np.array_equal(np.sort(sizes), np.sort(np.concatenate(expected))):
+        raise MappingError(
+            f"the shipped groups are damaged: expected {count} words in groups of {k}; reinstall custext"
+        )
+    class_of = np.empty(count, dtype=np.int64)
+    for number, part in enumerate(classes):
+        class_of[part] = number
+    members = np.argsort(numbers, kind="stable")
+    is_apart = len(np.unique(class_of * len(sizes) + numbers)) == len(sizes)  # no group has words of two classes
+    return Partition(members, sizes) if is_apart else None
+
+
+def _group_sizes(count: int, k: int) -> list[int]:
+    """Return how many words each group of a class has; see `partition_words`."""
+    full, rest = divmod(count, min(k, count))
+    last = [k + 1] if rest == 1 else [rest] if rest else []
+    return [min(k, count)] * (full - (rest == 1)) + last

@@ -108,11 +108,12 @@ def join_rows(*columns: tuple[Bytes, Places]) -> list[bytes]:
 
 def join_blocks(blocks: Sequence[tuple[Bytes, Places]], missing: Flags | None) -> TextColumn:
     """Return the column whose texts and offsets come in blocks. missing: which of all its texts are missing."""
-    texts, offsets, size = [np.zeros(0, dtype=np.uint8)], [np.zeros(1, dtype=np.int64)], 0
-    for text, places in blocks:
-        texts.append(text)
-        offsets.append(places[1:] + size)
-        size += len(text)
+    sizes = np.cumsum([0, *(len(text) for text, _ in blocks)])
+    texts = [np.zeros(0, dtype=np.uint8), *(text for text, _ in blocks)]
+    offsets = [
+        np.zeros(1, dtype=np.int64),
+        *(places[1:] + size for (_, places), size in zip(blocks, sizes, strict=False)),
+    ]
     return TextColumn(np.concatenate(texts), np.concatenate(offsets), missing)
 
 

@@ -7,9 +7,8 @@ import pytest
 
 from custext_sql.arrays import Places
 from custext_sql.errors import MappingError
-from custext_sql.mapping.grouping import Partition
+from custext_sql.mapping.grouping import Partition, pack_groups, unpack_groups
 from custext_sql.mapping.making import group_words
-from custext_sql.mapping.packed_groups import pack_groups, unpack_groups
 from custext_sql.mapping.recipe import Recipe
 from custext_sql.mapping.similarity import MEASURES
 

@@ -149,7 +149,9 @@ def refined_fingerprint(measure: str) -> str:
     [batch, *_] = open_starter().batches
     words, vectors = batch.words[:1500], batch.vectors[:1500]
     refined = refine(vectors, 20, measure)[1]
-    scores = np.concatenate([matrix.reshape(-1) for matrix in score_groups(vectors, refined, MEASURES[measure])])
+    scores = np.concatenate(
+        [matrix.reshape(-1) for matrix in score_groups(vectors, refined.groups(), MEASURES[measure])]
+    )
     return fingerprint(tuple(words[index] for index in refined.members), refined.sizes, scores)
 
 

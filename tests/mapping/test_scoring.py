@@ -54,17 +54,17 @@ def test_equal_similarities_score_zero(normalization: str) -> None:
 def test_a_group_of_known_points() -> None:
     vectors = np.array([[0.0, 0.0], [3.0, 4.0], [0.0, 10.0]], dtype=np.float32)
     partition = partition_words(vectors, MEASURES["euclidean"], 3)
-    [scores] = score_groups(vectors, partition, MEASURES["euclidean"])
+    [scores] = score_groups(vectors, partition.groups(), MEASURES["euclidean"])
     middle = round(np.sqrt(9 + 36) / 10 * STEPS)
     assert scores.tolist() == [[0, -STEPS // 2, -STEPS], [-STEPS // 2, 0, -middle], [-STEPS, -middle, 0]]
-    [by_word] = score_groups(vectors, partition, MEASURES["euclidean"], "word")
+    [by_word] = score_groups(vectors, partition.groups(), MEASURES["euclidean"], "word")
     assert by_word.min(axis=1).tolist() == [-STEPS] * 3
 
 
 def test_cosine_scores_are_highest_for_the_word_itself() -> None:
     vectors = np.array([[1.0, 0.0], [2.0, 0.0], [0.0, 3.0], [-1.0, 0.0]], dtype=np.float32)
     partition = partition_words(vectors, MEASURES["cosine"], 4)
-    [scores] = score_groups(vectors, partition, MEASURES["cosine"])
+    [scores] = score_groups(vectors, partition.groups(), MEASURES["cosine"])
     assert partition.members.tolist() == [0, 1, 2, 3]
     assert scores.tolist() == [
         [STEPS, STEPS, STEPS // 2, 0],
@@ -77,7 +77,7 @@ def test_cosine_scores_are_highest_for_the_word_itself() -> None:
 def test_rows_are_inputs_and_columns_outputs_for_asymmetric_measures() -> None:
     similarity = UserSuppliedMeasure(lambda rows, columns: rows[:, :1] + 3 * columns[:, 0], larger_is_closer=True)
     vectors = np.array([[0.0], [1.0]], dtype=np.float32)
-    [scores] = score_groups(vectors, partition_words(vectors, similarity, 2), similarity)
+    [scores] = score_groups(vectors, partition_words(vectors, similarity, 2).groups(), similarity)
     assert scores.tolist() == [[0, 3 * STEPS // 4], [STEPS // 4, STEPS]]
 
 

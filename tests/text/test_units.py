@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from custext_sql.text.characters import INVISIBLE, traits, unit_characters
 from custext_sql.text.encoded_text import EncodedText, join_texts
-from custext_sql.text.unit_patterns import (
+from custext_sql.text.units import (
     ADDRESSES,
     COORDINATES,
     HEX_CHAINS,
@@ -18,8 +18,8 @@ from custext_sql.text.unit_patterns import (
     MARKED_PHONES,
     NUMBERS,
     UNIT_TYPES,
+    find_units,
 )
-from custext_sql.text.units import find_units
 from custext_sql.text.word_boundaries import find_parts
 from tests.text.hostile_texts import PIECES, make_hostile
 

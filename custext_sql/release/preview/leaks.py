@@ -33,7 +33,7 @@ from custext_sql.sanitizing.sanitizer import Sanitizer
 from custext_sql.store.database import Database
 from custext_sql.store.files.atomic_outputs import atomic_output, check_place
 from custext_sql.text.characters import find_usual_scripts
-from custext_sql.text.unit_patterns import UNIT_TYPES
+from custext_sql.text.units import UNIT_TYPES
 
 IN_CLEAR = "in the clear"
 _UNKNOWN_FATES = {"mask": UNKNOWN_MASK, "random": "a random word", "keep": IN_CLEAR}

@@ -19,7 +19,7 @@ from custext_sql.sql.query_errors import safe_errors
 from custext_sql.store.files.quoting import quote_text
 from custext_sql.text.characters import find_scripts
 from custext_sql.text.encoded_text import EncodedText, find_distinct, join_lines, split_lines
-from custext_sql.text.unit_patterns import UNIT_TYPES
+from custext_sql.text.units import UNIT_TYPES
 from custext_sql.text.word_boundaries import find_symbols, fold_word
 
 UNKNOWN, OTHER_SCRIPT, NUMBER, SYMBOL, ALONE = "unknown", "other script", "number", "symbol", "alone"
