@@ -1,4 +1,7 @@
-"""Refined groups have the same sizes, cost less, leave no candidate that gains much, and are the same everywhere."""
+"""Refined groups have the same sizes, cost less, leave no candidate that gains much, and are the same everywhere.
+
+Centers, costs, gains and nearest groups are exact.
+"""
 
 import os
 import subprocess
@@ -11,12 +14,12 @@ from hypothesis import strategies as st
 
 from custext_sql.arrays import Floats
 from custext_sql.errors import SettingError
-from custext_sql.mapping import refining, swap_board
+from custext_sql.mapping import refining
 from custext_sql.mapping.grouping import partition_words
 from custext_sql.mapping.making import group_words
 from custext_sql.mapping.mapping import fingerprint
 from custext_sql.mapping.recipe import Recipe
-from custext_sql.mapping.refining import RADIUS, Board, quantize_points, refine_board, weigh_words
+from custext_sql.mapping.refining import RADIUS, Board, choose_disjoint, quantize_points, refine_board, weigh_words
 from custext_sql.mapping.similarity import MEASURES, UserSuppliedMeasure, score_groups
 from custext_sql.vectors.starter import open_starter
 from tests.mapping.refined_groups import (
@@ -24,6 +27,9 @@ from tests.mapping.refined_groups import (
     board_of,
     check_refined,
     largest_gain,
+    plain_centers,
+    plain_cost,
+    plain_square,
     random_vectors,
     ranks_of,
     refine,
@@ -69,13 +75,8 @@ def test_the_cost_of_clustered_words_falls_to_that_of_the_clusters() -> None:
 @pytest.mark.parametrize(
     ("count", "k", "dimension", "seed"),
     [
-        (90, 3, 8, 0),
-        (120, 10, 8, 1),
-        (100, 2, 8, 3),
-        (160, 40, 8, 4),
-        (40, 10, 2, 97),
-        (60, 15, 3, 127),
-        (40, 10, 2, 271),
+        *((90, 3, 8, 0), (120, 10, 8, 1), (100, 2, 8, 3), (160, 40, 8, 4)),
+        *((40, 10, 2, 97), (60, 15, 3, 127), (40, 10, 2, 271)),
     ],
 )
 def test_no_candidate_is_left_that_gains_more_than_the_least_gain(
@@ -132,9 +133,9 @@ def test_weights_fall_slowly_with_the_rank() -> None:
 def test_refined_groups_do_not_depend_on_the_size_of_blocks(measure: str, monkeypatch: pytest.MonkeyPatch) -> None:
     vectors = random_vectors(700)
     usual = as_lists(refine(vectors, 5, measure)[1])
-    monkeypatch.setattr(swap_board, "_BLOCK_BYTES", 1)
-    monkeypatch.setattr(swap_board, "_ROWS", 3)
-    monkeypatch.setattr(swap_board, "_SMALL_PRODUCT", 1000)  # two words at a time, and a slot that stays empty
+    monkeypatch.setattr(refining, "_BLOCK_BYTES", 1)
+    monkeypatch.setattr(refining, "_ROWS", 3)
+    monkeypatch.setattr(refining, "_SMALL_PRODUCT", 1000)  # two words at a time, and a slot that stays empty
     assert as_lists(refine(vectors, 5, measure)[1]) == usual
 
 
@@ -170,17 +171,11 @@ def test_refined_groups_do_not_depend_on_the_number_of_threads(threads: str) -> 
 def test_classes_never_mix() -> None:
     vectors = random_vectors(200)
     classes = [np.arange(0, 200, 3), np.setdiff1d(np.arange(200), np.arange(0, 200, 3))]
-    recipe = Recipe("random", 10, grouping="refined")
-    for group in as_lists(group_words(vectors, MEASURES["euclidean"], recipe, classes)):
-        assert len({word % 3 == 0 for word in group}) == 1
-
-
-def test_refining_works_with_pivots_in_random_order() -> None:
-    vectors = random_vectors(200)
     recipe = Recipe("random", 10, grouping="refined", pivot_order="random", seed=5)
-    found = group_words(vectors, MEASURES["euclidean"], recipe, [np.arange(200)])
+    found = group_words(vectors, MEASURES["euclidean"], recipe, classes)
     assert sorted(found.members.tolist()) == list(range(200))
-    assert all(group == sorted(group) for group in as_lists(found))
+    for group in as_lists(found):
+        assert group == sorted(group) and len({word % 3 == 0 for word in group}) == 1
 
 
 def test_ranks_are_places_in_the_file() -> None:
@@ -195,12 +190,9 @@ def test_ranks_are_places_in_the_file() -> None:
 
 
 def test_a_function_has_no_centers() -> None:
-    def overlap(rows: Floats, columns: Floats) -> Floats:
-        return rows @ columns.T
-
     recipe = Recipe("random", 10, grouping="refined")
     with pytest.raises(SettingError, match="a similarity function does not have.*--grouping greedy"):
-        group_words(random_vectors(50), UserSuppliedMeasure(overlap, True), recipe, [np.arange(50)])
+        group_words(random_vectors(50), UserSuppliedMeasure(np.dot, True), recipe, [np.arange(50)])
 
 
 def test_progress_never_goes_back_and_ends_at_the_total() -> None:
@@ -211,3 +203,49 @@ def test_progress_never_goes_back_and_ends_at_the_total() -> None:
     assert seen == sorted(seen)
     assert seen[-1] == (600, 600)
     assert any(150 < done < 450 for done, _ in seen)
+
+
+def test_centers_costs_and_gains_are_exact_integers() -> None:
+    """Gains are those of Python's integers, up to the rounding of the center of a group."""
+    board = board_of(random_vectors(70, 5), 7)
+    pairs = board.pair_near_words()
+    moves = board.best_moves(np.arange(board.groups), pairs.others, fixed_centers=False)
+    forth, back = moves.reshape(-1)[pairs.forth], moves.reshape(-1)[pairs.back]
+    gains = board.gains(forth, back)
+    groups = [slots.tolist() for slots in np.split(np.arange(len(board.words)), board.groups)]
+    centers = plain_centers(board.rows, board.weights, groups)
+    assert (board.centers[:, :-2] == np.array(centers) * -2).all()
+    assert board.cost() == plain_cost(board.rows, board.weights, groups)
+    for number, (left, right) in enumerate(zip(forth["slot"].tolist(), back["slot"].tolist(), strict=True)):
+        expected = 0
+        for out, into in ((left, right), (right, left)):
+            center, total = centers[out // board.k], int(board.masses[out // board.k])
+            away, home = int(board.weights[out]), int(board.weights[into])
+            pulled = [
+                away * (int(gone) - mean) - home * (int(come) - mean)
+                for gone, come, mean in zip(board.rows[out], board.rows[into], center, strict=False)
+            ]
+            expected += away * plain_square(board.rows[out], center) - home * plain_square(board.rows[into], center)
+            expected += sum(value * value for value in pulled) // (total - away + home)
+        assert gains[number] == expected
+    best, before = int(gains.argmax()), board.cost()
+    board.swap(forth["slot"][[best]], back["slot"][[best]])
+    assert before - board.cost() == pytest.approx(int(gains[best]), rel=0.01)  # the center of a group is rounded
+
+
+def test_nearest_groups_do_not_depend_on_how_columns_are_folded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Distances are continuous here, so there are no ties, which may be broken otherwise."""
+    board = board_of(random_vectors(400, 20), 5)
+    found = [np.concatenate(column) for column in list(zip(*board._nearest(board.rows, 4), strict=True))[1:]]
+    monkeypatch.setattr(refining, "_FOLD", 1)
+    for column, other in zip(found, list(zip(*board._nearest(board.rows, 4), strict=True))[1:], strict=True):
+        assert np.array_equal(column, np.concatenate(other))
+    points, centers = board.rows[:, :-2].astype(np.int64), board.centers[:, :-2].astype(np.int64) // -2
+    squares = np.square(points[:, None] - centers[None]).sum(axis=2)
+    assert np.array_equal(found[1], np.sort(squares, axis=1)[:, :4])
+
+
+def test_disjoint_pairs_are_chosen_in_order() -> None:
+    left, right = np.array([0, 1, 2, 4, 0]), np.array([1, 2, 3, 5, 6])
+    assert sorted(choose_disjoint(left, right, 7).tolist()) == [0, 2, 3]
+    assert choose_disjoint(left[:0], right[:0], 7).tolist() == []
