@@ -136,6 +136,8 @@ class Lexicon:
 
         In the list `the`, `cat`, the spans 0 3, 4 7 and 8 11 of `The dog cat` have the numbers 0 -1 1.
         """
+        if not len(starts):
+            return np.zeros(0, dtype=np.int32)
         numbers = self._find_plain(text, starts, ends)
         if len(some := _spans_with(text.apostrophes, starts, ends)):
             numbers[some] = self._find_plain(*_write_plain_apostrophes(text, starts[some], ends[some]))
