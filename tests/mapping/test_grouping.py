@@ -17,7 +17,7 @@ from custext_sql.mapping.recipe import Recipe
 from custext_sql.mapping.similarity import MEASURES, Similarity, UserSuppliedMeasure
 from custext_sql.vectors.starter import open_starter
 from tests import oracle
-from tests.mapping.refined_groups import as_lists, random_vectors
+from tests.mapping.test_refining import as_lists, random_vectors
 
 DISTANCES: dict[str, Callable[[Floats, Floats], Floats]] = {"euclidean": oracle.euclidean, "cosine": oracle.cosine}
 measures = pytest.mark.parametrize("measure", ["euclidean", "cosine"])
@@ -33,7 +33,7 @@ def test_groups_equal_the_oracle(measure: str, count: int, k: int) -> None:
     found = partition_words(vectors, MEASURES[measure], k)
     assert as_lists(found) == oracle.greedy_groups(vectors, k, DISTANCES[measure])
     assert sorted(found.members.tolist()) == list(range(count))  # a partition into groups of 2 to k + 1 words
-    assert 2 <= found.sizes.min() and found.sizes.max() <= k + 1
+    assert found.sizes.min() >= 2 and found.sizes.max() <= k + 1
 
 
 @pytest.mark.slow

@@ -6,40 +6,115 @@ Centers, costs, gains and nearest groups are exact.
 import os
 import subprocess
 import sys
+from itertools import product
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from custext_sql.arrays import Floats
+from custext_sql.arrays import Floats, Numbers, Points
 from custext_sql.errors import SettingError
 from custext_sql.mapping import refining
-from custext_sql.mapping.grouping import partition_words
+from custext_sql.mapping.grouping import Partition, partition_words
 from custext_sql.mapping.making import group_words
 from custext_sql.mapping.mapping import fingerprint
 from custext_sql.mapping.recipe import Recipe
-from custext_sql.mapping.refining import RADIUS, Board, choose_disjoint, quantize_points, refine_board, weigh_words
+from custext_sql.mapping.refining import (
+    RADIUS,
+    Board,
+    Pairs,
+    choose_disjoint,
+    quantize_points,
+    refine_board,
+    refine_partition,
+    weigh_words,
+)
 from custext_sql.mapping.similarity import MEASURES, UserSuppliedMeasure, score_groups
 from custext_sql.vectors.starter import open_starter
-from tests.mapping.refined_groups import (
-    as_lists,
-    board_of,
-    check_refined,
-    largest_gain,
-    plain_centers,
-    plain_cost,
-    plain_square,
-    random_vectors,
-    ranks_of,
-    refine,
-)
 
 measures = pytest.mark.parametrize("measure", ["euclidean", "cosine"])
 FINGERPRINTS = {  # a change changes the refined mappings that users have
     "euclidean": "1c793cef022e4ded65e3e7cd5ed296cf991a033fe015316a6656c4b416907481",
     "cosine": "87811aac71ef51bd04f3c70defbef1c2dcf5f2b6688e5da3444c0371a5bb9f4c",
 }
+
+
+def random_vectors(count: int, dimension: int = 8, seed: int = 0) -> Points:
+    return np.random.default_rng(seed).normal(size=(count, dimension)).astype(np.float32)
+
+
+def ranks_of(vectors: Points) -> Numbers:
+    return np.arange(1, len(vectors) + 1)
+
+
+def refine(vectors: Points, k: int, measure: str = "euclidean") -> tuple[Partition, Partition]:
+    """Return greedy groups and refined ones."""
+    greedy = partition_words(vectors, MEASURES[measure], k)
+    return greedy, refine_partition(vectors, MEASURES[measure], greedy, ranks_of(vectors))
+
+
+def as_lists(partition: Partition) -> list[list[int]]:
+    return [group.tolist() for group in partition.groups()]
+
+
+def board_of(vectors: Points, k: int, measure: str = "euclidean") -> Board:
+    greedy = partition_words(vectors, MEASURES[measure], k)
+    ranks = ranks_of(vectors)
+    return Board(quantize_points(vectors, MEASURES[measure], ranks), weigh_words(ranks), greedy)
+
+
+def check_refined(vectors: Points, k: int, measure: str = "euclidean") -> None:
+    """Check what holds for all refined groups: partition, sizes, order and cost."""
+    greedy, refined = refine(vectors, k, measure)
+    assert sorted(refined.members.tolist()) == list(range(len(vectors)))
+    assert sorted(refined.sizes.tolist()) == sorted(greedy.sizes.tolist())
+    groups = as_lists(refined)
+    assert all(group == sorted(group) for group in groups)
+    assert groups == sorted(groups)
+    rows, weights = quantize_points(vectors, MEASURES[measure], ranks_of(vectors)), weigh_words(ranks_of(vectors))
+    assert plain_cost(rows, weights, groups) <= plain_cost(rows, weights, as_lists(greedy))
+
+
+def plain_centers(rows: Points, weights: Numbers, groups: list[list[int]]) -> list[list[int]]:
+    """Return rounded weighted means, in Python's integers."""
+    points = rows[:, :-2].astype(int).tolist()
+    means: list[list[int]] = []
+    for group in groups:
+        total = sum(int(weights[word]) for word in group)
+        sums = [sum(int(weights[word]) * points[word][axis] for word in group) for axis in range(len(points[0]))]
+        means.append([(2 * value + total) // (2 * total) for value in sums])
+    return means
+
+
+def plain_square(point: Points, center: list[int]) -> int:
+    return sum((int(value) - mean) ** 2 for value, mean in zip(point[:-2].tolist(), center, strict=True))
+
+
+def plain_cost(rows: Points, weights: Numbers, groups: list[list[int]]) -> int:
+    centers = plain_centers(rows, weights, groups)
+    return sum(
+        int(weights[word]) * plain_square(rows[word], center)
+        for group, center in zip(groups, centers, strict=True)
+        for word in group
+    )
+
+
+def largest_gain(board: Board, pairs: Pairs) -> int:
+    groups = [slots[board.taken[slots]].tolist() for slots in np.split(np.arange(len(board.words)), board.groups)]
+    centers = plain_centers(board.rows, board.weights, groups)
+    best = -(2**62)
+    for first, second in zip(pairs.first.tolist(), pairs.second.tolist(), strict=True):
+        gains = [
+            [
+                int(board.weights[slot])
+                * (plain_square(board.rows[slot], centers[here]) - plain_square(board.rows[slot], centers[there]))
+                for slot in groups[here]
+            ]
+            for here, there in ((first, second), (second, first))
+        ]
+        best = max(best, *(left + right for left, right in product(*gains)))
+    return best
 
 
 @measures
@@ -98,7 +173,7 @@ def test_groups_stay_as_they_are_if_swaps_raise_the_cost(monkeypatch: pytest.Mon
     vectors = np.repeat(random_vectors(5) * 10, 4, axis=0)  # the groups of equal words cost least
     greedy = partition_words(vectors, MEASURES["euclidean"], 4)
     monkeypatch.setattr(refining, "refine_board", swap_first_words)
-    found = refining.refine_partition(vectors, MEASURES["euclidean"], greedy, ranks_of(vectors))
+    found = refine_partition(vectors, MEASURES["euclidean"], greedy, ranks_of(vectors))
     assert as_lists(found) == [list(range(first, first + 4)) for first in range(0, 20, 4)]
 
 
