@@ -84,21 +84,16 @@ def partition_words(
 
 def _scanned_groups(vectors: Vectors, similarity: Similarity, k: int, order: Places, free: Flags) -> Iterator[Places]:
     """Yield the groups, with one call of the user's function per pivot over the words that are still free."""
-    remaining = len(vectors)
-    pool = np.arange(len(vectors))
-    rows = np.asarray(vectors, dtype=np.float64)
-    for pivot in order:
-        if remaining < k:
-            return
-        if not free[pivot]:
-            continue
+    pool, rows = np.arange(len(vectors)), np.asarray(vectors, dtype=np.float64)
+    while np.count_nonzero(free) >= k:
+        order = order[free[order]]
+        pivot = order[0]
         free[pivot] = False
         kept = free[pool]
         pool, rows = pool[kept], rows[kept]
         far = similarity.rank(vectors[[pivot]], rows)[0]
         nearest = pool[np.argsort(far, kind="stable")[: k - 1]]
         free[nearest] = False
-        remaining -= k
         yield np.concatenate([[pivot], nearest])
 
 
