@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from custext_sql.ledger.release import Release
     from custext_sql.ledger.spending import Total
     from custext_sql.mapping.mapping import Mapping, MappingInfo
-    from custext_sql.mechanism.distribution import Distribution, Replacement, inspect_word
+    from custext_sql.mechanism.sampler import Distribution, Replacement, inspect_word
     from custext_sql.parameters import suggest
     from custext_sql.release.file_releases import sanitize_file
     from custext_sql.release.inputs.texts import DataFiles, DataTable, list_columns
@@ -81,7 +81,7 @@ if TYPE_CHECKING:
     from custext_sql.store.rewritten_files import Compaction
     from custext_sql.store.rows.embeddings import Embedding
     from custext_sql.store.stopwords import add_stopwords
-    from custext_sql.text.word_list import WordList
+    from custext_sql.text.word_boundaries import WordList
     from custext_sql.vectors.source import VectorSource
     from custext_sql.vectors.words_with_array import open_word_vectors
 
@@ -243,7 +243,7 @@ _HOMES = {
     "experiments.verdict.figures": ("Sentence", "Verdict"),
     "html.comparison": ("write_comparison",),
     "mapping.mapping": ("Mapping", "MappingInfo"),
-    "mechanism.distribution": ("Distribution", "Replacement", "inspect_word"),
+    "mechanism.sampler": ("Distribution", "Replacement", "inspect_word"),
     "parameters": ("suggest",),
     "release.file_releases": ("sanitize_file",),
     "release.inputs.texts": ("DataFiles", "DataTable", "list_columns"),
@@ -279,7 +279,7 @@ _HOMES = {
     "store.rewritten_files": ("Compaction",),
     "store.rows.embeddings": ("Embedding",),
     "store.stopwords": ("add_stopwords",),
-    "text.word_list": ("WordList",),
+    "text.word_boundaries": ("WordList",),
     "vectors.source": ("VectorSource",),
     "vectors.words_with_array": ("open_word_vectors",),
 }

@@ -7,8 +7,7 @@ import numpy as np
 
 from custext_sql.mapping.grouping import partition_words
 from custext_sql.mapping.mapping import Mapping, MappingInfo, digest_ranks, fingerprint
-from custext_sql.mapping.scoring import score_groups
-from custext_sql.mapping.similarity import MEASURES
+from custext_sql.mapping.similarity import MEASURES, score_groups
 
 
 def small_mapping(words: Sequence[str], *, k: int, seed: int = 0) -> Mapping:
@@ -17,7 +16,7 @@ def small_mapping(words: Sequence[str], *, k: int, seed: int = 0) -> Mapping:
     similarity = MEASURES["euclidean"]
     partition = partition_words(vectors, similarity, k)
     ordered = tuple(words[index] for index in partition.members)
-    scores = np.concatenate([matrix.reshape(-1) for matrix in score_groups(vectors, partition, similarity)])
+    scores = np.concatenate([matrix.reshape(-1) for matrix in score_groups(vectors, partition.groups(), similarity)])
     info = MappingInfo(
         name="small",
         embedding="random",

@@ -45,7 +45,7 @@ SQLALCHEMY = ("ledger/connections.py", "ledger/places.py", "ledger/records.py", 
 ARRAYS = {"numpy"}
 LIBRARIES = {  # what pure modules import besides NumPy and the standard library
     "text/columns.py": {"pyarrow", "pandas", "polars"},  # if the user has them
-    "text/distinct_spans.py": {"pyarrow"},
+    "text/encoded_text.py": {"pyarrow"},
     "sanitizer/replacer.py": {"pyarrow"},
     "sanitizer/row_settings.py": {"pyarrow"},
     "mechanism/chacha20.py": {"cryptography"},

@@ -141,7 +141,7 @@ def audit_command(db: str | None, keep_words: str | None, **settings: Any) -> It
       custext audit --eps 1 --calibration tight
     """
     from custext_sql import audit
-    from custext_sql.text.word_list import read_word_file
+    from custext_sql.text.word_boundaries import read_word_file
 
     listed = () if keep_words is None else read_word_file(keep_words)
     found = audit(db, keep_words=listed, **settings)

@@ -172,7 +172,7 @@ def _find_policy(given: dict[str, Any], usual: str) -> "str | Policy | None":
     if not parts:
         return named  # type: ignore[no-any-return]
     from custext_sql.sanitizer.policy import choose_policy
-    from custext_sql.text.word_list import read_word_file
+    from custext_sql.text.word_boundaries import read_word_file
 
     if "keep_words" in parts:
         parts["keep_words"] = read_word_file(parts["keep_words"])

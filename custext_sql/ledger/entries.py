@@ -10,7 +10,7 @@ from typing import Any
 
 from custext_sql.kinds import Counted, spread_counts
 from custext_sql.mapping.mapping import MappingInfo
-from custext_sql.mechanism.keyed_randomness import SecretKey
+from custext_sql.mechanism.randomness import SecretKey
 from custext_sql.sanitizer.policy import Policy
 from custext_sql.sanitizer.receipt import Receipt
 

@@ -1,19 +1,20 @@
-"""Splits words into disjoint groups of similar words: Algorithm 1 of the paper, exact and in blocks."""
+"""Splits words into disjoint groups of similar words: Algorithm 1 of the paper, exact and in blocks. Packs groups."""
 
-from collections.abc import Callable, Iterator
+import lzma
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from custext_sql.arrays import Flags, Floats, Places, Points, Vectors
-from custext_sql.errors import SettingError
+from custext_sql.errors import MappingError, SettingError
 from custext_sql.mapping.similarity import Geometric, Similarity, squared_distances
 
 GroupingProgress = Callable[[int, int], None]  # the work done so far, and all work, counted in words
 
 _BLOCK_BYTES = 64 << 20  # of one float32 block: pivots by words in the pool
 _LARGEST_BLOCK = 256  # pivots; with more, earlier pivots of the block would have taken most of them
-_ROWS = 4096  # words whose points are in float64 at a time
+_ROWS = 4096  # words whose exact distances are computed at a time
 _CROWDED = 0.8  # compact the pool when a smaller share of it is still unassigned
 
 
@@ -32,7 +33,7 @@ class Partition:
     @property
     def starts(self) -> Places:
         """Index in `members` of the first word of each group."""
-        return np.concatenate([[0], np.cumsum(self.sizes)[:-1]]).astype(np.int64)
+        return np.cumsum(self.sizes) - self.sizes
 
     def groups(self) -> Iterator[Places]:
         """Yield the members of each group."""
@@ -65,15 +66,15 @@ def partition_words(
     else:
         found = _scanned_groups(vectors, similarity, k, order, free)
     groups: list[Places] = []
-    assigned = 0
     for group in found:
         groups.append(group)
-        assigned += k
         if progress is not None:
-            progress(assigned, len(vectors))
+            progress(k * len(groups), len(vectors))
     rest = order[free[order]]
     if len(rest) == 1:
-        _join_closest_pivot(groups, int(rest[0]), vectors, similarity)
+        pivots = np.array([group[0] for group in groups])
+        closest = int(np.argmin(similarity.rank(vectors[pivots], vectors[rest])[:, 0]))  # ties go to the lower group
+        groups[closest] = np.append(groups[closest], rest)
     elif len(rest):
         groups.append(rest)
     if progress is not None:
@@ -81,36 +82,18 @@ def partition_words(
     return Partition(np.concatenate(groups), np.array([len(group) for group in groups]))
 
 
-def _join_closest_pivot(groups: list[Places], word: int, vectors: Vectors, similarity: Similarity) -> None:
-    pivots = np.array([group[0] for group in groups])
-    if isinstance(similarity, Geometric):
-        points = similarity.points(vectors[pivots])
-        far = squared_distances(points, similarity.points(vectors[[word]]))
-    else:
-        closeness = similarity.matrix(vectors[pivots], vectors[[word]])[:, 0]
-        far = -closeness if similarity.larger_is_closer else closeness
-    closest = int(np.argmin(far))  # ties go to the lower group
-    groups[closest] = np.append(groups[closest], word)
-
-
 def _scanned_groups(vectors: Vectors, similarity: Similarity, k: int, order: Places, free: Flags) -> Iterator[Places]:
     """Yield the groups, with one call of the user's function per pivot over the words that are still free."""
-    remaining = len(vectors)
-    pool = np.arange(len(vectors))
-    rows = np.asarray(vectors, dtype=np.float64)
-    for pivot in order:
-        if remaining < k:
-            return
-        if not free[pivot]:
-            continue
+    pool, rows = np.arange(len(vectors)), np.asarray(vectors, dtype=np.float64)
+    while np.count_nonzero(free) >= k:
+        order = order[free[order]]
+        pivot = order[0]
         free[pivot] = False
         kept = free[pool]
         pool, rows = pool[kept], rows[kept]
-        closeness = similarity.matrix(vectors[[pivot]], rows)[0]
-        far = -closeness if similarity.larger_is_closer else closeness
+        far = similarity.rank(vectors[[pivot]], rows)[0]
         nearest = pool[np.argsort(far, kind="stable")[: k - 1]]
         free[nearest] = False
-        remaining -= k
         yield np.concatenate([[pivot], nearest])
 
 
@@ -132,13 +115,13 @@ def _blocked_groups(vectors: Vectors, similarity: Geometric, k: int, order: Plac
     points, squares, scale = _float32_points(vectors, similarity)
     pool = np.arange(len(vectors))
     remaining = len(vectors)
-    cursor = 0
     while remaining >= k:
         if remaining < _CROWDED * len(pool):
             kept = free[pool]
             pool, points, squares = pool[kept], points[kept], squares[kept]
         size = max(8, min(_LARGEST_BLOCK, _BLOCK_BYTES // (4 * len(pool))))
-        pivots, cursor = _next_free(order, free, cursor, size)
+        order = order[free[order]]
+        pivots = order[:size]
         columns = np.searchsorted(pool, pivots)
         bounds = (-2.0 * points[columns]) @ points.T
         bounds += (squares * (1.0 - slack)).astype(np.float32)
@@ -179,35 +162,55 @@ def _exact_squares(vectors: Vectors, similarity: Geometric, words: Places, cente
 
 def _float32_points(vectors: Vectors, similarity: Geometric) -> tuple[Points, Floats, float]:
     """Return points around their mean in float32, their squared lengths, and the power of two that scaled them."""
-    mean = sum(similarity.points(block).sum(axis=0) for block in _row_blocks(vectors)) / len(vectors)
-    largest = max(float(np.abs(similarity.points(block) - mean).max()) for block in _row_blocks(vectors))
+    mean = sum(points.sum(axis=0) for _, points in similarity.split_points(vectors)) / len(vectors)
+    largest = max(float(np.abs(points - mean).max()) for _, points in similarity.split_points(vectors))
     scale = 1.0 if largest == 0.0 else float(2.0 ** -np.ceil(np.log2(largest)))
-    points = np.empty(vectors.shape, dtype=np.float32)
-    squares = np.empty(len(vectors))
-    start = 0
-    for block in _row_blocks(vectors):
-        scaled = (similarity.points(block) - mean) * scale
-        points[start : start + len(block)] = scaled
-        squares[start : start + len(block)] = np.square(scaled).sum(axis=1)
-        start += len(block)
-    return points, squares, scale
+    scaled, squares = np.empty(vectors.shape, dtype=np.float32), np.empty(len(vectors))
+    for rows, points in similarity.split_points(vectors):
+        exact = (points - mean) * scale
+        scaled[rows], squares[rows] = exact, np.square(exact).sum(axis=1)
+    return scaled, squares, scale
 
 
-def _row_blocks(vectors: Vectors) -> Iterator[Vectors]:
-    for start in range(0, len(vectors), _ROWS):
-        yield vectors[start : start + _ROWS]
+def pack_groups(partition: Partition, classes: Sequence[Places], digest: str) -> bytes:
+    """Return the groups in the packed format. Raise ValueError if the words of a group are not in ascending order.
+
+    classes: the words of each class, which are grouped separately. digest: of the vectors from which they were made.
+    """
+    numbers = np.empty(len(partition.members), dtype="<u2")
+    numbers[partition.members] = np.repeat(np.arange(len(partition.sizes)), partition.sizes)
+    if not np.array_equal(np.argsort(numbers, kind="stable"), partition.members):
+        raise ValueError("the words of each group must be in the order of the vector file")
+    header = " ".join([digest, *(str(len(part)) for part in classes)]) + "\n"
+    return lzma.compress(header.encode() + numbers.tobytes(), format=lzma.FORMAT_XZ, preset=9)
 
 
-def _next_free(order: Places, free: Flags, cursor: int, count: int) -> tuple[Places, int]:
-    """Return the next `count` free words from `cursor` on, and the cursor of the first of them."""
-    window = 4 * count
-    while True:
-        ahead = order[cursor : cursor + window]
-        found = ahead[free[ahead]]
-        if len(found) >= count or cursor + window >= len(order):
-            first = int(np.argmax(free[ahead])) if len(found) else len(ahead)
-            return found[:count], cursor + first
-        if not len(found):
-            cursor += len(ahead)
-        else:
-            window *= 2
+def unpack_groups(packed: bytes, classes: Sequence[Places], digest: str, k: int) -> Partition | None:
+    """Return the groups in a packed file, or None if they belong to other vectors or other classes.
+
+    Raise MappingError if they are no partition of each class into groups of k words and a smaller last one.
+    """
+    header, _, content = lzma.decompress(packed).partition(b"\n")
+    if header.decode().split() != [digest, *(str(len(part)) for part in classes)]:
+        return None
+    numbers = np.frombuffer(content, dtype="<u2")
+    count = sum(len(part) for part in classes)
+    sizes = np.bincount(numbers)
+    expected = [_group_sizes(len(part), k) for part in classes]
+    if len(numbers) != count or not np.array_equal(np.sort(sizes), np.sort(np.concatenate(expected))):
+        raise MappingError(
+            f"the shipped groups are damaged: expected {count} words in groups of {k}; reinstall custext"
+        )
+    class_of = np.empty(count, dtype=np.int64)
+    for number, part in enumerate(classes):
+        class_of[part] = number
+    members = np.argsort(numbers, kind="stable")
+    is_apart = len(np.unique(class_of * len(sizes) + numbers)) == len(sizes)  # no group has words of two classes
+    return Partition(members, sizes) if is_apart else None
+
+
+def _group_sizes(count: int, k: int) -> list[int]:
+    """Return how many words each group of a class has; see `partition_words`."""
+    full, rest = divmod(count, min(k, count))
+    last = [k + 1] if rest == 1 else [rest] if rest else []
+    return [min(k, count)] * (full - (rest == 1)) + last

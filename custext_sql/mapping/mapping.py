@@ -7,10 +7,10 @@ from functools import cached_property
 
 import numpy as np
 
-from custext_sql.arrays import Places, Sizes, Units
+from custext_sql.arrays import Places, Scores, Sizes
 from custext_sql.errors import MappingError
 from custext_sql.mapping.recipe import Recipe
-from custext_sql.mapping.scoring import UNIT
+from custext_sql.mapping.similarity import STEPS
 from custext_sql.parameters import find_closest
 from custext_sql.text.word_boundaries import fold_word
 
@@ -60,13 +60,18 @@ class Mapping:
     info: MappingInfo
     words: tuple[str, ...] = field(repr=False)
     sizes: Sizes = field(repr=False)
-    scores: Units = field(repr=False)
+    scores: Scores = field(repr=False)
     ranks: Places = field(repr=False)
 
     @cached_property
     def word_starts(self) -> Sizes:
         """Index in `words` of the first word of each group."""
         return np.cumsum(self.sizes) - self.sizes
+
+    @cached_property
+    def group_of(self) -> Sizes:
+        """The number of the group of each word."""
+        return np.repeat(np.arange(len(self.sizes)), self.sizes)
 
     @cached_property
     def score_starts(self) -> Sizes:
@@ -87,13 +92,13 @@ class Mapping:
             raise MappingError(f"the word is not in mapping {self.info.name!r}{hint}")
         return self.index[folded]
 
-    def find_row(self, word: str) -> tuple[tuple[str, ...], Units]:
-        """Return the output words of an input word, in the order of the group, and their scores in units.
+    def find_row(self, word: str) -> tuple[tuple[str, ...], Scores]:
+        """Return the output words of an input word, in the order of the group, and their scores, in steps.
 
         Raise MappingError if the mapping does not have the word.
         """
         index = self.find(word)
-        group = int(np.searchsorted(self.word_starts, index, side="right")) - 1
+        group = int(self.group_of[index])
         size, first = int(self.sizes[group]), int(self.word_starts[group])
         start = int(self.score_starts[group]) + (index - first) * size
         return self.words[first : first + size], self.scores[start : start + size]
@@ -114,7 +119,7 @@ def find_flaw(mapping: Mapping) -> str | None:
         return "a rank is negative, or two words have the same rank"
     if len(scores) != (sizes**2).sum():
         return "a word has more or fewer scores than its group has words"
-    if scores.min() < -UNIT or scores.max() > UNIT:
+    if scores.min() < -STEPS or scores.max() > STEPS:
         return "a score is not between -1 and 1"
     if fingerprint(words, sizes, scores) != mapping.info.fingerprint:
         return "fingerprint mismatch"
@@ -128,10 +133,10 @@ def digest_ranks(ranks: Places) -> str:
     return hashlib.sha256(ranks.astype("<i4").tobytes()).hexdigest()
 
 
-def fingerprint(words: tuple[str, ...], sizes: Sizes, scores: Units) -> str:
+def fingerprint(words: tuple[str, ...], sizes: Sizes, scores: Scores) -> str:
     """Return the sha256 of words, groups and scores. Equal mappings have equal fingerprints on every machine."""
     digest = hashlib.sha256(b"custext mapping 1\n")
-    digest.update(f"{len(words)} words, {len(sizes)} groups, unit 1/{UNIT}\n".encode())
+    digest.update(f"{len(words)} words, {len(sizes)} groups, unit 1/{STEPS}\n".encode())
     digest.update("\n".join(words).encode() + b"\n")  # a word contains no line break
     for numbers in (sizes, scores):
         digest.update(np.ascontiguousarray(numbers, dtype="<i4").data)  # copied only if it has to be

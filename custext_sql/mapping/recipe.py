@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 
 from custext_sql.errors import SettingError
-from custext_sql.mapping.scoring import check_normalization
 from custext_sql.parameters import check_name, check_whole
 
-ORDERS = ("file", "random")
 GROUPINGS = ("greedy", "refined")
+NORMALIZATIONS = ("group", "word")
+ORDERS = ("file", "random")
 
 
 @dataclass(frozen=True)
@@ -33,14 +33,29 @@ class Recipe:
     word_limit: int | None = None
 
     def __post_init__(self) -> None:
-        check_normalization(self.normalization)
-        _check_grouping(self.grouping)
+        for what, value, known in (
+            ("normalization", self.normalization, NORMALIZATIONS),
+            ("--grouping (in Python: grouping)", self.grouping, GROUPINGS),
+            ("order", self.pivot_order, ORDERS),
+        ):
+            if value not in known:
+                raise SettingError(f"{what} must be one of {', '.join(known)}; found {value!r}")
         object.__setattr__(self, "k", check_whole(self.k, "k"))
         if self.seed is not None:
             object.__setattr__(self, "seed", check_whole(self.seed, "seed"))
-        _check_order(self.pivot_order, self.seed)
+        if self.pivot_order == "random" and self.seed is None:
+            raise SettingError("order 'random' needs a seed: use --seed N (in Python: seed=...)")
+        if self.pivot_order == "file" and self.seed is not None:
+            raise SettingError("a seed requires order 'random': use --order random (in Python: order='random')")
+        if self.seed is not None and not 0 <= self.seed < 2**63:
+            raise SettingError(f"seed must be a whole number from 0 to 2**63 - 1; found {self.seed}")
         if self.word_limit is not None:
-            object.__setattr__(self, "word_limit", _check_limit(self.word_limit))
+            limit = check_whole(self.word_limit, "--limit (in Python: limit)")
+            if not 2 <= limit < 2**31:
+                raise SettingError(
+                    f"--limit (in Python: limit) must be a whole number from 2 to 2**31 - 1; found {limit}"
+                )
+            object.__setattr__(self, "word_limit", limit)
 
     def name_mapping(self, name: str | None) -> str:
         """Return the name of the mapping: the given one, or EMBEDDING-MEASURE-kK by default.
@@ -72,28 +87,3 @@ class Recipe:
             "together" if self.stopword_language is None else apart,
             "all" if self.word_limit is None else f"first{self.word_limit}",
         )
-
-
-def _check_grouping(grouping: str) -> None:
-    if grouping not in GROUPINGS:
-        raise SettingError(
-            f"--grouping (in Python: grouping) must be one of {', '.join(GROUPINGS)}; found {grouping!r}"
-        )
-
-
-def _check_limit(limit: int) -> int:
-    limit = check_whole(limit, "--limit (in Python: limit)")
-    if not 2 <= limit < 2**31:
-        raise SettingError(f"--limit (in Python: limit) must be a whole number from 2 to 2**31 - 1; found {limit}")
-    return limit
-
-
-def _check_order(order: str, seed: int | None) -> None:
-    if order not in ORDERS:
-        raise SettingError(f"order must be one of {', '.join(ORDERS)}; found {order!r}")
-    if order == "random" and seed is None:
-        raise SettingError("order 'random' needs a seed: use --seed N (in Python: seed=...)")
-    if order == "file" and seed is not None:
-        raise SettingError("a seed requires order 'random': use --order random (in Python: order='random')")
-    if seed is not None and not 0 <= seed < 2**63:
-        raise SettingError(f"seed must be a whole number from 0 to 2**63 - 1; found {seed}")

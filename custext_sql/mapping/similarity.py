@@ -1,75 +1,59 @@
-"""Measures of similarity: Euclidean distance, cosine similarity, or a user's function."""
+"""Measures of similarity: Euclidean distance, cosine similarity, or a user's function; and the scores made of them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from custext_sql.arrays import Floats, Vectors
+from custext_sql.arrays import Floats, Places, Scores, Vectors
 from custext_sql.errors import MappingError, SettingError
 
 Compare = Callable[[Floats, Floats], npt.ArrayLike]
 
+STEPS = 1 << 20  # in a score of 1: scores are whole numbers of steps, so that every machine stores the same ones
+
 _BLOCK_CELLS = 1 << 18  # float64 cells per block of differences: 2 MB, about the cache of a core
+_ROWS = 4096  # words whose points are in float64 at a time
 _KINDS = {"c": "complex numbers", "U": "strings", "S": "bytes", "O": "Python objects"}  # by NumPy's letter
 
 
-class Similarity(Protocol):
-    """The interface of a measure, for grouping and scoring."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def larger_is_closer(self) -> bool: ...
-
-    def matrix(self, rows: Vectors, columns: Vectors) -> Floats:
-        """Return the measure between every row (input) and every column (output), in float64."""
-        ...
-
-
 class Geometric:
-    """A measure that ranks words like the Euclidean distance between points.
+    """Euclidean distance, and the base of measures that rank words like the Euclidean distance between points.
 
     Distances are compared as float64 sums of squared differences. Unlike matrix products, these are equal for equal
     rows, and NumPy adds them in a fixed order. So ties and groups are the same on every machine.
     """
 
-    name: str
-    larger_is_closer: bool
+    name = "euclidean"
+    larger_is_closer = False
 
     def points(self, vectors: Vectors) -> Floats:
         """Return the points, in float64, whose distances rank the words."""
-        raise AssertionError("each geometric measure defines its points")
+        return np.asarray(vectors, dtype=np.float64)
 
     def from_squares(self, squares: Floats) -> Floats:
         """Return the measure for squared distances of points."""
-        raise AssertionError("each geometric measure defines its scale")
+        return np.sqrt(squares)
 
-    def matrix(self, rows: Vectors, columns: Vectors) -> Floats:
-        """Return the measure between every row (input) and every column (output), in float64."""
+    def split_points(self, vectors: Vectors) -> Iterator[tuple[slice, Floats]]:
+        """Yield the points of all rows in blocks, each with its rows."""
+        for start in range(0, len(vectors), _ROWS):
+            yield slice(start, start + _ROWS), self.points(vectors[start : start + _ROWS])
+
+    def rank(self, rows: Vectors, columns: Vectors) -> Floats:
+        """Return numbers that are smaller for words that are closer: squared distances of points."""
         row_points, column_points = self.points(rows), self.points(columns)
         squares = np.empty((len(rows), len(columns)))
         step = max(1, _BLOCK_CELLS // max(1, column_points.size))
         for start in range(0, len(rows), step):
             block = row_points[start : start + step, None, :]
             squares[start : start + step] = squared_distances(block, column_points[None, :, :])
-        return self.from_squares(squares)
+        return squares
 
-
-class Euclidean(Geometric):
-    """Euclidean distance."""
-
-    name = "euclidean"
-    larger_is_closer = False
-
-    def points(self, vectors: Vectors) -> Floats:
-        return np.asarray(vectors, dtype=np.float64)
-
-    def from_squares(self, squares: Floats) -> Floats:
-        return np.sqrt(squares)
+    def matrix(self, rows: Vectors, columns: Vectors) -> Floats:
+        """Return the measure between every row (input) and every column (output), in float64."""
+        return self.from_squares(self.rank(rows, columns))
 
 
 class Cosine(Geometric):
@@ -79,12 +63,14 @@ class Cosine(Geometric):
     larger_is_closer = True
 
     def points(self, vectors: Vectors) -> Floats:
+        """Return the vectors scaled to length 1."""
         rows = np.asarray(vectors, dtype=np.float64)
         lengths: Floats = np.sqrt(np.square(rows).sum(axis=-1, keepdims=True))
         return rows / lengths
 
     def from_squares(self, squares: Floats) -> Floats:
-        return 1.0 - squares / 2.0  # exactly 1 for equal rows, unlike a dot product
+        """Return the cosine: exactly 1 for equal rows, unlike a dot product."""
+        return 1.0 - squares / 2.0
 
 
 @dataclass(frozen=True)
@@ -103,8 +89,12 @@ class UserSuppliedMeasure:
         return name if name.isidentifier() and name not in MEASURES else "custom"
 
     def matrix(self, rows: Vectors, columns: Vectors) -> Floats:
+        """Return what the function returns for every row (input) and every column (output), in float64."""
+        views = [np.asarray(part, dtype=np.float64).view() for part in (rows, columns)]
+        for view in views:
+            view.flags.writeable = False  # the function must not change the vectors
         try:
-            result = np.asarray(self.function(_protected(rows), _protected(columns)))
+            result = np.asarray(self.function(*views))
         except ValueError as error:
             raise MappingError(f"similarity {self.name}: {error}") from error
         expected = (len(rows), len(columns))
@@ -120,8 +110,14 @@ class UserSuppliedMeasure:
             raise MappingError(f"similarity {self.name}: expected finite numbers, found NaN or infinity")
         return values
 
+    def rank(self, rows: Vectors, columns: Vectors) -> Floats:
+        """Return numbers that are smaller for words that are closer."""
+        closeness = self.matrix(rows, columns)
+        return -closeness if self.larger_is_closer else closeness
 
-MEASURES: dict[str, Geometric] = {"euclidean": Euclidean(), "cosine": Cosine()}
+
+Similarity = Geometric | UserSuppliedMeasure
+MEASURES: dict[str, Geometric] = {"euclidean": Geometric(), "cosine": Cosine()}
 
 
 def choose_similarity(measure: str | Compare, larger_is_closer: bool | None = None) -> Similarity:
@@ -140,13 +136,6 @@ def choose_similarity(measure: str | Compare, larger_is_closer: bool | None = No
     return MEASURES[measure]
 
 
-def _protected(rows: Vectors) -> Floats:
-    """Return the rows in float64, as a view that a function cannot write to."""
-    view = np.asarray(rows, dtype=np.float64).view()
-    view.flags.writeable = False
-    return view
-
-
 def squared_distances(left: Floats, right: Floats) -> Floats:
     """Return squared distances along the last axis, broadcast over the others."""
     squares: Floats = np.square(left - right).sum(axis=-1)
@@ -156,3 +145,34 @@ def squared_distances(left: Floats, right: Floats) -> Floats:
 def zero_rows(vectors: Vectors) -> npt.NDArray[np.intp]:
     """Return the indices of the rows that are all zero."""
     return np.flatnonzero(~vectors.any(axis=1))
+
+
+def score_groups(
+    vectors: Vectors, groups: Iterator[Places], similarity: Similarity, normalization: str = "group"
+) -> Iterator[Scores]:
+    """Yield for each group a square matrix of scores, with one row per input and one column per output."""
+    for group in groups:
+        rows = vectors[group]
+        yield scale_scores(similarity.matrix(rows, rows), similarity.larger_is_closer, normalization)
+
+
+def scale_scores(closeness: Floats, larger_is_closer: bool, normalization: str = "group") -> Scores:
+    """Return the scores u = d' for similarities and u = -d' for distances, where d' = (d - min) / (max - min).
+
+    Minimum and maximum are those of the whole group ("group", as in the paper) or of the row of each input word
+    ("word", as in the published code). Either way, two scores of one output differ by at most 1. If all values are
+    equal, the scores are 0. Raise MappingError if the range is not finite.
+
+    The distances (0, 5) and (5, 0) give (0, -1) and (-1, 0), as steps of 2**-20: (0, -2**20) and (-2**20, 0).
+    """
+    axis = None if normalization == "group" else 1
+    least = closeness.min(axis=axis, keepdims=True)
+    with np.errstate(over="ignore"):
+        spread = closeness.max(axis=axis, keepdims=True) - least
+    if not np.isfinite(spread).all():
+        raise MappingError(
+            "expected similarities with a finite range within each group, found some that are too far apart"
+        )
+    scaled = (closeness - least) / np.where(spread > 0, spread, 1.0)
+    steps: Scores = np.rint(scaled * STEPS).astype(np.int32)
+    return steps if larger_is_closer else -steps

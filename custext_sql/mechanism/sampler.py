@@ -7,36 +7,106 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from custext_sql.arrays import Draws, Flags, Floats, Numbers
+from custext_sql.arrays import Draws, Flags, Floats, Numbers, Places, Sizes, Weights
+from custext_sql.errors import SettingError
 from custext_sql.mapping.mapping import Mapping
-from custext_sql.mechanism.certified_table import cells_of, certify
-from custext_sql.mechanism.draw_table import DrawTable
-from custext_sql.mechanism.verifier import verify_union
-from custext_sql.mechanism.weights import check_calibration, check_epsilon
+from custext_sql.mapping.similarity import STEPS
+from custext_sql.mechanism.certified_table import certify, find_representatives
+from custext_sql.mechanism.verifier import verify_weights
+from custext_sql.mechanism.weights import cells_of, check_calibration, check_epsilon
+from custext_sql.text.word_boundaries import fold_word
+
+Shortcuts = npt.NDArray[np.uint8] | npt.NDArray[np.uint16]
 
 _BYTES = 1 << 28  # cached for all eps together; the least recently used eps is dropped first
 _EPSILONS = 256  # largest number of eps in the cache
 _CELLS_BUILT = 1 << 21  # at once, for several eps
 _CELLS_VERIFIED = 1 << 19  # at once, when no table is kept
 _DRAWS_PER_ROW = 0.5  # in one call; from here on, shortcuts pay off
+_SHORTCUTS_PER_OUTPUT = 12  # at least; fewer are ambiguous more often, more take more memory
+_LAST = np.uint64((1 << 64) - 1)  # the largest draw: no draw is above it
+
+
+def count_below(thresholds: Weights, shortcuts: Shortcuts | None, rows: Numbers, draws: Draws) -> Numbers:
+    """Return how many thresholds of its row lie below each draw.
+
+    thresholds: in ascending order in each row, the last one 2**64 - 1. shortcuts: of `find_shortcuts`; None without.
+
+    With the thresholds (9, 19, 2**64 - 1) and (4, 2**64 - 1, 2**64 - 1), rows 0 0 1 and draws 9 20 5 give 0 2 1.
+    """
+    if shortcuts is None:
+        return _bisect(thresholds, rows, draws)
+    bits = shortcuts.shape[1].bit_length() - 1
+    places = (draws >> np.uint64(64 - bits)).view(np.int64)
+    places += rows << bits
+    found = shortcuts.reshape(-1).take(places)
+    several = (found == np.iinfo(found.dtype).max).nonzero()[0]
+    counts = found.astype(np.int64)
+    counts[several] = _bisect(thresholds, rows.take(several), draws.take(several))
+    return counts
+
+
+def _bisect(thresholds: Weights, rows: Numbers, draws: Draws) -> Numbers:
+    last = thresholds.shape[1] - 1
+    flat, starts = thresholds.reshape(-1), rows * thresholds.shape[1]
+    below = np.zeros(len(rows), dtype=np.int64)
+    step = 1 << last.bit_length()
+    while step := step >> 1:
+        middle = np.minimum(below + (step - 1), last)  # the last threshold is not below any draw
+        middle += starts
+        below += (flat.take(middle) < draws) * step
+    return below
+
+
+def find_shortcuts(thresholds: Weights) -> Shortcuts:
+    """Return for each row, and each value of a draw's highest bits, how many thresholds lie below all such draws.
+
+    Where a threshold has the same highest bits, draws differ: the largest number of the type is stored instead, and all
+    64 bits decide. Shortcuts pay off only for many draws.
+    """
+    count, largest = thresholds.shape
+    kind: Any = np.uint8 if largest < np.iinfo(np.uint8).max else np.uint16
+    bits = (_SHORTCUTS_PER_OUTPUT * largest).bit_length()
+    rows, columns = (thresholds < _LAST).nonzero()
+    places = (thresholds[rows, columns] >> np.uint64(64 - bits)).view(np.int64)
+    counts = np.bincount(places + (rows << bits), minlength=count << bits).astype(kind).reshape(count, 1 << bits)
+    shortcuts: Shortcuts = np.cumsum(counts, axis=1, dtype=kind)
+    shortcuts[counts > 0] = np.iinfo(kind).max
+    return shortcuts
 
 
 @dataclass(frozen=True, eq=False)
-class _Verified:
-    """The tables verified so far at one eps.
+class _Table:
+    """What was verified so far at one eps.
 
-    shifts: by group, what to add to the number of a word to find its row in `table`. The sum is negative if the group
-    is not verified yet.
+    shifts: by group, what to add to the number of a word to find its row. The sum is negative if the group is not
+    verified yet. thresholds: for each row, the last draw that selects each output, then 2**64 - 1 up to the size of the
+    largest group.
     """
 
     shifts: Numbers
-    table: DrawTable
+    thresholds: Weights
+    shortcuts: Shortcuts | None = None
 
     @property
     def nbytes(self) -> int:
-        """The memory that they take."""
-        return self.shifts.nbytes + self.table.nbytes
+        """The memory that it takes."""
+        return sum(part.nbytes for part in (self.shifts, self.thresholds, self.shortcuts) if part is not None)
+
+    def extend(self, groups: Sizes, sizes: Sizes, first_words: Sizes, thresholds: Weights) -> "_Table":
+        """Return the table with the rows of more groups. Other threads may be reading this one."""
+        shifts = self.shifts.copy()
+        shifts[groups] = len(self.thresholds) + np.cumsum(sizes) - sizes - first_words
+        shortcuts = self.shortcuts
+        if shortcuts is not None:
+            shortcuts = np.concatenate([shortcuts, find_shortcuts(thresholds)])
+        return _Table(shifts, np.concatenate([self.thresholds, thresholds]), shortcuts)
+
+    def wants_shortcuts(self, draws: int) -> bool:
+        """Return whether so many draws make shortcuts pay off that the table does not have yet."""
+        return self.shortcuts is None and _DRAWS_PER_ROW * len(self.thresholds) <= draws
 
 
 class Sampler:
@@ -49,10 +119,9 @@ class Sampler:
     def __init__(self, mapping: Mapping, calibration: str) -> None:
         self.mapping = mapping
         self.calibration = check_calibration(calibration)
-        self._group_of = np.repeat(np.arange(len(mapping.sizes)), mapping.sizes)
+        self._group_of = mapping.group_of
         self._first_of = mapping.word_starts[self._group_of]
-        self._largest = int(mapping.sizes.max())
-        self._tables: OrderedDict[float, _Verified] = OrderedDict()
+        self._tables: OrderedDict[float, _Table] = OrderedDict()
         self._latest = (0.0, self._empty())  # the last eps; read without the lock, so that threads do not wait
         self._lock = threading.Lock()
 
@@ -61,114 +130,101 @@ class Sampler:
         if not len(words):
             return words
         if isinstance(epsilon, float):
-            before, verified = self._latest
-            rows = self._find_rows(verified, words)
-            if before != epsilon or rows.min() < 0 or _wants_shortcuts(verified.table, words):
-                [verified] = self._prepare([check_epsilon(epsilon)], [words])
-                rows = self._find_rows(verified, words)
-            return self._first_of.take(words) + verified.table.choose(rows, draws)
+            before, table = self._latest
+            rows = self._find_rows(table, words)
+            if before != epsilon or rows.min() < 0 or table.wants_shortcuts(len(words)):
+                [table] = self._prepare([epsilon], [words])
+                rows = self._find_rows(table, words)
+            return self._first_of.take(words) + count_below(table.thresholds, table.shortcuts, rows, draws)
         chosen = np.empty_like(words)
         order = np.argsort(epsilon, kind="stable")
         distinct, starts = np.unique(epsilon[order], return_index=True)
         places = np.split(order, starts[1:])
-        for part in self._parts(words, places):
-            within = [words[place] for place in places[part]]
-            prepared = self._prepare([check_epsilon(value) for value in distinct[part].tolist()], within)
-            for verified, place in zip(prepared, places[part], strict=True):
-                chosen[place] = verified.table.choose(self._find_rows(verified, words[place]), draws[place])
+        cells = np.cumsum([(self.mapping.sizes[self._group_of[words[place]]] ** 2).sum() for place in places])
+        for part in _cut(cells, _CELLS_BUILT):
+            tables = self._prepare(distinct[part].tolist(), [words[place] for place in places[part]])
+            for table, place in zip(tables, places[part], strict=True):
+                rows = self._find_rows(table, words[place])
+                chosen[place] = count_below(table.thresholds, table.shortcuts, rows, draws[place])
         return self._first_of[words] + chosen
 
     def row(self, word: int, epsilon: float) -> list[int]:
         """Return the weights of the possible replacements of a word, in the order of its group. They sum to 2**64."""
         words = np.array([word])
-        [verified] = self._prepare([check_epsilon(epsilon)], [words])
-        return verified.table.row(int(self._find_rows(verified, words)[0]))
+        [table] = self._prepare([epsilon], [words])
+        size = self.mapping.sizes[self._group_of[word]]
+        ends = table.thresholds[self._find_rows(table, words)[0], :size].tolist()
+        return [end - before for before, end in zip([-1, *ends], ends, strict=False)]
 
     def worst_log_ratio(self, epsilons: Sequence[float], drawn: Flags | None = None) -> float:
         """Return the largest log-ratio of all groups, over the tables at all these eps together.
 
         drawn: which words of the mapping are drawn at all; others are not considered as inputs. None: all are drawn.
         """
-        budgets = [check_epsilon(epsilon) for epsilon in epsilons]
-        cells = np.cumsum(self.mapping.sizes**2)
-        return max(self._find_worst(part, budgets, drawn) for part in _cut(cells, _CELLS_VERIFIED))
+        budgets, mapping = [check_epsilon(epsilon) for epsilon in epsilons], self.mapping
+        found = []
+        for part in _cut(np.cumsum(mapping.sizes**2), _CELLS_VERIFIED):
+            sizes = mapping.sizes[part]
+            scores = mapping.scores[cells_of(mapping.sizes, np.arange(part.start, part.stop))]
+            tables = [certify(sizes, scores, epsilon, self.calibration) for epsilon in budgets]
+            ratios = tables[0].log_ratios
+            if len(tables) > 1 or drawn is not None:
+                most, first = np.full(len(sizes), max(budgets)), int(mapping.word_starts[part.start])
+                inputs = None if drawn is None else drawn[first : first + int(sizes.sum())]
+                verdict = verify_weights(sizes, [table.weights for table in tables], most, inputs)
+                ratios = np.where(verdict.holds, np.minimum(verdict.log_ratios, most), verdict.log_ratios)
+            found.append(float(ratios.max()))
+        return max(found)
 
-    def _find_worst(self, groups: slice, epsilons: Sequence[float], drawn: Flags | None) -> float:
-        """Return the largest log-ratio of consecutive groups."""
-        sizes, scores = self.mapping.sizes, self.mapping.scores
-        before, within = int((sizes[: groups.start] ** 2).sum()), sizes[groups]
-        scores = scores[before : before + int((within**2).sum())]
-        tables = [certify(within, scores, epsilon, self.calibration) for epsilon in epsilons]
-        if len(tables) == 1 and drawn is None:
-            return float(tables[0].log_ratios.max())
-        if drawn is not None:
-            first = int(self.mapping.word_starts[groups.start])
-            drawn = drawn[first : first + int(within.sum())]
-        verdict = verify_union(within, [table.weights for table in tables], max(epsilons), drawn)
-        ratios = np.where(verdict.holds, np.minimum(verdict.log_ratios, max(epsilons)), verdict.log_ratios)
-        return float(ratios.max())
-
-    def _parts(self, words: Numbers, places: Sequence[Numbers]) -> list[slice]:
-        """Return slices of consecutive eps whose groups are built together."""
-        cells = np.cumsum([(self.mapping.sizes[self._group_of[words[place]]] ** 2).sum() for place in places])
-        return _cut(cells, _CELLS_BUILT)
-
-    def _prepare(self, epsilons: Sequence[float], words: Sequence[Numbers]) -> list[_Verified]:
-        """Return for each eps the verified tables, extended to include all of these words."""
+    def _prepare(self, epsilons: Sequence[float], words: Sequence[Numbers]) -> list[_Table]:
+        """Return the table at each eps, extended to include all of these words."""
+        epsilons = [check_epsilon(epsilon) for epsilon in epsilons]
         with self._lock:
-            prepared = [self._tables.get(epsilon) or self._empty() for epsilon in epsilons]
-            missing = [self._find_missing(before, found) for before, found in zip(prepared, words, strict=True)]
+            tables = [self._tables.get(epsilon) or self._empty() for epsilon in epsilons]
+            missing = [
+                np.unique(self._group_of[some[self._find_rows(table, some) < 0]])
+                for table, some in zip(tables, words, strict=True)
+            ]
             if any(map(len, missing)):
-                prepared = self._extend(epsilons, prepared, missing)
-            prepared = [_with_shortcuts(verified, found) for verified, found in zip(prepared, words, strict=True)]
-            for epsilon, verified in zip(epsilons, prepared, strict=True):
-                self._tables[epsilon] = verified
+                tables = self._extend(epsilons, tables, missing)
+            for place, (epsilon, table) in enumerate(zip(epsilons, tables, strict=True)):
+                if table.wants_shortcuts(len(words[place])):
+                    tables[place] = replace(table, shortcuts=find_shortcuts(table.thresholds))
+                self._tables[epsilon] = tables[place]
                 self._tables.move_to_end(epsilon)
-            self._latest = (epsilons[-1], prepared[-1])
+            self._latest = (epsilons[-1], tables[-1])
             self._forget(len(epsilons))
-        return prepared
+        return tables
 
-    def _find_missing(self, verified: _Verified, words: Numbers) -> Numbers:
-        """Return the groups of these words that are not verified yet."""
-        return np.unique(self._group_of[words[self._find_rows(verified, words) < 0]])
+    def _find_rows(self, table: _Table, words: Numbers) -> Numbers:
+        """Return the rows of words in a table, negative for those of groups that are not verified yet."""
+        return words + table.shifts.take(self._group_of.take(words))
 
-    def _find_rows(self, verified: _Verified, words: Numbers) -> Numbers:
-        """Return the rows of words in a verified table, negative for those of groups that are not verified yet."""
-        return words + verified.shifts.take(self._group_of.take(words))
-
-    def _empty(self) -> _Verified:
-        none = np.zeros(0, dtype=np.int64)
+    def _empty(self) -> _Table:
         shifts = np.full(len(self.mapping.sizes), -len(self.mapping.words), dtype=np.int64)
-        return _Verified(shifts, DrawTable.make(none.astype(np.uint64), none, self._largest))
+        return _Table(shifts, np.zeros((0, int(self.mapping.sizes.max())), dtype=np.uint64))
 
-    def _extend(
-        self, epsilons: Sequence[float], before: Sequence[_Verified], missing: Sequence[Numbers]
-    ) -> list[_Verified]:
+    def _extend(self, epsilons: Sequence[float], tables: Sequence[_Table], missing: Sequence[Sizes]) -> list[_Table]:
         """Return the tables at each eps, extended by their missing groups. All groups are verified in one call."""
-        groups = np.concatenate(missing)
-        counts = [len(some) for some in missing]
+        groups, counts = np.concatenate(missing), list(map(len, missing))
         sizes = self.mapping.sizes[groups]
         scores = self.mapping.scores[cells_of(self.mapping.sizes, groups)]
         made = certify(sizes, scores, np.repeat(np.array(epsilons), counts), self.calibration)
-        last_draws = made.last_draws()
-        starts = np.concatenate([[0], np.cumsum(sizes**2)])
-        extended = []
-        end = 0
-        for verified, count in zip(before, counts, strict=True):
-            begin, end = end, end + count
-            if count:
-                some = sizes[begin:end]
-                shifts = verified.shifts.copy()  # other threads may be reading the old one
-                new = groups[begin:end]
-                shifts[new] = len(verified.table) + np.cumsum(some) - some - self.mapping.word_starts[new]
-                more = DrawTable.make(last_draws[starts[begin] : starts[end]], np.repeat(some, some), self._largest)
-                verified = _Verified(shifts, verified.table + more)
-            extended.append(verified)
+        outputs = np.repeat(sizes, sizes)[:, None]
+        thresholds = np.full((len(outputs), tables[0].thresholds.shape[1]), _LAST)
+        thresholds[np.arange(thresholds.shape[1]) < outputs] = made.last_draws()
+        extended, start = list(tables), 0
+        for place, new in enumerate(missing):
+            if len(new):
+                sizes = self.mapping.sizes[new]
+                end = start + int(sizes.sum())
+                extended[place] = tables[place].extend(new, sizes, self.mapping.word_starts[new], thresholds[start:end])
+                start = end
         return extended
 
     def _forget(self, keep: int) -> None:
         """Drop the least recently used tables while the cache is too large, but keep those of the last `keep` eps."""
-        size = sum(verified.nbytes for verified in self._tables.values())
+        size = sum(table.nbytes for table in self._tables.values())
         while len(self._tables) > keep and (size > _BYTES or len(self._tables) > _EPSILONS):
             size -= self._tables.popitem(last=False)[1].nbytes
 
@@ -187,12 +243,53 @@ def _cut(cells: Numbers, most: int) -> list[slice]:
     return [slice(start, end) for start, end in zip([0, *bounds], [*bounds, len(cells)], strict=True)]
 
 
-def _wants_shortcuts(table: DrawTable, words: Numbers) -> bool:
-    """Return whether there are enough words to make shortcuts pay off."""
-    return table.shortcuts is None and _DRAWS_PER_ROW * len(table) <= len(words)
+@dataclass(frozen=True)
+class Replacement:
+    """A possible replacement: the output word, its score (at most 1 in absolute value) and its probability."""
+
+    output: str
+    score: float
+    probability: float
 
 
-def _with_shortcuts(verified: _Verified, words: Numbers) -> _Verified:
-    if not _wants_shortcuts(verified.table, words):
-        return verified
-    return replace(verified, table=verified.table.with_shortcuts())
+@dataclass(frozen=True)
+class Distribution:
+    """All possible replacements of a word, most probable first."""
+
+    word: str
+    mapping: str
+    eps: float
+    group: tuple[Replacement, ...]
+
+
+def inspect_word(mapping: Mapping, word: str, eps: float, *, calibration: str = "paper") -> Distribution:
+    """Return the possible replacements of a word with their scores and probabilities, most probable first.
+
+    mapping: a Mapping, from `load_mapping`. eps: 0, or 0.001 to 100. calibration: "paper" or "tight". MappingError if
+    the word is not in the mapping, SettingError if eps or calibration is invalid.
+    """
+    if not isinstance(mapping, Mapping):
+        raise SettingError(f"mapping must be a Mapping (from load_mapping); found {type(mapping).__name__}")
+    return find_distribution(Sampler(mapping, calibration), word, eps)
+
+
+def find_distribution(
+    sampler: Sampler, word: str, epsilon: float, representatives: Places | None = None
+) -> Distribution:
+    """Return the possible replacements of a word, from the verified weights of a sampler.
+
+    representatives: what each word becomes at eps = 0; by default as if no stopwords were kept.
+    """
+    mapping, epsilon = sampler.mapping, check_epsilon(epsilon)
+    number, (outputs, scores) = mapping.find(word), mapping.find_row(word)
+    if epsilon:
+        chances = [weight / 2.0**64 for weight in sampler.row(number, epsilon)]
+    else:
+        chosen = find_representatives(mapping) if representatives is None else representatives
+        chances = [float(output == mapping.words[chosen[number]]) for output in outputs]
+    group = [
+        Replacement(output, int(score) / STEPS, chance)
+        for output, score, chance in zip(outputs, scores, chances, strict=True)
+    ]
+    group.sort(key=lambda replacement: (-replacement.probability, -replacement.score))
+    return Distribution(fold_word(word), mapping.info.name, epsilon, tuple(group))

@@ -7,9 +7,10 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from custext_sql.arrays import Floats, Sizes, Units, Weights
+from custext_sql.arrays import Floats, Scores, Sizes, Weights
 from custext_sql.errors import SettingError
-from custext_sql.mapping.scoring import UNIT
+from custext_sql.mapping.similarity import STEPS
+from custext_sql.text.encoded_text import spread_out
 
 SMALLEST_EPSILON, LARGEST_EPSILON = 0.001, 100.0
 CALIBRATIONS = ("paper", "tight")
@@ -42,7 +43,7 @@ def check_calibration(calibration: str) -> str:
     return calibration
 
 
-def choose_temperatures(sizes: Sizes, scores: Units, epsilons: Floats, calibration: str = "paper") -> Floats:
+def choose_temperatures(sizes: Sizes, scores: Scores, epsilons: Floats, calibration: str = "paper") -> Floats:
     """Return for each group, at its epsilon, the factor t in exp(t * score).
 
     "paper": eps / 2. "tight": the largest in [eps / 2, eps], by bisection, at which no two inputs of the group differ
@@ -61,43 +62,40 @@ def choose_temperatures(sizes: Sizes, scores: Units, epsilons: Floats, calibrati
     return temperatures
 
 
-def build_weights(sizes: Sizes, scores: Units, temperatures: Floats) -> Weights:
+def build_weights(sizes: Sizes, scores: Scores, temperatures: Floats) -> Weights:
     """Return a row of weights per input word, summing to 2**64 and proportional to exp(temperature * score).
 
     Every weight except the largest of the row is rounded up, to at least 1, and the largest takes the rest. (If weights
     were rounded to the nearest integer, a ratio of two weights could exceed the bound.)
+
+    One group of two words with the scores (0, -1) and (-1, 0) in steps of 2**-20: sizes 2, scores 0, -2**20, -2**20, 0.
+    At the temperature log(3), the result is about 3/4, 1/4, 1/4, 3/4 of 2**64.
     """
     weights = np.empty(len(scores), dtype=np.uint64)
-    starts = np.cumsum(sizes**2) - sizes**2
     for groups, matrices in matrices_by_size(sizes, scores):
-        cells = _cells(matrices, temperatures[groups])
-        weights[_find_cells(starts, groups, cells.shape[1])] = cells.reshape(-1)
+        chances = find_probabilities(matrices, temperatures[groups][:, None, None])
+        largest = chances.argmax(axis=2)[:, :, None]
+        np.put_along_axis(chances, largest, 0.0, axis=2)
+        cells = np.maximum(np.ceil(chances * 2.0**64), 1.0).astype(np.uint64)
+        np.put_along_axis(cells, largest, np.uint64(0), axis=2)
+        rest = np.uint64(0) - cells.sum(axis=2, keepdims=True)  # modulo 2**64
+        np.put_along_axis(cells, largest, rest, axis=2)
+        weights[cells_of(sizes, groups)] = cells.reshape(-1)
     return weights
 
 
-def _cells(matrices: Units, temperatures: Floats) -> Weights:
-    chances = find_probabilities(matrices, temperatures[:, None, None])
-    largest = chances.argmax(axis=2)[:, :, None]
-    np.put_along_axis(chances, largest, 0.0, axis=2)
-    cells = np.maximum(np.ceil(chances * 2.0**64), 1.0).astype(np.uint64)
-    np.put_along_axis(cells, largest, np.uint64(0), axis=2)
-    rest = np.uint64(0) - cells.sum(axis=2, keepdims=True)  # modulo 2**64
-    np.put_along_axis(cells, largest, rest, axis=2)
-    return cells
-
-
-def find_probabilities(scores: Units, temperatures: Floats) -> Floats:
+def find_probabilities(scores: Scores, temperatures: Floats) -> Floats:
     """Return probabilities proportional to exp(temperature * score) along the last axis, in floating point."""
-    weights = scores * (temperatures / UNIT)
+    weights = scores * (temperatures / STEPS)
     weights -= weights.max(axis=-1, keepdims=True)
     np.exp(weights, out=weights)
     weights /= weights.sum(axis=-1, keepdims=True)
     return weights
 
 
-def _worst_log_ratios(matrices: Units, temperatures: Floats) -> Floats:
+def _worst_log_ratios(matrices: Scores, temperatures: Floats) -> Floats:
     """Return for each group the largest difference in the log-probability of one output, in floating point."""
-    logits = matrices * (temperatures / UNIT)[:, None, None]
+    logits = matrices * (temperatures / STEPS)[:, None, None]
     top = logits.max(axis=2, keepdims=True)
     logits -= top + np.log(np.exp(logits - top).sum(axis=2, keepdims=True))
     worst: Floats = (logits.max(axis=1) - logits.min(axis=1)).max(axis=1)
@@ -106,18 +104,21 @@ def _worst_log_ratios(matrices: Units, temperatures: Floats) -> Floats:
 
 def matrices_by_size(sizes: Sizes, cells: npt.NDArray[_Cell]) -> Iterator[tuple[Sizes, npt.NDArray[_Cell]]]:
     """Yield groups of equal size together, for vectorized work: their numbers, and their cells as matrices."""
-    starts = np.cumsum(sizes**2) - sizes**2
     for size in np.unique(sizes).tolist():
         alike = np.flatnonzero(sizes == size)
-        step = max(1, _CELLS // size**2)
-        for first in range(0, len(alike), step):
-            groups = alike[first : first + step]
-            yield groups, cells[_find_cells(starts, groups, size)].reshape(-1, size, size)
+        at_once = max(1, _CELLS // size**2)
+        for first in range(0, len(alike), at_once):
+            groups = alike[first : first + at_once]
+            yield groups, cells[cells_of(sizes, groups)].reshape(-1, size, size)
 
 
-def _find_cells(starts: Sizes, groups: Sizes, size: int) -> Sizes | slice:
-    """Return where the cells of groups of this size are, in the order of the groups; a slice, if they are adjacent."""
-    if groups[-1] - groups[0] == len(groups) - 1:  # groups are in ascending order
-        first = int(starts[groups[0]])
-        return slice(first, first + len(groups) * size**2)
-    return (starts[groups][:, None] + np.arange(size**2)).reshape(-1)
+def cells_of(sizes: Sizes, groups: Sizes) -> Sizes | slice:
+    """Return the places of the scores or weights of these groups, in this order; a slice if the groups are adjacent.
+
+    Of groups of 2, 3 and 2 words, the first and the last have the cells 0 1 2 3 and 13 14 15 16.
+    """
+    ends = np.cumsum(sizes**2)
+    lengths = sizes[groups] ** 2
+    if (np.diff(groups) == 1).all():
+        return slice(int(ends[groups[0]] - lengths[0]), int(ends[groups[-1]]))
+    return spread_out(ends[groups] - lengths, lengths)

@@ -9,9 +9,8 @@ from typing import Any, ClassVar
 from custext_sql.errors import SettingError
 from custext_sql.kinds import NUMBER_MASK, UNKNOWN_MASK, Kind, Treatment, find_treatments
 from custext_sql.parameters import check_type
-from custext_sql.text.unit_patterns import UNIT_TYPES
-from custext_sql.text.word_boundaries import normalize_words
-from custext_sql.text.word_list import WordList
+from custext_sql.text.units import UNIT_TYPES
+from custext_sql.text.word_boundaries import WordList, normalize_words
 
 UNIT_MASKS = tuple(f"<{name}>" for name in UNIT_TYPES)
 _MOST_KEPT = 10_000  # words; a longer list would be a vocabulary

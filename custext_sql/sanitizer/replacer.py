@@ -17,10 +17,10 @@ from custext_sql.sanitizer.tally import CLEAR, COLUMNS, SYMBOLS, TEXT_UNCHANGED,
 from custext_sql.sanitizer.vocabulary import Vocabulary
 from custext_sql.sanitizer.words import FoundWords, find_words
 from custext_sql.text.characters import LOWER, TITLE, UPPER
-from custext_sql.text.distinct_spans import find_distinct
 from custext_sql.text.encoded_text import (
     EncodedText,
     drop_invisible,
+    find_distinct,
     hash_spans,
     join_lines,
     join_texts,

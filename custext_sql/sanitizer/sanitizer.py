@@ -19,10 +19,8 @@ from custext_sql.ledger.entries import Terms
 from custext_sql.ledger.places import LedgerFile, LedgerPlace
 from custext_sql.ledger.release import Release
 from custext_sql.mapping.mapping import Mapping
-from custext_sql.mechanism.distribution import Distribution, find_distribution
-from custext_sql.mechanism.keyed_randomness import KeyedRandomness
-from custext_sql.mechanism.randomness import Randomness, SecureRandomness, SeededRandomness
-from custext_sql.mechanism.sampler import Sampler
+from custext_sql.mechanism.randomness import KeyedRandomness, Randomness, SecureRandomness, SeededRandomness
+from custext_sql.mechanism.sampler import Distribution, Sampler, find_distribution
 from custext_sql.parameters import check_type
 from custext_sql.sanitizer.policy import Policy, choose_policy
 from custext_sql.sanitizer.receipt import Receipt

@@ -11,8 +11,7 @@ import numpy as np
 
 from custext_sql.arrays import Bytes, Flags, Floats, Kinds, Places
 from custext_sql.kinds import KINDS, Kind
-from custext_sql.mechanism.keyed_randomness import KeyedRandomness
-from custext_sql.mechanism.randomness import Randomness
+from custext_sql.mechanism.randomness import KeyedRandomness, Randomness
 from custext_sql.sanitizer.replacer import Replaced, Replacer
 from custext_sql.sanitizer.tally import Counts, join_counts
 from custext_sql.text.columns import TextColumn, slice_texts

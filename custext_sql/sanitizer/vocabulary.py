@@ -10,7 +10,7 @@ import numpy as np
 from custext_sql.arrays import Bytes, Flags, Kinds, Places, WordNumbers
 from custext_sql.kinds import Kind
 from custext_sql.mapping.mapping import Mapping
-from custext_sql.mechanism.generalization import find_representatives
+from custext_sql.mechanism.certified_table import find_representatives
 from custext_sql.mechanism.sampler import Sampler
 from custext_sql.mechanism.weights import check_epsilon
 from custext_sql.text.characters import LOWER, TITLE, UPPER
@@ -64,7 +64,7 @@ class Vocabulary:
         self._alone: dict[tuple[bool, frozenset[str]], Flags] = {}
         self._representatives: dict[bool, Places] = {}
         self._spellings: dict[int, Spelling] = {}
-        self._group_of = np.repeat(np.arange(len(mapping.sizes)), mapping.sizes)
+        self._group_of = mapping.group_of
         looked_up = np.array(["'" not in word for word in mapping.words] + [False] * (len(words) - self.size))
         usual = np.where(always, Kind.KEPT, np.where(looked_up, Kind.REPLACED, Kind.UNKNOWN))
         plus = np.where(is_stopword & ~always, Kind.STOPWORD, usual)

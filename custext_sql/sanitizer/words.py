@@ -63,7 +63,7 @@ def find_words(
     starts, ends = parts.starts, parts.ends
     first, last = _find_chains(parts.joined)
     chains = starts[first], ends[last]
-    words, whole = lexicon.find_both(folded, starts, ends, *chains)
+    words, whole = lexicon.find(folded, starts, ends), lexicon.find(folded, *chains)
     lexicon.find_normalized(text, starts, ends, words)
     lexicon.find_normalized(text, *chains, whole)
     endings = inner = first[:0]

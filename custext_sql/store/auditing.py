@@ -9,7 +9,7 @@ from custext_sql.arrays import Floats
 from custext_sql.errors import CertificateError
 from custext_sql.mapping.mapping import Mapping
 from custext_sql.mechanism.certified_table import certify
-from custext_sql.mechanism.verifier import verify_union
+from custext_sql.mechanism.verifier import verify_weights
 from custext_sql.mechanism.weights import check_calibration, check_epsilon
 from custext_sql.sanitizer.policy import Policy
 from custext_sql.sanitizer.vocabulary import Vocabulary
@@ -122,7 +122,7 @@ def _verify(
     table = certify(mapping.sizes, mapping.scores, epsilon, calibration)
     if drawn is None:
         return table.log_ratios, table.shrunk
-    verdict = verify_union(mapping.sizes, [table.weights], epsilon, drawn)
+    verdict = verify_weights(mapping.sizes, [table.weights], np.full(len(mapping.sizes), epsilon), drawn)
     if not verdict.holds.all():
         raise CertificateError(int(np.argmin(verdict.holds)), epsilon)
     return np.minimum(verdict.log_ratios, table.log_ratios)[has_drawn], table.shrunk

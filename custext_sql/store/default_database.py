@@ -8,9 +8,8 @@ from pathlib import Path
 
 from custext_sql.arrays import Numbers, Places, Vectors
 from custext_sql.errors import DatabaseError, SettingError
-from custext_sql.mapping.grouping import GroupingProgress, Partition
+from custext_sql.mapping.grouping import GroupingProgress, Partition, unpack_groups
 from custext_sql.mapping.making import group_words
-from custext_sql.mapping.packed_groups import unpack_groups
 from custext_sql.mapping.recipe import Recipe
 from custext_sql.mapping.similarity import Similarity
 from custext_sql.store.connections import new_database, reading_file

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from custext_sql.errors import KeyFileError, SettingError, tell_system_error
-from custext_sql.mechanism.keyed_randomness import SecretKey
+from custext_sql.mechanism.randomness import SecretKey
 from custext_sql.mechanism.weights import check_calibration, check_epsilon
 from custext_sql.parameters import check_path
 from custext_sql.sanitizer.policy import Policy, choose_policy

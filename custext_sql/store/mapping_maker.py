@@ -13,8 +13,7 @@ from custext_sql.mapping.grouping import GroupingProgress, Partition
 from custext_sql.mapping.making import check_directions, group_words, split_classes
 from custext_sql.mapping.mapping import Mapping, MappingInfo, digest_ranks, fingerprint
 from custext_sql.mapping.recipe import Recipe
-from custext_sql.mapping.scoring import score_groups
-from custext_sql.mapping.similarity import MEASURES, Similarity
+from custext_sql.mapping.similarity import MEASURES, Similarity, score_groups
 from custext_sql.store.rows.embeddings import Embedding, find_embedding, read_entries
 from custext_sql.store.rows.stopwords import read_stopwords
 from custext_sql.text.word_boundaries import are_words
@@ -71,7 +70,7 @@ def make_mapping(
     check_directions(words.source.name, vectors, words.words, similarity)
     partition = group(vectors, similarity, recipe, words.classes, progress, ranks=words.positions + 1)
     ordered = tuple(words.words[index] for index in partition.members)
-    matrices = score_groups(vectors, partition, similarity, recipe.normalization)
+    matrices = score_groups(vectors, partition.groups(), similarity, recipe.normalization)
     scores = np.concatenate([matrix.reshape(-1) for matrix in matrices])
     ranks = words.positions[partition.members]
     info = MappingInfo(

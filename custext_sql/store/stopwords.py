@@ -8,8 +8,7 @@ from custext_sql.errors import SettingError, SourceError
 from custext_sql.parameters import check_name, suggest
 from custext_sql.store.database import Database, reading, writing
 from custext_sql.store.rows.stopwords import write_stopwords
-from custext_sql.text.word_boundaries import fold_word
-from custext_sql.text.word_list import read_word_file
+from custext_sql.text.word_boundaries import fold_word, read_word_file
 
 _CORPUS_SOURCE = "NLTK stopwords corpus, as installed"
 

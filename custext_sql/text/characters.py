@@ -1,8 +1,10 @@
-"""Unicode properties of characters, each looked up once, when the character first occurs."""
+"""Unicode properties of characters, each looked up once, when the character first occurs; and the scripts of words."""
 
 import sys
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
@@ -13,14 +15,7 @@ LOWER, TITLE, UPPER = 0, 1, 2  # the case of a word; for a letter, TITLE means l
 
 _UNKNOWN = -2
 _MINUS = "\u2212"
-_SIGNS = {
-    "\u2019": ord("'"),
-    "\u2032": ord("'"),
-    "\u2033": ord('"'),
-    "\u201d": ord('"'),
-    "\u00b0": 2,
-    "\u02da": 2,
-}  # in units
+_SIGNS = {"\u2019": "'", "\u2032": "'", "\u2033": '"', "\u201d": '"', "\u00b0": "\2", "\u02da": "\2"}  # in units
 _SIGMA = "\u03a3"  # its lowercase form depends on what follows
 
 APOSTROPHES = "'`\u00b4\u2018\u2019\u201b\u2032\uff07"  # what people type within words: don't, don`t, don\u2019t
@@ -38,6 +33,9 @@ _LETTERLIKE = ((0x2800, 0x28FF), (0x1F150, 0x1F169), (0x1F170, 0x1F189))
 _PICTOGRAPHS = ((0x1F000, 0x1FAFF), (0x1FC00, 0x1FFFD))
 # Characters other than marks that can combine with the one before them: vowels and finals of Hangul, Kirat Rai
 _COMPOSING = ((0x1161, 0x1175), (0x11A8, 0x11C2), (0x16D63, 0x16D63), (0x16D67, 0x16D67))
+
+_RARE_SCRIPT = 0.01  # a smaller share of the words is loans and noise
+_SAMPLE = 5000  # words that stand for all
 
 
 class CharacterTable:
@@ -111,7 +109,7 @@ def _as_ascii(character: str) -> int:
     if category == "Pd" or character == _MINUS:
         return ord("-")
     if character in _SIGNS:
-        return _SIGNS[character]
+        return ord(_SIGNS[character])
     if len(equivalent) == 1 and " " <= equivalent <= "~":
         return ord(equivalent)
     return 255 if _find_traits(character) & WORD else ord(" ") if category == "Zs" else 1
@@ -125,3 +123,25 @@ decimal_digits = CharacterTable(lambda character: unicodedata.category(character
 letter_cases = CharacterTable(_letter_case)
 unit_characters = CharacterTable(_as_ascii)
 lower_cases = CharacterTable(_lower_case)  # -1 if its length in UTF-8 differs or it depends on context
+
+
+def find_scripts(word: str) -> frozenset[str]:
+    """Return the scripts of the letters of a word, by the first word of their Unicode names."""
+    if word.isascii():
+        return frozenset({"LATIN"} if any(map(str.isalpha, word)) else ())
+    found = map(_find_script, unicodedata.normalize("NFKC", word))
+    return frozenset(script for script in found if script is not None)
+
+
+def find_usual_scripts(words: Sequence[str]) -> frozenset[str]:
+    """Return the scripts in which at least one word of a hundred is written."""
+    sample = words[:: max(1, len(words) // _SAMPLE)]
+    counts = Counter(script for word in sample for script in find_scripts(word))
+    return frozenset(script for script, count in counts.items() if count >= _RARE_SCRIPT * len(sample))
+
+
+@cache
+def _find_script(character: str) -> str | None:
+    if unicodedata.category(character) not in ("Lu", "Ll", "Lt", "Lo"):  # modifier letters occur in several scripts
+        return None
+    return unicodedata.name(character, "UNNAMED").partition(" ")[0]

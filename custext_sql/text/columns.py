@@ -1,5 +1,6 @@
 """Converts columns of texts (lists, NumPy, pandas, polars, Arrow) to one buffer of bytes, and back."""
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -16,6 +17,7 @@ from custext_sql.text.encoded_text import join_texts
 
 _BLOCK = 1 << 20  # bytes per block: enough that NumPy works for long stretches without the interpreter lock
 _FEW = 50  # rows that take less time than a call of Arrow
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _LARGEST_NARROW = (1 << 31) - 1  # bytes of text that Arrow's string and string_view can hold, because of 32-bit offsets
 
 
@@ -46,9 +48,10 @@ class TextColumn:
         Raise SettingError if the array does not contain text or is not valid.
         """
         _check_arrow(array)  # also needed for data from DuckDB, which does not validate Arrow tables
-        if isinstance(array, pa.ChunkedArray):
-            array = _join_chunks(array)
-        elif not pa.types.is_string(array.type):
+        if isinstance(array, pa.ChunkedArray):  # several chunks may exceed 2 GB together
+            chunks = array.chunks or [pa.nulls(0, pa.large_string())]
+            array = chunks[0] if len(chunks) == 1 else pa.concat_arrays(map(_to_large_string, chunks))
+        if not pa.types.is_string(array.type):
             array = _to_large_string(array)
         missing = None
         if array.null_count:
@@ -70,8 +73,8 @@ class TextColumn:
 
 
 def _check_arrow(texts: pa.Array | pa.ChunkedArray) -> None:
-    content = texts.type.value_type if pa.types.is_dictionary(texts.type) else texts.type
-    if not (_is_text(content) or pa.types.is_null(content)):
+    kinds = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view, pa.types.is_null)
+    if not any(is_kind(_type_of_values(texts)) for is_kind in kinds):
         raise SettingError(f"texts must be strings or missing; found a column of {tell_arrow_type(texts.type)}")
     try:
         texts.validate(full=True)
@@ -79,16 +82,8 @@ def _check_arrow(texts: pa.Array | pa.ChunkedArray) -> None:
         raise SettingError("texts must be valid Arrow data in UTF-8; found an invalid column") from None
 
 
-def _is_text(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
-
-
-def _join_chunks(array: pa.ChunkedArray) -> pa.Array:
-    """Return the chunks as one array; several have 64-bit offsets first, as they may exceed 2 GB together."""
-    if array.num_chunks == 1 and pa.types.is_string(array.type):
-        return array.chunk(0)
-    chunks = [_to_large_string(chunk) for chunk in array.chunks] or [pa.nulls(0, pa.large_string())]
-    return chunks[0] if len(chunks) == 1 else pa.concat_arrays(chunks)
+def _type_of_values(texts: pa.Array | pa.ChunkedArray) -> pa.DataType:
+    return texts.type.value_type if pa.types.is_dictionary(texts.type) else texts.type
 
 
 def _to_large_string(array: pa.Array) -> pa.Array:
@@ -113,11 +108,12 @@ def join_rows(*columns: tuple[Bytes, Places]) -> list[bytes]:
 
 def join_blocks(blocks: Sequence[tuple[Bytes, Places]], missing: Flags | None) -> TextColumn:
     """Return the column whose texts and offsets come in blocks. missing: which of all its texts are missing."""
-    texts, offsets, size = [np.zeros(0, dtype=np.uint8)], [np.zeros(1, dtype=np.int64)], 0
-    for text, places in blocks:
-        texts.append(text)
-        offsets.append(places[1:] + size)
-        size += len(text)
+    sizes = np.cumsum([0, *(len(text) for text, _ in blocks)])
+    texts = [np.zeros(0, dtype=np.uint8), *(text for text, _ in blocks)]
+    offsets = [
+        np.zeros(1, dtype=np.int64),
+        *(places[1:] + size for (_, places), size in zip(blocks, sizes, strict=False)),
+    ]
     return TextColumn(np.concatenate(texts), np.concatenate(offsets), missing)
 
 
@@ -168,25 +164,18 @@ def _from_python(texts: Any) -> TextColumn:
             return TextColumn(*join_texts(texts))  # the conversion below would load pandas, if that is installed
         return TextColumn.from_arrow(pa.array(texts, pa.large_string(), from_pandas=True))
     except UnicodeEncodeError:
-        place = next(place for place, text in enumerate(texts) if isinstance(text, str) and not _is_unicode(text))
+        wrong = (place for place, text in enumerate(texts) if isinstance(text, str) and _SURROGATE.search(text))
+        place = next(wrong)
         problem = "valid Unicode; found a lone surrogate"
     except (pa.ArrowException, TypeError, UnicodeDecodeError):
-        wrong = ((place, text) for place, text in enumerate(texts) if text is not None and not isinstance(text, str))
-        place, text = next(wrong, (0, ""))
+        others = ((place, text) for place, text in enumerate(texts) if text is not None and not isinstance(text, str))
+        place, text = next(others, (0, ""))
         problem = f"strings or None; found {type(text).__name__}" if text else "valid Unicode; found an invalid text"
     raise SettingError(f"texts must be {problem} at index {place}")
 
 
-def _is_unicode(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
 def _like_arrow(texts: pa.Array | pa.ChunkedArray, column: TextColumn) -> pa.Array | pa.ChunkedArray:
-    wanted = texts.type.value_type if pa.types.is_dictionary(texts.type) else texts.type
+    wanted = _type_of_values(texts)
     if pa.types.is_null(wanted):
         return texts
     if not isinstance(texts, pa.ChunkedArray):

@@ -6,6 +6,7 @@ from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from custext_sql.arrays import Bytes, Flags, Hashes, Places
 from custext_sql.text.characters import INVISIBLE, SYMBOL, traits
@@ -14,10 +15,7 @@ PADDING = 24  # zeros after a lowercase text, so that this many bytes can be rea
 _STYLE = 0xFE0E  # after a symbol: show it as text; the next code point: show it as a picture
 _ASCII_SYMBOLS = np.frombuffer(b"$+<=>^`|~", dtype=np.uint8)
 _NEW_LINE = ord("\n")
-_ALL_BITS = (1 << 64) - 1
-FIRST_BYTES = np.array(
-    [(1 << 8 * count) - 1 for count in range(9)], dtype=np.uint64
-)  # masks for the first 0 to 8 bytes
+FIRST_BYTES = np.array([(1 << 8 * count) - 1 for count in range(9)], dtype=np.uint64)  # masks for 0 to 8 bytes
 
 
 @dataclass(frozen=True)
@@ -96,7 +94,9 @@ def drop_invisible(text: EncodedText, offsets: Places, texts: Places) -> tuple[E
     if wide is None or not (dropped := (wide.traits & INVISIBLE) != 0).any():
         return text, offsets
     styles = ((wide.codes & ~1) == _STYLE).nonzero()[0]
-    dropped[styles[_follow_symbols(text, wide, styles) & ~begin_rows(wide.leads[styles], texts)]] = False
+    before = text.content[wide.leads[styles] - 1]
+    on_symbol = np.where(before < 0x80, np.isin(before, _ASCII_SYMBOLS), (wide.traits[styles - 1] & SYMBOL) != 0)
+    dropped[styles[on_symbol & ~begin_rows(wide.leads[styles], texts)]] = False
     gone = wide.at(dropped)
     return remove(text, gone)[0], offsets - count_removed(gone, offsets)
 
@@ -114,13 +114,6 @@ def count_removed(gone: WideCharacters, places: Places) -> Places:
     return before
 
 
-def _follow_symbols(text: EncodedText, wide: WideCharacters, some: Places) -> Flags:
-    """Return which of some characters directly follow a symbol."""
-    before = text.content[wide.leads[some] - 1]
-    found: Flags = np.where(before < 0x80, np.isin(before, _ASCII_SYMBOLS), (wide.traits[some - 1] & SYMBOL) != 0)
-    return found
-
-
 def join_lines(content: Bytes, starts: Places, ends: Places) -> str:
     """Return spans as lines, each ended by a newline. No span may contain a newline."""
     lengths = ends - starts + 1
@@ -136,22 +129,25 @@ def split_lines(lines: str) -> tuple[EncodedText, Places]:
     return EncodedText(content[content != _NEW_LINE]), np.append(0, breaks - np.arange(len(breaks)))
 
 
+def overlapping_chunks(padded: Bytes) -> Hashes:
+    """Return the eight bytes from each position on, as an integer: a view, in which nothing is copied."""
+    return np.ndarray((len(padded) - 7,), dtype="<u8", buffer=padded, strides=(1,))
+
+
 def hash_spans(padded: Bytes, starts: Places, ends: Places) -> Hashes:
     """Return a 64-bit hash of the bytes of each span; different spans almost never have the same.
 
     padded: a text followed by PADDING bytes. Hashes are valid only within this process.
     """
     lengths = ends - starts
-    chunks = np.ndarray(
-        (len(padded) - 7,), dtype="<u8", buffer=padded, strides=(1,)
-    )  # the eight bytes from each position
+    chunks = overlapping_chunks(padded)
     hashes = _scramble(chunks[starts] & FIRST_BYTES.take(np.minimum(lengths, 8)))
     for step in range(8, PADDING, 8):
         longer = (lengths > step).nonzero()[0]
         keys = chunks[starts[longer] + step] & FIRST_BYTES.take(np.minimum(lengths[longer] - step, 8))
         hashes[longer] = _scramble(hashes[longer] ^ keys)
     for place in (lengths > PADDING).nonzero()[0].tolist():  # rare
-        hashes[place] = hash(padded[starts[place] : ends[place]].tobytes()) & _ALL_BITS
+        hashes[place] = hash(padded[starts[place] : ends[place]].tobytes()) & ((1 << 64) - 1)
     return hashes
 
 
@@ -184,7 +180,10 @@ def begin_rows(places: Places, offsets: Places) -> Flags:
 
 
 def spread_out(starts: Places, lengths: Places) -> Places:
-    """Return every position within the spans, one span after the other. A span may be empty."""
+    """Return every position within the spans, one span after the other. A span may be empty.
+
+    The starts 4 9 2 and lengths 3 0 2 give 4 5 6 2 3.
+    """
     if not lengths.all():
         some = np.flatnonzero(lengths)
         starts, lengths = starts.take(some), lengths.take(some)
@@ -197,12 +196,33 @@ def spread_out(starts: Places, lengths: Places) -> Places:
 
 
 def _decode_wide(text: Bytes) -> WideCharacters:
-    leads = np.flatnonzero(text >= 0xC0)
-    padded = np.concatenate([text, np.zeros(3, dtype=np.uint8)])
-    first, second, third, fourth = (padded[leads + step].astype(np.int64) for step in range(4))
-    second, third, fourth = second & 0x3F, third & 0x3F, fourth & 0x3F
-    widths = np.where(first < 0xE0, 2, np.where(first < 0xF0, 3, 4))
-    two = (first & 0x1F) << 6 | second
-    three = (first & 0x0F) << 12 | second << 6 | third
-    four = (first & 0x07) << 18 | second << 12 | third << 6 | fourth
-    return WideCharacters(leads, widths, np.where(widths == 2, two, np.where(widths == 3, three, four)))
+    leads, tail = (text >= 0xC0).nonzero()[0], text[text >= 0x80]
+    codes = np.frombuffer(tail.tobytes().decode().encode("utf-32-le"), dtype="<u4").astype(np.int64)
+    return WideCharacters(leads, 2 + (codes >= 0x800) + (codes >= 0x10000), codes)
+
+
+@dataclass(frozen=True, eq=False)
+class DistinctSpans:
+    """Distinct spans end to end.
+
+    offsets: where each begins and ends. numbers: for each given span, the number of its distinct span.
+    """
+
+    content: Bytes
+    offsets: Places
+    numbers: Places
+
+
+def find_distinct(content: Bytes, starts: Places, ends: Places) -> DistinctSpans:
+    """Return the distinct ones of some spans, in order of first occurrence, so that slow work is done once for each.
+
+    In `to be to`, the spans of the three words give `tobe`, offsets 0 2 4 and numbers 0 1 0.
+    """
+    lengths = ends - starts
+    bounds = pa.py_buffer(np.append(0, np.cumsum(lengths)))
+    buffers = [None, bounds, pa.py_buffer(content.take(spread_out(starts, lengths)))]
+    encoded = pa.LargeBinaryArray.from_buffers(pa.large_binary(), len(starts), buffers).dictionary_encode()
+    _, bounds, different = encoded.dictionary.buffers()
+    offsets = np.frombuffer(bounds, dtype=np.int64)[: len(encoded.dictionary) + 1]
+    numbers = encoded.indices.to_numpy().astype(np.int64)
+    return DistinctSpans(np.frombuffer(different or b"", dtype=np.uint8)[: offsets[-1]], offsets, numbers)

@@ -6,34 +6,101 @@ from functools import cached_property
 from types import MappingProxyType
 
 import numpy as np
-import numpy.typing as npt
 
-from custext_sql.arrays import Bytes, Hashes, Places, WordNumbers
+from custext_sql.arrays import Bytes, Flags, Hashes, Places, WordNumbers
 from custext_sql.text.characters import APOSTROPHE, CHANGING, lower_cases
-from custext_sql.text.distinct_spans import find_distinct
 from custext_sql.text.encoded_text import (
     FIRST_BYTES,
     PADDING,
     EncodedText,
+    find_distinct,
     join_lines,
     join_texts,
+    overlapping_chunks,
     split_lines,
     spread_out,
 )
-from custext_sql.text.hash_table import NOT_FOUND, HashTable
-from custext_sql.text.word_boundaries import (
-    are_words,
-    find_digits,
-    find_single_words,
-    fold_word,
-    normalize_words,
-)
+from custext_sql.text.word_boundaries import are_words, find_digits, find_single_words, fold_word, normalize_words
 
-NOT_LISTED, DIGITS = NOT_FOUND, -2  # returned instead of a word's number
+NOT_LISTED, DIGITS = -1, -2  # returned instead of a word's number
 
+_FACTORS = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9], dtype=np.uint64)
 _LONGEST = 1024  # bytes; longer words are not normalized, since that takes time quadratic in the marks on a letter
 _NO_ALIASES: Mapping[str, int] = MappingProxyType({})
 _NOWHERE = np.zeros(0, dtype=np.int64)
+
+
+class HashTable:
+    """A hash table from keys, of one or more nonzero integers each, to numbers.
+
+    It consists of two tables (cuckoo hashing): a key is at its slot in one or the other, so a lookup takes two probes.
+    """
+
+    def __init__(self, keys: Sequence[Hashes], numbers: Places) -> None:
+        mixed = _mix(keys)
+        self._bits = max(4, int(1.5 * len(numbers)).bit_length())
+        while (sides := _place(self._slots(mixed, 0), self._slots(mixed, 1), 1 << self._bits)) is None:
+            self._bits += 1
+        self._numbers = np.full((2, 1 << self._bits), NOT_LISTED, dtype=np.int32)
+        self._keys = np.zeros((2, len(keys), 1 << self._bits), dtype=np.uint64)
+        for side in range(2):
+            these = np.flatnonzero(sides == side)
+            slots = self._slots(mixed[these], side)
+            self._numbers[side, slots] = numbers[these]
+            for table, key in zip(self._keys[side], keys, strict=True):
+                table[slots] = key[these]
+
+    def find(self, keys: Sequence[Hashes]) -> WordNumbers:
+        """Return the number of each key, NOT_LISTED if it is not in the table."""
+        mixed = _mix(keys)
+        numbers, differ = self._look(mixed, keys, 0)
+        rest = differ.nonzero()[0]
+        found, differ = self._look(mixed.take(rest), [key.take(rest) for key in keys], 1)
+        np.putmask(found, differ, NOT_LISTED)
+        numbers[rest] = found
+        return numbers
+
+    def _look(self, mixed: Hashes, keys: Sequence[Hashes], side: int) -> tuple[WordNumbers, Flags]:
+        """Return the number at each key's slot on that side, and whether the slot does not hold that key."""
+        slots, tables = self._slots(mixed, side), self._keys[side]
+        differ: Flags = tables[0].take(slots) != keys[0]
+        for table, key in zip(tables[1:], keys[1:], strict=True):
+            differ |= table.take(slots) != key
+        return self._numbers[side].take(slots), differ
+
+    def _slots(self, mixed: Hashes, side: int) -> Places:
+        slots: Places = ((mixed * _FACTORS[side]) >> np.uint64(64 - self._bits)).view(np.int64)
+        return slots
+
+
+def _place(first: Places, second: Places, size: int) -> Places | None:
+    """Return for each key the side, 0 or 1, on which it has a slot to itself; None if no such choice is found.
+
+    size: slots per side. All keys are placed at once, at first on side 0. Of several keys for a slot, one takes it, and
+    the others, with the key that had it before, go to their slots on the other side.
+    """
+    owners = np.full(2 * size, -1, dtype=np.int64)
+    sides = np.zeros(len(first), dtype=np.int64)
+    moving = np.arange(len(first))
+    for _ in range(500):
+        slots = np.where(sides[moving] == 0, first[moving], second[moving] + size)
+        before = owners[slots]
+        owners[slots] = moving
+        has_slot = owners[slots] == moving
+        before = before[has_slot]
+        moving = np.concatenate([moving[~has_slot], before[before >= 0]])
+        if not len(moving):
+            return sides
+        sides[moving] ^= 1
+    return None
+
+
+def _mix(keys: Sequence[Hashes]) -> Hashes:
+    """Return one integer per key."""
+    mixed = keys[0]
+    for key in keys[1:]:
+        mixed = (mixed ^ (mixed >> np.uint64(29))) * _FACTORS[2] + key
+    return mixed
 
 
 class Lexicon:
@@ -49,7 +116,7 @@ class Lexicon:
         self._words, self._aliases = words, aliases
         numbers = np.append(np.arange(len(words)), np.array([*aliases.values()], dtype=np.int64))
         content, offsets = join_texts([*words, *aliases])
-        chunks = _overlapping_chunks(np.concatenate([content, np.zeros(PADDING, dtype=np.uint8)]))
+        chunks = _copy_chunks(np.concatenate([content, np.zeros(PADDING, dtype=np.uint8)]))
         starts, lengths = offsets[:-1], np.diff(offsets)
         short, middle = np.flatnonzero(lengths <= 8), np.flatnonzero((lengths > 8) & (lengths <= PADDING))
         self._short = HashTable([_short_keys(chunks, starts[short], lengths[short])], numbers[short])
@@ -65,21 +132,17 @@ class Lexicon:
         return dict(zip(self._words, range(len(self._words)), strict=True)) | dict(self._aliases)
 
     def find(self, text: "FoldedText", starts: Places, ends: Places) -> WordNumbers:
-        """Return the number of the word at each span, -1 if it is not in the list. Spans are in ascending order."""
-        numbers = self._find_plain(text, starts, ends)
-        self._correct(text, starts, ends, numbers)
-        return numbers
+        """Return the number of the word at each span, NOT_LISTED if there is none. Spans are in ascending order.
 
-    def find_both(
-        self, text: "FoldedText", starts: Places, ends: Places, more_starts: Places, more_ends: Places
-    ) -> tuple[WordNumbers, WordNumbers]:
-        """Return the numbers for two lists of spans, at little more cost than `find` for one."""
-        all_starts, all_ends = np.concatenate([starts, more_starts]), np.concatenate([ends, more_ends])
-        numbers = self._find_plain(text, all_starts, all_ends)
-        first, second = numbers[: len(starts)], numbers[len(starts) :]
-        self._correct(text, starts, ends, first)
-        self._correct(text, more_starts, more_ends, second)
-        return first, second
+        In the list `the`, `cat`, the spans 0 3, 4 7 and 8 11 of `The dog cat` have the numbers 0 -1 1.
+        """
+        if not len(starts):
+            return np.zeros(0, dtype=np.int32)
+        numbers = self._find_plain(text, starts, ends)
+        if len(some := _spans_with(text.apostrophes, starts, ends)):
+            numbers[some] = self._find_plain(*_write_plain_apostrophes(text, starts[some], ends[some]))
+        self._find_one_by_one(text, starts, ends, _spans_with(text.unusual, starts, ends), numbers)
+        return numbers
 
     def find_normalized(self, text: EncodedText, starts: Places, ends: Places, numbers: WordNumbers) -> None:
         """Look up the NFKC form of each span without a number, and write the result into `numbers`.
@@ -90,7 +153,6 @@ class Lexicon:
             return
         some = _spans_with(text.wide.leads[(text.wide.traits & CHANGING) != 0], starts, ends)
         some = some[(numbers[some] == NOT_LISTED) & (ends[some] - starts[some] <= _LONGEST)]
-        some = some[np.diff(some, prepend=-1) > 0]  # without repeats
         if not len(some):
             return
         spans = find_distinct(text.content, starts[some], ends[some])
@@ -109,20 +171,12 @@ class Lexicon:
             begins, sizes = starts.take(longer), lengths.take(longer)
             found = self._middle.find(_long_keys(text.chunks, begins, sizes))
             longest = (sizes > PADDING).nonzero()[0]
+            found[longest] = NOT_LISTED
+            numbers[longer] = found
             if len(longest):
-                found[longest] = NOT_LISTED
                 alike = longest[np.isin(text.chunks[begins[longest]], self._long)]
-                numbers[longer] = found
                 self._find_one_by_one(text, starts, ends, longer[alike], numbers)
-            else:
-                numbers[longer] = found
         return numbers
-
-    def _correct(self, text: "FoldedText", starts: Places, ends: Places, numbers: WordNumbers) -> None:
-        """Look up again the spans with characters that fold in unusual ways, and correct `numbers`."""
-        if len(some := _spans_with(text.apostrophes, starts, ends)):
-            numbers[some] = self._find_plain(*_write_plain_apostrophes(text, starts[some], ends[some]))
-        self._find_one_by_one(text, starts, ends, _spans_with(text.unusual, starts, ends), numbers)
 
     def _find_one_by_one(
         self, text: "FoldedText", starts: Places, ends: Places, places: Places, numbers: WordNumbers
@@ -149,9 +203,9 @@ def find_aliases(words: Sequence[str]) -> dict[str, int]:
     return aliases
 
 
-def _overlapping_chunks(padded: Bytes) -> Hashes:
-    """Return the eight bytes from each position on, as an integer."""
-    return np.ascontiguousarray(np.ndarray((len(padded) - 7,), dtype="<u8", buffer=padded, strides=(1,)))
+def _copy_chunks(padded: Bytes) -> Hashes:
+    """Return the eight bytes from each position on, as an integer, side by side: faster to look up than a view."""
+    return np.ascontiguousarray(overlapping_chunks(padded))
 
 
 def _short_keys(chunks: Hashes, starts: Places, lengths: Places) -> Hashes:
@@ -183,16 +237,15 @@ class FoldedText:
 def fold_text(text: EncodedText) -> FoldedText:
     """Return a text in lower case."""
     if text.wide is None:
-        return FoldedText(text.content, _overlapping_chunks(text.lowered))
+        return FoldedText(text.content, _copy_chunks(text.lowered))
     folded, wide = text.lowered.copy(), text.wide
     lower = lower_cases.find(wide.codes)
     changed = np.flatnonzero((lower != wide.codes) & (lower >= 0))
     if len(changed):
-        for step, byte in enumerate(_encode(lower[changed], wide.widths[changed])):
-            reached = wide.widths[changed] > step
-            folded[wide.leads[changed][reached] + step] = byte[reached]
+        small = lower[changed].astype("<u4").tobytes().decode("utf-32-le").encode()  # each as wide as before
+        folded[spread_out(wide.leads[changed], wide.widths[changed])] = np.frombuffer(small, dtype=np.uint8)
     unusual, apostrophes = wide.leads[lower < 0], wide.leads[(wide.traits & APOSTROPHE) != 0]
-    return FoldedText(text.content, _overlapping_chunks(folded), unusual, apostrophes)
+    return FoldedText(text.content, _copy_chunks(folded), unusual, apostrophes)
 
 
 def _spans_with(places: Places, starts: Places, ends: Places) -> Places:
@@ -201,7 +254,7 @@ def _spans_with(places: Places, starts: Places, ends: Places) -> Places:
         return _NOWHERE
     spans = np.searchsorted(starts, places, side="right") - 1
     within = spans[(spans >= 0) & (places < ends[spans])]
-    once: Places = within[np.append(True, within[1:] != within[:-1])] if len(within) else within
+    once: Places = within[np.diff(within, prepend=-1) > 0]
     return once
 
 
@@ -218,13 +271,4 @@ def _write_plain_apostrophes(text: FoldedText, starts: Places, ends: Places) -> 
     new_ends = np.cumsum(kept)[np.cumsum(lengths) - 1]
     plain = content[kept]
     padded = np.concatenate([plain, np.zeros(PADDING, dtype=np.uint8)])
-    return FoldedText(plain, _overlapping_chunks(padded)), np.append(0, new_ends[:-1]), new_ends
-
-
-def _encode(codes: npt.NDArray[np.int32], widths: Places) -> list[Bytes]:
-    """Return the UTF-8 bytes of non-ASCII code points: the first byte of each, the second of each, and so on."""
-    prefix = np.array([0, 0, 0xC0, 0xE0, 0xF0])[widths]
-    encoded = [(prefix | codes >> 6 * (widths - 1)).astype(np.uint8)]
-    for step in range(1, 4):
-        encoded.append((0x80 | (codes >> 6 * np.maximum(widths - 1 - step, 0)) & 0x3F).astype(np.uint8))
-    return encoded
+    return FoldedText(plain, _copy_chunks(padded)), np.append(0, new_ends[:-1]), new_ends

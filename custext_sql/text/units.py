@@ -1,9 +1,19 @@
-"""Finds units in a column of texts: e-mail addresses, numbers, dates and the like, each of which is masked as a whole.
+"""Finds units, each of which is masked as a whole: e-mail and IP addresses, bank and phone numbers, dates and the like.
+
+Whether a span is a unit does not depend on which word of a vocabulary stands in it or beside it: if "March 5" were a
+unit, masking it would tell March from the other words of its group. So a pattern consists of digits, separators and
+places where any word may stand, and it ends where a word ends. The exceptions are words with digits, words of the
+letters a to f in hexadecimal numbers, and LITERALS.
+
+Each pattern takes linear time: whatever can repeat without end begins where no earlier attempt began, and never gives
+back what it has matched. It reads ASCII with one byte per character. Byte 255 stands for any other letter, 2 for a
+degree sign, 1 for any other character, and ASCII forms for digits of other scripts, dashes and spaces.
 
 Most words are nowhere near a unit. The few that may be part of one are picked with array operations, and only these
 windows of the text are matched against the patterns.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -12,35 +22,141 @@ import numpy as np
 from custext_sql.arrays import Bytes, Flags, Places
 from custext_sql.text.characters import INVISIBLE, unit_characters
 from custext_sql.text.encoded_text import EncodedText, WideCharacters, begin_rows, count_removed, remove, spread_out
-from custext_sql.text.unit_patterns import (
-    ADDRESSES,
-    COORDINATES,
-    DEGREE,
-    HEX_CHAINS,
-    IBANS,
-    MARKED_PHONES,
-    NUMBERS,
-    SHORTEST_IBAN,
-    SUFFIXES,
-    UNIT_TYPES,
-    Pattern,
+
+Pattern = tuple[re.Pattern[bytes], tuple[int, ...]]  # with the type of each group, by number
+
+UNIT_TYPES = (  # of two that overlap, the first
+    *("url", "email", "uuid", "iban", "ip", "mac", "coordinates", "ssn", "date", "card", "phone", "time"),
+    *("handle", "hashtag", "id"),
 )
+SUFFIXES = (  # of hosts in URLs without a scheme: no common words
+    *("com", "org", "net", "edu", "gov", "mil", "info", "biz", "io", "ai", "app", "dev", "xyz", "eu", "uk", "au", "nz"),
+    *("ca", "za", "ie", "de", "ch", "fr", "lu", "nl", "es", "pt", "br", "ar", "cl", "co", "mx", "pe", "uy", "dk", "se"),
+    *("fi", "ee", "lv", "lt", "pl", "cz", "sk", "hu", "ro", "bg", "gr", "hr", "si", "tr", "ua", "ru", "kz", "il", "ir"),
+    *("cn", "tw", "hk", "jp", "kr", "sg", "th", "vn", "ph"),
+)
+LITERALS = ("www", *SUFFIXES, "n", "s", "e", "w")  # the words that patterns name; the last four are of coordinates
+_SHORTEST_IBAN = 15  # characters
+_DEGREE = 2  # the byte of a degree sign
+
+_SUFFIX = "|".join(name for one in SUFFIXES for name in (one, one.upper()))
+# Regular expressions and their pieces; <W> stands for the piece W, which comes before it.
+_PIECES = {
+    "W": r"[A-Za-z0-9_\xff]",
+    "NO_WORD": r"(?!<W>)",
+    "LOCAL": r"A-Za-z0-9._%+\-!#$&*/=?^{|}~\xff",
+    "HOST": r"<W>(?:[A-Za-z0-9_\xff.\-]*<W>)?",
+    "SCHEME": r"[A-Za-z0-9_+.\-\xff]",  # whatever a scheme is joined to is part of it: "...http", "1.http"
+    "IN_URL": r"[^\s<>\"\x01\x02]",
+    "LAST_IN_URL": r"[^\s<>\"\x01\x02'.,;:!?)\]}]",
+    "URL": r"(?<!<SCHEME>)(?=[+.\-]*+<W>)<SCHEME>++://<IN_URL>*<LAST_IN_URL>",
+    "EMAIL": r"(?<![<LOCAL>'])'*+[<LOCAL>][<LOCAL>']*+@<HOST>",
+    "HANDLE": r"(?<!<W>)@<HOST>(?:@<HOST>)?",
+    "HASHTAG": r"(?<![A-Za-z0-9_\xff&])(?:#(?=\d*+[A-Za-z_\xff])<W>++)++",
+    "BARE_URL": rf"(?<![A-Za-z0-9_\xff.\-@])\.*+(?:[Ww]{{3}}\.<HOST>|(?:[A-Za-z0-9_\xff\-]++\.)+(?:{_SUFFIX})<NO_WORD>"
+    r"(?!\.<W>))(?::\d++)?(?:[/?#]<IN_URL>*<LAST_IN_URL>)?",
+    # A group of an IBAN has four characters, at least one of them a digit, and so no word of letters. Between two such
+    # groups, one word may stand for the letters of a bank. The IBANs of Brazil and Russia end with any words.
+    "IBAN_GROUP": r"[ -](?=[A-Za-z]{0,3}\d)[A-Za-z0-9]{4}<NO_WORD>",
+    "BANK": r"(?:[ -][A-Za-z_\xff']++(?=<IBAN_GROUP>))?",
+    "IBAN": r"(?<![A-Za-z0-9_\xff])(?:[Bb][Rr]\d\d(?:<IBAN_GROUP>){6}[ -]<W>++"
+    r"|[Rr][Uu]\d\d(?:<IBAN_GROUP>){3}(?:[ -]<W>++){5}|[A-Za-z]{2}\d\d(?:[A-Za-z0-9]{11,30}<NO_WORD>"
+    r"|<BANK>(?:<IBAN_GROUP><BANK>){2,7}(?:[ -]\d[A-Za-z0-9]{0,3}<NO_WORD>)?))",
+    "HEX": r"[0-9A-Fa-f]",
+    "IP_GROUP": r"<HEX>{1,4}",
+    "ZONE": r"(?:%<HOST>)?",
+    "LONG_IP": r"(?<![A-Za-z0-9_\xff:.])(?:(?:<IP_GROUP>:){7}<IP_GROUP>|(?=[A-Fa-f:]{0,39}\d)"
+    r"(?:<IP_GROUP>(?::<IP_GROUP>){0,6})?::(?:<IP_GROUP>(?::<IP_GROUP>){0,6}+)?)(?!<W>|:[A-Za-z0-9_\xff:])<ZONE>",
+    "MAC": r"(?<![A-Za-z0-9_\xff.])(?:<HEX>{2}(?::<HEX>{2}){5}(?!:<W>)"
+    r"|<HEX>{2}(?:-<HEX>{2}){5}(?!-<HEX>{2}<NO_WORD>))<NO_WORD>",
+    "UUID": r"(?<!<W>)<HEX>{8}(?:-<HEX>{4}){3}-<HEX>{12}<NO_WORD>",
+    # Two angles, in degrees with at least four decimals or with signs; or one in degrees and minutes.
+    "HEMISPHERE": r"(?: ?[NSEWnsew])?<NO_WORD>",
+    "MINUTES": r" ?\d{1,2}(?:\.\d++)? ?'(?: ?\d{1,2}(?:\.\d++)? ?(?:\"|''))?",
+    "ANGLE": r"[+-]?\d{1,3}(?:\.\d{4,}+(?: ?\x02)?|(?:\.\d++)? ?\x02(?:<MINUTES>)?)<HEMISPHERE>",
+    "COORDINATES": r"(?<![A-Za-z0-9_\xff.])(?:<ANGLE>(?: ?[,;/] ?| )<ANGLE>|[+-]?\d{1,3} ?\x02<MINUTES><HEMISPHERE>)"
+    r"(?!\.?\d)",
+    # Numbers that separators join without a space are a chain. A unit takes the rest of its chain, whatever it looks
+    # like, so that no part of it is left.
+    "REST": r"(?:(?:[-./:+]|[Tt]|-[Ww]|[xX#])\d++)*+(?:[Zz](?![A-Za-z]))?",
+    "IP": r"\d{1,3}(?:\.\d{1,3}){3}(?!\d|\.\d)(?:[:/]\d{1,5})?",
+    "SSN": r"\d{3}(?: ?- ?\d\d ?- ?| \d\d )\d{4}(?!\d|[-./:]\d| {1,2}\d++<NO_WORD>)",
+    "CLOCK": r"(?:[ Tt]\d{1,2}:\d{1,2}<REST>(?: [+-]\d{4}<NO_WORD>)?)?",
+    "LAST": r"(?:(?<! )|(?!\d++[A-Za-z_\xff]))",  # before the last group of a date: after a space, "1st" is a word
+    "DATE": r"(?:\d{1,4} ?/ ?\d{1,2} ?/ ?<LAST>\d{1,4}(?!\d|/\d)"
+    r"|\d{1,4}(?: ?[-/] ?|\.)\d{1,2}(?: ?[-/] ?|\.)<LAST>\d{1,4}(?!\d|[-.]\d)|\d{1,2}\. \d{1,2}\. \d{2,4}<NO_WORD>"
+    r"|\d{4}-[Ww]\d{1,2}|(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?!\d))<CLOCK>",
+    "WORD_BEGINS": r"(?<![A-Za-z_\xff])",
+    "BETWEEN": r"(?: {1,2}| ?- ?|\.)",  # two groups of four digits
+    "CARD": r"(?:<WORD_BEGINS>\d{12,19}(?!\d)|\d{4}(?:<BETWEEN>\d{4}){2}<BETWEEN>\d{1,7}<NO_WORD>"
+    r"(?:[ -]\d{1,4}<NO_WORD>)?|\d{4}[ -]\d{6}[ -]\d{4,5}<NO_WORD>)",
+    # A phone number has groups with at least 7 digits in all, or 8 to 11 digits, or at least 7 after a plus sign. Two
+    # numbers side by side, one of which may be a year, are none.
+    "JOIN": r"(?>\)?(?: ?[-/] ?| {1,2}|\.)?\(?\+?)",
+    "AFTER": r":\d|[A-WYZa-wyz_\xff]",  # what does not follow a group
+    "OTHERS": r"(?!\d{4}-\d\d?-\d|\d\d?/\d\d?/\d|\d\d?\.\d\d?\.\d|\d{1,3}(?:\.\d{1,3}){3}(?!\d|\.\d))",
+    "STEP": r"<JOIN>(?>(?<! )|<OTHERS>)",
+    "GROUP": r"\d++(?!<AFTER>)",
+    "GROUPS": r"(?:<STEP><GROUP>)",
+    "DIGIT": r"\d(?!\d*+(?:<AFTER>))",
+    "SEVEN": r"(?=[+(]{0,2}<DIGIT>(?:<STEP><DIGIT>){6})",
+    "YEAR": r"(?:19|20)\d\d",
+    "NO_YEAR": r"(?!<YEAR>\)? {1,2}\d++(?!<JOIN>\d)|\d++ {1,2}<YEAR>(?!\d|<JOIN>\d))",
+    "EXTENSION": r"(?: ?(?:[xX]|# ?)\d{1,6}(?!\d))?",  # in "x 60", x is a word
+    "PHONE": r"<WORD_BEGINS>(?:<SEVEN><NO_YEAR><GROUP><GROUPS>++|\d{8,11}(?!\d))<EXTENSION>",
+    "MARKED_PHONE": r"(?=\+|\(\+?\d{1,5}\))<SEVEN>(?!\(<YEAR>\) ?\d++(?!<JOIN>\d))"
+    r"[+(]{1,2}<GROUP><GROUPS>*+<EXTENSION>",
+    "TIME": r"\d++:\d++",
+    "SHORT_DATE": r"\d++[-/]\d++",
+    "NO_RATING": r"(?!(?:[0-5](?:\.\d)?/5|(?:\d(?:\.\d)?|10)/10)(?!\d|[-./:]\d))",  # stars, or points out of ten
+}
+
+
+def _expand(pattern: str) -> str:
+    return re.sub("<([A-Z_]+)>", lambda match: _PIECES[match[1]], pattern)
+
+
+for _name, _piece in _PIECES.items():
+    _PIECES[_name] = _expand(_piece)
+
+
+def _compile(first: str = "", rest: str = "", **patterns: str) -> Pattern:
+    """Return patterns as one, of which the first that matches counts.
+
+    first: what comes before each of them. rest: what each of them takes besides. patterns: the name of the piece, by
+    type; a type may have a number at its end.
+    """
+    either = "|".join(f"(<{piece}>)" for piece in patterns.values())
+    types = (0, *(UNIT_TYPES.index(name.rstrip("2")) for name in patterns))
+    return re.compile(_expand(f"{first}(?:{either}){rest}").encode()), types
+
+
+ADDRESSES = _compile(url="URL", email="EMAIL", handle="HANDLE", hashtag="HASHTAG", url2="BARE_URL")
+IBANS = _compile(iban="IBAN")
+HEX_CHAINS = _compile(ip="LONG_IP", mac="MAC", uuid="UUID")
+COORDINATES = _compile(coordinates="COORDINATES")
+# To be matched where a number begins: NUMBERS at the first digit of a chain, MARKED_PHONES at a sign before it.
+_NUMBERS = {"ip": "IP", "ssn": "SSN", "card": "CARD", "date": "DATE", "time": "TIME", "phone": "PHONE"}
+NUMBERS = _compile("<NO_RATING>", "<REST>", **_NUMBERS, date2="SHORT_DATE")
+MARKED_PHONES = _compile("", "<REST>", phone="MARKED_PHONE")
+
+Windows = tuple[Places, Places]  # where parts of texts begin and end that may contain units
 
 _AROUND, _BETWEEN = 8, 18  # bytes that may matter around a number, and most bytes between two of its groups
 _COMPACT = 7  # bytes of the shortest number that can be a unit without separators
-_MARKS = (*b":-@#.", DEGREE)
+_MARKS = (*b":-@#.", _DEGREE)
 _HEX_REACH = 5  # bytes from one mark of a hexadecimal number to the next
 _DECIMALS = 4  # of coordinates without a degree sign
 _ID, _ID_DIGITS = UNIT_TYPES.index("id"), 6  # digits that make a number an ID if it is joined to a word before it
-_IN_CHAIN = np.isin(np.arange(256), np.frombuffer(b"-./:", dtype=np.uint8))
-_IN_JOIN = np.isin(np.arange(256), np.frombuffer(b"0123456789 -./()+", dtype=np.uint8))
+_IN_CHAIN, _IN_JOIN, _IS_SIGN, _IS_SEPARATOR = (
+    np.isin(np.arange(256), list(some)) for some in (b"-./:", b"0123456789 -./()+", b"+(", b" .-/:()+#")
+)
+_IS_SEPARATOR[0x80:] = True
 _IS_LETTER = np.array([chr(code).isalpha() or code == ord("_") or code >= 0x80 for code in range(256)])
 _BEGINS_SUFFIX = np.zeros((256, 256), dtype=bool)  # two bytes that SUFFIXES or other characters than ASCII begin with
 _BEGINS_SUFFIX[0x80:] = _BEGINS_SUFFIX[:, 0x80:] = True
 for _name in (name for suffix in SUFFIXES for name in (suffix, suffix.upper())):
     _BEGINS_SUFFIX[ord(_name[0]), ord(_name[1])] = True
-_IS_SIGN = np.isin(np.arange(256), np.frombuffer(b"+(", dtype=np.uint8))
-_IS_SEPARATOR = np.isin(np.arange(256), np.frombuffer(b" .-/:()+#", dtype=np.uint8)) | (np.arange(256) >= 0x80)
 
 
 @dataclass(frozen=True)
@@ -52,23 +168,12 @@ class Units:
     types: Places
 
 
-@dataclass(frozen=True)
-class _Windows:
-    """Parts of texts that may contain units."""
-
-    starts: Places
-    ends: Places
-
-
 def find_units(text: EncodedText, offsets: Places, starts: Places, ends: Places) -> Units | None:
     """Return the units of some texts; None if there are none. offsets: of the texts. starts, ends: of their words."""
     if text.wide is not None and (hidden := (text.wide.traits & INVISIBLE) != 0).any():
         return _look_through(text, text.wide.at(hidden), offsets, starts, ends)
-    found = [
-        units
-        for pattern, windows in _find_windows(text, offsets, starts, ends)
-        if (units := _match(text, windows, pattern)) is not None
-    ]
+    matched = (_match(text, windows, pattern) for pattern, windows in _find_windows(text, offsets, starts, ends))
+    found = [units for units in matched if units is not None]
     return _join(found) if found else None
 
 
@@ -91,7 +196,7 @@ def _look_through(
 
 def _find_windows(
     text: EncodedText, offsets: Places, starts: Places, ends: Places
-) -> Iterator[tuple[Pattern, _Windows]]:
+) -> Iterator[tuple[Pattern, Windows]]:
     """Yield parts of the texts, cut off at the ends of texts, with the pattern that may match there."""
     content = text.content
     colons, dashes, signs, tags, dots, degrees = _find_marks(text)
@@ -162,7 +267,7 @@ def _have_digits(text: EncodedText, starts: Places, ends: Places) -> Flags:
     marked = (((first | 0x20) - np.uint8(ord("w"))) < 2).nonzero()[0]
     found[marked] = (content.take(starts.take(marked) + 1, mode="clip") - np.uint8(ord("0"))) < 10
     found |= (content.take(ends - 1) - np.uint8(ord("0"))) < 10
-    found |= ends - starts >= SHORTEST_IBAN
+    found |= ends - starts >= _SHORTEST_IBAN
     if text.wide is not None:
         kinds = unit_characters.find(text.wide.codes)
         wide = text.wide.leads[(kinds >= ord("0")) & (kinds <= ord("9"))]
@@ -192,7 +297,7 @@ def _begin_ibans(content: Bytes, first: Places, last: Places) -> Flags:
     return found | (content.take(first) >= 0x80)
 
 
-def _cut_at_spaces(text: EncodedText, places: Places, offsets: Places) -> _Windows:
+def _cut_at_spaces(text: EncodedText, places: Places, offsets: Places) -> Windows:
     """Return windows from space to space around some places, in ascending order, cut off at the ends of texts."""
     rows = offsets.searchsorted(places, "right")
     rows = rows[np.append(True, rows[1:] != rows[:-1])]
@@ -202,13 +307,13 @@ def _cut_at_spaces(text: EncodedText, places: Places, offsets: Places) -> _Windo
     return _cut(spaces[next_space - 1] + 1, spaces[next_space], places, offsets)
 
 
-def _take_rows(places: Places, offsets: Places) -> _Windows:
+def _take_rows(places: Places, offsets: Places) -> Windows:
     """Return whole texts as windows: those of some places, in ascending order."""
     rows = np.unique(offsets.searchsorted(places, "right"))
-    return _Windows(offsets[rows - 1], offsets[rows])
+    return offsets[rows - 1], offsets[rows]
 
 
-def _cut(starts: Places, ends: Places, places: Places, offsets: Places) -> _Windows:
+def _cut(starts: Places, ends: Places, places: Places, offsets: Places) -> Windows:
     """Return windows in ascending order, cut off at the ends of the texts of some places; windows that overlap are one.
 
     starts, ends: of the windows, each of which contains a place, in ascending order.
@@ -216,10 +321,10 @@ def _cut(starts: Places, ends: Places, places: Places, offsets: Places) -> _Wind
     row = offsets.searchsorted(places, "right")
     starts, ends = np.maximum(starts, offsets[row - 1]), np.minimum(ends, offsets[row])
     begins = np.append(True, starts[1:] >= ends[:-1])
-    return _Windows(starts[begins], ends[np.append(begins[1:], True)])
+    return starts[begins], ends[np.append(begins[1:], True)]
 
 
-def _match(text: EncodedText, windows: _Windows, pattern: Pattern) -> Units | None:
+def _match(text: EncodedText, windows: Windows, pattern: Pattern) -> Units | None:
     """Return the units in some windows."""
     characters, places = _read(text, windows)
     expression, types = pattern
@@ -275,10 +380,10 @@ def _list_beginnings(characters: Bytes) -> Iterator[tuple[int, bool]]:
     return zip(places[order].tolist(), is_sign[order].tolist(), strict=True)
 
 
-def _read(text: EncodedText, windows: _Windows) -> tuple[Bytes, Places]:
+def _read(text: EncodedText, windows: Windows) -> tuple[Bytes, Places]:
     """Return windows as lines with one byte per character, and where each character is in the text."""
-    lengths = windows.ends - windows.starts + 1  # with the character after the window, for the end of its line
-    places = spread_out(windows.starts, lengths)
+    lengths = windows[1] - windows[0] + 1  # with the character after the window, for the end of its line
+    places = spread_out(windows[0], lengths)
     ends = np.cumsum(lengths) - 1
     characters = text.content.take(places, mode="clip")
     if text.wide is None:
@@ -298,7 +403,7 @@ def _join(found: list[Units]) -> Units:
     if len(found) == 1:
         return found[0]
     starts, ends, types = (
-        np.concatenate(parts) for parts in zip(*((one.starts, one.ends, one.types) for one in found), strict=True)
+        np.concatenate([getattr(one, name) for one in found]) for name in ("starts", "ends", "types")
     )
     order = np.argsort(starts, kind="stable")
     starts, types, ends = starts[order], types[order], np.maximum.accumulate(ends[order])

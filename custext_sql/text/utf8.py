@@ -1,14 +1,11 @@
 """Decodes bytes that should be UTF-8; for those that are not, errors name the line and the likely encoding."""
 
+import codecs
+
 from custext_sql.errors import SourceError
 
-SAMPLE = 1 << 16  # bytes at the start of a file that show an encoding of 16-bit or 32-bit units
-_MARKS = {  # in this order: the mark of UTF-32 starts with that of UTF-16
-    b"\xff\xfe\x00\x00": "utf-32",
-    b"\x00\x00\xfe\xff": "utf-32",
-    b"\xff\xfe": "utf-16",
-    b"\xfe\xff": "utf-16",
-}
+SAMPLE = 1 << 16  # bytes at the start of a file that show whether it is in UTF-16 or UTF-32
+_MARKS = {"utf-32": (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE), "utf-16": (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)}
 _NAMES = {
     "utf-16": "UTF-16",
     "utf-16-le": "UTF-16 without a byte order mark",
@@ -51,7 +48,7 @@ def guess_wide_encoding(start: bytes) -> str | None:
 
     Without a byte order mark, the sign of UTF-16 is a NUL in most pairs of bytes, always at the same place.
     """
-    marked = next((name for mark, name in _MARKS.items() if start.startswith(mark)), None)
+    marked = next((name for name, marks in _MARKS.items() if start.startswith(marks)), None)
     if marked is not None or b"\0" not in start:
         return marked
     pairs = len(start) // 2
@@ -80,12 +77,8 @@ def explain_encoding(guess: str | None, *, has_option: bool = False) -> str:
     """
     looks = "" if guess is None else f"; it looks like {_NAMES[guess]}"
     if has_option and guess is not None:
-        how = f'to read it, use --encoding {guess} (in Python: encoding="{guess}")'
-    elif has_option:
-        how = "to read it, name its encoding: --encoding NAME (in Python: encoding=...)"
-    else:
-        how = "convert it to UTF-8 first"
-        how += (
-            "" if guess is None else f", for example: iconv -f {_ICONV.get(guess, guess.upper())} -t UTF-8 FILE > NEW"
-        )
-    return f"not UTF-8{looks}; {how}"
+        return f'not UTF-8{looks}; to read it, use --encoding {guess} (in Python: encoding="{guess}")'
+    if has_option:
+        return "not UTF-8; to read it, name its encoding: --encoding NAME (in Python: encoding=...)"
+    example = "" if guess is None else f", for example: iconv -f {_ICONV.get(guess, guess.upper())} -t UTF-8 FILE > NEW"
+    return f"not UTF-8{looks}; convert it to UTF-8 first{example}"

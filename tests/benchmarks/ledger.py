@@ -10,7 +10,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 from custext_sql import Dataset, Sanitizer, make_key, sanitize_file
-from custext_sql.mechanism.keyed_randomness import KeyedRandomness
+from custext_sql.mechanism.randomness import KeyedRandomness
 from custext_sql.sanitizer.tally import Counts
 from custext_sql.sql.queries import let_threads_alternate
 from custext_sql.store.default_database import load_starter

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from custext_sql.mapping.mapping import Mapping, MappingInfo, digest_ranks, fingerprint
-from custext_sql.mapping.scoring import UNIT
+from custext_sql.mapping.similarity import STEPS
 from custext_sql.store.connections import writing_file
 from custext_sql.store.rows.mappings import save_mapping
 
@@ -78,7 +78,7 @@ def _save_made_up_mapping(path: Path, count: int) -> None:
     listed = list(words)
     ordered = tuple(listed[place] for place in order.tolist())
     sizes = np.full(count // K, K)
-    scores = rng.integers(-UNIT, 1, size=int((sizes**2).sum()), dtype=np.int32)
+    scores = rng.integers(-STEPS, 1, size=int((sizes**2).sum()), dtype=np.int32)
     info = MappingInfo(
         name="made-up",
         embedding="none",

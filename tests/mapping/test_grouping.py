@@ -1,31 +1,26 @@
-"""Groups equal those of the naive oracle, whatever the vectors."""
+"""Groups equal those of the naive oracle, whatever the vectors, and are packed and read back unchanged."""
 
+import lzma
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from custext_sql.arrays import Floats
-from custext_sql.errors import SettingError
+from custext_sql.arrays import Floats, Places
+from custext_sql.errors import MappingError, SettingError
 from custext_sql.mapping import grouping
-from custext_sql.mapping.grouping import Partition, partition_words
+from custext_sql.mapping.grouping import Partition, pack_groups, partition_words, unpack_groups
+from custext_sql.mapping.making import group_words
+from custext_sql.mapping.recipe import Recipe
 from custext_sql.mapping.similarity import MEASURES, Similarity, UserSuppliedMeasure
 from custext_sql.vectors.starter import open_starter
 from tests import oracle
+from tests.mapping.test_refining import as_lists, random_vectors
 
 DISTANCES: dict[str, Callable[[Floats, Floats], Floats]] = {"euclidean": oracle.euclidean, "cosine": oracle.cosine}
 measures = pytest.mark.parametrize("measure", ["euclidean", "cosine"])
-
-
-def as_lists(partition: Partition) -> list[list[int]]:
-    return [group.tolist() for group in partition.groups()]
-
-
-def random_vectors(count: int, dimension: int = 8, seed: int = 0) -> npt.NDArray[np.float32]:
-    return np.random.default_rng(seed).normal(size=(count, dimension)).astype(np.float32)
 
 
 @measures
@@ -37,6 +32,8 @@ def test_groups_equal_the_oracle(measure: str, count: int, k: int) -> None:
     vectors = random_vectors(count)
     found = partition_words(vectors, MEASURES[measure], k)
     assert as_lists(found) == oracle.greedy_groups(vectors, k, DISTANCES[measure])
+    assert sorted(found.members.tolist()) == list(range(count))  # a partition into groups of 2 to k + 1 words
+    assert found.sizes.min() >= 2 and found.sizes.max() <= k + 1
 
 
 @pytest.mark.slow
@@ -93,18 +90,6 @@ def test_groups_do_not_depend_on_the_size_of_blocks(monkeypatch: pytest.MonkeyPa
     assert as_lists(partition_words(vectors, MEASURES["euclidean"], 5)) == usual
 
 
-@measures
-@settings(max_examples=50, deadline=None)
-@given(count=st.integers(2, 90), k=st.integers(2, 25), seed=st.integers(0, 2**32 - 1))
-def test_groups_are_a_partition(measure: str, count: int, k: int, seed: int) -> None:
-    k = min(k, count)
-    found = partition_words(random_vectors(count, 3, seed), MEASURES[measure], k)
-    assert sorted(found.members.tolist()) == list(range(count))
-    assert found.sizes.sum() == count
-    assert found.sizes.min() >= 2
-    assert found.sizes.max() <= k + 1
-
-
 def test_pivots_follow_the_given_order() -> None:
     vectors = random_vectors(50)
     order = np.random.default_rng(3).permutation(50)
@@ -149,3 +134,55 @@ def test_progress_ends_at_the_number_of_words() -> None:
     seen: list[tuple[int, int]] = []
     partition_words(random_vectors(23), MEASURES["euclidean"], 5, progress=lambda *state: seen.append(state))
     assert seen == [(5, 23), (10, 23), (15, 23), (20, 23), (23, 23)]
+
+
+K = 5
+DIGEST = "d1"
+
+
+def sample(count: int, stopwords: int) -> tuple[Partition, list[Places]]:
+    """Return refined groups of words; the first words are stopwords."""
+    classes = [np.arange(stopwords, count), np.arange(stopwords)]
+    recipe = Recipe("sample", k=K, grouping="refined")
+    return group_words(random_vectors(count), MEASURES["euclidean"], recipe, classes), classes
+
+
+@pytest.mark.parametrize(("count", "stopwords"), [(200, 20), (203, 21), (58, 7), (40, 3)])  # last groups of all sizes
+def test_groups_are_read_back_as_they_were(count: int, stopwords: int) -> None:
+    partition, classes = sample(count, stopwords)
+    found = unpack_groups(pack_groups(partition, classes, DIGEST), classes, DIGEST, K)
+    assert found is not None
+    assert as_lists(found) == as_lists(partition)
+
+
+def test_groups_of_other_vectors_or_classes_are_not_used() -> None:
+    partition, classes = sample(200, 20)
+    packed = pack_groups(partition, classes, DIGEST)
+    swapped = [part.copy() for part in classes]
+    swapped[0][0], swapped[1][0] = classes[1][0], classes[0][0]
+    fewer = [np.arange(15, 200), np.arange(15)]
+    assert unpack_groups(packed, classes, "d2", K) is None
+    assert unpack_groups(packed, swapped, DIGEST, K) is None
+    assert unpack_groups(packed, fewer, DIGEST, K) is None
+
+
+@pytest.mark.parametrize("damage", ["a word moved", "a word missing", "a group of one"])
+def test_damaged_groups_are_refused(damage: str) -> None:
+    partition, classes = sample(200, 20)
+    header, _, content = lzma.decompress(pack_groups(partition, classes, DIGEST)).partition(b"\n")
+    numbers = np.frombuffer(content, dtype="<u2").copy()
+    if damage == "a word moved":
+        numbers[30] = numbers[numbers != numbers[30]][-1]
+    elif damage == "a word missing":
+        numbers = numbers[:-1]
+    else:
+        numbers[30] = numbers.max() + 1
+    with pytest.raises(MappingError, match="damaged"):
+        unpack_groups(lzma.compress(header + b"\n" + numbers.tobytes()), classes, DIGEST, K)
+
+
+def test_only_groups_in_the_order_of_the_file_can_be_packed() -> None:
+    partition, classes = sample(200, 20)
+    turned = Partition(partition.members[::-1].copy(), partition.sizes)
+    with pytest.raises(ValueError, match="order"):
+        pack_groups(turned, classes, DIGEST)

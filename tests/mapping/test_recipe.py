@@ -47,7 +47,7 @@ def test_a_name_beside_another_mapping_says_what_differs() -> None:
     ("settings", "message"),
     [
         ({"grouping": "best"}, r"--grouping \(in Python: grouping\) must be one of greedy, refined; found 'best'"),
-        ({"grouping": None}, "must be one of greedy, refined; found None"),
+        ({"normalization": "rows"}, "normalization must be one of group, word; found 'rows'"),
         ({"word_limit": 1}, r"--limit \(in Python: limit\) must be a whole number from 2 to 2\*\*31 - 1; found 1"),
         ({"word_limit": 2.5}, "must be a whole number; found 2.5"),
     ],

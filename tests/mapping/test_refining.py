@@ -1,41 +1,120 @@
-"""Refined groups have the same sizes, cost less, leave no candidate that gains much, and are the same everywhere."""
+"""Refined groups have the same sizes, cost less, leave no candidate that gains much, and are the same everywhere.
+
+Centers, costs, gains and nearest groups are exact.
+"""
 
 import os
 import subprocess
 import sys
+from itertools import product
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from custext_sql.arrays import Floats
+from custext_sql.arrays import Floats, Numbers, Points
 from custext_sql.errors import SettingError
-from custext_sql.mapping import refining, swap_board
-from custext_sql.mapping.grouping import partition_words
+from custext_sql.mapping import refining
+from custext_sql.mapping.grouping import Partition, partition_words
 from custext_sql.mapping.making import group_words
 from custext_sql.mapping.mapping import fingerprint
 from custext_sql.mapping.recipe import Recipe
-from custext_sql.mapping.refining import quantize_points, refine_board, weigh_words
-from custext_sql.mapping.scoring import score_groups
-from custext_sql.mapping.similarity import MEASURES, UserSuppliedMeasure
-from custext_sql.mapping.swap_board import RADIUS, Board
-from custext_sql.vectors.starter import open_starter
-from tests.mapping.refined_groups import (
-    as_lists,
-    board_of,
-    check_refined,
-    largest_gain,
-    random_vectors,
-    ranks_of,
-    refine,
+from custext_sql.mapping.refining import (
+    RADIUS,
+    Board,
+    Pairs,
+    choose_disjoint,
+    quantize_points,
+    refine_board,
+    refine_partition,
+    weigh_words,
 )
+from custext_sql.mapping.similarity import MEASURES, UserSuppliedMeasure, score_groups
+from custext_sql.vectors.starter import open_starter
 
 measures = pytest.mark.parametrize("measure", ["euclidean", "cosine"])
 FINGERPRINTS = {  # a change changes the refined mappings that users have
     "euclidean": "1c793cef022e4ded65e3e7cd5ed296cf991a033fe015316a6656c4b416907481",
     "cosine": "87811aac71ef51bd04f3c70defbef1c2dcf5f2b6688e5da3444c0371a5bb9f4c",
 }
+
+
+def random_vectors(count: int, dimension: int = 8, seed: int = 0) -> Points:
+    return np.random.default_rng(seed).normal(size=(count, dimension)).astype(np.float32)
+
+
+def ranks_of(vectors: Points) -> Numbers:
+    return np.arange(1, len(vectors) + 1)
+
+
+def refine(vectors: Points, k: int, measure: str = "euclidean") -> tuple[Partition, Partition]:
+    """Return greedy groups and refined ones."""
+    greedy = partition_words(vectors, MEASURES[measure], k)
+    return greedy, refine_partition(vectors, MEASURES[measure], greedy, ranks_of(vectors))
+
+
+def as_lists(partition: Partition) -> list[list[int]]:
+    return [group.tolist() for group in partition.groups()]
+
+
+def board_of(vectors: Points, k: int, measure: str = "euclidean") -> Board:
+    greedy = partition_words(vectors, MEASURES[measure], k)
+    ranks = ranks_of(vectors)
+    return Board(quantize_points(vectors, MEASURES[measure], ranks), weigh_words(ranks), greedy)
+
+
+def check_refined(vectors: Points, k: int, measure: str = "euclidean") -> None:
+    """Check what holds for all refined groups: partition, sizes, order and cost."""
+    greedy, refined = refine(vectors, k, measure)
+    assert sorted(refined.members.tolist()) == list(range(len(vectors)))
+    assert sorted(refined.sizes.tolist()) == sorted(greedy.sizes.tolist())
+    groups = as_lists(refined)
+    assert all(group == sorted(group) for group in groups)
+    assert groups == sorted(groups)
+    rows, weights = quantize_points(vectors, MEASURES[measure], ranks_of(vectors)), weigh_words(ranks_of(vectors))
+    assert plain_cost(rows, weights, groups) <= plain_cost(rows, weights, as_lists(greedy))
+
+
+def plain_centers(rows: Points, weights: Numbers, groups: list[list[int]]) -> list[list[int]]:
+    """Return rounded weighted means, in Python's integers."""
+    points = rows[:, :-2].astype(int).tolist()
+    means: list[list[int]] = []
+    for group in groups:
+        total = sum(int(weights[word]) for word in group)
+        sums = [sum(int(weights[word]) * points[word][axis] for word in group) for axis in range(len(points[0]))]
+        means.append([(2 * value + total) // (2 * total) for value in sums])
+    return means
+
+
+def plain_square(point: Points, center: list[int]) -> int:
+    return sum((int(value) - mean) ** 2 for value, mean in zip(point[:-2].tolist(), center, strict=True))
+
+
+def plain_cost(rows: Points, weights: Numbers, groups: list[list[int]]) -> int:
+    centers = plain_centers(rows, weights, groups)
+    return sum(
+        int(weights[word]) * plain_square(rows[word], center)
+        for group, center in zip(groups, centers, strict=True)
+        for word in group
+    )
+
+
+def largest_gain(board: Board, pairs: Pairs) -> int:
+    groups = [slots[board.taken[slots]].tolist() for slots in np.split(np.arange(len(board.words)), board.groups)]
+    centers = plain_centers(board.rows, board.weights, groups)
+    best = -(2**62)
+    for first, second in zip(pairs.first.tolist(), pairs.second.tolist(), strict=True):
+        gains = [
+            [
+                int(board.weights[slot])
+                * (plain_square(board.rows[slot], centers[here]) - plain_square(board.rows[slot], centers[there]))
+                for slot in groups[here]
+            ]
+            for here, there in ((first, second), (second, first))
+        ]
+        best = max(best, *(left + right for left, right in product(*gains)))
+    return best
 
 
 @measures
@@ -71,13 +150,8 @@ def test_the_cost_of_clustered_words_falls_to_that_of_the_clusters() -> None:
 @pytest.mark.parametrize(
     ("count", "k", "dimension", "seed"),
     [
-        (90, 3, 8, 0),
-        (120, 10, 8, 1),
-        (100, 2, 8, 3),
-        (160, 40, 8, 4),
-        (40, 10, 2, 97),
-        (60, 15, 3, 127),
-        (40, 10, 2, 271),
+        *((90, 3, 8, 0), (120, 10, 8, 1), (100, 2, 8, 3), (160, 40, 8, 4)),
+        *((40, 10, 2, 97), (60, 15, 3, 127), (40, 10, 2, 271)),
     ],
 )
 def test_no_candidate_is_left_that_gains_more_than_the_least_gain(
@@ -99,7 +173,7 @@ def test_groups_stay_as_they_are_if_swaps_raise_the_cost(monkeypatch: pytest.Mon
     vectors = np.repeat(random_vectors(5) * 10, 4, axis=0)  # the groups of equal words cost least
     greedy = partition_words(vectors, MEASURES["euclidean"], 4)
     monkeypatch.setattr(refining, "refine_board", swap_first_words)
-    found = refining.refine_partition(vectors, MEASURES["euclidean"], greedy, ranks_of(vectors))
+    found = refine_partition(vectors, MEASURES["euclidean"], greedy, ranks_of(vectors))
     assert as_lists(found) == [list(range(first, first + 4)) for first in range(0, 20, 4)]
 
 
@@ -134,9 +208,9 @@ def test_weights_fall_slowly_with_the_rank() -> None:
 def test_refined_groups_do_not_depend_on_the_size_of_blocks(measure: str, monkeypatch: pytest.MonkeyPatch) -> None:
     vectors = random_vectors(700)
     usual = as_lists(refine(vectors, 5, measure)[1])
-    monkeypatch.setattr(swap_board, "_BLOCK_BYTES", 1)
-    monkeypatch.setattr(swap_board, "_ROWS", 3)
-    monkeypatch.setattr(swap_board, "_SMALL_PRODUCT", 1000)  # two words at a time, and a slot that stays empty
+    monkeypatch.setattr(refining, "_BLOCK_BYTES", 1)
+    monkeypatch.setattr(refining, "_ROWS", 3)
+    monkeypatch.setattr(refining, "_SMALL_PRODUCT", 1000)  # two words at a time, and a slot that stays empty
     assert as_lists(refine(vectors, 5, measure)[1]) == usual
 
 
@@ -151,7 +225,9 @@ def refined_fingerprint(measure: str) -> str:
     [batch, *_] = open_starter().batches
     words, vectors = batch.words[:1500], batch.vectors[:1500]
     refined = refine(vectors, 20, measure)[1]
-    scores = np.concatenate([matrix.reshape(-1) for matrix in score_groups(vectors, refined, MEASURES[measure])])
+    scores = np.concatenate(
+        [matrix.reshape(-1) for matrix in score_groups(vectors, refined.groups(), MEASURES[measure])]
+    )
     return fingerprint(tuple(words[index] for index in refined.members), refined.sizes, scores)
 
 
@@ -170,17 +246,11 @@ def test_refined_groups_do_not_depend_on_the_number_of_threads(threads: str) -> 
 def test_classes_never_mix() -> None:
     vectors = random_vectors(200)
     classes = [np.arange(0, 200, 3), np.setdiff1d(np.arange(200), np.arange(0, 200, 3))]
-    recipe = Recipe("random", 10, grouping="refined")
-    for group in as_lists(group_words(vectors, MEASURES["euclidean"], recipe, classes)):
-        assert len({word % 3 == 0 for word in group}) == 1
-
-
-def test_refining_works_with_pivots_in_random_order() -> None:
-    vectors = random_vectors(200)
     recipe = Recipe("random", 10, grouping="refined", pivot_order="random", seed=5)
-    found = group_words(vectors, MEASURES["euclidean"], recipe, [np.arange(200)])
+    found = group_words(vectors, MEASURES["euclidean"], recipe, classes)
     assert sorted(found.members.tolist()) == list(range(200))
-    assert all(group == sorted(group) for group in as_lists(found))
+    for group in as_lists(found):
+        assert group == sorted(group) and len({word % 3 == 0 for word in group}) == 1
 
 
 def test_ranks_are_places_in_the_file() -> None:
@@ -195,12 +265,9 @@ def test_ranks_are_places_in_the_file() -> None:
 
 
 def test_a_function_has_no_centers() -> None:
-    def overlap(rows: Floats, columns: Floats) -> Floats:
-        return rows @ columns.T
-
     recipe = Recipe("random", 10, grouping="refined")
     with pytest.raises(SettingError, match="a similarity function does not have.*--grouping greedy"):
-        group_words(random_vectors(50), UserSuppliedMeasure(overlap, True), recipe, [np.arange(50)])
+        group_words(random_vectors(50), UserSuppliedMeasure(np.dot, True), recipe, [np.arange(50)])
 
 
 def test_progress_never_goes_back_and_ends_at_the_total() -> None:
@@ -211,3 +278,49 @@ def test_progress_never_goes_back_and_ends_at_the_total() -> None:
     assert seen == sorted(seen)
     assert seen[-1] == (600, 600)
     assert any(150 < done < 450 for done, _ in seen)
+
+
+def test_centers_costs_and_gains_are_exact_integers() -> None:
+    """Gains are those of Python's integers, up to the rounding of the center of a group."""
+    board = board_of(random_vectors(70, 5), 7)
+    pairs = board.pair_near_words()
+    moves = board.best_moves(np.arange(board.groups), pairs.others, fixed_centers=False)
+    forth, back = moves.reshape(-1)[pairs.forth], moves.reshape(-1)[pairs.back]
+    gains = board.gains(forth, back)
+    groups = [slots.tolist() for slots in np.split(np.arange(len(board.words)), board.groups)]
+    centers = plain_centers(board.rows, board.weights, groups)
+    assert (board.centers[:, :-2] == np.array(centers) * -2).all()
+    assert board.cost() == plain_cost(board.rows, board.weights, groups)
+    for number, (left, right) in enumerate(zip(forth["slot"].tolist(), back["slot"].tolist(), strict=True)):
+        expected = 0
+        for out, into in ((left, right), (right, left)):
+            center, total = centers[out // board.k], int(board.masses[out // board.k])
+            away, home = int(board.weights[out]), int(board.weights[into])
+            pulled = [
+                away * (int(gone) - mean) - home * (int(come) - mean)
+                for gone, come, mean in zip(board.rows[out], board.rows[into], center, strict=False)
+            ]
+            expected += away * plain_square(board.rows[out], center) - home * plain_square(board.rows[into], center)
+            expected += sum(value * value for value in pulled) // (total - away + home)
+        assert gains[number] == expected
+    best, before = int(gains.argmax()), board.cost()
+    board.swap(forth["slot"][[best]], back["slot"][[best]])
+    assert before - board.cost() == pytest.approx(int(gains[best]), rel=0.01)  # the center of a group is rounded
+
+
+def test_nearest_groups_do_not_depend_on_how_columns_are_folded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Distances are continuous here, so there are no ties, which may be broken otherwise."""
+    board = board_of(random_vectors(400, 20), 5)
+    found = [np.concatenate(column) for column in list(zip(*board._nearest(board.rows, 4), strict=True))[1:]]
+    monkeypatch.setattr(refining, "_FOLD", 1)
+    for column, other in zip(found, list(zip(*board._nearest(board.rows, 4), strict=True))[1:], strict=True):
+        assert np.array_equal(column, np.concatenate(other))
+    points, centers = board.rows[:, :-2].astype(np.int64), board.centers[:, :-2].astype(np.int64) // -2
+    squares = np.square(points[:, None] - centers[None]).sum(axis=2)
+    assert np.array_equal(found[1], np.sort(squares, axis=1)[:, :4])
+
+
+def test_disjoint_pairs_are_chosen_in_order() -> None:
+    left, right = np.array([0, 1, 2, 4, 0]), np.array([1, 2, 3, 5, 6])
+    assert sorted(choose_disjoint(left, right, 7).tolist()) == [0, 2, 3]
+    assert choose_disjoint(left[:0], right[:0], 7).tolist() == []

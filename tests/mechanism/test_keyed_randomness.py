@@ -7,8 +7,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from custext_sql.mechanism.keyed_randomness import KeyedRandomness, SecretKey
-from custext_sql.mechanism.randomness import DIGITS, WORDS
+from custext_sql.mechanism.randomness import DIGITS, WORDS, KeyedRandomness, SecretKey
 from custext_sql.text.columns import TextColumn
 from custext_sql.text.encoded_text import join_texts
 from tests.statistics import fits
@@ -17,21 +16,13 @@ SECRET = bytes(range(32))
 Row = tuple[str, str | None]
 
 PINNED = [
-    "b4fbab7243124c33",
-    "60b207e9fe76fcc8",
-    "e0b7f048de8c0639",
-    "7237a9681550cae4",
-    "187bf359e3bcca2b",
-    "c196ff6cca669f0c",
+    *("b4fbab7243124c33", "60b207e9fe76fcc8", "e0b7f048de8c0639"),
+    *("7237a9681550cae4", "187bf359e3bcca2b", "c196ff6cca669f0c"),
 ]
 PINNED_NAME = "81481c294d87e316"
 PINNED_DIGESTS = [
-    "ff555d3ce8f2a0ee",
-    "8b6e4e1ffb0ebf29",
-    "78ebe831ea7d2165",
-    "ac325679467be9ce",
-    "6388c348be1faef6",
-    "a29d3f623940056f",
+    *("ff555d3ce8f2a0ee", "8b6e4e1ffb0ebf29", "78ebe831ea7d2165"),
+    *("ac325679467be9ce", "6388c348be1faef6", "a29d3f623940056f"),
 ]
 
 

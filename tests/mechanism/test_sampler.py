@@ -1,18 +1,82 @@
-"""The sampler draws from verified tables, which are built when needed."""
+"""Draws select the output whose share contains them, from verified tables, which are built when they are needed."""
 
 import math
+from itertools import accumulate, chain
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from custext_sql.arrays import Weights
 from custext_sql.errors import SettingError
 from custext_sql.mapping.mapping import Mapping
 from custext_sql.mechanism import sampler as module
 from custext_sql.mechanism.certified_table import certify
-from custext_sql.mechanism.sampler import Sampler
+from custext_sql.mechanism.sampler import Sampler, count_below, find_shortcuts
 from tests.small_mapping import small_mapping
 
 EPSILONS = (0.5, 1.0, 4.0)
+WHOLE = 1 << 64
+Rows = list[list[int]]
+
+
+@st.composite
+def rows_of_weights(draw: st.DrawFn) -> Rows:
+    """Generate shares of 2**64 of very unequal sizes; only those inside a row may be empty."""
+    rows = []
+    for _ in range(draw(st.integers(1, 4))):
+        cuts = st.one_of(
+            st.integers(1, WHOLE - 1), st.integers(1, 300), st.integers(1, 255).map(lambda high: high << 56)
+        )
+        bounds = sorted(draw(st.lists(cuts, max_size=draw(st.sampled_from([3, 40, 300])))))
+        rows.append([end - start for start, end in zip([0, *bounds], [*bounds, WHOLE], strict=True)])
+    return rows
+
+
+def thresholds_of(rows: Rows) -> Weights:
+    """Return the last draw of each output, and the last of all draws up to the longest row."""
+    longest = max(map(len, rows))
+    filled = ([*(end - 1 for end in accumulate(row)), *[WHOLE - 1] * (longest - len(row))] for row in rows)
+    return np.array(list(filled), dtype=np.uint64)
+
+
+def find_one_by_one(row: list[int], draw: int) -> int:
+    return next(place for place, end in enumerate(accumulate(row)) if draw < end)
+
+
+def check_draws(rows: Rows, cases: list[tuple[int, int]]) -> None:
+    thresholds = thresholds_of(rows)
+    numbers, draws = np.array([row for row, _ in cases]), np.array([draw for _, draw in cases], dtype=np.uint64)
+    expected = [find_one_by_one(rows[row], draw) for row, draw in cases]
+    for shortcuts in (None, find_shortcuts(thresholds)):
+        assert count_below(thresholds, shortcuts, numbers, draws).tolist() == expected
+
+
+@settings(max_examples=200)
+@given(rows_of_weights(), st.lists(st.integers(0, WHOLE - 1), max_size=20))
+def test_draws_fall_to_the_share_they_lie_in(rows: Rows, more: list[int]) -> None:
+    cases = []
+    for number, row in enumerate(rows):
+        edges = {end + step for end in accumulate(row) for step in (-1, 0)} - {WHOLE}
+        cases += [(number, draw) for draw in {*edges, *more, 0, WHOLE - 1}]
+    check_draws(rows, cases)
+
+
+@pytest.mark.parametrize("largest", [2, 20, 254, 255, 256, 1000])
+def test_groups_of_any_size_have_room_for_their_shortcuts(largest: int) -> None:
+    uneven = [1] * (largest - 1) + [WHOLE - largest + 1]
+    even = [WHOLE // largest] * (largest - 1) + [WHOLE - WHOLE // largest * (largest - 1)]
+    draws = [0, largest // 2, largest - 2, largest - 1, WHOLE // 2, WHOLE - 1]
+    check_draws([uneven, even], [(row, draw) for row in range(2) for draw in draws])
+
+
+def test_shortcuts_decide_most_draws_and_no_wrong_ones() -> None:
+    """Shortcuts decide nine in ten draws at twenty even shares. Without ambiguity marks, a table would be wrong."""
+    even = [WHOLE // 20] * 19 + [WHOLE - WHOLE // 20 * 19]
+    shortcuts = find_shortcuts(thresholds_of([even]))
+    assert 0 < (shortcuts == np.iinfo(shortcuts.dtype).max).mean() < 0.1
+    check_draws([even], [(0, draw) for draw in np.random.default_rng(5).integers(0, WHOLE, 20_000, np.uint64).tolist()])
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +99,7 @@ def test_a_draw_picks_the_output_whose_share_it_falls_into(mapping: Mapping, cal
                 draws += [first, first + weight // 2, first + weight - 1]
                 expected += [mapping.index[output]] * 3
                 first += weight
-            assert first == 1 << 64
+            assert first == WHOLE
     order = np.random.default_rng(3).permutation(len(words))  # eps and words mixed
     mixed = Sampler(mapping, calibration)
     arrays = np.array(words)[order], np.array(epsilons)[order], np.array(draws, dtype=np.uint64)[order]
@@ -63,7 +127,9 @@ def verified(monkeypatch: pytest.MonkeyPatch) -> list[list[float]]:
 
 def test_only_groups_that_occur_are_verified(mapping: Mapping, verified: list[list[float]]) -> None:
     sampler = Sampler(mapping, "paper")
-    draws = np.zeros(3, dtype=np.uint64)
+    none, draws = np.zeros(0, dtype=np.int64), np.zeros(3, dtype=np.uint64)
+    assert sampler.sample(none, 1.0, draws[:0]).tolist() == sampler.sample(none, np.zeros(0), draws[:0]).tolist() == []
+    assert verified == []
     sampler.sample(np.array([0, 1, 6]), 1.0, draws)  # words 0 to 4 are the first group
     sampler.sample(np.array([0, 4, 7]), np.array([1.0, 2.0, 3.0]), draws)
     sampler.sample(np.array([0, 6, 0]), 1.0, draws)
@@ -86,8 +152,7 @@ def test_the_eps_least_recently_used_is_verified_again(
     assert draw(1.0, 2.0, 1.0, 3.0) == [[1.0], [2.0], [3.0]]
     assert draw(1.0, 3.0) == []
     assert draw(2.0, 3.0) == [[2.0]]
-    table = 5 * (5 * 8 + 16)  # of a group of five
-    monkeypatch.setattr(module, "_BYTES", 2 * table)  # two fit only without the rows of their words
+    monkeypatch.setattr(module, "_BYTES", 2 * 5 * 5 * 8)  # two groups of five fit only without anything else
     assert draw(4.0, 3.0, 3.0, 4.0) == [[4.0], [3.0], [4.0]]
     verified.clear()
     for _ in range(2):  # tables in use at the same time stay, whatever their size
@@ -97,22 +162,17 @@ def test_the_eps_least_recently_used_is_verified_again(
 
 def test_a_row_of_weights_is_the_verified_one(mapping: Mapping) -> None:
     table = certify(mapping.sizes, mapping.scores, 2.0)
-    assert Sampler(mapping, "paper").row(1, 2.0) == table.weights[5:10].tolist()
-    assert Sampler(mapping, "paper").worst_log_ratio([2.0]) == table.log_ratios.max()
-
-
-def test_no_words_need_no_tables(mapping: Mapping, verified: list[list[float]]) -> None:
     sampler = Sampler(mapping, "paper")
-    none, draws = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.uint64)
-    assert sampler.sample(none, 1.0, draws).tolist() == sampler.sample(none, np.zeros(0), draws).tolist() == []
-    assert verified == []
+    assert list(chain(*(sampler.row(word, 2.0) for word in range(23)))) == table.weights.tolist()
+    assert sampler.worst_log_ratio([2.0]) == table.log_ratios.max()
 
 
-def test_every_eps_is_checked(mapping: Mapping) -> None:
-    sampler = Sampler(mapping, "paper")
-    for wrong in (0.0005, -1.0, float("nan"), float("inf"), 101.0):
-        with pytest.raises(SettingError, match="eps must be 0, or between"):
-            sampler.sample(np.zeros(2, dtype=np.int64), np.array([1.0, wrong]), np.zeros(2, dtype=np.uint64))
+@pytest.mark.parametrize("wrong", [0.0005, -1.0, math.nan, math.inf, 101.0])
+def test_every_eps_is_checked(mapping: Mapping, wrong: float) -> None:
+    with pytest.raises(SettingError, match="eps must be 0, or between"):
+        Sampler(mapping, "paper").sample(
+            np.zeros(2, dtype=np.int64), np.array([1.0, wrong]), np.zeros(2, dtype=np.uint64)
+        )
 
 
 @pytest.mark.parametrize("calibration", ["paper", "tight"])
@@ -121,25 +181,14 @@ def test_groups_are_verified_in_parts_as_if_at_once(
 ) -> None:
     """The worst log-ratio, alone and over several eps, of all words and of some, from the definition."""
     sampler = Sampler(mapping, calibration)
-    rows = {
-        epsilon: [(group, sampler.row(word, epsilon)) for word, group in enumerate(sampler._group_of.tolist())]
-        for epsilon in EPSILONS
-    }
     some = np.arange(len(mapping.words)) % 3 > 0
     some[:5] = False  # a group without any
     for drawn in (None, some):
         for epsilons in ((1.0,), (4.0,), EPSILONS):
             expected = 0.0
-            for number in range(len(mapping.sizes)):
-                columns = zip(
-                    *(
-                        row
-                        for epsilon in epsilons
-                        for word, (group, row) in enumerate(rows[epsilon])
-                        if group == number and (drawn is None or drawn[word])
-                    ),
-                    strict=True,
-                )
+            for group in np.split(np.arange(23), mapping.word_starts[1:]):
+                inputs = [word for word in group.tolist() if drawn is None or drawn[word]]
+                columns = zip(*(sampler.row(word, epsilon) for epsilon in epsilons for word in inputs), strict=True)
                 expected = max([expected, *(math.log(max(column) / min(column)) for column in columns)])
             for most in (1, 30, 60, 1 << 19):
                 monkeypatch.setattr(module, "_CELLS_VERIFIED", most)

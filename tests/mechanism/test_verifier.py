@@ -12,16 +12,30 @@ from hypothesis import strategies as st
 
 from custext_sql import Sanitizer
 from custext_sql.mechanism.certified_table import certify
-from custext_sql.mechanism.verifier import exp_floor, verify_union, verify_weights
+from custext_sql.mechanism.verifier import Verdict, exp_floor, verify_constant, verify_weights
 
 ONE = 1 << 64
 epsilons = st.floats(0.001, 100)
 
 
-def verify(matrices: list[list[list[int]]], epsilon: float) -> list[bool]:
-    sizes = np.array([len(matrix) for matrix in matrices])
+def lay_out(matrices: list[list[list[int]]]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint64]]:
+    """Return the sizes and the weights of some groups."""
     weights = np.array([cell for matrix in matrices for row in matrix for cell in row], dtype=np.uint64)
-    return list(map(bool, verify_weights(sizes, weights, np.full(len(sizes), epsilon)).holds))
+    return np.array([len(matrix) for matrix in matrices]), weights
+
+
+def verify(matrices: list[list[list[int]]], epsilon: float) -> list[bool]:
+    sizes, weights = lay_out(matrices)
+    return [bool(holds) for holds in verify_together(sizes, epsilon, weights).holds]
+
+
+def verify_together(
+    sizes: npt.NDArray[np.int64],
+    epsilon: float,
+    *tables: npt.NDArray[np.uint64],
+    drawn: npt.NDArray[np.bool_] | None = None,
+) -> Verdict:
+    return verify_weights(sizes, tables, np.full(len(sizes), epsilon), drawn)
 
 
 def largest_partner(low: int, epsilon: float) -> int:
@@ -88,24 +102,22 @@ def test_a_weight_of_zero_is_caught_alone_and_as_a_whole_column() -> None:
         row = [ONE // 2] * 2
         row.insert(place, 0)
         assert verify([[row] * 3], 0.001) == [False]
-        weights = np.array(row * 3, dtype=np.uint64)
-        union = verify_union(np.array([3]), [weights, weights], 100.0)
+        sizes, weights = lay_out([[row] * 3])
+        union = verify_together(sizes, 100.0, weights, weights)
         assert not union.holds[0] and math.isinf(union.log_ratios[0])
 
 
-def test_a_union_checks_the_rows_itself_and_compares_the_drawn_inputs_only() -> None:
-    sizes = np.array([2, 2])
-    table = np.array([ONE - 8, 8, 8, ONE - 8, ONE // 2, ONE // 2, ONE // 2, ONE // 2], dtype=np.uint64)
-    assert verify_union(sizes, [table], 1.0).holds.tolist() == [False, True]
-    drawn = verify_union(sizes, [table], 1.0, np.array([True, False, True, True]))
-    assert drawn.holds.tolist() == [True, True] and drawn.log_ratios.tolist() == [0.0, 0.0]
-    none = verify_union(sizes, [table], 1.0, np.zeros(4, dtype=bool))
-    assert none.holds.all() and none.log_ratios.tolist() == [0.0, 0.0]
+def test_several_tables_are_checked_in_full_and_compared_on_the_drawn_inputs_only() -> None:
+    half = ONE // 2
+    sizes, table = lay_out([[[ONE - 8, 8], [8, ONE - 8]], [[half, half], [half, half]]])
+    assert verify_together(sizes, 1.0, table).holds.tolist() == [False, True]
+    none = np.zeros(4, dtype=bool)
+    for drawn in (np.array([True, False, True, True]), none):
+        verdict = verify_together(sizes, 1.0, table, drawn=drawn)
+        assert verdict.holds.tolist() == [True, True] and verdict.log_ratios.tolist() == [0.0, 0.0]
     broken = table.copy()
     broken[0] += np.uint64(1)
-    assert verify_union(sizes, [table, broken], 100.0, np.zeros(4, dtype=bool)).holds.tolist() == [False, True]
-    with pytest.raises(ValueError, match="one unsigned 64-bit weight"):
-        verify_union(sizes, [table[:-1]], 1.0)
+    assert verify_together(sizes, 100.0, table, broken, drawn=none).holds.tolist() == [False, True]
 
 
 def test_only_the_group_that_fails_is_named() -> None:
@@ -127,45 +139,44 @@ def test_groups_are_found_wherever_they_lie(monkeypatch: pytest.MonkeyPatch) -> 
         assert [index for index, holds in enumerate(verify(matrices, 1.0)) if not holds] == [41]
 
 
-def test_log_ratios_are_reported() -> None:
-    quarter = ONE // 4
-    sizes, weights = np.array([2]), np.array([quarter, ONE - quarter, 2 * quarter, 2 * quarter], dtype=np.uint64)
-    verdict = verify_weights(sizes, weights, np.ones(1))
-    assert verdict.log_ratios.tolist() == [math.log(2)]
-
-
 @pytest.mark.parametrize(
-    "weights", [np.zeros(3, dtype=np.uint64), np.zeros(4, dtype=np.int64), np.zeros(4, dtype=np.float64)]
+    ("weights", "epsilons", "drawn", "message"),
+    [
+        (np.zeros(3, dtype=np.uint64), np.ones(1), None, "one unsigned 64-bit weight per pair"),
+        (np.zeros(4, dtype=np.int64), np.ones(1), None, "one unsigned 64-bit weight per pair"),
+        (np.zeros(4, dtype=np.float64), np.ones(1), None, "one unsigned 64-bit weight per pair"),
+        (np.full(4, 1 << 63, dtype=np.uint64), np.ones(2), None, "one 64-bit epsilon per group"),
+        (np.full(4, 1 << 63, dtype=np.uint64), np.ones(1, dtype=np.float32), None, "one 64-bit epsilon per group"),
+        (np.full(4, 1 << 63, dtype=np.uint64), np.ones(1), np.ones(3, dtype=bool), "one flag per word"),
+    ],
 )
-def test_anything_but_one_integer_a_pair_is_refused(weights: npt.NDArray[np.uint64]) -> None:
-    with pytest.raises(ValueError, match="one unsigned 64-bit weight per pair"):
-        verify_weights(np.array([2]), weights, np.ones(1))
+def test_arrays_that_do_not_fit_are_refused(
+    weights: npt.NDArray[np.uint64],
+    epsilons: npt.NDArray[np.float64],
+    drawn: npt.NDArray[np.bool_] | None,
+    message: str,
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        verify_weights(np.array([2]), [weights], epsilons, drawn)
 
 
-@pytest.mark.parametrize("epsilons", [np.ones(2), np.ones(1, dtype=np.float32)])
-def test_anything_but_one_epsilon_a_group_is_refused(epsilons: npt.NDArray[np.float64]) -> None:
-    with pytest.raises(ValueError, match="one 64-bit epsilon per group"):
-        verify_weights(np.array([2]), np.full(4, 1 << 63, dtype=np.uint64), epsilons)
-
-
-def test_each_group_is_held_to_its_own_epsilon() -> None:
-    quarter = ONE // 4
-    group = [quarter, ONE - quarter, 2 * quarter, 2 * quarter]
-    sizes, weights = np.array([2, 2, 2]), np.array(group * 3, dtype=np.uint64)
-    assert verify_weights(sizes, weights, np.array([0.69, 0.7, 0.1])).holds.tolist() == [False, True, False]
+def test_each_group_is_held_to_its_own_epsilon_and_log_ratios_are_reported() -> None:
+    sizes, weights = lay_out([[[ONE // 4, ONE - ONE // 4], [ONE // 2, ONE // 2]]] * 3)
+    verdict = verify_weights(sizes, [weights], np.array([0.69, 0.7, 0.1]))
+    assert verdict.holds.tolist() == [False, True, False]
+    assert verdict.log_ratios.tolist() == [math.log(2)] * 3
 
 
 def test_tables_of_several_budgets_are_verified_together(mapped_db: Path) -> None:
     mapping = Sanitizer.load(mapped_db).mapping
     low, high = (certify(mapping.sizes, mapping.scores, epsilon).weights for epsilon in (0.5, 3.0))
-    assert verify_union(mapping.sizes, [low, high], 3.0).holds.all()
-    verdict = verify_union(mapping.sizes, [low, high], 0.5)
+    assert verify_together(mapping.sizes, 3.0, low, high).holds.all()
+    verdict = verify_together(mapping.sizes, 0.5, low, high)
     assert not verdict.holds.any() and (verdict.log_ratios > 0.5).all()
-    alone = verify_union(mapping.sizes, [low], 0.5)
-    assert alone.holds.all() and (alone.log_ratios <= 0.5).all()
+    assert verify_together(mapping.sizes, 0.5, low).holds.all()
     broken = high.copy()
     broken[0] = 0  # a single zero among nonzero weights
-    assert not verify_union(mapping.sizes, [low, broken], 100.0).holds[0]
+    assert not verify_together(mapping.sizes, 100.0, low, broken).holds[0]
 
 
 @pytest.mark.parametrize("epsilon", [0.001, 0.1, 1.0, 3.0, 10.0, 12.0, 40.0])
@@ -179,10 +190,22 @@ def test_the_bound_is_exact_among_groups_that_keep_it_easily(epsilon: float) -> 
         for low, holds in ((least, True), (least - 1, False), (high, True), (high - high // 2000, True)):
             rows.append([high, 2**64 - high, low, 2**64 - low])
             expected.append(holds)
-    sizes = np.full(len(rows), 2)
-    weights = np.array(rows, dtype=np.uint64).reshape(-1)
-    verdict = verify_weights(sizes, weights, np.full(len(rows), epsilon))
+    verdict = verify_together(np.full(len(rows), 2), epsilon, np.array(rows, dtype=np.uint64).reshape(-1))
     assert verdict.holds.tolist() == expected
-    assert verify_union(sizes, [weights], epsilon).holds.tolist() == expected
     ratios = [max(max(a, c) / min(a, c), max(b, d) / min(b, d)) for a, b, c, d in rows]
     assert verdict.log_ratios.tolist() == [math.log(ratio) for ratio in ratios]
+
+
+def test_a_constant_output_of_its_group_holds() -> None:
+    sizes, drawn = np.array([2, 3]), np.array([True, True, False, True, True])
+    right = np.array([1, 1, 2, 4, 4])  # the output of a word that is kept is not used
+    assert verify_constant(sizes, right, drawn).holds.tolist() == [True, True]
+    assert verify_constant(sizes, right, drawn).log_ratios.tolist() == [0.0, 0.0]
+    for wrong in ([0, 1, 3, 3, 3], [2, 2, 3, 3, 3], [-1, -1, 3, 3, 3]):  # two outputs, or one of another group
+        verdict = verify_constant(sizes, np.array(wrong), np.ones(5, dtype=bool))
+        assert verdict.holds.tolist() == [False, True]
+        assert verdict.log_ratios.tolist() == [math.inf, 0.0]
+    assert verify_constant(np.array([2]), np.array([0, 1]), np.zeros(2, dtype=bool)).holds.all()
+    for outputs, flags in ((3, 2), (2, 3)):
+        with pytest.raises(ValueError, match="one output and one flag per word"):
+            verify_constant(np.array([2]), np.zeros(outputs, dtype=np.int64), np.ones(flags, dtype=bool))

@@ -11,8 +11,7 @@ import pytest
 
 from custext_sql import Sanitizer
 from custext_sql.arrays import Draws, Places
-from custext_sql.mechanism.keyed_randomness import KeyedRandomness, SecretKey
-from custext_sql.mechanism.randomness import Randomness
+from custext_sql.mechanism.randomness import KeyedRandomness, Randomness, SecretKey
 from custext_sql.sanitizer.row_settings import RowSettings
 from custext_sql.text.columns import TextColumn
 from custext_sql.text.encoded_text import join_texts

@@ -22,7 +22,7 @@ from custext_sql.kinds import Kind
 from custext_sql.mapping.mapping import Mapping
 from custext_sql.sanitizer.policy import name_policy
 from custext_sql.sanitizer.vocabulary import Vocabulary
-from custext_sql.text.word_list import read_word_file
+from custext_sql.text.word_boundaries import read_word_file
 from tests.release.test_data_files import db, folder, run
 from tests.small_mapping import small_mapping
 

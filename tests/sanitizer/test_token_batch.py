@@ -14,7 +14,7 @@ from custext_sql import Sanitizer
 from custext_sql.arrays import Floats
 from custext_sql.kinds import Kind
 from custext_sql.mapping.mapping import Mapping
-from custext_sql.mechanism.keyed_randomness import SecretKey
+from custext_sql.mechanism.randomness import SecretKey
 from custext_sql.sanitizer.policy import Policy
 from custext_sql.sanitizer.settings import Settings
 from custext_sql.sanitizer.tally import CLEAR, Tally

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from custext_sql import Sanitizer
-from custext_sql.text.unit_patterns import LITERALS, SUFFIXES
+from custext_sql.text.units import LITERALS, SUFFIXES
 from custext_sql.vectors.starter import open_starter
 from tests.small_mapping import small_mapping
 

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from custext_sql import CusTextError, Policy, Sanitizer, audit, load_mapping
-from custext_sql.arrays import Floats, Sizes, Units, Weights
+from custext_sql.arrays import Floats, Scores, Sizes, Weights
 from custext_sql.cli import main
 from custext_sql.mechanism.weights import build_weights
 from tests.vectors.test_starter import FINGERPRINT, STARTER_FINGERPRINT
@@ -68,7 +68,7 @@ def test_a_changed_mapping_fails_with_status_one(mapped_db: Path) -> None:
 
 
 def test_a_group_that_fails_is_named_with_status_one(mapped_db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def move_one(sizes: Sizes, scores: Units, temperatures: Floats) -> Weights:
+    def move_one(sizes: Sizes, scores: Scores, temperatures: Floats) -> Weights:
         weights = build_weights(sizes, scores, temperatures)
         if len(weights) == 64:  # all four groups of four
             weights[2 * 16 + 5] -= np.uint64(1)

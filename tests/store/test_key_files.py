@@ -13,7 +13,7 @@ import pytest
 
 from custext_sql import CusTextError, Policy, Sanitizer, build_mapping, connect, make_key, register
 from custext_sql.errors import KeyFileError
-from custext_sql.mechanism.keyed_randomness import SecretKey
+from custext_sql.mechanism.randomness import SecretKey
 from custext_sql.sanitizer.settings import Settings
 from custext_sql.store.key_files import FORMAT, KeyFile, read_key_file
 from custext_sql.store.mappings import load_mapping

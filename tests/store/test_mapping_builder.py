@@ -8,7 +8,7 @@ import pytest
 
 from custext_sql import CusTextError, build_mapping, list_mappings, load_embeddings, load_mapping
 from custext_sql.arrays import Floats
-from custext_sql.mapping.scoring import UNIT
+from custext_sql.mapping.similarity import STEPS
 from custext_sql.store.database import writing
 from tests import oracle
 from tests.vector_samples import stored_vectors, write_glove
@@ -42,7 +42,7 @@ def test_stored_groups_and_scores_equal_the_oracle(loaded_db: Path, measure: str
         far = 1 - squares / 2 if measure == "cosine" else np.sqrt(squares)
         scaled = (far - far.min()) / (far.max() - far.min()) * (1 if measure == "cosine" else -1)
         found = np.array([mapping.find_row(words[index])[1] for index in group])
-        assert np.abs(found / UNIT - scaled).max() <= 0.5 / UNIT + 1e-12
+        assert np.abs(found / STEPS - scaled).max() <= 0.5 / STEPS + 1e-12
 
 
 def test_a_user_function_builds_a_mapping(loaded_db: Path) -> None:

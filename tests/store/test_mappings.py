@@ -21,13 +21,13 @@ from custext_sql import (
 )
 from custext_sql.cli import main
 from custext_sql.mapping.mapping import fingerprint
-from custext_sql.mapping.scoring import UNIT
+from custext_sql.mapping.similarity import STEPS
 from custext_sql.store.rows import mappings as mapping_rows
 
 HIS = "(group_id, position) = (SELECT (group_id, position) FROM groups WHERE token = 'bob')"  # the row of bob's scores
 CHANGES = {
     "the least change of a score": f"UPDATE score_rows SET units = [units[1] - 1] || units[2:] WHERE {HIS}",
-    "a score out of range": f"UPDATE score_rows SET units = [-{UNIT} - 1] || units[2:] WHERE {HIS}",
+    "a score out of range": f"UPDATE score_rows SET units = [-{STEPS} - 1] || units[2:] WHERE {HIS}",
     "a score far out of range": f"UPDATE score_rows SET units = [-2147483648] || units[2:] WHERE {HIS}",
     "a score that is missing": f"UPDATE score_rows SET units = [NULL] || units[2:] WHERE {HIS}",
     "a score removed": f"UPDATE score_rows SET units = units[2:] WHERE {HIS}",

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from custext_sql import Policy, Receipt, Sanitizer
 from custext_sql.mapping.mapping import Mapping
-from custext_sql.mechanism.keyed_randomness import KeyedRandomness, SecretKey
+from custext_sql.mechanism.randomness import KeyedRandomness, SecretKey
 from custext_sql.mechanism.sampler import Sampler
 from custext_sql.sanitizer.replacer import Replacer
 from custext_sql.sanitizer.row_settings import RowSettings

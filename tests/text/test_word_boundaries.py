@@ -1,5 +1,6 @@
-"""Words are found as by a plain reading of the definition."""
+"""Words are found as by a plain reading of the definition; listed words in any spelling; and the scripts of words."""
 
+import pickle
 import re
 import unicodedata
 from collections.abc import Sequence
@@ -9,7 +10,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from custext_sql.text.characters import APOSTROPHES, CHANGING, traits
+from custext_sql import SettingError, WordList
+from custext_sql.text.characters import APOSTROPHES, CHANGING, find_scripts, find_usual_scripts, traits
 from custext_sql.text.encoded_text import EncodedText, find_rows
 from custext_sql.text.word_boundaries import are_words, find_parts, fold_word
 
@@ -74,54 +76,17 @@ def found_words(rows: Sequence[str]) -> list[list[list[str]]]:
     return result
 
 
-@pytest.mark.parametrize(
-    "token",
-    [
-        "she",
-        "don't",
-        "don’t",
-        "o'brien's",
-        "snake_case",
-        "_",
-        "1",
-        "2nd",
-        "½",
-        "naïve",
-        "किताब",
-        "北京",
-        "e\u0301t\u0301",
-    ],
-)
-def test_words(token: str) -> None:
-    assert is_word(token)
+def test_words() -> None:
+    for token in ("she", "don't", "don’t", "o'brien's", "snake_case", "_", "1", "2nd", "½", "naïve", "किताब", "北京"):
+        assert is_word(token), token
+    assert is_word("e\u0301t\u0301")
 
 
-@pytest.mark.parametrize(
-    "token",
-    [
-        "",
-        " ",
-        "'",
-        "'s",
-        "s'",
-        "a''b",
-        "a'’b",
-        "a b",
-        "at\xa0name",
-        "a-b",
-        "a.b",
-        "...",
-        "$5",
-        "a\nb",
-        "she\n",
-        "😀",
-        "\u0301",
-        "\u0301a",
-        "a'\u0301b",
-    ],
-)
-def test_other_tokens(token: str) -> None:
-    assert not is_word(token)
+def test_other_tokens() -> None:
+    spaced = ("", " ", "a b", "at\xa0name", "a\nb", "she\n")
+    for token in (*spaced, *("'", "'s", "s'", "a''b", "a'’b", "a-b", "a.b", "...", "$5", "😀")):
+        assert not is_word(token), token
+    assert not any(are_words(["\u0301", "\u0301a", "a'\u0301b"]))
 
 
 def test_columns_of_tokens_are_judged_one_by_one() -> None:
@@ -182,3 +147,33 @@ def test_a_text_of_ten_megabytes() -> None:
 def test_folding() -> None:
     assert fold_word("Don’t") == "don't"
     assert fold_word("ΟΔΟΣ") == "οδος"
+
+
+def test_listed_words_are_found_in_any_case_and_spelling() -> None:
+    listed = WordList.read(["Alice", "o’brien", "ﬁne"])
+    texts = ["mail ALICE@corp.com", "alicia", "O'Brien", "fine", "", "al\u00adice"]
+    assert listed.find_in(texts).tolist() == [True, False, True, True, False, True]
+    assert listed.find_in([]).tolist() == []
+    assert WordList.read(["brien"]).find_in(["o'brien"]).tolist() == [True]  # a part of a word
+    assert pickle.loads(pickle.dumps(listed)) == listed
+
+
+@pytest.mark.parametrize("words", [["alice", "New York"], ["alice", ""], ["alice", "a@b"]])
+def test_what_is_no_word_is_named_by_its_number(words: list[str]) -> None:
+    with pytest.raises(SettingError, match="entry 2 is not"):
+        WordList.read(words)
+
+
+def test_a_word_has_the_scripts_of_its_letters() -> None:
+    words = {"word": "LATIN", "ärzte": "LATIN", "мария": "CYRILLIC", "東京": "CJK", "ひらがな": "HIRAGANA"}
+    assert {word: " ".join(find_scripts(word)) for word in words} == words
+    assert find_scripts("ｗｉｄｅ") == {"LATIN"}  # full width
+    assert find_scripts("iphone用") == {"LATIN", "CJK"}
+    assert find_scripts("12_") == find_scripts("\u02bc") == find_scripts("") == set()  # a modifier letter has none
+
+
+def test_rare_scripts_are_not_usual() -> None:
+    assert find_usual_scripts(["word"] * 990 + ["слово"] * 9 + ["東京"]) == {"LATIN"}
+    assert find_usual_scripts(["слово"] * 98 + ["word"] * 2) == {"LATIN", "CYRILLIC"}
+    assert find_usual_scripts(["word"] * 50_000 + ["слово"] * 50_000) == {"LATIN", "CYRILLIC"}
+    assert find_usual_scripts([]) == set()

@@ -105,7 +105,7 @@ def test_the_shipped_groups_are_those_of_the_recipe() -> None:
 
 @pytest.mark.usefixtures("few_shipped")
 def test_the_starter_mapping_is_that_of_the_recipe_with_another_list_of_stopwords(db_path: Path) -> None:
-    """The shipped groups do not fit other classes of words; tests/mapping/test_packed_groups.py checks that."""
+    """The shipped groups do not fit other classes of words; tests/mapping/test_grouping.py checks that."""
     duckdb.connect(db_path).close()
     load_embeddings(db_path, "starter", name="starter")
     with duckdb.connect(db_path) as connection:

@@ -7,8 +7,8 @@ from importlib.resources import files
 
 import numpy as np
 
+from custext_sql.mapping.grouping import pack_groups
 from custext_sql.mapping.making import group_words, split_classes
-from custext_sql.mapping.packed_groups import pack_groups
 from custext_sql.mapping.recipe import Recipe
 from custext_sql.mapping.similarity import MEASURES
 from custext_sql.text.word_boundaries import are_words

@@ -15,7 +15,7 @@ from custext_sql.sanitizer.replacer import Replacer
 from custext_sql.sanitizer.words import FoundWords
 from custext_sql.text.columns import TextColumn
 from custext_sql.text.encoded_text import find_rows, spread_out
-from custext_sql.text.unit_patterns import UNIT_TYPES
+from custext_sql.text.units import UNIT_TYPES
 
 _PUNCTUATION = (b"-/&", b'"()[]{}', b",;:", b".!?")  # classes of characters between words; the last ones prevail
 _ZIPF = 100.0  # added to ranks in Zipf's law, for words that the public texts lack

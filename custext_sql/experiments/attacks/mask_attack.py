@@ -35,8 +35,7 @@ from custext_sql.sanitizer.vocabulary import Vocabulary
 from custext_sql.sanitizer.words import find_words
 from custext_sql.store.database import Database
 from custext_sql.text.columns import open_column, split_column
-from custext_sql.text.distinct_spans import find_distinct
-from custext_sql.text.encoded_text import EncodedText, spread_out
+from custext_sql.text.encoded_text import EncodedText, find_distinct, spread_out
 from custext_sql.text.word_boundaries import fold_word
 
 NGRAM = "ngram"

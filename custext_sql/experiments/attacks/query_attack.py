@@ -12,8 +12,7 @@ from custext_sql.arrays import Floats, Places
 from custext_sql.errors import SettingError
 from custext_sql.experiments.mechanisms import ShareDone, list_epsilons, list_strings, part_of
 from custext_sql.mapping.mapping import Mapping
-from custext_sql.mechanism.certified_table import certify
-from custext_sql.mechanism.generalization import find_representatives
+from custext_sql.mechanism.certified_table import certify, find_representatives
 from custext_sql.mechanism.weights import check_calibration
 from custext_sql.parameters import check_at_least
 from custext_sql.store.database import Database

@@ -30,8 +30,8 @@ from custext_sql.sanitizer.vocabulary import Vocabulary
 from custext_sql.sanitizer.words import FoundWords
 from custext_sql.store.database import Database
 from custext_sql.store.files.atomic_outputs import atomic_output, check_place
-from custext_sql.text.scripts import find_usual_scripts
-from custext_sql.text.unit_patterns import UNIT_TYPES
+from custext_sql.text.characters import find_usual_scripts
+from custext_sql.text.units import UNIT_TYPES
 
 
 @dataclass(frozen=True)

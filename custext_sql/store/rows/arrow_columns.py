@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from custext_sql.arrays import Units
+from custext_sql.arrays import Scores
 
 
 def read_integers(column: pa.ChunkedArray) -> npt.NDArray[np.int32]:
@@ -23,7 +23,7 @@ def read_text(column: pa.ChunkedArray) -> str:
     return b"".join(parts).decode()
 
 
-def read_lists(column: pa.ChunkedArray) -> tuple[npt.NDArray[np.int32], Units | None]:
+def read_lists(column: pa.ChunkedArray) -> tuple[npt.NDArray[np.int32], Scores | None]:
     """Return the length of each list of 32-bit integers, and all integers end to end; None if one of them is NULL.
 
     No list may be NULL.

@@ -6,7 +6,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from custext_sql.arrays import Places, Sizes, Units
+from custext_sql.arrays import Places, Scores, Sizes
 from custext_sql.errors import MappingError
 from custext_sql.mapping.mapping import Mapping, MappingInfo, find_flaw
 from custext_sql.mapping.recipe import Recipe
@@ -148,7 +148,7 @@ def _positions(sizes: Sizes) -> Places:
     return np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
 
 
-def _read_scores(connection: duckdb.DuckDBPyConnection, info: MappingInfo, sizes: Sizes) -> Units:
+def _read_scores(connection: duckdb.DuckDBPyConnection, info: MappingInfo, sizes: Sizes) -> Scores:
     table = _read_table(connection, info, "score_rows", "units")
     group_of = np.repeat(np.arange(len(sizes)), sizes)
     if table.num_rows != len(group_of):
