@@ -25,8 +25,8 @@ from custext_sql.sanitizing.sanitizer_files import read_sanitizer_file, write_sa
 from custext_sql.sanitizing.settings import Settings
 from custext_sql.store.database import Database, locate, reading
 from custext_sql.store.key_files import KeyFile
-from custext_sql.store.rows.mappings import find_mapping, read_mapping
-from custext_sql.store.rows.stopwords import read_stopwords
+from custext_sql.store.mappings import find_mapping, read_mapping
+from custext_sql.store.stopwords import read_stopwords
 from custext_sql.text.columns import TextColumn, open_column
 
 _ARROW = (pa.Array, pa.ChunkedArray)

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from custext_sql.errors import OutputError
-from custext_sql.store.files import private_folders
-from custext_sql.store.files.atomic_outputs import atomic_output
+from custext_sql.store import outputs
+from custext_sql.store.outputs import atomic_output
 
 
 def test_a_file_that_appeared_meanwhile_is_not_replaced(tmp_path: Path) -> None:
@@ -42,10 +42,10 @@ def test_a_folder_that_is_being_deleted_can_still_be_removed_at_once(
 
     def be_cut_off(folder: Path, ignore_errors: bool) -> None:
         monkeypatch.undo()
-        private_folders.remove_private_folders()
+        outputs.remove_private_folders()
         left.append(folder.exists())
 
-    with private_folders.private_folder(tmp_path, "out.csv") as folder:
+    with outputs.private_folder(tmp_path, "out.csv") as folder:
         (folder / "text").write_text("clear")
         monkeypatch.setattr(shutil, "rmtree", be_cut_off)
     assert left == [False]

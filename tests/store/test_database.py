@@ -9,10 +9,12 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from custext_sql import Sanitizer, register
 from custext_sql.errors import DatabaseError
-from custext_sql.store.connections import new_database
-from custext_sql.store.database import default_path, locate, reading, upgrade_database, writing
-from custext_sql.store.files import duckdb_files
+from custext_sql.store import duckdb_files
+from custext_sql.store.database import default_path, locate, reading, writing
+from custext_sql.store.database_files import new_database
+from custext_sql.store.rewriting import upgrade_database
 from tests.processes import hold_open, start
 
 
@@ -182,8 +184,11 @@ def test_two_processes_read_at_once(mapped_db: Path) -> None:
         assert other.poll() is None
 
 
-def test_a_database_that_this_process_has_open_is_shared(mapped_db: Path) -> None:
+def test_a_database_that_this_process_has_open_is_shared_once_its_connection_is_known(mapped_db: Path) -> None:
     with duckdb.connect(mapped_db) as own:
+        with pytest.raises(DatabaseError, match="this process already has it open in another connection"):
+            Sanitizer.load(mapped_db)
+        register(own, mapped_db)
         with reading(mapped_db) as connection:
             assert connection.execute("SELECT count(*) FROM mappings").fetchall() == [(1,)]
         limit = own.execute("SELECT current_setting('memory_limit')").fetchall()
@@ -201,14 +206,15 @@ def test_a_path_with_a_quote_and_a_space(tmp_path: Path) -> None:
         pass
 
 
-def test_opening_an_up_to_date_database_loads_neither_alembic_nor_sqlalchemy(mapped_db: Path) -> None:
+def test_making_or_opening_a_database_loads_neither_alembic_nor_sqlalchemy(mapped_db: Path) -> None:
     script = """
         import sys
         from custext_sql import load_mapping
         from custext_sql.store.database import writing
         load_mapping(sys.argv[1])
-        with writing(sys.argv[1]):
-            pass
+        for path in (sys.argv[1], sys.argv[1] + ".new"):
+            with writing(path):
+                pass
         print(sorted(module for module in ("alembic", "sqlalchemy", "spacy", "nltk") if module in sys.modules))
     """
     result = subprocess.run(
@@ -223,7 +229,7 @@ def test_two_processes_that_both_make_the_default_database_agree(own_home: Path,
         import os, sys, time
         from pathlib import Path
         from custext_sql import build_mapping, load_embeddings, load_mapping
-        from custext_sql.store import default_database
+        from custext_sql.store import building
 
         def load_few(path):
             begun = Path(sys.argv[1])
@@ -233,7 +239,7 @@ def test_two_processes_that_both_make_the_default_database_agree(own_home: Path,
             load_embeddings(path, "starter", name="starter", limit=500)
             build_mapping(path, embedding="starter", k=20)
 
-        default_database.load_starter = load_few
+        building.load_starter = load_few
         print(load_mapping().info.fingerprint)
     """
     (tmp_path / "begun").mkdir()

@@ -14,11 +14,9 @@ from click.testing import CliRunner
 from custext_sql import build_mapping, compact_database, drop_embedding, drop_mapping, load_mapping
 from custext_sql.cli import main
 from custext_sql.errors import DatabaseError
-from custext_sql.store import rewritten_files
+from custext_sql.store import duckdb_files, rewriting
 from custext_sql.store.database import reading, writing
-from custext_sql.store.files import duckdb_files
-from custext_sql.store.files.database_differences import find_difference
-from custext_sql.store.rewritten_files import measure_free, suggest_compacting
+from custext_sql.store.rewriting import find_difference, measure_free, suggest_compacting
 from tests.killing import Jobs
 from tests.processes import hold_open, start
 
@@ -112,14 +110,14 @@ def test_every_difference_is_found(mapped_db: Path) -> None:
 
 
 def test_a_copy_that_differs_does_not_replace_the_database(mapped_db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = rewritten_files._copy_database
+    whole = rewriting._copy_database
 
     def lose_a_word(connection: duckdb.DuckDBPyConnection, name: str, target: Path) -> None:
         whole(connection, name, target)
         with duckdb.connect(target) as other:
             other.execute("DELETE FROM stopwords WHERE word = 'the'")
 
-    monkeypatch.setattr(rewritten_files, "_copy_database", lose_a_word)
+    monkeypatch.setattr(rewriting, "_copy_database", lose_a_word)
     before = mapped_db.read_bytes()
     with pytest.raises(DatabaseError, match="differs in the table stopwords; nothing was changed"):
         compact_database(mapped_db)
@@ -178,7 +176,7 @@ WRITE = """
 import sys
 from pathlib import Path
 from custext_sql.store.database import writing
-from custext_sql.store.files import duckdb_files
+from custext_sql.store import duckdb_files
 duckdb_files.PATIENCE = 60.0
 number = 0
 while not Path(sys.argv[2]).exists():
@@ -256,8 +254,8 @@ def test_much_free_space_is_hinted_at(dropped_db: Path, monkeypatch: pytest.Monk
     drop_embedding(dropped_db, name="starter")
     assert suggest_compacting(dropped_db) is None  # it is a small database
     free = measure_free(dropped_db)
-    monkeypatch.setattr(rewritten_files, "_MUCH", free)
-    monkeypatch.setattr(rewritten_files, "_MUCH_SHARE", 0.0)
+    monkeypatch.setattr(rewriting, "_MUCH", free)
+    monkeypatch.setattr(rewriting, "_MUCH_SHARE", 0.0)
     hint = f"{free / 1e6:.1f} MB of the file is unused; to return it to the disk, run: custext --db"
     assert hint in run("info")
     assert f'"free_bytes": {free}' in run("info", "--json")

@@ -9,9 +9,10 @@ import pytest
 
 from custext_sql import sanitize_file
 from custext_sql.errors import DatabaseError
-from custext_sql.store.database import reading, upgrade_database, writing
-from custext_sql.store.files import duckdb_files
-from custext_sql.store.mappings import load_mapping
+from custext_sql.store import duckdb_files
+from custext_sql.store.contents import load_mapping
+from custext_sql.store.database import reading, writing
+from custext_sql.store.rewriting import upgrade_database
 from tests.cli.test_commands import run
 from tests.killing import Jobs
 from tests.ledger_entries import list_releases

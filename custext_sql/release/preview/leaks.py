@@ -31,7 +31,7 @@ from custext_sql.replacing.vocabulary import Vocabulary
 from custext_sql.replacing.words import FoundWords
 from custext_sql.sanitizing.sanitizer import Sanitizer
 from custext_sql.store.database import Database
-from custext_sql.store.files.atomic_outputs import atomic_output, check_place
+from custext_sql.store.outputs import atomic_output, check_place
 from custext_sql.text.scripts import find_usual_scripts
 from custext_sql.text.unit_patterns import UNIT_TYPES
 

@@ -16,7 +16,7 @@ from custext_sql.replacing.words import FoundWords
 from custext_sql.sql.copy_options import choose_copy_options
 from custext_sql.sql.queries import fetch
 from custext_sql.sql.query_errors import safe_errors
-from custext_sql.store.files.quoting import quote_text
+from custext_sql.store.quoting import quote_text
 from custext_sql.text.distinct_spans import find_distinct
 from custext_sql.text.encoded_text import EncodedText, join_lines, split_lines
 from custext_sql.text.scripts import find_scripts
