@@ -172,7 +172,7 @@ def _read_scores(connection: duckdb.DuckDBPyConnection, info: MappingInfo, sizes
 def read_integers(column: pa.ChunkedArray) -> npt.NDArray[np.int32]:
     """Return a column of 32-bit integers; TypeError if it has NULLs or another type.
 
-    Arrow's own conversions load pandas if it is installed, which takes long.
+    Arrow's own conversions load pandas if it is installed, or pyarrow.compute, which take long.
     """
     if column.null_count or not pa.types.is_int32(column.type):
         raise TypeError(f"expected 32-bit integers without NULLs, found {column.null_count} NULLs and {column.type}")
@@ -188,8 +188,9 @@ def read_lists(column: pa.ChunkedArray) -> tuple[npt.NDArray[np.int32], Units | 
     if column.null_count or not pa.types.is_list(column.type):
         raise TypeError(f"expected lists without NULLs, found {column.null_count} NULLs and {column.type}")
     lists = column.combine_chunks()
-    lengths, values = (pa.chunked_array([part]) for part in (lists.value_lengths(), lists.flatten()))
-    return read_integers(lengths), None if values.null_count else read_integers(values)
+    bounds = read_integers(pa.chunked_array([lists.offsets]))
+    values = pa.chunked_array([lists.values.slice(bounds[0], bounds[-1] - bounds[0])])
+    return np.diff(bounds), None if values.null_count else read_integers(values)
 
 
 def _changed(info: MappingInfo, how: str) -> MappingError:
