@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 NO_BAR = "SET enable_progress_bar_print = false"  # DuckDB would print one to stdout if a statement takes seconds
-STORAGE = "v1.0.0"  # the oldest file format; tested: DuckDB 1.1.3 to 2.0 read what 2.0 writes in it
+_STORAGE = "v1.0.0"  # the oldest file format; tested: DuckDB 1.1.3 to 2.0 read what 2.0 writes in it
 LIST_TABLES = "SELECT table_name FROM duckdb_tables() WHERE database_name = current_database() AND NOT temporary"
 _OPTION = "--db (in Python: database)"
 
@@ -88,7 +88,7 @@ def new_database(path: Path) -> Iterator[Path]:
 
 def attach_new(connection: duckdb.DuckDBPyConnection, path: Path, name: str) -> None:
     """Create an empty file and attach it."""
-    connection.execute(f"ATTACH {quote_path(path)} AS {name} (TYPE duckdb, STORAGE_VERSION '{STORAGE}')")
+    connection.execute(f"ATTACH {quote_path(path)} AS {name} (TYPE duckdb, STORAGE_VERSION '{_STORAGE}')")
 
 
 @contextmanager

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import duckdb
@@ -16,7 +17,7 @@ from custext_sql.cli import main
 from custext_sql.errors import DatabaseError
 from custext_sql.store import duckdb_files, rewriting
 from custext_sql.store.database import reading, writing
-from custext_sql.store.rewriting import find_difference, measure_free, suggest_compacting
+from custext_sql.store.rewriting import find_difference, measure_free, suggest_compacting, upgrade_database
 from tests.killing import Jobs
 from tests.processes import hold_open, start
 
@@ -125,7 +126,10 @@ def test_a_copy_that_differs_does_not_replace_the_database(mapped_db: Path, monk
     assert not list(mapped_db.parent.glob(".*"))
 
 
-def test_a_database_in_use_is_left_alone(mapped_db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("rewrite", [compact_database, upgrade_database])
+def test_a_database_in_use_is_left_alone(
+    mapped_db: Path, monkeypatch: pytest.MonkeyPatch, rewrite: Callable[[Path], object]
+) -> None:
     monkeypatch.setattr(duckdb_files, "PATIENCE", 0.2)
     before = mapped_db.read_bytes()
     for read_only in (True, False):
@@ -133,24 +137,23 @@ def test_a_database_in_use_is_left_alone(mapped_db: Path, monkeypatch: pytest.Mo
             hold_open(mapped_db, read_only=read_only),
             pytest.raises(DatabaseError, match="is in use by another process"),
         ):
-            compact_database(mapped_db)
-    with reading(mapped_db), pytest.raises(DatabaseError, match="this process already has it open"):
-        compact_database(mapped_db)
+            rewrite(mapped_db)
+    with reading(mapped_db), pytest.raises(DatabaseError, match="this process"):
+        rewrite(mapped_db)
     assert mapped_db.read_bytes() == before
 
 
-def test_databases_that_cannot_be_replaced_are_refused(mapped_db: Path, db_path: Path, tmp_path: Path) -> None:
+def test_databases_that_cannot_be_replaced_are_refused(mapped_db: Path, tmp_path: Path, next_version: Path) -> None:
     link = tmp_path / "link.duckdb"
     link.symlink_to(mapped_db)
+    assert upgrade_database(link) == ("0001", "0002") and link.is_symlink()
     assert compact_database(link).database == str(mapped_db) and link.is_symlink()
     (tmp_path / "hard.duckdb").hardlink_to(mapped_db)
-    with pytest.raises(DatabaseError, match="cannot compact .*several names"):
-        compact_database(mapped_db)
-    with pytest.raises(DatabaseError, match="does not exist"):
-        compact_database(tmp_path / "none.duckdb")
-    (tmp_path / "text.duckdb").write_text("alice")
-    with pytest.raises(DatabaseError, match="is not a custext database"):
-        compact_database(tmp_path / "text.duckdb")
+    for rewrite in (compact_database, upgrade_database):
+        with pytest.raises(DatabaseError, match="cannot (compact|upgrade) .*several names"):
+            rewrite(mapped_db)
+        with pytest.raises(DatabaseError, match="does not exist"):
+            rewrite(tmp_path / "none.duckdb")
 
 
 def test_a_file_replaced_while_it_is_opened_is_opened_again(mapped_db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
