@@ -71,19 +71,25 @@ if TYPE_CHECKING:
     from custext_sql.sql.functions import connect, register
     from custext_sql.sql.query_errors import safe_errors
     from custext_sql.store.auditing import Certificate, audit
-    from custext_sql.store.database import compact_database
-    from custext_sql.store.embedding_loader import LoadReport
-    from custext_sql.store.embeddings import drop_embedding, list_embeddings, load_embeddings
-    from custext_sql.store.files.private_folders import scratch_folder
+    from custext_sql.store.building import MappingReport
+    from custext_sql.store.contents import (
+        add_stopwords,
+        build_mapping,
+        drop_embedding,
+        drop_mapping,
+        list_embeddings,
+        list_mappings,
+        load_embeddings,
+        load_mapping,
+        use_mapping,
+    )
+    from custext_sql.store.embeddings import Embedding, LoadReport
     from custext_sql.store.key_files import KeyFile, read_key_file
-    from custext_sql.store.mapping_builder import MappingReport
-    from custext_sql.store.mappings import build_mapping, drop_mapping, list_mappings, load_mapping, use_mapping
-    from custext_sql.store.rewritten_files import Compaction
-    from custext_sql.store.rows.embeddings import Embedding
-    from custext_sql.store.stopwords import add_stopwords
+    from custext_sql.store.outputs import scratch_folder
+    from custext_sql.store.rewriting import Compaction, compact_database
     from custext_sql.text.word_boundaries import WordList
+    from custext_sql.vectors.array_files import open_word_vectors
     from custext_sql.vectors.source import VectorSource
-    from custext_sql.vectors.words_with_array import open_word_vectors
 
 __all__ = [
     "BayesAttack",
@@ -263,10 +269,19 @@ _HOMES = {
     "sql.functions": ("connect", "register"),
     "sql.query_errors": ("safe_errors",),
     "store.auditing": ("Certificate", "audit"),
-    "store.database": ("compact_database",),
-    "store.embedding_loader": ("LoadReport",),
-    "store.embeddings": ("drop_embedding", "list_embeddings", "load_embeddings"),
-    "store.files.private_folders": ("scratch_folder",),
+    "store.building": ("MappingReport",),
+    "store.contents": (
+        "add_stopwords",
+        "build_mapping",
+        "drop_embedding",
+        "drop_mapping",
+        "list_embeddings",
+        "list_mappings",
+        "load_embeddings",
+        "load_mapping",
+        "use_mapping",
+    ),
+    "store.embeddings": ("Embedding", "LoadReport"),
     "store.key_files": ("KeyFile", "read_key_file"),
     "ledger.corrections": ("settle_release", "strike_release", "unstrike_release"),
     "ledger.dataset": ("Dataset",),
@@ -274,14 +289,11 @@ _HOMES = {
     "ledger.overview": ("Ledger", "find_releases", "read_ledger"),
     "ledger.release": ("Release",),
     "ledger.spending": ("Total",),
-    "store.mapping_builder": ("MappingReport",),
-    "store.mappings": ("build_mapping", "drop_mapping", "list_mappings", "load_mapping", "use_mapping"),
-    "store.rewritten_files": ("Compaction",),
-    "store.rows.embeddings": ("Embedding",),
-    "store.stopwords": ("add_stopwords",),
+    "store.outputs": ("scratch_folder",),
+    "store.rewriting": ("Compaction", "compact_database"),
     "text.word_boundaries": ("WordList",),
+    "vectors.array_files": ("open_word_vectors",),
     "vectors.source": ("VectorSource",),
-    "vectors.words_with_array": ("open_word_vectors",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 

@@ -11,7 +11,7 @@ import spacy
 from custext_sql.cli import main as custext
 from custext_sql.experiments.evaluation.datasets import read_sentence_polarity
 from custext_sql.playground.serving import open_server
-from custext_sql.store.default_database import load_starter
+from custext_sql.store.building import load_starter
 from spacy_plugin.rendering import render
 from tests.benchmarks.better_text import read_sentences
 from tests.playground.browser import Visit, launch

@@ -1,4 +1,4 @@
-"""Runs migrations on the open connection that custext_sql.store.schema.migrate passes in.
+"""Runs migrations on the open connection that custext_sql.store.migrating passes in.
 
 Those in `versions` are of the custext database, those in `ledger` of the ledger.
 """

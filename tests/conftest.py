@@ -165,7 +165,7 @@ def each_ledger(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
 @pytest.fixture(scope="session")
 def starter_db(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a database with the starter vectors and their mapping, for tests that only read it."""
-    from custext_sql.store.default_database import load_starter
+    from custext_sql.store.building import load_starter
 
     template = build_once(tmp_path_factory, "starter.duckdb", load_starter)
     return copy_database(template, tmp_path_factory.mktemp("starter") / "starter.duckdb")
@@ -204,9 +204,8 @@ def few_db(few_template: Path, tmp_path: Path) -> Path:
 @pytest.fixture(scope="session")
 def common_words() -> "Batch":
     """Return the most frequent words of the shipped ones, with their vectors."""
-    from custext_sql.vectors.packed import unpack
     from custext_sql.vectors.source import Batch
-    from custext_sql.vectors.starter import FILES
+    from custext_sql.vectors.starter import FILES, unpack
 
     first = unpack(files("custext_sql.starter").joinpath(FILES[0]).read_bytes())
     return Batch(first.words[:FEW_SHIPPED], first.vectors(0, FEW_SHIPPED), 1)
@@ -221,10 +220,10 @@ def few_shipped(common_words: "Batch", monkeypatch: pytest.MonkeyPatch) -> None:
         batches = (batch for batch in [common_words])
         return VectorSource("few", "starter", "row", batches, lambda: 1.0, lambda: "0" * 64)
 
-    for module in ("vectors.opening", "store.default_database"):
+    for module in ("vectors.opening", "store.building"):
         monkeypatch.setattr(f"custext_sql.{module}.open_starter", open_few)
-    monkeypatch.setattr("custext_sql.store.default_database.WORDS", FEW_SHIPPED)
-    monkeypatch.setattr("custext_sql.store.default_database.FIRST_WORDS", FEW_SHIPPED // 2)
+    monkeypatch.setattr("custext_sql.store.building.WORDS", FEW_SHIPPED)
+    monkeypatch.setattr("custext_sql.store.building.FIRST_WORDS", FEW_SHIPPED // 2)
 
 
 @pytest.fixture

@@ -16,8 +16,8 @@ import duckdb
 import numpy as np
 
 from custext_sql.experiments.evaluation.datasets import read_sentence_polarity
+from custext_sql.store.building import load_starter
 from custext_sql.store.database import default_path
-from custext_sql.store.default_database import load_starter
 from custext_sql.vectors.starter import FIRST_WORDS, open_starter
 from tests.spark.cluster import why_not
 from tests.vector_samples import write_glove

@@ -19,10 +19,10 @@ from pathlib import Path
 import alembic.command, duckdb, pyarrow.compute, sqlalchemy
 import custext_sql
 from custext_sql import build_mapping, compact_database, load_embeddings, sanitize_file, sanitize_table
-from custext_sql.store import rewritten_files
-from custext_sql.store.database import upgrade_database
-from custext_sql.store.files import atomic_outputs
-from custext_sql.store.schema import migrate, revisions
+from custext_sql.store import rewriting
+from custext_sql.store.rewriting import upgrade_database
+from custext_sql.store import outputs
+from custext_sql.store import migrating, schema
 from tests.ledger_entries import complete_release, enter_release
 
 def load(database, source, name):
@@ -47,7 +47,7 @@ def compact(database, point):
     compact_database(database)
 
 def upgrade(database, scripts, point):  # to a second revision
-    revisions.REVISIONS, migrate.find_scripts = ("0001", "0002"), lambda: Path(scripts)
+    schema.REVISIONS, migrating.find_scripts = ("0001", "0002"), lambda: Path(scripts)
     die_at(point)
     upgrade_database(database)
 
@@ -71,10 +71,10 @@ def die_at(point):  # before or after one of the steps of rewriting a file
 
         setattr(module, name, watched)
 
-    watch(rewritten_files, "_copy_database")
-    watch(rewritten_files, "find_difference")
-    watch(migrate, "upgrade")
-    watch(atomic_outputs, "_sync")  # of the file, and of its folder once it is in place
+    watch(rewriting, "_copy_database")
+    watch(rewriting, "find_difference")
+    watch(migrating, "upgrade")
+    watch(outputs, "_sync")  # of the file, and of its folder once it is in place
     watch(shutil, "rmtree")
 
 print("ready", flush=True)

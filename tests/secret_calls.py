@@ -14,8 +14,8 @@ from custext_sql import Sanitizer, TextAttacker, connect, load_embeddings, safe_
 from custext_sql.experiments.attacks.bayes_attack import read_frequencies
 from custext_sql.experiments.evaluation.datasets import read_labeled, read_sentence_polarity
 from custext_sql.release.inputs.texts import stream_texts
+from custext_sql.store.contents import load_mapping
 from custext_sql.store.key_files import read_key_file
-from custext_sql.store.mappings import load_mapping
 
 
 @cache

@@ -63,7 +63,7 @@ _MAKE = """
 import sys
 from pathlib import Path
 import custext_sql, spacy
-from custext_sql.store.schema.migrate import upgrade
+from custext_sql.store.migrating import upgrade
 upgrade(Path("migrated.duckdb"))
 custext_sql.load_embeddings("a.duckdb", "small.txt", name="small")
 custext_sql.build_mapping("a.duckdb", embedding="small", k=4)

@@ -17,7 +17,7 @@ from custext_sql.cli.ending import Ending
 from custext_sql.cli.output import name_places, printed_warnings
 from custext_sql.errors import CusTextError, tell_system_error
 from custext_sql.parameters import find_closest
-from custext_sql.store.files.private_folders import remove_private_folders
+from custext_sql.store.outputs import remove_private_folders
 
 _NAME = re.compile(r"[a-z][a-z-]{0,30}")  # of a command; anything else may be a user's text
 _OPTION = re.compile(r"--[a-z][a-z-]{0,30}")

@@ -39,9 +39,9 @@ def load_command(db: str | None, source: str, name: str | None, replace: bool, *
       custext --db my.duckdb load glove.840B.300d.txt.gz
       custext --db my.duckdb load glove.6B.zip --member glove.6B.300d.txt --name glove --limit 100000
     """
+    from custext_sql.store.building import load_starter
+    from custext_sql.store.contents import load_embeddings
     from custext_sql.store.database import locate
-    from custext_sql.store.default_database import load_starter
-    from custext_sql.store.embeddings import load_embeddings
     from custext_sql.vectors.starter import STARTER
 
     if source == STARTER and (settings["format"] or settings["member"]):
@@ -87,9 +87,9 @@ def info_command(db: str | None) -> Iterator[Any]:
       custext --db my.duckdb info --json
     """
     from custext_sql import list_embeddings, list_mappings
+    from custext_sql.store.contents import list_stopwords
     from custext_sql.store.database import locate
-    from custext_sql.store.rewritten_files import measure_free, suggest_compacting
-    from custext_sql.store.stopwords import list_stopwords
+    from custext_sql.store.rewriting import measure_free, suggest_compacting
 
     path = locate(db)
     embeddings = list_embeddings(path)
@@ -201,7 +201,7 @@ def drop_mapping_command(db: str | None, name: str) -> Iterator[Any]:
 
 def _confirm_drop(db: str | None, kind: str, name: str) -> Iterator[Any]:
     from custext_sql.store.database import locate
-    from custext_sql.store.rewritten_files import suggest_compacting
+    from custext_sql.store.rewriting import suggest_compacting
 
     yield {"dropped": kind, "name": name}
     click.echo(f"dropped {kind} {name}")
@@ -228,7 +228,7 @@ def stopwords_command(db: str | None, language: str | None, file: str | None, na
       custext stopwords --file legal.txt --name legal
       custext sanitize notes.csv public.csv --column body --plus --language legal
     """
-    from custext_sql.store.stopwords import add_stopwords, list_stopwords
+    from custext_sql.store.contents import add_stopwords, list_stopwords
 
     if (file is None) != (name is None):
         raise click.UsageError("--file and --name go together: custext stopwords --file legal.txt --name legal")
@@ -283,7 +283,7 @@ def upgrade_command(db: str | None) -> Iterator[Any]:
     """
     from custext_sql.ledger.connections import upgrade_ledger
     from custext_sql.ledger.places import LedgerFile
-    from custext_sql.store.database import upgrade_database
+    from custext_sql.store.rewriting import upgrade_database
 
     revisions = {"database": upgrade_database(db), "ledger": upgrade_ledger(LedgerFile.locate(None, db))}
     yield {what: {"before": before, "after": after} for what, (before, after) in revisions.items()}

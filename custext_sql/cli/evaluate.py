@@ -205,7 +205,7 @@ def tradeoff_command(db: str | None, /, html: str | None, force: bool, **given: 
     """
     from custext_sql import evaluate_tradeoff
     from custext_sql.experiments.report.report import write_tradeoff
-    from custext_sql.store.files.atomic_outputs import check_place
+    from custext_sql.store.outputs import check_place
 
     if html is not None:
         check_place(Path(html), force=force)

@@ -66,8 +66,8 @@ def map_command(db: str | None, embedding: str, language: str | None, **recipe: 
       custext --db my.duckdb map --embedding glove --k 20 --measure cosine
       custext --db my.duckdb map --embedding glove --k 40 --grouping refined --separate-stopwords
     """
-    from custext_sql.store.mappings import build_mapping
-    from custext_sql.store.rows.stopwords import SHIPPED_LANGUAGE
+    from custext_sql.store.contents import build_mapping
+    from custext_sql.store.stopwords import SHIPPED_LANGUAGE
 
     if language is not None and not recipe["separate_stopwords"]:
         raise click.UsageError("--language requires --separate-stopwords")

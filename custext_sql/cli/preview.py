@@ -80,7 +80,7 @@ def diff_command(
       custext diff reviews.csv --column body --key-file nightly.key --record-column id
     """
     from custext_sql.release.preview.comparison import compare_texts
-    from custext_sql.store.files.atomic_outputs import check_place
+    from custext_sql.store.outputs import check_place
 
     if rows is not None and sample is not None:
         raise click.UsageError("Give --rows, for the first rows, or --sample, for random ones, not both.")
@@ -115,7 +115,7 @@ def _write_row(row: "ComparedRow") -> dict[str, object]:
 
 def _write_page(path: Path, compared: "Comparison", *, force: bool) -> None:
     from custext_sql.html.comparison import count_clear, write_comparison
-    from custext_sql.store.files.atomic_outputs import publish_text
+    from custext_sql.store.outputs import publish_text
 
     page = write_comparison(
         [row.pieces for row in compared.rows],

@@ -26,9 +26,9 @@ from custext_sql.sanitizer.traced_text import Piece, list_pieces
 from custext_sql.sanitizer.vocabulary import Vocabulary
 from custext_sql.sanitizer.words import FoundWords
 from custext_sql.store.database import Database, reading
-from custext_sql.store.rows.embeddings import read_embeddings, read_entries, read_vectors
-from custext_sql.store.rows.mappings import find_mapping, read_mapping
-from custext_sql.store.rows.stopwords import SHIPPED_LANGUAGE, read_stopwords
+from custext_sql.store.embeddings import read_embeddings, read_entries, read_vectors
+from custext_sql.store.mappings import find_mapping, read_mapping
+from custext_sql.store.stopwords import SHIPPED_LANGUAGE, read_stopwords
 from custext_sql.text.columns import TextColumn, open_column
 
 CUSTEXT, CUSTEXT_PLUS, ORIGINAL, RANDOM = "custext", "custext+", "original", "random"

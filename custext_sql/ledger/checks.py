@@ -13,7 +13,7 @@ from custext_sql.ledger.spending import find_related, list_parts
 from custext_sql.mapping.mapping import Mapping
 from custext_sql.parameters import count_of
 from custext_sql.store.database import Database, reading
-from custext_sql.store.rows.mappings import read_infos
+from custext_sql.store.mappings import read_infos
 
 
 @dataclass(frozen=True)

@@ -81,7 +81,7 @@ def upgrade_ledger(place: Place) -> tuple[str, str]:
         with connection.begin():
             before, newest = _find_revision(connection, place), schema.REVISIONS[-1]
             if before is not None and before != newest:
-                from custext_sql.store.schema.migrate import run_migrations  # loads Alembic
+                from custext_sql.store.migrating import run_migrations  # loads Alembic
 
                 run_migrations(connection, "ledger", newest, schema.VERSION_TABLE)
             return before or newest, newest

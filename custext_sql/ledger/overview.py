@@ -17,7 +17,7 @@ from custext_sql.ledger.places import LedgerFile, LedgerPlace
 from custext_sql.ledger.spending import Keyed, Total, add_up
 from custext_sql.parameters import check_path
 from custext_sql.store.database import Database
-from custext_sql.store.files.atomic_outputs import hash_file, publish_text
+from custext_sql.store.outputs import hash_file, publish_text
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,8 @@
-"""Groups words by their vectors, as a recipe says."""
+"""Makes a mapping of words and their vectors, as a recipe says."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
 from functools import partial
 
 import numpy as np
@@ -8,10 +10,42 @@ import numpy as np
 from custext_sql.arrays import Numbers, Places, Vectors
 from custext_sql.errors import MappingError, SettingError
 from custext_sql.mapping.grouping import GroupingProgress, Partition, partition_words
+from custext_sql.mapping.mapping import Mapping, MappingInfo, digest_ranks, fingerprint
 from custext_sql.mapping.recipe import Recipe
 from custext_sql.mapping.refining import refine_partition
-from custext_sql.mapping.similarity import MEASURES, Cosine, Geometric, Similarity, zero_rows
+from custext_sql.mapping.similarity import MEASURES, Cosine, Geometric, Similarity, score_groups, zero_rows
 from custext_sql.parameters import count_of
+from custext_sql.text.word_boundaries import are_words
+
+
+@dataclass(frozen=True, eq=False)
+class WordsToGroup:
+    """The words of an embedding that a recipe groups, whatever its k.
+
+    sha256: of the source of the embedding. entries: how many of its entries the recipe uses; those that are not single
+    words are left out. positions: the place of each word in the embedding. classes: the words that are grouped
+    separately. merged: the only word of its class, so that there is one class only; None otherwise.
+    """
+
+    sha256: str
+    entries: int
+    words: Sequence[str]
+    positions: Places
+    classes: Sequence[Places]
+    merged: str | None
+
+    def settle(self, recipe: Recipe) -> Recipe:
+        """Return the recipe as it applies to these words: without separate stopwords if the classes were merged."""
+        return recipe if self.merged is None else replace(recipe, stopword_language=None)
+
+
+def choose_words(sha256: str, entries: list[str], recipe: Recipe, stopwords: frozenset[str]) -> WordsToGroup:
+    """Return the words to group. entries: all entries of the embedding. stopwords: those to group separately."""
+    entries = entries[: recipe.word_limit]
+    positions = np.flatnonzero(are_words(entries))
+    words = [entries[position] for position in positions]
+    classes, merged = split_classes(words, stopwords)
+    return WordsToGroup(sha256, len(entries), words, positions, classes, merged)
 
 
 def split_classes(words: Sequence[str], stopwords: frozenset[str]) -> tuple[list[Places], str | None]:
@@ -26,6 +60,43 @@ def split_classes(words: Sequence[str], stopwords: frozenset[str]) -> tuple[list
     if len(classes) == 2 and alone:
         return [np.arange(len(words))], words[int(alone[0][0])]
     return classes, None
+
+
+def make_mapping(
+    words: WordsToGroup,
+    vectors: Vectors,
+    recipe: Recipe,
+    name: str,
+    similarity: Similarity | None = None,
+    *,
+    progress: GroupingProgress | None = None,
+    group: Callable[..., Partition] | None = None,
+) -> Mapping:
+    """Return the mapping that a recipe makes of these words.
+
+    vectors: of the words. recipe: as `settle` returns it. similarity: its measure; needed only if that is a function of
+    the user. group: a function with the parameters of `group_words` that finds the same groups sooner.
+    """
+    similarity = similarity or MEASURES[recipe.measure]
+    _check_directions(recipe.embedding, vectors, words.words, similarity)
+    find_groups = group or group_words
+    partition = find_groups(vectors, similarity, recipe, words.classes, progress, ranks=words.positions + 1)
+    ordered = tuple(words.words[index] for index in partition.members)
+    matrices = score_groups(vectors, partition.groups(), similarity, recipe.normalization)
+    scores = np.concatenate([matrix.reshape(-1) for matrix in matrices])
+    ranks = words.positions[partition.members]
+    info = MappingInfo(
+        name=name,
+        embedding_sha256=words.sha256,
+        words=len(ordered),
+        group_count=len(partition.sizes),
+        left_out=words.entries - len(ordered),
+        fingerprint=fingerprint(ordered, partition.sizes, scores),
+        ranks_sha256=digest_ranks(ranks),
+        created_at=datetime.now(UTC).replace(tzinfo=None, microsecond=0),
+        **asdict(recipe),
+    )
+    return Mapping(info, ordered, partition.sizes, scores, ranks)
 
 
 def group_words(
@@ -90,7 +161,7 @@ def _rank_pivots(count: int, seed: int | None) -> Places:
     return ranks
 
 
-def check_directions(embedding: str, vectors: Vectors, words: Sequence[str], similarity: Similarity) -> None:
+def _check_directions(embedding: str, vectors: Vectors, words: Sequence[str], similarity: Similarity) -> None:
     """Raise MappingError if the measure is cosine and a vector is zero, since it has no direction."""
     if isinstance(similarity, Cosine) and len(zero := zero_rows(vectors)):
         shown = ", ".join(words[index] for index in zero[:10]) + (", ..." if len(zero) > 10 else "")

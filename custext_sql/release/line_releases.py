@@ -21,7 +21,7 @@ from custext_sql.release.release_report import ReleaseReport
 from custext_sql.release.spooled_streams import STANDARD
 from custext_sql.sanitizer.sanitizer import Sanitizer
 from custext_sql.sanitizer.tally import Tally
-from custext_sql.store.files.atomic_outputs import atomic_output
+from custext_sql.store.outputs import atomic_output
 from custext_sql.text.columns import TextColumn
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import duckdb
 
 from custext_sql.errors import OutputError, tell_type
-from custext_sql.store.files.quoting import quote_name
+from custext_sql.store.quoting import quote_name
 
 _PART = re.compile(r'"((?:[^"]|"")+)"|([^".]+)')  # a part of a name
 

@@ -16,9 +16,8 @@ from custext_sql.sanitizer.receipt import Receipt
 from custext_sql.sanitizer.sanitizer import Sanitizer
 from custext_sql.sql.nested_query import NestedQuery, Shown, open_for_query
 from custext_sql.sql.query_errors import safe_errors
-from custext_sql.store.files.atomic_outputs import atomic_output
-from custext_sql.store.files.private_folders import named_full_disk, private_folder
-from custext_sql.store.files.quoting import quote_path
+from custext_sql.store.outputs import atomic_output, named_full_disk, private_folder
+from custext_sql.store.quoting import quote_path
 
 _Result = TypeVar("_Result")
 _Progress = Callable[[float], None]

@@ -12,7 +12,7 @@ from custext_sql.release.unquoted_fields import UnquotedFields
 from custext_sql.sanitizer.sanitizer import Sanitizer
 from custext_sql.sql.queries import fetch
 from custext_sql.sql.query_errors import safe_errors
-from custext_sql.store.files.quoting import quote_name
+from custext_sql.store.quoting import quote_name
 
 
 def prepare_query(

@@ -19,9 +19,8 @@ from custext_sql.sanitizer.tally import Tally
 from custext_sql.sql.copy_options import choose_copy_options
 from custext_sql.sql.queries import fetch
 from custext_sql.sql.query_errors import safe_errors
-from custext_sql.store.files.atomic_outputs import atomic_output
-from custext_sql.store.files.private_folders import named_full_disk, private_folder
-from custext_sql.store.files.quoting import quote_text
+from custext_sql.store.outputs import atomic_output, named_full_disk, private_folder
+from custext_sql.store.quoting import quote_text
 
 OpenSource = Callable[[duckdb.DuckDBPyConnection], Source]
 

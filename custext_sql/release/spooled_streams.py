@@ -11,7 +11,7 @@ from typing import BinaryIO
 
 from custext_sql.errors import SettingError
 from custext_sql.release.inputs.encodings import renamed_errors
-from custext_sql.store.files.private_folders import named_full_disk, scratch_folder
+from custext_sql.store.outputs import named_full_disk, scratch_folder
 
 FileOrStream = str | os.PathLike[str] | BinaryIO  # "-" means standard input or output
 

@@ -11,7 +11,7 @@ from custext_sql.errors import OutputError
 from custext_sql.release.inputs.source import Source
 from custext_sql.sql.queries import fetch
 from custext_sql.sql.query_errors import safe_errors
-from custext_sql.store.files.quoting import quote_name, quote_text
+from custext_sql.store.quoting import quote_name, quote_text
 
 
 @dataclass(frozen=True)

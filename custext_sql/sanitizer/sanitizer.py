@@ -35,8 +35,8 @@ from custext_sql.sanitizer.vocabulary import Guarantee, Guarantees, Vocabulary
 from custext_sql.sanitizer.words import FoundWords
 from custext_sql.store.database import Database, locate, reading
 from custext_sql.store.key_files import KeyFile
-from custext_sql.store.rows.mappings import find_mapping, read_mapping
-from custext_sql.store.rows.stopwords import read_stopwords
+from custext_sql.store.mappings import find_mapping, read_mapping
+from custext_sql.store.stopwords import read_stopwords
 from custext_sql.text.columns import TextColumn, join_blocks, open_column, split_column
 from custext_sql.text.encoded_text import EncodedText
 

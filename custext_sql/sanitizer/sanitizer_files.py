@@ -20,8 +20,8 @@ from custext_sql.mapping.mapping import Mapping, MappingInfo, find_flaw
 from custext_sql.parameters import check_path
 from custext_sql.sanitizer.policy import Policy
 from custext_sql.sanitizer.settings import Settings
-from custext_sql.store.files.atomic_outputs import atomic_output
-from custext_sql.store.rows.arrow_columns import read_integers, read_lists
+from custext_sql.store.mappings import read_integers, read_lists
+from custext_sql.store.outputs import atomic_output
 
 _FORMAT = 2
 _HEADER = b"custext_sanitizer"  # the key of our JSON in the metadata of the Arrow schema

@@ -14,8 +14,8 @@ from custext_sql.sanitizer.policy import DEFAULT_POLICY, POLICIES, Policy, choos
 from custext_sql.sanitizer.row_settings import Epsilon, Plus, RowSettings, check_count, check_settings
 from custext_sql.store.database import Database, reading
 from custext_sql.store.key_files import KeyFile, KeySettings, digest_stopwords, read_key_file, write_key_file
-from custext_sql.store.rows.mappings import find_mapping
-from custext_sql.store.rows.stopwords import SHIPPED_LANGUAGE, read_stopwords
+from custext_sql.store.mappings import find_mapping
+from custext_sql.store.stopwords import SHIPPED_LANGUAGE, read_stopwords
 from custext_sql.text.columns import TextColumn, open_column
 
 

@@ -1,6 +1,6 @@
 """How DuckDB's COPY writes each format."""
 
-from custext_sql.store.files.quoting import quote_text
+from custext_sql.store.quoting import quote_text
 
 
 def choose_copy_options(

@@ -21,7 +21,7 @@ from custext_sql.errors import CusTextError, QueryError, tell_failure
 from custext_sql.sql.data_errors import explain_data
 from custext_sql.sql.error_templates import fill_template
 from custext_sql.sql.query_words import QueryWords
-from custext_sql.store.files.duckdb_files import CUT_OFF
+from custext_sql.store.duckdb_files import CUT_OFF
 
 _OWN = re.compile(r"Invalid Input Error: Python exception occurred while executing the UDF: (\w+): (.*)", re.DOTALL)
 _SIGNATURES = {

@@ -12,11 +12,9 @@ import platformdirs
 
 from custext_sql.errors import DatabaseError, PrivacyWarning, warn_caller
 from custext_sql.parameters import check_path
-from custext_sql.store.connections import reading_file, writing_file
-from custext_sql.store.files.duckdb_files import attach_file
-from custext_sql.store.rewritten_files import Compaction, compact_file, upgrade_file
-from custext_sql.store.schema.distribution_macro import write_distribution_macro
-from custext_sql.store.schema.scores_view import write_scores_view
+from custext_sql.store import schema
+from custext_sql.store.database_files import LIST_TABLES, reading_file, writing_file
+from custext_sql.store.duckdb_files import attach_file
 
 Database = str | os.PathLike[str] | None
 
@@ -46,7 +44,7 @@ def locate(database: Database = None) -> Path:
         return path
     path = default_path()
     if not _exists(path):
-        from custext_sql.store.default_database import build_default  # on first use only: it loads all about vectors
+        from custext_sql.store.building import build_default  # on first use only: it loads all about vectors
 
         build_default(path)
     warn_if_open(path.parent, 0o700)
@@ -86,22 +84,6 @@ def writing(database: Database = None) -> AbstractContextManager[duckdb.DuckDBPy
     return writing_file(locate(database))
 
 
-def upgrade_database(database: Database = None) -> tuple[str, str]:
-    """Upgrade a database to this version's revision, and return the revisions before and after."""
-    return upgrade_file(locate(database))
-
-
-def compact_database(database: Database = None) -> Compaction:
-    """Rewrite a database file to its smallest size, and return its size before and after.
-
-    DuckDB reuses the space of what was dropped or replaced, but gives none of it back. The new file is written beside
-    the old one and compared with it, row by row, before it takes its place; so the disk needs room for both. Whatever
-    happens, one of the two is there whole. What was dropped is no longer in the file afterwards. DatabaseError if the
-    database is missing, in use, or cannot be written; nothing was changed then.
-    """
-    return compact_file(locate(database))
-
-
 def attach(connection: duckdb.DuckDBPyConnection, database: Database = None) -> None:
     """Attach a database as `custext` to a connection in memory; its tables and macro need no prefix there.
 
@@ -113,15 +95,12 @@ def attach(connection: duckdb.DuckDBPyConnection, database: Database = None) -> 
         with reading_file(path) as source:
             _copy_tables(source, connection)
     connection.execute(f"SET search_path = 'memory,{_CATALOG}'")
-    connection.execute(write_distribution_macro(f"{_CATALOG}.main."))  # even if others have the same names
+    schema.create_distribution_macro(connection, f"{_CATALOG}.main.")  # even if others have the same names
 
 
 def _copy_tables(source: duckdb.DuckDBPyConnection, target: duckdb.DuckDBPyConnection) -> None:
-    names = source.execute(
-        "SELECT table_name FROM duckdb_tables() WHERE database_name = current_database() AND NOT temporary"
-    ).fetchall()
-    for (name,) in names:
+    for (name,) in source.execute(LIST_TABLES).fetchall():
         target.register("custext_copied", source.sql(f"FROM {name}").to_arrow_table())
         target.execute(f"CREATE TABLE {_CATALOG}.main.{name} AS FROM custext_copied")
         target.unregister("custext_copied")
-    target.execute(write_scores_view(f"{_CATALOG}.main."))
+    schema.create_scores_view(target, f"{_CATALOG}.main.")

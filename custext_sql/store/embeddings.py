@@ -1,95 +1,194 @@
-"""The public functions on embeddings: load, list, drop."""
+"""Embeddings in a database: loads and reads them.
 
-import os
-from collections.abc import Iterable, Sequence
-from typing import Any
+They are in the tables embeddings, tokens and vectors. An entry is a row of a vector file, a word or not.
+"""
 
-from custext_sql.errors import SettingError
-from custext_sql.parameters import check_name, check_whole, count_of
-from custext_sql.store.database import Database, locate, reading, writing
-from custext_sql.store.embedding_loader import LoadReport, ShareDone, load_vectors
-from custext_sql.store.rows.embeddings import Embedding, delete_embedding, find_embedding, read_embeddings
-from custext_sql.vectors.intake import read_vocabulary
-from custext_sql.vectors.names import name_source
-from custext_sql.vectors.opening import open_vectors
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+
+from custext_sql.arrays import Numbers, Points
+from custext_sql.errors import CusTextError, SettingError, SourceError
+from custext_sql.parameters import check_type, suggest
+from custext_sql.store.database_files import insert_row, list_columns, writing_file
+from custext_sql.vectors.intake import Intake
 from custext_sql.vectors.source import VectorSource
-from custext_sql.vectors.words_with_array import open_word_vectors
 
-Source = str | os.PathLike[str] | tuple[Sequence[str], Any]
+ShareDone = Callable[[float], None]
 
 
-def load_embeddings(
-    database: Database,
-    source: Source,
+@dataclass(frozen=True)
+class Embedding:
+    """An embedding: a row of the table embeddings.
+
+    name: the name it was given. source: the name of the file, or the scheme and name, such as `spacy:PIPELINE`.
+    format: the format in which it was read. dimension: numbers per vector. size: how many entries it has. sha256: of
+    the source, in hexadecimal digits. created_at: when it was loaded, in UTC, without a time zone.
+    """
+
+    name: str
+    source: str
+    format: str
+    dimension: int
+    size: int
+    sha256: str
+    created_at: datetime
+
+
+@dataclass(frozen=True)
+class LoadReport:
+    """The result of `load_embeddings`.
+
+    embedding: what was stored.
+    rows_read: rows of the source that were read, including those that were skipped.
+    folded: rows skipped because an earlier row has the same entry in lower case.
+    outside_vocabulary: rows skipped because their entry is not in the given vocabulary.
+    not_found: words of the vocabulary that are missing from the source; None without a vocabulary, or if a limit ended
+        the reading before the end of the source.
+    seconds: how long it took.
+    """
+
+    embedding: Embedding
+    rows_read: int
+    folded: int
+    outside_vocabulary: int
+    not_found: int | None
+    seconds: float
+
+
+def load_vectors(
+    path: Path,
+    source: VectorSource,
     *,
-    name: str | None = None,
-    format: str | None = None,
-    member: str | None = None,
+    name: str,
     limit: int | None = None,
-    vocabulary: str | os.PathLike[str] | Iterable[str] | None = None,
+    vocabulary: frozenset[str] | None = None,
     replace: bool = False,
     progress: ShareDone | None = None,
 ) -> LoadReport:
-    """Store word vectors under a name, all or nothing, and return a LoadReport.
-
-    database: the path of a custext database, which is created if it does not exist; None for the one that CUSTEXT_DB
-    names, else the user's default database.
-    source: a vector file (GloVe, word2vec, fastText, .npz, Parquet; plain, .gz or in a .zip), `spacy:PIPELINE`,
-    "starter", or words with an array of numbers that has one row per word: `(words, vectors)`. Words are converted to
-    lower case; if several rows give the same word, the first is kept.
-    name: letters, digits and . + - _, up to 100 characters; by default that of the file without its suffixes, such as
-    "glove.6B.300d" for glove.6B.300d.txt.gz. format: recognized unless given. member: the file to read from a zip
-    archive. limit: the largest number of words to keep, at least 1. vocabulary: the words to keep, or a file
-    with one word per line, optionally followed by numbers. replace: overwrite an embedding of that name. progress:
-    called with the share of the source that was read, 0 to 1.
-
-    SourceError if the source cannot be read (it names the line or row), or no word was kept; SettingError if a setting
-    is invalid, or the name is taken; DatabaseError if the database cannot be written.
-    """
-    name = check_name(_name(source, member) if name is None else name, "an embedding")
-    if limit is not None and check_whole(limit, "limit") < 1:
-        raise SettingError(f"limit must be at least 1; found {limit}")
-    wanted = None if vocabulary is None else read_vocabulary(vocabulary)
-    with _open(source, format, member) as opened:
-        return load_vectors(
-            locate(database), opened, name=name, limit=limit, vocabulary=wanted, replace=replace, progress=progress
+    """Load an opened source into the database at `path`, in one transaction; see `load_embeddings`."""
+    started = time.perf_counter()
+    with ThreadPoolExecutor(1) as hashing, writing_file(path) as connection:
+        if any(embedding.name == name for embedding in read_embeddings(connection)):
+            if not replace:
+                raise SettingError(
+                    f"embedding {name!r} already exists; to replace it, use --replace (in Python: replace=True), or "
+                    "choose another name"
+                )
+            delete_embedding(connection, name)
+        digest = hashing.submit(source.digest)
+        intake = Intake(source, vocabulary, limit)
+        for batch in source.batches:
+            if kept := intake.accept(batch):
+                _insert_entries(connection, name, *kept)
+            if progress is not None:
+                progress(source.share_read())
+            if intake.is_full:
+                break
+        if not intake.kept:
+            raise SourceError(f"{source.label}: no word was kept; expected at least one" + intake.why_empty())
+        embedding = Embedding(
+            name,
+            source.label,
+            source.format,
+            intake.dimension,
+            intake.kept,
+            digest.result(),
+            datetime.now(UTC).replace(tzinfo=None, microsecond=0),
         )
+        insert_row(connection, "embeddings", embedding)
+    not_found = None if vocabulary is None or intake.is_full else len(vocabulary) - intake.kept
+    return LoadReport(embedding, intake.rows, intake.folded, intake.outside, not_found, time.perf_counter() - started)
 
 
-def _name(source: Source, member: str | None) -> str:
-    if isinstance(source, str | os.PathLike):
-        return name_source(os.fspath(source), member)
-    raise SettingError("words with an array have no name; give the embedding one: name=...")
+def read_embeddings(connection: duckdb.DuckDBPyConnection) -> list[Embedding]:
+    """Return all embeddings in the order in which they were loaded."""
+    columns = list_columns(Embedding)
+    rows = connection.execute(f"SELECT {columns} FROM embeddings ORDER BY created_at, rowid").fetchall()
+    return [Embedding(*row) for row in rows]
 
 
-def _open(source: Source, format: str | None, member: str | None) -> VectorSource:
-    if isinstance(source, str | os.PathLike):
-        return open_vectors(os.fspath(source), format, member)
-    if not isinstance(source, tuple) or len(source) != 2:
-        raise SettingError(f"source must be a file or words with an array: (words, vectors); found {_describe(source)}")
-    if format is not None or member is not None:
-        raise SettingError("format and member apply to files only, not to words with an array")
-    return open_word_vectors(*source)
+def find_embedding(connection: duckdb.DuckDBPyConnection, name: str) -> Embedding:
+    """Return the embedding of that name; CusTextError if it does not exist."""
+    known = {embedding.name: embedding for embedding in read_embeddings(connection)}
+    check_type(name, str, "embedding must be the name of an embedding")
+    if name not in known:
+        raise CusTextError(f"embedding {name!r} does not exist; {suggest(name, known, 'embeddings')}")
+    return known[name]
 
 
-def _describe(source: object) -> str:
-    return f"a tuple of {count_of(len(source), 'item')}" if isinstance(source, tuple) else type(source).__name__
+def read_entries(connection: duckdb.DuckDBPyConnection, embedding: Embedding) -> list[str]:
+    """Return the entries in the order of the source; CusTextError if the table was changed."""
+    rows = connection.sql(
+        "SELECT position, token FROM tokens WHERE embedding = ? ORDER BY position", params=[embedding.name]
+    ).to_arrow_table()
+    if not np.array_equal(rows.column("position").to_numpy(), np.arange(embedding.size)):
+        raise _changed(embedding, "tokens were removed or added")
+    entries: list[str] = rows.column("token").to_pylist()
+    if len(set(entries)) != len(entries):
+        raise _changed(embedding, "a token occurs twice")
+    return entries
 
 
-def list_embeddings(database: Database = None) -> list[Embedding]:
-    """Return all embeddings of a database in the order in which they were loaded.
+def read_vectors(connection: duckdb.DuckDBPyConnection, embedding: Embedding, positions: Numbers) -> Points:
+    """Return the vectors at these positions, one per row; CusTextError if the table was changed."""
+    row_of = np.full(embedding.size, -1, dtype=np.int64)
+    row_of[positions] = np.arange(len(positions))
+    matrix = np.empty((len(positions), embedding.dimension), dtype=np.float32)
+    found = np.zeros(embedding.size, dtype=np.int64)
+    reader = connection.sql(
+        "SELECT position, vector FROM vectors WHERE embedding = ?", params=[embedding.name]
+    ).to_arrow_reader(8192)
+    for batch in reader:
+        places, column = batch.column(0).to_numpy(), batch.column(1)
+        if len(places) and not 0 <= places.min() <= places.max() < embedding.size:
+            raise _changed(embedding, "a vector has no token")
+        if (column.value_lengths().to_numpy() != embedding.dimension).any():
+            raise _changed(embedding, "a vector has the wrong length")
+        found += np.bincount(places, minlength=embedding.size)
+        rows = row_of[places]
+        vectors = column.flatten().to_numpy(zero_copy_only=False).reshape(len(batch), embedding.dimension)
+        matrix[rows[rows >= 0]] = vectors[rows >= 0]
+    if (found != 1).any():
+        raise _changed(embedding, "vectors were removed or added")
+    if not np.isfinite(matrix).all():
+        raise _changed(embedding, "a vector is not finite")
+    return matrix
 
-    DatabaseError if the database cannot be read.
-    """
-    with reading(database) as connection:
-        return read_embeddings(connection)
+
+def _insert_entries(
+    connection: duckdb.DuckDBPyConnection, name: str, start: int, entries: list[str], vectors: Points
+) -> None:
+    """Insert entries and their vectors. start: the position of the first entry."""
+    offsets = np.arange(len(entries) + 1, dtype=np.int32) * np.int32(vectors.shape[1])
+    batch = pa.table(
+        {
+            "position": pa.array(np.arange(start, start + len(entries), dtype=np.int32)),
+            "token": pa.array(entries, pa.string()),
+            "vector": pa.ListArray.from_arrays(pa.array(offsets), pa.array(vectors.reshape(-1))),
+        }
+    )
+    connection.register("custext_batch", batch)
+    connection.execute("INSERT INTO tokens BY NAME SELECT ? AS embedding, position, token FROM custext_batch", [name])
+    connection.execute("INSERT INTO vectors BY NAME SELECT ? AS embedding, position, vector FROM custext_batch", [name])
+    connection.unregister("custext_batch")
 
 
-def drop_embedding(database: Database = None, *, name: str) -> None:
-    """Delete an embedding with its entries and vectors. Mappings that were built from it remain usable.
+def delete_embedding(connection: duckdb.DuckDBPyConnection, name: str) -> None:
+    """Delete an embedding with its entries and vectors."""
+    for table, column in (("embeddings", "name"), ("tokens", "embedding"), ("vectors", "embedding")):
+        connection.execute(f"DELETE FROM {table} WHERE {column} = ?", [name])
 
-    CusTextError if the embedding does not exist; DatabaseError if the database cannot be written.
-    """
-    with writing(database) as connection:
-        find_embedding(connection, name)
-        delete_embedding(connection, name)
+
+def _changed(embedding: Embedding, how: str) -> CusTextError:
+    return CusTextError(
+        f"embedding {embedding.name}: the tables tokens and vectors were changed after loading ({how}); "
+        f"load {embedding.source} again with --replace (in Python: replace=True)"
+    )

@@ -1,116 +1,227 @@
-"""The public functions on mappings: build, list, load, choose the default, drop."""
+"""Mappings in a database: reads and writes them, on an open connection.
 
-from custext_sql.mapping.grouping import GroupingProgress
-from custext_sql.mapping.mapping import Mapping, MappingInfo
+They are in the tables mappings, groups and score_rows; the name of the default mapping is a setting.
+"""
+
+from collections.abc import Iterator
+
+import duckdb
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from custext_sql.arrays import Places, Scores, Sizes
+from custext_sql.errors import MappingError
+from custext_sql.mapping.mapping import Mapping, MappingInfo, find_flaw
 from custext_sql.mapping.recipe import Recipe
-from custext_sql.mapping.similarity import Compare, choose_similarity
-from custext_sql.parameters import check_name
-from custext_sql.store.database import Database, locate, reading, writing
-from custext_sql.store.mapping_builder import MappingReport, build_in_file
-from custext_sql.store.rows.mappings import (
-    default_name,
-    delete_mapping,
-    find_mapping,
-    forget_default,
-    read_infos,
-    read_mapping,
-    set_default,
-)
-from custext_sql.store.rows.stopwords import SHIPPED_LANGUAGE
+from custext_sql.mapping.similarity import MEASURES
+from custext_sql.parameters import check_type, suggest
+from custext_sql.store.database_files import insert_row, list_columns
+from custext_sql.store.stopwords import SHIPPED_LANGUAGE
+
+_CELLS = 1 << 21  # scores inserted at a time
+_DEFAULT = "default_mapping"
 
 
-def build_mapping(
-    database: Database = None,
-    *,
-    embedding: str,
-    k: int = 20,
-    grouping: str = "greedy",
-    measure: str | Compare = "euclidean",
-    larger_is_closer: bool | None = None,
-    normalization: str = "group",
-    name: str | None = None,
-    order: str = "file",
-    seed: int | None = None,
-    separate_stopwords: bool = False,
-    language: str = SHIPPED_LANGUAGE,
-    limit: int | None = None,
-    replace: bool = False,
-    progress: GroupingProgress | None = None,
-) -> MappingReport:
-    """Group the words of an embedding, score every pair of words within a group, and store both.
-
-    Return a MappingReport. The first mapping of a database becomes its default.
-
-    database: a path; by default the file that CUSTEXT_DB names, else the user's default database. embedding: its name.
-    k: words per group, from 2 to the number of words. grouping: "greedy" (Algorithm 1 of the paper) or "refined" (its
-    groups, improved by swapping words between groups). measure: "euclidean", "cosine", or a function that takes two
-    arrays of vectors and returns the matrix of all pairs; it needs larger_is_closer. normalization: of scores, "group"
-    (as in the paper) or "word" (as in its published code). name: by default EMBEDDING-MEASURE-kK, followed by every
-    other setting that is not the usual one, as in glove-cosine-k20-refined-by-word-seed7-apart-first5000. order: take
-    pivots in the order of the embedding ("file") or in "random" order by a seed, 0 to 2**63 - 1; never order them by
-    the frequencies of a private text. separate_stopwords: group the stopwords of `language` separately from other
-    words, so that CusText+ never replaces a content word by a stopword. limit: use only the first entries of the
-    embedding, at least 2. replace: overwrite a mapping of that name that has other settings. progress: called with the
-    number of words grouped so far and the number of all words.
-
-    SettingError if a setting is invalid, or the name is taken by a mapping with other settings; CusTextError if the
-    embedding does not exist; MappingError if its words cannot be grouped; DatabaseError if the database cannot be
-    written.
-    """
-    similarity = choose_similarity(measure, larger_is_closer)
-    recipe = Recipe(
-        embedding=embedding,
-        k=k,
-        grouping=grouping,
-        measure=similarity.name,
-        larger_is_closer=similarity.larger_is_closer,
-        normalization=normalization,
-        pivot_order=order,
-        seed=seed,
-        stopword_language=language if separate_stopwords else None,
-        word_limit=limit,
-    )
-    return build_in_file(locate(database), recipe, similarity, name=name, replace=replace, progress=progress)
+def read_mapping(connection: duckdb.DuckDBPyConnection, info: MappingInfo) -> Mapping:
+    """Return the mapping of that row; MappingError if its tables do not match its fingerprint."""
+    try:
+        words, sizes, ranks = _read_groups(connection, info)
+        scores = _read_scores(connection, info, sizes)
+    except TypeError:  # a column has NULLs or another type
+        raise _changed(info, "a column has NULLs, or another type") from None
+    mapping = Mapping(info, words, sizes, scores, ranks)
+    flaw = find_flaw(mapping)
+    if flaw is not None:
+        raise _changed(info, flaw)
+    return mapping
 
 
-def list_mappings(database: Database = None) -> tuple[list[MappingInfo], str | None]:
-    """Return all mappings of a database, in the order in which they were built, and the name of the default one.
-
-    The name is None if no mapping is the default. DatabaseError if the database cannot be read.
-    """
-    with reading(database) as connection:
-        return read_infos(connection), default_name(connection)
-
-
-def load_mapping(database: Database = None, name: str | None = None) -> Mapping:
-    """Return a stored mapping; by default the database's default one.
-
-    MappingError if it does not exist, or its tables do not match its fingerprint; DatabaseError if the database cannot
-    be read.
-    """
-    with reading(database) as connection:
-        return read_mapping(connection, find_mapping(connection, name))
-
-
-def use_mapping(database: Database = None, *, name: str) -> None:
-    """Make a mapping the default one of its database.
-
-    MappingError if it does not exist; DatabaseError if the database cannot be written.
-    """
-    check_name(name, "a mapping")
-    with writing(database) as connection:
-        find_mapping(connection, name)
+def save_mapping(connection: duckdb.DuckDBPyConnection, mapping: Mapping) -> None:
+    """Insert a mapping within the caller's transaction; it becomes the default if there is none."""
+    insert_row(connection, "mappings", mapping.info)
+    name = mapping.info.name
+    group_of, position = np.repeat(np.arange(len(mapping.sizes)), mapping.sizes), _positions(mapping.sizes)
+    groups = pa.table({"token": list(mapping.words), "group_id": group_of, "position": position, "rank": mapping.ranks})
+    _insert(connection, "groups", name, groups)
+    for batch in _score_batches(mapping, group_of, position):
+        _insert(connection, "score_rows", name, batch)
+    if default_name(connection) is None:
         set_default(connection, name)
 
 
-def drop_mapping(database: Database = None, *, name: str) -> None:
-    """Delete a mapping.
+def delete_mapping(connection: duckdb.DuckDBPyConnection, name: str) -> None:
+    """Delete a mapping with its groups and scores. The name of the default mapping is left unchanged."""
+    for table, column in (("mappings", "name"), ("groups", "mapping"), ("score_rows", "mapping")):
+        connection.execute(f"DELETE FROM {table} WHERE {column} = ?", [name])
 
-    If it was the default, the database has no default until `use_mapping` chooses one or another mapping is built.
-    MappingError if the mapping does not exist; DatabaseError if the database cannot be written.
+
+def read_infos(connection: duckdb.DuckDBPyConnection) -> list[MappingInfo]:
+    """Return the rows of all mappings in the order in which they were built."""
+    columns = list_columns(MappingInfo)
+    rows = connection.execute(f"SELECT {columns} FROM mappings ORDER BY created_at, rowid").fetchall()
+    return [MappingInfo(*row) for row in rows]
+
+
+def default_name(connection: duckdb.DuckDBPyConnection) -> str | None:
+    """Return the name of the default mapping, or None."""
+    rows = connection.execute("SELECT value FROM settings WHERE key = ?", [_DEFAULT]).fetchall()
+    return str(rows[0][0]) if rows else None
+
+
+def find_mapping(connection: duckdb.DuckDBPyConnection, name: str | None) -> MappingInfo:
+    """Return the row of the mapping of that name, or of the default one; MappingError if it does not exist."""
+    known = {info.name: info for info in read_infos(connection)}
+    if not known:
+        raise MappingError("the database has no mapping yet; build one with: custext map --embedding NAME --k 20")
+    name = default_name(connection) if name is None else name
+    if name is None:
+        raise MappingError(
+            f"there is no default mapping; choose one with: custext use NAME (mappings: {', '.join(known)})"
+        )
+    check_type(name, str, "mapping must be the name of a mapping")
+    if name not in known:
+        raise MappingError(f"mapping {name!r} does not exist; {suggest(name, known, 'mappings')}")
+    return known[name]
+
+
+def forget_default(connection: duckdb.DuckDBPyConnection, name: str) -> None:
+    """Remove the default if it is this mapping."""
+    connection.execute("DELETE FROM settings WHERE key = ? AND value = ?", [_DEFAULT, name])
+
+
+def set_default(connection: duckdb.DuckDBPyConnection, name: str) -> None:
+    """Make a mapping the default one."""
+    connection.execute("INSERT OR REPLACE INTO settings (key, value) VALUES (?, ?)", [_DEFAULT, name])
+
+
+def _insert(connection: duckdb.DuckDBPyConnection, table: str, name: str, batch: pa.Table) -> None:
+    """Insert rows of a mapping into a table that has the same columns."""
+    connection.register("custext_batch", batch)
+    connection.execute(f"INSERT INTO {table} BY NAME SELECT ? AS mapping, * FROM custext_batch", [name])
+    connection.unregister("custext_batch")
+
+
+def _score_batches(mapping: Mapping, group_of: Sizes, position: Places) -> Iterator[pa.Table]:
+    """Yield the rows of scores, a few million scores at a time, in the order of the mapping."""
+    offsets = np.append(0, np.cumsum(mapping.sizes[group_of]))
+    first = 0
+    while first < len(group_of):
+        last = max(first + 1, int(np.searchsorted(offsets, offsets[first] + _CELLS, side="right")) - 1)
+        begin, end = offsets[first], offsets[last]
+        row_offsets = (offsets[first : last + 1] - begin).astype(np.int32)
+        yield pa.table(
+            {
+                "group_id": group_of[first:last],
+                "position": position[first:last],
+                "units": pa.ListArray.from_arrays(row_offsets, mapping.scores[begin:end]),
+            }
+        )
+        first = last
+
+
+def _read_table(connection: duckdb.DuckDBPyConnection, info: MappingInfo, table: str, columns: str) -> pa.Table:
+    """Return rows of a mapping, with group_id and position, ordered by them."""
+    rows = connection.sql(
+        f"SELECT group_id, position, {columns} FROM {table} WHERE mapping = ?", params=[info.name]
+    ).to_arrow_table()
+    places = read_integers(rows.column("group_id")).astype(np.int64) * 2**32 + read_integers(rows.column("position"))
+    if (places[1:] <= places[:-1]).any():  # rows are stored in order, but nothing keeps them so
+        rows = rows.take(np.argsort(places, kind="stable"))
+    return rows
+
+
+def _read_groups(connection: duckdb.DuckDBPyConnection, info: MappingInfo) -> tuple[tuple[str, ...], Sizes, Places]:
+    """Return the words, the size of each group, and the rank of each word."""
+    table = _read_table(connection, info, "groups", "token, rank")
+    group_of, tokens = read_integers(table.column("group_id")), table.column("token")
+    if tokens.null_count:
+        raise TypeError("a token is NULL")
+    if not len(group_of) or len(group_of) != info.words:
+        raise _changed(info, "words were removed or added")
+    if group_of.min() != 0 or group_of.max() != info.group_count - 1:
+        raise _changed(info, "groups were removed or added")
+    sizes = np.bincount(group_of)
+    if (read_integers(table.column("position")) != _positions(sizes)).any():
+        raise _changed(info, "positions within a group are not 0, 1, 2, ...")
+    ranks = read_integers(table.column("rank")).astype(np.int64)
+    return tuple(tokens.to_pylist()), sizes.astype(np.int64), ranks
+
+
+def _positions(sizes: Sizes) -> Places:
+    """Return the position of each word within its group."""
+    return np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+
+
+def _read_scores(connection: duckdb.DuckDBPyConnection, info: MappingInfo, sizes: Sizes) -> Scores:
+    table = _read_table(connection, info, "score_rows", "units")
+    group_of = np.repeat(np.arange(len(sizes)), sizes)
+    if table.num_rows != len(group_of):
+        raise _changed(info, "rows of scores were removed or added")
+    groups, positions = read_integers(table.column("group_id")), read_integers(table.column("position"))
+    if (groups != group_of).any() or (positions != _positions(sizes)).any():
+        raise _changed(info, "rows of scores do not match the words of the groups")
+    lengths, scores = read_lists(table.column("units"))
+    if (lengths != sizes[group_of]).any():
+        raise _changed(info, "a word has more or fewer scores than its group has words")
+    if scores is None:
+        raise _changed(info, "a score is NULL")
+    return scores
+
+
+def read_integers(column: pa.ChunkedArray) -> npt.NDArray[np.int32]:
+    """Return a column of 32-bit integers; TypeError if it has NULLs or another type.
+
+    Arrow's own conversions load pandas if it is installed, or pyarrow.compute, which take long.
     """
-    check_name(name, "a mapping")
-    with writing(database) as connection:
-        find_mapping(connection, name)
-        delete_mapping(connection, name)
-        forget_default(connection, name)
+    if column.null_count or not pa.types.is_int32(column.type):
+        raise TypeError(f"expected 32-bit integers without NULLs, found {column.null_count} NULLs and {column.type}")
+    found: npt.NDArray[np.int32] = np.from_dlpack(column.combine_chunks())  # type: ignore[assignment]
+    return found
+
+
+def read_lists(column: pa.ChunkedArray) -> tuple[npt.NDArray[np.int32], Scores | None]:
+    """Return the length of each list of 32-bit integers, and all integers end to end; None if one of them is NULL.
+
+    TypeError if a list is NULL, or the column has another type.
+    """
+    if column.null_count or not pa.types.is_list(column.type):
+        raise TypeError(f"expected lists without NULLs, found {column.null_count} NULLs and {column.type}")
+    lists = column.combine_chunks()
+    bounds = read_integers(pa.chunked_array([lists.offsets]))
+    values = pa.chunked_array([lists.values.slice(bounds[0], bounds[-1] - bounds[0])])
+    return np.diff(bounds), None if values.null_count else read_integers(values)
+
+
+def _changed(info: MappingInfo, how: str) -> MappingError:
+    return MappingError(
+        f"mapping {info.name}: the tables groups and score_rows were changed after it was built ({how}), so it cannot "
+        f"be used; {_rebuilding(info)}"
+    )
+
+
+def _rebuilding(info: MappingInfo) -> str:
+    """Return how to build the same mapping again."""
+    if info.measure not in MEASURES:
+        return "rebuild it in Python with its similarity function and replace=True"
+    return f"rebuild it with: custext map {write_options(info.recipe, info.k)} --name {info.name} --replace"
+
+
+def write_options(recipe: Recipe, k: int) -> str:
+    """Return the options of `custext map` for a mapping of this recipe, but with groups of k words."""
+    options = f"--embedding {recipe.embedding} --k {k}"
+    if recipe.measure != "euclidean":
+        options += f" --measure {recipe.measure}"
+    if recipe.normalization != "group":
+        options += f" --normalization {recipe.normalization}"
+    if recipe.grouping != "greedy":
+        options += f" --grouping {recipe.grouping}"
+    if recipe.seed is not None:
+        options += f" --order {recipe.pivot_order} --seed {recipe.seed}"
+    if recipe.stopword_language is not None:
+        options += " --separate-stopwords"
+        if recipe.stopword_language != SHIPPED_LANGUAGE:
+            options += f" --language {recipe.stopword_language}"
+    if recipe.word_limit is not None:
+        options += f" --limit {recipe.word_limit}"
+    return options

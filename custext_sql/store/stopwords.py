@@ -1,47 +1,38 @@
-"""The public functions on stopword lists: the shipped one, others from NLTK's corpus, and the user's own."""
+"""Stopword lists in a database, and NLTK's corpus of them."""
 
-import os
 from collections.abc import Sequence
-from pathlib import Path
+
+import duckdb
 
 from custext_sql.errors import SettingError, SourceError
-from custext_sql.parameters import check_name, suggest
-from custext_sql.store.database import Database, reading, writing
-from custext_sql.store.rows.stopwords import write_stopwords
-from custext_sql.text.word_boundaries import fold_word, read_word_file
+from custext_sql.parameters import check_type, suggest
 
-_CORPUS_SOURCE = "NLTK stopwords corpus, as installed"
+SHIPPED_LANGUAGE = "english"  # of the list in every new database
 
 
-def add_stopwords(database: Database = None, *, language: str, file: str | os.PathLike[str] | None = None) -> int:
-    """Store the stopwords of a language from NLTK's installed corpus, or from a file; return how many there are.
-
-    They replace those of the same language in the database. language: as in NLTK, such as "german"; with a file, any
-    name, which is then given wherever a language is. file: UTF-8, one word per line. The list is public, like the
-    mapping: it must not depend on private texts. SourceError if the corpus is not installed, or it or the file cannot
-    be read; SettingError if the corpus does not have the language; DatabaseError if the database cannot be written.
-    """
-    if file is None:
-        found, source = _corpus_words(language), _CORPUS_SOURCE
-    else:
-        check_name(language, "a stopword list")
-        found, source = read_word_file(file), f"file {Path(file).name}"
-    words = list(dict.fromkeys(map(fold_word, found)))
-    with writing(database) as connection:
-        write_stopwords(connection, language, words, source)
-    return len(words)
+def read_stopwords(connection: duckdb.DuckDBPyConnection, language: str) -> frozenset[str]:
+    """Return the stored stopwords of a language, or of a user's own list; SettingError if there are none."""
+    check_type(language, str, "language must be a string")
+    rows = connection.execute("SELECT word FROM stopwords WHERE language = ?", [language]).fetchall()
+    if not rows:
+        stored = connection.execute("SELECT DISTINCT language FROM stopwords ORDER BY language").fetchall()
+        raise SettingError(
+            f"the database has no stopwords for {language!r}, only for {', '.join(name for (name,) in stored)}; run: "
+            f"custext stopwords --language {language} (or, with a list of your own, --file FILE --name {language})"
+        )
+    return frozenset(word for (word,) in rows)
 
 
-def list_stopwords(database: Database = None) -> list[tuple[str, int, str]]:
-    """Return the language, number of words and source of each stored list, by language."""
-    with reading(database) as connection:
-        rows = connection.execute(
-            "SELECT language, count(*), any_value(source) FROM stopwords GROUP BY language ORDER BY language"
-        ).fetchall()
-    return [(str(language), int(count), str(source)) for language, count, source in rows]
+def write_stopwords(connection: duckdb.DuckDBPyConnection, language: str, words: Sequence[str], source: str) -> None:
+    """Replace the stored stopwords of a language. source: where the words come from."""
+    connection.execute("DELETE FROM stopwords WHERE language = ?", [language])
+    connection.execute(
+        "INSERT INTO stopwords (language, word, source) SELECT ?, unnest(?::VARCHAR[]), ?", [language, words, source]
+    )
 
 
-def _corpus_words(language: str) -> Sequence[str]:
+def read_corpus(language: str) -> Sequence[str]:
+    """Return the stopwords of a language in NLTK's installed corpus; SourceError if it cannot be read."""
     from nltk.corpus import stopwords  # slow to import
 
     try:

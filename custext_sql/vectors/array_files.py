@@ -1,6 +1,7 @@
-"""Reads word vectors from NumPy archives and Parquet files."""
+"""Reads word vectors that are arrays: NumPy archives, Parquet, word2vec's binary format, and arrays in memory."""
 
-from collections.abc import Callable, Generator
+import hashlib
+from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,12 @@ import pyarrow.parquet as pq
 from custext_sql.arrays import Points
 from custext_sql.errors import SourceError, tell_arrow_type
 from custext_sql.parameters import count_of
-from custext_sql.vectors.source import Batch, label_of, one_line, row_error
+from custext_sql.vectors.source import Batch, Stream, VectorSource, label_of, one_line, row_error
+from custext_sql.vectors.text_files import find_header
 
 _ROWS = 8192
+_BLOCK = 4 << 20
+_LONGEST_WORD = 1 << 16
 
 
 def read_npz(path: Path, advance: Callable[[float], None]) -> Generator[Batch, None, None]:
@@ -157,3 +161,106 @@ def _is_list(kind: pa.DataType) -> bool:
     if not (pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)):
         return False
     return bool(pa.types.is_floating(kind.value_type) or pa.types.is_integer(kind.value_type))
+
+
+def read_binary(stream: Stream) -> Generator[Batch, None, None]:
+    """Yield the batches of a word2vec binary file. Errors give the number of the word.
+
+    It has a header, then for each word its bytes, a space, and float32 values.
+    """
+    header = find_header(stream.peek(1 << 12))
+    if header is None or header.dimension < 1:
+        raise SourceError(f"{stream.label}: expected a header of two numbers, the word count and the dimension")
+    stream.read(header.length)
+    if header.words == 0:
+        raise SourceError(f"{stream.label}: expected words; found a header that declares none")
+    done, rest = 0, b""
+    while done < header.words:
+        chunk = stream.read(_BLOCK)
+        buffer = rest + chunk
+        words, values, end = _split_records(buffer, header.words - done, 4 * header.dimension)
+        if words:
+            yield _read_records(stream.label, words, values, header.dimension, done + 1)
+        done, rest = done + len(words), buffer[end:]
+        if done < header.words and not chunk:
+            expected = f"{count_of(header.words, 'word')} of {count_of(header.dimension, 'number')}"
+            raise row_error(stream.label, "word", done + 1, f"the header declares {expected}; the file ends here")
+        if len(rest) > _LONGEST_WORD + 4 * header.dimension and b" " not in rest[:_LONGEST_WORD]:
+            raise row_error(stream.label, "word", done + 1, "expected a word that ends with a space")
+    if (rest + stream.read(16)).strip(b"\r\n"):
+        raise SourceError(
+            f"{stream.label}: the header declares {count_of(header.words, 'word')}; found more data after them"
+        )
+
+
+def _split_records(buffer: bytes, count: int, width: int) -> tuple[list[bytes], list[bytes], int]:
+    """Return up to `count` whole records, as words and value bytes, and where the last one ends."""
+    words: list[bytes] = []
+    values: list[bytes] = []
+    position = 0
+    while len(words) < count:
+        space = buffer.find(b" ", position)
+        end = space + 1 + width
+        if space < 0 or end > len(buffer):
+            break
+        words.append(buffer[position:space])
+        values.append(buffer[space + 1 : end])
+        position = end
+    return words, values, position
+
+
+def _read_records(label: str, words: list[bytes], values: list[bytes], dimension: int, first: int) -> Batch:
+    vectors = np.frombuffer(b"".join(values), dtype="<f4").reshape(len(words), dimension).astype(np.float32, copy=False)
+    decoded = []
+    for index, word in enumerate(words):
+        try:
+            decoded.append(word.lstrip(b"\n").decode())  # some writers end each record with a newline
+        except UnicodeDecodeError:
+            raise row_error(label, "word", first + index, "expected UTF-8, found other bytes") from None
+    return Batch(decoded, vectors, first)
+
+
+def open_word_vectors(
+    words: Sequence[str], vectors: Any, *, label: str = "the array", format: str = "array"
+) -> VectorSource:
+    """Open words and their vectors as a source. vectors: anything that NumPy converts to a matrix of numbers.
+
+    label: the name of the source in messages. format: its format in the database. Raise SourceError if the words are
+    not strings or the vectors are not one row of numbers per word.
+    """
+    if not isinstance(words, Sequence | np.ndarray) or isinstance(words, str):
+        raise SourceError(f"expected a sequence of words; found {type(words).__name__}")
+    words = list(words)
+    if wrong := [type(word).__name__ for word in words if not isinstance(word, str)]:
+        raise SourceError(f"expected words as strings; found {wrong[0]}")
+    try:
+        with np.errstate(
+            over="ignore"
+        ):  # numbers too large for float32 become infinite, and are refused with their row
+            matrix = _read_matrix(vectors)
+    except (TypeError, ValueError, OverflowError):
+        raise SourceError("expected an array of numbers with one row per word; found something else") from None
+    if matrix.ndim != 2 or len(matrix) != len(words):
+        found = " x ".join(map(str, matrix.shape)) or "a single number"
+        raise SourceError(f"expected an array with one row for each of {count_of(len(words), 'word')}; found {found}")
+    share = [0.0]
+
+    def batches() -> Generator[Batch, None, None]:
+        for start in range(0, len(words), _ROWS):
+            yield Batch(words[start : start + _ROWS], matrix[start : start + _ROWS], start + 1)
+            share[0] = min(1.0, (start + _ROWS) / len(words))
+
+    def digest() -> str:
+        content = hashlib.sha256("\n".join(words).encode(errors="surrogatepass") + b"\n")
+        content.update(np.ascontiguousarray(matrix).astype("<f4", copy=False).tobytes())
+        return content.hexdigest()
+
+    return VectorSource(label, format, "row", batches(), lambda: share[0], digest)
+
+
+def _read_matrix(vectors: Any) -> Points:
+    """Return the numbers in float32. Raise ValueError if they are complex or masked."""
+    found = np.asanyarray(vectors)
+    if found.dtype.kind == "c" or (isinstance(found, np.ma.MaskedArray) and np.ma.is_masked(found)):
+        raise ValueError(found.dtype)
+    return np.asarray(found, dtype=np.float32)

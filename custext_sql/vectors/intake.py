@@ -10,8 +10,7 @@ from custext_sql.arrays import Points
 from custext_sql.errors import SourceError
 from custext_sql.parameters import count_of
 from custext_sql.text.word_boundaries import fold_word
-from custext_sql.vectors.source import Batch, VectorSource
-from custext_sql.vectors.streams import read_all_lines
+from custext_sql.vectors.source import Batch, VectorSource, read_all_lines
 from custext_sql.vectors.text_files import find_header
 
 

@@ -1,16 +1,14 @@
-"""Detects the format of a vector source and opens the reader for it."""
+"""Detects the format of a vector source, opens the reader for it, and names the embedding after it."""
 
 import codecs
 import re
 from importlib.metadata import entry_points
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from custext_sql.errors import SettingError, SourceError
-from custext_sql.vectors.array_files import read_npz, read_parquet
-from custext_sql.vectors.binary_files import read_binary
-from custext_sql.vectors.source import FileDigest, VectorSource, label_of
+from custext_sql.vectors.array_files import read_binary, read_npz, read_parquet
+from custext_sql.vectors.source import FileDigest, Stream, VectorSource, label_of, open_stream, zip_members
 from custext_sql.vectors.starter import STARTER, open_starter
-from custext_sql.vectors.streams import Stream, open_stream, zip_members
 from custext_sql.vectors.text_files import find_header, read_text, skip_byte_order_mark
 
 ARRAY_FORMATS = ("npz", "parquet")
@@ -18,6 +16,9 @@ VECTOR_FORMATS = ("glove", "word2vec", "word2vec-binary", "fasttext", *ARRAY_FOR
 _PLUGINS = "custext_sql.vector_sources"  # entry points: scheme -> function(name) -> VectorSource
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
 _NUMERIC = re.compile(rb"[0-9eE+\-. \n]")
+_SUFFIXES = {".txt", ".vec", ".bin", ".model", ".npz", ".parquet", ".csv", ".tsv", ".gz", ".gzip", ".zip"}
+_FORBIDDEN = re.compile(r"[^\w.+-]+")
+_LONGEST = 60  # so that the names of mappings, which begin with that of the embedding, are not too long
 
 
 def open_vectors(source: str, format: str | None = None, member: str | None = None) -> VectorSource:
@@ -132,3 +133,20 @@ def _is_binary(body: bytes) -> bool:
     except UnicodeDecodeError:
         return True
     return _CONTROL.search(body) is not None
+
+
+def name_source(source: str, member: str | None = None) -> str:
+    """Return a name for the embedding of a source: that of the file without its suffixes, or of a spaCy pipeline.
+
+    member: the file in an archive that is read, if it is given. "data/glove.6B.300d.txt.gz" gives "glove.6B.300d".
+    SettingError if nothing is left of the name.
+    """
+    if source == STARTER:
+        return STARTER
+    file = PurePath((member or source.rpartition(":")[2]).replace("\\", "/"))
+    while file.suffix.lower() in _SUFFIXES and file.stem:
+        file = file.with_suffix("")
+    name = _FORBIDDEN.sub("-", file.name).lstrip(".+-")[:_LONGEST].rstrip(".+-")
+    if not name:
+        raise SettingError("the file has no name that an embedding could have; use --name NAME (in Python: name=...)")
+    return name

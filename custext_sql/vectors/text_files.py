@@ -13,8 +13,7 @@ from pyarrow import csv
 from custext_sql.arrays import Points
 from custext_sql.errors import SourceError
 from custext_sql.parameters import count_of
-from custext_sql.vectors.source import Batch, row_error
-from custext_sql.vectors.streams import Stream
+from custext_sql.vectors.source import Batch, Stream, row_error
 
 BLOCK = 4 << 20  # bytes parsed at a time
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"

@@ -1,6 +1,5 @@
 """Create all tables, the view scores, the macro custext_distribution, and the shipped stopwords."""
 
-import sqlalchemy as sa
 from alembic import op
 
 revision = "0001"
@@ -18,6 +17,100 @@ out on off over under again further then once here there when where why how all 
 such no nor not only own same so than too very s t can will just don don't should should've now d ll m o re ve y ain
 aren aren't couldn couldn't didn didn't doesn doesn't hadn hadn't hasn hasn't haven haven't isn isn't ma mightn
 mightn't mustn mustn't needn needn't shan shan't shouldn shouldn't wasn wasn't weren weren't won won't wouldn wouldn't
+"""
+
+_TABLES = """
+CREATE TABLE embeddings (
+    name VARCHAR PRIMARY KEY,
+    source VARCHAR NOT NULL,
+    format VARCHAR NOT NULL,
+    dimension INTEGER NOT NULL,
+    size INTEGER NOT NULL,
+    sha256 VARCHAR NOT NULL,
+    created_at TIMESTAMP NOT NULL
+);
+COMMENT ON COLUMN embeddings.source IS 'name of the file, or a scheme and a name, such as spacy:PIPELINE';
+COMMENT ON COLUMN embeddings.size IS 'number of entries';
+COMMENT ON COLUMN embeddings.sha256 IS 'hash of the source';
+COMMENT ON COLUMN embeddings.created_at IS 'UTC';
+
+CREATE TABLE tokens (
+    embedding VARCHAR NOT NULL,
+    position INTEGER NOT NULL,
+    token VARCHAR NOT NULL
+);
+COMMENT ON COLUMN tokens.position IS 'position in the file, from 0';
+COMMENT ON COLUMN tokens.token IS 'the entry, in lower case';
+
+CREATE TABLE vectors (
+    embedding VARCHAR NOT NULL,
+    position INTEGER NOT NULL,
+    vector FLOAT[] NOT NULL
+);
+COMMENT ON COLUMN vectors.vector IS 'has embeddings.dimension numbers';
+
+CREATE TABLE mappings (
+    name VARCHAR PRIMARY KEY,
+    embedding VARCHAR NOT NULL,
+    embedding_sha256 VARCHAR NOT NULL,
+    measure VARCHAR NOT NULL,
+    larger_is_closer BOOLEAN NOT NULL,
+    k INTEGER NOT NULL,
+    grouping VARCHAR NOT NULL,
+    normalization VARCHAR NOT NULL,
+    pivot_order VARCHAR NOT NULL,
+    seed BIGINT,
+    stopword_language VARCHAR,
+    word_limit INTEGER,
+    words INTEGER NOT NULL,
+    group_count INTEGER NOT NULL,
+    left_out INTEGER NOT NULL,
+    fingerprint VARCHAR NOT NULL,
+    ranks_sha256 VARCHAR NOT NULL,
+    created_at TIMESTAMP NOT NULL
+);
+COMMENT ON COLUMN mappings.embedding IS 'name of the embedding; a mapping remains when it is dropped';
+COMMENT ON COLUMN mappings.k IS 'words per group';
+COMMENT ON COLUMN mappings.grouping IS 'greedy or refined';
+COMMENT ON COLUMN mappings.seed IS 'seed of the random pivot order';
+COMMENT ON COLUMN mappings.stopword_language IS 'language of the stopwords that were grouped separately';
+COMMENT ON COLUMN mappings.word_limit IS 'entries of the embedding used, from the first on; NULL for all';
+COMMENT ON COLUMN mappings.left_out IS 'entries used that are not single words';
+COMMENT ON COLUMN mappings.fingerprint IS 'SHA-256 hash of words, groups and scores';
+COMMENT ON COLUMN mappings.ranks_sha256 IS 'SHA-256 hash of the ranks of words';
+COMMENT ON COLUMN mappings.created_at IS 'UTC';
+
+CREATE TABLE groups (
+    mapping VARCHAR NOT NULL,
+    token VARCHAR NOT NULL,
+    group_id INTEGER NOT NULL,
+    position INTEGER NOT NULL,
+    rank INTEGER NOT NULL
+);
+COMMENT ON COLUMN groups.position IS 'position within the group, from 0';
+COMMENT ON COLUMN groups.rank IS 'position in the vector file, from 0; frequent words come first';
+
+CREATE TABLE score_rows (
+    mapping VARCHAR NOT NULL,
+    group_id INTEGER NOT NULL,
+    position INTEGER NOT NULL,
+    units INTEGER[] NOT NULL
+);
+COMMENT ON COLUMN score_rows.position IS 'position of the input word within the group';
+COMMENT ON COLUMN score_rows.units IS
+    'score of each output word, in the order of positions, in multiples of 2**-20';
+
+CREATE TABLE stopwords (
+    language VARCHAR,
+    word VARCHAR,
+    source VARCHAR NOT NULL,
+    PRIMARY KEY (language, word)
+);
+
+CREATE TABLE settings (
+    key VARCHAR PRIMARY KEY,
+    value VARCHAR NOT NULL
+);
 """
 
 _SCORES_VIEW = """
@@ -60,94 +153,15 @@ ORDER BY probability DESC, output
 """
 
 
+_ADD_STOPWORDS = """
+INSERT INTO stopwords
+SELECT 'english', unnest(string_split({words}, ' ')), 'NLTK stopwords corpus, the list of 179 words'
+"""
+
+
 def upgrade() -> None:
-    op.create_table(
-        "embeddings",
-        sa.Column("name", sa.String, primary_key=True),
-        sa.Column(
-            "source",
-            sa.String,
-            nullable=False,
-            comment="name of the file, or a scheme and a name, such as spacy:PIPELINE",
-        ),
-        sa.Column("format", sa.String, nullable=False),
-        sa.Column("dimension", sa.Integer, nullable=False),
-        sa.Column("size", sa.Integer, nullable=False, comment="number of entries"),
-        sa.Column("sha256", sa.String, nullable=False, comment="hash of the source"),
-        sa.Column("created_at", sa.TIMESTAMP, nullable=False, comment="UTC"),
-    )
-    op.create_table(
-        "tokens",
-        sa.Column("embedding", sa.String, nullable=False),
-        sa.Column("position", sa.Integer, nullable=False, comment="position in the file, from 0"),
-        sa.Column("token", sa.String, nullable=False, comment="the entry, in lower case"),
-    )
-    op.create_table(
-        "vectors",
-        sa.Column("embedding", sa.String, nullable=False),
-        sa.Column("position", sa.Integer, nullable=False),
-        sa.Column("vector", sa.ARRAY(sa.Float), nullable=False, comment="has embeddings.dimension numbers"),
-    )
-    op.create_table(
-        "mappings",
-        sa.Column("name", sa.String, primary_key=True),
-        sa.Column(
-            "embedding",
-            sa.String,
-            nullable=False,
-            comment="name of the embedding; a mapping remains when it is dropped",
-        ),
-        sa.Column("embedding_sha256", sa.String, nullable=False),
-        sa.Column("measure", sa.String, nullable=False),
-        sa.Column("larger_is_closer", sa.Boolean, nullable=False),
-        sa.Column("k", sa.Integer, nullable=False, comment="words per group"),
-        sa.Column("grouping", sa.String, nullable=False, comment="greedy or refined"),
-        sa.Column("normalization", sa.String, nullable=False),
-        sa.Column("pivot_order", sa.String, nullable=False),
-        sa.Column("seed", sa.BigInteger, comment="seed of the random pivot order"),
-        sa.Column("stopword_language", sa.String, comment="language of the stopwords that were grouped separately"),
-        sa.Column("word_limit", sa.Integer, comment="entries of the embedding used, from the first on; NULL for all"),
-        sa.Column("words", sa.Integer, nullable=False),
-        sa.Column("group_count", sa.Integer, nullable=False),
-        sa.Column("left_out", sa.Integer, nullable=False, comment="entries used that are not single words"),
-        sa.Column("fingerprint", sa.String, nullable=False, comment="SHA-256 hash of words, groups and scores"),
-        sa.Column("ranks_sha256", sa.String, nullable=False, comment="SHA-256 hash of the ranks of words"),
-        sa.Column("created_at", sa.TIMESTAMP, nullable=False, comment="UTC"),
-    )
-    op.create_table(
-        "groups",
-        sa.Column("mapping", sa.String, nullable=False),
-        sa.Column("token", sa.String, nullable=False),
-        sa.Column("group_id", sa.Integer, nullable=False),
-        sa.Column("position", sa.Integer, nullable=False, comment="position within the group, from 0"),
-        sa.Column(
-            "rank", sa.Integer, nullable=False, comment="position in the vector file, from 0; frequent words come first"
-        ),
-    )
-    op.create_table(
-        "score_rows",
-        sa.Column("mapping", sa.String, nullable=False),
-        sa.Column("group_id", sa.Integer, nullable=False),
-        sa.Column("position", sa.Integer, nullable=False, comment="position of the input word within the group"),
-        sa.Column(
-            "units",
-            sa.ARRAY(sa.Integer),
-            nullable=False,
-            comment="score of each output word, in the order of positions, in multiples of 2**-20",
-        ),
-    )
-    stopwords = op.create_table(
-        "stopwords",
-        sa.Column("language", sa.String, primary_key=True),
-        sa.Column("word", sa.String, primary_key=True),
-        sa.Column("source", sa.String, nullable=False),
-    )
-    op.create_table(
-        "settings",
-        sa.Column("key", sa.String, primary_key=True),
-        sa.Column("value", sa.String, nullable=False),
-    )
-    source = "NLTK stopwords corpus, the list of 179 words"
-    op.bulk_insert(stopwords, [{"language": "english", "word": word, "source": source} for word in _STOPWORDS.split()])
+    op.execute(_TABLES)
+    words = " ".join(_STOPWORDS.split()).replace("'", "''")
+    op.execute(_ADD_STOPWORDS.format(words=f"'{words}'"))
     op.execute(_SCORES_VIEW)
     op.execute(_MACRO)

@@ -11,7 +11,7 @@ from statistics import mean
 
 from custext_sql import Sanitizer, attack_context, build_mapping, evaluate_utility
 from custext_sql.experiments.evaluation.datasets import read_sentence_polarity
-from custext_sql.store.default_database import load_starter
+from custext_sql.store.building import load_starter
 
 SEEDS = 3
 PAPER, DEFAULT = "starter-euclidean-k20", "starter"

@@ -9,7 +9,7 @@ import duckdb
 
 from custext_sql import connect, sanitize_file
 from custext_sql.sql.queries import let_threads_alternate
-from custext_sql.store.default_database import load_starter
+from custext_sql.store.building import load_starter
 from tests.benchmarks.measuring import best_time, best_times
 from tests.benchmarks.sanitizing import read_corpora
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from custext_sql import Sanitizer, make_key
 from custext_sql.kinds import Kind
 from custext_sql.sanitizer.traced_text import Piece
-from custext_sql.store.default_database import load_starter
+from custext_sql.store.building import load_starter
 from tests.benchmarks.sanitizing import STOPWORDS, read_corpora
 
 TEXTS = 300

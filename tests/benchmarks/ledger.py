@@ -13,7 +13,7 @@ from custext_sql import Dataset, Sanitizer, make_key, sanitize_file
 from custext_sql.mechanism.randomness import KeyedRandomness
 from custext_sql.sanitizer.tally import Counts
 from custext_sql.sql.queries import let_threads_alternate
-from custext_sql.store.default_database import load_starter
+from custext_sql.store.building import load_starter
 from tests.benchmarks.files import write_texts
 from tests.benchmarks.measuring import best_time
 from tests.benchmarks.sanitizing import read_corpora

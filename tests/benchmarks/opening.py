@@ -17,8 +17,8 @@ import numpy as np
 
 from custext_sql.mapping.mapping import Mapping, MappingInfo, digest_ranks, fingerprint
 from custext_sql.mapping.similarity import STEPS
-from custext_sql.store.connections import writing_file
-from custext_sql.store.rows.mappings import save_mapping
+from custext_sql.store.database_files import writing_file
+from custext_sql.store.mappings import save_mapping
 
 K = 20
 COUNTS = (34_000, 100_000, 321_000)  # multiples of K

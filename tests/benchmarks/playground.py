@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from custext_sql import Sanitizer
-from custext_sql.store.default_database import load_starter
+from custext_sql.store.building import load_starter
 from tests.benchmarks.measuring import best_time, best_times
 from tests.benchmarks.sanitizing import read_corpora
 from tests.processes import start

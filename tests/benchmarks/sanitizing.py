@@ -13,7 +13,7 @@ import numpy as np
 
 from custext_sql import Sanitizer, connect, make_key
 from custext_sql.sql.queries import let_threads_alternate
-from custext_sql.store.default_database import load_starter
+from custext_sql.store.building import load_starter
 from tests import shipped_stopwords
 from tests.benchmarks.measuring import best_time, best_times, peak_megabytes, real_vectors
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import spacy
 from spacy.language import Language
 
-from custext_sql.store.default_database import load_starter
+from custext_sql.store.building import load_starter
 from tests.benchmarks.measuring import best_time, best_times
 from tests.benchmarks.sanitizing import read_corpora
 

@@ -13,7 +13,7 @@ from duckdb.func import ARROW
 
 from custext_sql import Sanitizer, connect, make_key, sanitize_file
 from custext_sql.sql.queries import let_threads_alternate
-from custext_sql.store.default_database import load_starter
+from custext_sql.store.building import load_starter
 from tests.benchmarks.measuring import best_times
 from tests.benchmarks.sanitizing import read_corpora
 from tests.spark.cluster import Cluster, open_session, running_cluster, why_not

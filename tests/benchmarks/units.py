@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from custext_sql import Policy, Sanitizer
-from custext_sql.store.default_database import load_starter
+from custext_sql.store.building import load_starter
 from custext_sql.text.columns import open_column
 from custext_sql.text.encoded_text import EncodedText
 from custext_sql.text.units import find_units

@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 from custext_sql.cli import main
 from custext_sql.cli.database import _FORMATS
 from custext_sql.ledger import schema
-from custext_sql.store.schema.revisions import REVISIONS
+from custext_sql.store.schema import REVISIONS
 from custext_sql.vectors.opening import VECTOR_FORMATS
 from tests.processes import start
 from tests.vector_samples import zipped

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from custext_sql.store.database import writing
-from custext_sql.store.rows.stopwords import write_stopwords
+from custext_sql.store.stopwords import write_stopwords
 from tests.release.test_data_files import db, folder, run
 
 __all__ = ["db", "folder"]  # fixtures

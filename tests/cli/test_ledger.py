@@ -13,8 +13,8 @@ from click.testing import CliRunner, Result
 from custext_sql.cli import main
 from custext_sql.ledger import schema
 from custext_sql.ledger.entries import SETTLED
-from custext_sql.store.schema import migrate
-from custext_sql.store.schema.revisions import REVISIONS
+from custext_sql.store import migrating
+from custext_sql.store.schema import REVISIONS
 from tests.cli.test_commands import run
 from tests.ledger_entries import enter_release, list_releases, list_totals
 
@@ -205,9 +205,9 @@ def test_upgrade_upgrades_the_ledger_too(
 ) -> None:
     release()
     scripts = tmp_path_factory.mktemp("next") / "migrations"
-    shutil.copytree(migrate.find_scripts(), scripts)
+    shutil.copytree(migrating.find_scripts(), scripts)
     (scripts / "ledger" / "0002_later.py").write_text(SECOND_SCRIPT)
-    monkeypatch.setattr(migrate, "find_scripts", lambda: scripts)
+    monkeypatch.setattr(migrating, "find_scripts", lambda: scripts)
     monkeypatch.setattr(schema, "REVISIONS", ("0001", "0002"))
     refused = run("sanitize", "in.csv", "again.csv", "--column", "body")
     assert (refused.exit_code, refused.stdout, Path("again.csv").exists()) == (1, "", False)

@@ -13,7 +13,7 @@ import pytest
 from custext_sql import read_ledger
 from custext_sql.errors import BudgetError
 from custext_sql.ledger import connections
-from custext_sql.store.files.atomic_outputs import AtomicOutput
+from custext_sql.store.outputs import AtomicOutput
 from tests.ledger_entries import enter_release, list_releases, list_totals
 from tests.processes import hold_ledger, start
 from tests.release.test_data_files import db, folder, run

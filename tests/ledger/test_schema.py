@@ -24,8 +24,8 @@ from custext_sql.ledger import schema
 from custext_sql.ledger.connections import upgrade_ledger
 from custext_sql.ledger.places import LedgerFile
 from custext_sql.ledger.store import insert_entry, read_entries
+from custext_sql.store import migrating
 from custext_sql.store.database import warn_if_open
-from custext_sql.store.schema import migrate
 from tests.ledger_entries import enter_release, list_releases, make_release
 from tests.postgres import make_database
 from tests.store.test_permissions import open_folder
@@ -100,7 +100,7 @@ def test_the_migrations_make_the_tables_of_the_schema(
         url = f"sqlite:///{tmp_path / name}" if server is None else make_database(server)
         with create_engine(url, poolclass=NullPool).connect() as connection, connection.begin():
             if name == "migrated":
-                migrate.run_migrations(connection, "ledger", schema.REVISIONS[-1], schema.VERSION_TABLE)
+                migrating.run_migrations(connection, "ledger", schema.REVISIONS[-1], schema.VERSION_TABLE)
             else:
                 schema.create(connection)
             revision = connection.exec_driver_sql(f"SELECT version_num FROM {schema.VERSION_TABLE}").scalars().all()
@@ -148,10 +148,10 @@ def test_a_ledger_of_a_newer_version_is_refused(place: LedgerFile, revision: str
 def next_script(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The next version of the package, whose ledger has a second revision; the value is the path of its script."""
     scripts = tmp_path_factory.mktemp("next") / "migrations"
-    shutil.copytree(migrate.find_scripts(), scripts)
+    shutil.copytree(migrating.find_scripts(), scripts)
     (scripts / "ledger" / "0002_later.py").write_text(NEXT)
     monkeypatch.setattr(schema, "REVISIONS", ("0001", "0002"))
-    monkeypatch.setattr(migrate, "find_scripts", lambda: scripts)
+    monkeypatch.setattr(migrating, "find_scripts", lambda: scripts)
     return scripts / "ledger" / "0002_later.py"
 
 

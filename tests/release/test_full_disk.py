@@ -14,7 +14,7 @@ from custext_sql import Sanitizer, connect
 from custext_sql.ledger.release import Release
 from custext_sql.release.duckdb_instances import open_instance
 from custext_sql.sql.nested_query import open_for_query
-from custext_sql.store.files.duckdb_files import open_file
+from custext_sql.store.duckdb_files import open_file
 from tests.ledger_entries import list_releases
 from tests.processes import start
 
@@ -187,7 +187,7 @@ def test_a_stuck_call_raises_on_a_full_disk(mapped_db: Path, disk: Path, stuck: 
 
 
 def test_duckdb_writes_in_no_other_threads(mapped_db: Path, tmp_path: Path) -> None:
-    """These may wait for each other forever if a write fails; see shared_instances.py."""
+    """These may wait for each other forever if a write fails; see duckdb_files.py."""
     for opened in (
         open_instance(),
         open_for_query(Release(Sanitizer.load(mapped_db), None)),

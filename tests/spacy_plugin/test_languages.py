@@ -9,7 +9,7 @@ from spacy.language import Language
 
 from custext_sql import CusTextError, add_stopwords, build_mapping, make_key
 from custext_sql.store.database import writing
-from custext_sql.store.rows.stopwords import write_stopwords
+from custext_sql.store.stopwords import write_stopwords
 from tests.spacy_plugin.test_component import kinds_of
 
 TEXT = "der was will"

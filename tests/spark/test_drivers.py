@@ -13,7 +13,7 @@ import duckdb
 import pytest
 
 from custext_sql import PrivacyWarning, read_ledger, register
-from custext_sql.store.files.atomic_outputs import publish_text
+from custext_sql.store.outputs import publish_text
 from tests.processes import find_files, start, wait_for
 from tests.spark import MARKS
 from tests.spark.cluster import HOST, Cluster, environment, running_cluster, why_not

@@ -191,7 +191,7 @@ def test_a_local_run_takes_nothing_from_a_long_release(frame: Any, own_db: Path,
     def run_beside(ended: Path) -> None:
         import os
 
-        from custext_sql.store.files.atomic_outputs import publish_text
+        from custext_sql.store.outputs import publish_text
 
         for path in (ended, *ended.parents[:4]):
             os.utime(path, (0, 0))

@@ -17,7 +17,7 @@ from custext_sql.cli import main
 from custext_sql.errors import CusTextError, QueryError
 from custext_sql.release import query_releases
 from custext_sql.release.query_releases import ReleasingQuery
-from custext_sql.store.files import atomic_outputs
+from custext_sql.store import outputs
 from tests.ledger_entries import list_releases
 from tests.processes import start, wait_for
 
@@ -274,7 +274,7 @@ def test_a_mapping_that_becomes_the_default_meanwhile_changes_nothing(
 
     def use_another(*arguments: Any, **options: Any) -> Any:
         use_mapping(mapped_db, name="small-euclidean-k2")
-        return atomic_outputs.atomic_output(*arguments, **options)
+        return outputs.atomic_output(*arguments, **options)
 
     monkeypatch.setattr(query_releases, "atomic_output", use_another)
     query = "SELECT custext_sanitize('alice', 1, true) AS t FROM range(300)"

@@ -14,12 +14,21 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
-from custext_sql import DatabaseError, QueryError, Sanitizer, build_mapping, compact_database, connect, list_mappings
+from custext_sql import (
+    DatabaseError,
+    QueryError,
+    Sanitizer,
+    build_mapping,
+    compact_database,
+    connect,
+    list_mappings,
+    use_mapping,
+)
 from custext_sql.cli import main
 from custext_sql.sql.query_errors import safe_errors
-from custext_sql.store.connections import is_interrupt
-from custext_sql.store.database import upgrade_database
-from custext_sql.store.files import duckdb_files
+from custext_sql.store import duckdb_files
+from custext_sql.store.database_files import is_interrupt
+from custext_sql.store.rewriting import upgrade_database
 from tests.processes import hold_open
 
 HEADER, BLOCK = 4096, 262_144  # bytes; a file has three headers, then blocks, each with a checksum of 8 bytes
@@ -44,6 +53,7 @@ CALLS: tuple[Callable[[Path], object], ...] = (
     list_mappings,
     connect,
     lambda path: build_mapping(path, embedding="small", k=5),
+    lambda path: use_mapping(path, name="small-euclidean-k4"),
     compact_database,
     upgrade_database,
 )
@@ -141,17 +151,22 @@ def test_a_file_of_a_newer_duckdb_is_no_damage(odd_db: Path) -> None:
             call(odd_db)
 
 
-def test_other_files_are_no_databases(odd_db: Path, tmp_path: Path) -> None:
-    pq.write_table(pa.table({"a": [1]}), tmp_path / "parquet")
+def test_other_files_are_no_databases_and_stay_as_they_are(tmp_path: Path) -> None:
+    """DuckDB itself would show some of them as views in a database in memory."""
+    pq.write_table(pa.table({"a": [1]}), tmp_path / "a.parquet")
     with sqlite3.connect(tmp_path / "sqlite") as connection:
         connection.execute("CREATE TABLE t (a)")
     connection.close()
-    contents = [(tmp_path / name).read_bytes() for name in ("parquet", "sqlite")]
-    for content in (*contents, b"", b"x", b"a,b\n1,2\n", b'{"a": 1}\n', bytes(HEADER), bytes(range(256)) * 100):
-        odd_db.write_bytes(content)
+    contents = {"empty": b"", "x": b"x", "a.csv": b"a,b\n1,2\n", "a.json": b'{"a": 1}\n', "zeros": bytes(HEADER)}
+    for name, content in (contents | {"bytes": bytes(range(256)) * 100}).items():
+        (tmp_path / name).write_bytes(content)
+    (tmp_path / "parquet.duckdb").write_bytes((tmp_path / "a.parquet").read_bytes())
+    for path in (one for one in tmp_path.iterdir() if one.is_file()):
+        before = path.read_bytes()
         for call in CALLS:
             with pytest.raises(DatabaseError, match=r"is not a custext database \(nor any DuckDB file\)"):
-                call(odd_db)
+                call(path)
+        assert path.read_bytes() == before
 
 
 def test_a_file_in_use_is_in_use(odd_db: Path, monkeypatch: pytest.MonkeyPatch) -> None:

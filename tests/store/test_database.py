@@ -9,10 +9,11 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from custext_sql import Sanitizer, register
 from custext_sql.errors import DatabaseError
-from custext_sql.store.connections import new_database
-from custext_sql.store.database import default_path, locate, reading, upgrade_database, writing
-from custext_sql.store.files import duckdb_files
+from custext_sql.store import duckdb_files
+from custext_sql.store.database import default_path, locate, reading, writing
+from custext_sql.store.database_files import new_database
 from tests.processes import hold_open, start
 
 
@@ -32,9 +33,14 @@ def test_the_database_is_the_one_named_or_that_of_the_environment_or_the_default
     assert locate() == default_path()
 
 
-def test_memory_is_no_place_for_a_database() -> None:
-    with pytest.raises(DatabaseError, match="must be a file"):
-        locate(":memory:")
+def test_what_is_no_file_is_no_place_for_a_database(tmp_path: Path) -> None:
+    for place, message in (
+        (":memory:", "must be a file"),
+        ("", "name of the database is empty"),
+        (tmp_path, "expected a file, found a folder"),
+    ):
+        with pytest.raises(DatabaseError, match=message), reading(place):
+            pass
 
 
 def test_writing_makes_a_database_that_reading_opens(db_path: Path) -> None:
@@ -97,34 +103,6 @@ def test_a_missing_database_is_named_with_the_command_that_makes_it(db_path: Pat
     assert not db_path.exists()
 
 
-def test_a_file_that_is_no_database_is_refused(db_path: Path) -> None:
-    for content in (b"not a database" * 1000, b"SQLite format 3\0" + bytes(4096), b"x"):
-        db_path.write_bytes(content)
-        _assert_refused(db_path)
-    with pytest.raises(DatabaseError, match="expected a file, found a folder"), reading(db_path.parent):
-        pass
-    with pytest.raises(DatabaseError, match="name of the database is empty"), reading(""):
-        pass
-
-
-def _assert_refused(db_path: Path) -> None:
-    for opening in (reading, writing):
-        with pytest.raises(DatabaseError, match="is not a custext database .nor any DuckDB file"), opening(db_path):
-            pass
-
-
-def test_a_file_that_duckdb_would_show_as_a_view_is_no_database(tmp_path: Path) -> None:
-    with duckdb.connect() as connection:
-        for name in ("a.csv", "a.json", "a.parquet"):
-            connection.execute(f"COPY (SELECT 1 AS id, 'text' AS body) TO '{tmp_path / name}'")
-    for path in sorted(tmp_path.iterdir()):
-        before = path.read_bytes()
-        _assert_refused(path)
-        with pytest.raises(DatabaseError, match="nor any DuckDB file"):
-            upgrade_database(path)
-        assert path.read_bytes() == before
-
-
 def test_folders_made_for_a_database_that_failed_are_removed(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt), writing(tmp_path / "a" / "b" / "x.duckdb"):
         raise KeyboardInterrupt
@@ -161,14 +139,6 @@ def test_a_database_of_something_else_is_refused_and_left_alone(db_path: Path, t
         assert len(connection.execute("SHOW TABLES").fetchall()) == 1
 
 
-def test_a_database_in_use_by_another_process_is_named(mapped_db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(duckdb_files, "PATIENCE", 0.2)
-    with hold_open(mapped_db):
-        for opening in (reading, writing):
-            with pytest.raises(DatabaseError, match="in use by another process"), opening(mapped_db):
-                pass
-
-
 def test_a_short_use_by_another_process_is_waited_for(mapped_db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(duckdb_files, "PATIENCE", 120.0)  # the machine may be busy
     with hold_open(mapped_db, 0.5), reading(mapped_db) as connection:
@@ -182,8 +152,11 @@ def test_two_processes_read_at_once(mapped_db: Path) -> None:
         assert other.poll() is None
 
 
-def test_a_database_that_this_process_has_open_is_shared(mapped_db: Path) -> None:
+def test_a_database_that_this_process_has_open_is_shared_once_its_connection_is_known(mapped_db: Path) -> None:
     with duckdb.connect(mapped_db) as own:
+        with pytest.raises(DatabaseError, match="this process already has it open in another connection"):
+            Sanitizer.load(mapped_db)
+        register(own, mapped_db)
         with reading(mapped_db) as connection:
             assert connection.execute("SELECT count(*) FROM mappings").fetchall() == [(1,)]
         limit = own.execute("SELECT current_setting('memory_limit')").fetchall()
@@ -201,14 +174,15 @@ def test_a_path_with_a_quote_and_a_space(tmp_path: Path) -> None:
         pass
 
 
-def test_opening_an_up_to_date_database_loads_neither_alembic_nor_sqlalchemy(mapped_db: Path) -> None:
+def test_making_or_opening_a_database_loads_neither_alembic_nor_sqlalchemy(mapped_db: Path) -> None:
     script = """
         import sys
         from custext_sql import load_mapping
         from custext_sql.store.database import writing
         load_mapping(sys.argv[1])
-        with writing(sys.argv[1]):
-            pass
+        for path in (sys.argv[1], sys.argv[1] + ".new"):
+            with writing(path):
+                pass
         print(sorted(module for module in ("alembic", "sqlalchemy", "spacy", "nltk") if module in sys.modules))
     """
     result = subprocess.run(
@@ -223,7 +197,7 @@ def test_two_processes_that_both_make_the_default_database_agree(own_home: Path,
         import os, sys, time
         from pathlib import Path
         from custext_sql import build_mapping, load_embeddings, load_mapping
-        from custext_sql.store import default_database
+        from custext_sql.store import building
 
         def load_few(path):
             begun = Path(sys.argv[1])
@@ -233,7 +207,7 @@ def test_two_processes_that_both_make_the_default_database_agree(own_home: Path,
             load_embeddings(path, "starter", name="starter", limit=500)
             build_mapping(path, embedding="starter", k=20)
 
-        default_database.load_starter = load_few
+        building.load_starter = load_few
         print(load_mapping().info.fingerprint)
     """
     (tmp_path / "begun").mkdir()

@@ -12,9 +12,9 @@ import pytest
 
 from custext_sql import Sanitizer, build_mapping, connect, list_mappings, load_mapping, register
 from custext_sql.errors import DatabaseError
+from custext_sql.store import duckdb_files
 from custext_sql.store.database import reading
-from custext_sql.store.files import duckdb_files
-from custext_sql.store.files.descriptors import is_open_here
+from custext_sql.store.duckdb_files import is_open_here
 from tests.ledger_entries import list_releases
 from tests.processes import can_write
 
@@ -23,7 +23,7 @@ def sanitize_elsewhere(database: Path, folder: Path) -> subprocess.CompletedProc
     """Make a release in another process, which reads the database and writes to its ledger."""
     (folder / "in.csv").write_text("id,body\n1,alice bob\n")
     script = (
-        "from custext_sql.store.files import duckdb_files; duckdb_files.PATIENCE = 0.5; "
+        "from custext_sql.store import duckdb_files; duckdb_files.PATIENCE = 0.5; "
         "from custext_sql.cli import main; main()"
     )
     command = [sys.executable, "-c", script, "--db", database, "sanitize", "in.csv", "out.csv", "--column", "body"]
@@ -34,7 +34,7 @@ def sanitize_elsewhere(database: Path, folder: Path) -> subprocess.CompletedProc
 def test_a_writer_that_loads_and_builds_keeps_others_out(mapped_db: Path, tmp_path: Path) -> None:
     """This once corrupted a database: one process has it open and reads it, another writes to it, the first builds."""
     with duckdb.connect(mapped_db) as own:
-        Sanitizer.load(mapped_db)
+        register(own, mapped_db)
         refused = sanitize_elsewhere(mapped_db, tmp_path)
         assert refused.returncode == 1 and "is in use by another process" in refused.stderr
         build_mapping(mapped_db, embedding="small", k=5)
@@ -55,10 +55,13 @@ def test_registering_on_the_database_itself_admits_no_second_writer(mapped_db: P
 
 @pytest.mark.slow
 @pytest.mark.parametrize("read_only", [True, False])
-def test_what_is_loaded_while_a_connection_is_open_is_read_through_it(mapped_db: Path, read_only: bool) -> None:
+def test_what_is_loaded_while_a_connection_is_open_is_read_through_it(
+    mapped_db: Path, read_only: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(duckdb_files, "PATIENCE", 0.2)
     with duckdb.connect(mapped_db, read_only=read_only) as own:
-        Sanitizer.load(mapped_db)
         register(own, mapped_db)
+        Sanitizer.load(mapped_db)
         assert not can_write(mapped_db)
     with connect(mapped_db) as connection:
         assert is_open_here(mapped_db)
@@ -66,7 +69,7 @@ def test_what_is_loaded_while_a_connection_is_open_is_read_through_it(mapped_db:
         register(connection, mapped_db)
         assert list_releases(mapped_db) == []
         assert not can_write(mapped_db)
-        with pytest.raises(DatabaseError, match="this process has it attached to another connection; close that first"):
+        with pytest.raises(DatabaseError, match="is being read by this process, or by the one that it was forked from"):
             build_mapping(mapped_db, embedding="small", k=5)
         assert not can_write(mapped_db)
     assert can_write(mapped_db)
@@ -108,8 +111,9 @@ def test_a_database_that_somebody_attached_is_read_through_that_connection(mappe
 def test_links_lead_to_the_same_file(mapped_db: Path, tmp_path: Path) -> None:
     link = tmp_path / "link.duckdb"
     link.symlink_to(mapped_db)
-    with duckdb.connect(mapped_db):
+    with duckdb.connect(mapped_db) as own:
         assert is_open_here(link)
+        register(own, link)
         Sanitizer.load(link)
         assert not can_write(mapped_db)
     assert not is_open_here(link)
@@ -123,11 +127,10 @@ def test_a_hard_link_is_the_same_file(mapped_db: Path, tmp_path: Path, attach: b
     with duckdb.connect() if attach else duckdb.connect(mapped_db) as own:
         if attach:
             own.execute(f"ATTACH '{mapped_db}' AS mine")
-            with pytest.raises(DatabaseError, match="this process already has it open"):
-                Sanitizer.load(link)
-        else:
+        with pytest.raises(DatabaseError, match="this process already has it open"):
             Sanitizer.load(link)
-            build_mapping(link, embedding="small", k=5)
+        register(own, link)
+        build_mapping(link, embedding="small", k=5)
         assert not can_write(mapped_db)
     assert can_write(mapped_db)
 
@@ -146,14 +149,18 @@ def test_a_fork_does_not_write_to_what_its_parent_has_open(mapped_db: Path) -> N
     """The write would seem to succeed, and the parent's next checkpoint would undo it."""
     script = """
         import duckdb, os, sys
-        from custext_sql import CusTextError, build_mapping
+        from custext_sql import CusTextError, build_mapping, load_mapping, register
+        from custext_sql.store import duckdb_files
+        duckdb_files.PATIENCE = 0.2
         own = duckdb.connect(sys.argv[1])
+        register(own, sys.argv[1])
         child = os.fork()
         if not child:
+            load_mapping(sys.argv[1])
             try:
                 build_mapping(sys.argv[1], embedding="small", k=5)
             except CusTextError as error:
-                os._exit(3 if "was forked from one that has it open" in str(error) else 1)
+                os._exit(3 if "or by the one that it was forked from" in str(error) else 1)
             os._exit(0)
         sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
     """
@@ -175,7 +182,7 @@ def test_a_write_waits_until_this_process_has_read(mapped_db: Path, monkeypatch:
         written.result()
     assert len(list_mappings(mapped_db)[0]) == 2
     monkeypatch.setattr(duckdb_files, "PATIENCE", 0.2)
-    with reading(mapped_db), pytest.raises(DatabaseError, match="is being read by this process; close what reads it"):
+    with reading(mapped_db), pytest.raises(DatabaseError, match="is being read by this process.*; close what reads it"):
         build_mapping(mapped_db, embedding="small", k=3)
 
 

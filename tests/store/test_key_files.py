@@ -15,8 +15,8 @@ from custext_sql import CusTextError, Policy, Sanitizer, build_mapping, connect,
 from custext_sql.errors import KeyFileError
 from custext_sql.mechanism.randomness import SecretKey
 from custext_sql.sanitizer.settings import Settings
+from custext_sql.store.contents import load_mapping
 from custext_sql.store.key_files import FORMAT, KeyFile, read_key_file
-from custext_sql.store.mappings import load_mapping
 from tests.cli.test_commands import run
 from tests.shipped_stopwords import STOPWORDS
 

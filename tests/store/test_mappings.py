@@ -22,7 +22,7 @@ from custext_sql import (
 from custext_sql.cli import main
 from custext_sql.mapping.mapping import fingerprint
 from custext_sql.mapping.similarity import STEPS
-from custext_sql.store.rows import mappings as mapping_rows
+from custext_sql.store import mappings
 
 HIS = "(group_id, position) = (SELECT (group_id, position) FROM groups WHERE token = 'bob')"  # the row of bob's scores
 CHANGES = {
@@ -143,7 +143,7 @@ def test_rows_may_lie_in_any_order(mapped_db: Path) -> None:
 
 def test_scores_are_stored_in_many_batches_alike(loaded_db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     one = build_mapping(loaded_db, embedding="small", k=5, name="one").info.fingerprint
-    monkeypatch.setattr(mapping_rows, "_CELLS", 7)
+    monkeypatch.setattr(mappings, "_CELLS", 7)
     assert build_mapping(loaded_db, embedding="small", k=5, name="many").info.fingerprint == one
     assert load_mapping(loaded_db, "many").scores.tolist() == load_mapping(loaded_db, "one").scores.tolist()
 

@@ -14,8 +14,9 @@ from custext_sql import Sanitizer, build_mapping, compact_database, load_embeddi
 from custext_sql.cli import main
 from custext_sql.errors import PrivacyWarning
 from custext_sql.release.duckdb_instances import open_instance
-from custext_sql.store.connections import writing_file
-from custext_sql.store.database import default_path, locate, reading, upgrade_database, warn_if_open
+from custext_sql.store.database import default_path, locate, reading, warn_if_open
+from custext_sql.store.database_files import writing_file
+from custext_sql.store.rewriting import upgrade_database
 from tests.conftest import copy_database
 
 

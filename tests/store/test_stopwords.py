@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from custext_sql.store.contents import list_stopwords
 from custext_sql.store.database import reading, writing
-from custext_sql.store.rows.stopwords import read_stopwords
-from custext_sql.store.stopwords import list_stopwords
+from custext_sql.store.stopwords import read_stopwords
 from tests.shipped_stopwords import STOPWORDS
 
 

@@ -20,8 +20,8 @@ from custext_sql import (
 )
 from custext_sql.ledger.connections import upgrade_ledger
 from custext_sql.ledger.places import LedgerFile
-from custext_sql.store.database import upgrade_database
-from custext_sql.store.schema.revisions import REVISIONS
+from custext_sql.store.rewriting import upgrade_database
+from custext_sql.store.schema import REVISIONS
 from tests.store.test_migrations import EVERYTHING, fetch
 from tests.stored import make
 

@@ -9,15 +9,14 @@ import pytest
 
 from custext_sql import sanitize_file
 from custext_sql.errors import DatabaseError
-from custext_sql.store.database import reading, upgrade_database, writing
-from custext_sql.store.files import duckdb_files
-from custext_sql.store.mappings import load_mapping
+from custext_sql.store.contents import load_mapping
+from custext_sql.store.database import reading, writing
+from custext_sql.store.rewriting import upgrade_database
 from tests.cli.test_commands import run
 from tests.killing import Jobs
 from tests.ledger_entries import list_releases
-from tests.processes import hold_open
 from tests.store.test_migrations import fetch
-from tests.store.test_rewritten_files import MINE, copy, differ
+from tests.store.test_rewriting import MINE, copy, differ
 
 SECRET = b"what the migration deletes"
 
@@ -108,29 +107,6 @@ def test_a_table_in_the_way_is_an_error_and_nothing_is_lost(old_db: Path, next_v
     result = run("--db", old_db, "upgrade")
     assert result.exit_code == 1
     assert f"cannot upgrade {old_db}: " in result.output and "nothing was changed" in result.output
-    assert old_db.read_bytes() == before
-
-
-def test_an_upgrade_replaces_the_file_not_a_link_to_it(old_db: Path, next_version: Path) -> None:
-    link = old_db.with_name("link.duckdb")
-    link.symlink_to(old_db)
-    hard = old_db.with_name("hard.duckdb")
-    hard.hardlink_to(old_db)
-    refused = run("--db", link, "upgrade")
-    assert refused.exit_code == 1 and "has several names" in refused.output
-    hard.unlink()
-    assert run("--db", link, "upgrade").exit_code == 0
-    assert link.is_symlink()
-    assert fetch(old_db, "FROM alembic_version") == [("0002",)]
-
-
-def test_an_upgrade_of_a_database_in_use_changes_nothing(
-    old_db: Path, next_version: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(duckdb_files, "PATIENCE", 0.2)
-    before = old_db.read_bytes()
-    with hold_open(old_db):
-        assert "is in use by another process" in run("--db", old_db, "upgrade").output
     assert old_db.read_bytes() == before
 
 

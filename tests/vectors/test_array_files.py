@@ -1,14 +1,17 @@
-"""NumPy archives and Parquet files are read as they were written, and errors say what is wrong."""
+"""NumPy archives, Parquet files and arrays in memory are read as they are, and errors say what is wrong."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from custext_sql import build_mapping, list_embeddings, load_embeddings, load_mapping
 from custext_sql.errors import CusTextError
 from custext_sql.vectors.opening import open_vectors
+from tests.vector_samples import stored_vectors, write_glove
 from tests.vectors.test_vector_files import NAMES, VECTORS, assert_read, read_all
 
 
@@ -94,3 +97,71 @@ def test_faults_of_parquet(tmp_path: Path) -> None:
     path.write_bytes(b"PAR1" + b"\0" * 50)
     with pytest.raises(CusTextError, match=r"^v\.parquet: cannot read the Parquet file"):
         read_all(path)
+
+
+WORDS = ["Alice", "bob", "carol", "dave"]
+NUMBERS = np.array([[1, 2], [3, 4], [5, 6], [7, 8.5]], dtype=np.float32)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [np.asarray, np.ndarray.tolist, lambda matrix: matrix.astype(np.float64)])
+def test_words_and_vectors_are_stored_as_from_a_file(db_path: Path, tmp_path: Path, kind: Any) -> None:
+    report = load_embeddings(db_path, (WORDS, kind(NUMBERS)), name="mine")
+    assert (report.embedding.source, report.embedding.format, report.embedding.size) == ("the array", "array", 4)
+    load_embeddings(db_path, write_glove(tmp_path / "v.txt", WORDS, NUMBERS), name="file")
+    (words, vectors), (of_file, from_file) = stored_vectors(db_path, "mine"), stored_vectors(db_path, "file")
+    assert words == of_file == ["alice", "bob", "carol", "dave"]
+    assert vectors.tolist() == from_file.tolist() == NUMBERS.tolist()
+    for name in ("mine", "file"):
+        build_mapping(db_path, embedding=name, k=2)
+    one, other = (load_mapping(db_path, f"{name}-euclidean-k2").info for name in ("mine", "file"))
+    assert one.fingerprint == other.fingerprint
+
+
+def test_the_digest_tells_other_words_and_other_numbers(db_path: Path) -> None:
+    load_embeddings(db_path, (WORDS, NUMBERS), name="one")
+    load_embeddings(db_path, (WORDS, NUMBERS), name="same")
+    load_embeddings(db_path, (WORDS, NUMBERS + 1), name="numbers")
+    load_embeddings(db_path, ([*WORDS[:3], "eve"], NUMBERS), name="words")
+    digests = {embedding.name: embedding.sha256 for embedding in list_embeddings(db_path)}
+    assert digests["one"] == digests["same"]
+    assert len(set(digests.values())) == 3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "words, vectors, message",
+    [
+        (WORDS, NUMBERS[:3], "one row for each of 4 words; found 3 x 2"),
+        (WORDS, NUMBERS[0], "one row for each of 4 words; found 2"),
+        (WORDS, 7, "found a single number"),
+        (WORDS, [[1, 2], [3]], "an array of numbers"),
+        (WORDS, [["a", "b"]] * 4, "an array of numbers"),
+        ([b"alice", "bob"], NUMBERS[:2], "words as strings; found bytes"),
+        (WORDS, np.where(NUMBERS > 8, np.nan, NUMBERS), "row 4: expected finite float32 numbers"),
+        (WORDS, np.where(NUMBERS > 8, 1e300, NUMBERS.astype(np.float64)), "row 4: expected finite float32 numbers"),
+        (["a", "", "b", "c"], NUMBERS, "row 2: expected a word, found an empty field"),
+        (["a", "\ud800", "b", "c"], NUMBERS, "row 2: expected valid Unicode"),
+        ([], np.zeros((0, 2)), "no word was kept"),
+        (WORDS, [[10**400, 1]] * 4, "an array of numbers"),
+        (WORDS, NUMBERS + 1j, "an array of numbers"),
+        (WORDS, np.ma.masked_greater(NUMBERS, 8), "an array of numbers"),
+        ({*WORDS}, NUMBERS, "a sequence of words; found set"),
+        ("abcd", NUMBERS, "a sequence of words; found str"),
+    ],
+)
+def test_what_cannot_be_loaded_is_said(db_path: Path, words: Any, vectors: Any, message: str) -> None:
+    with pytest.raises(CusTextError, match=message):
+        load_embeddings(db_path, (words, vectors), name="mine")
+    assert not db_path.exists()
+
+
+@pytest.mark.parametrize("source", [[WORDS, NUMBERS], (WORDS,), 5, None])
+def test_what_is_no_source_is_said(db_path: Path, source: Any) -> None:
+    with pytest.raises(CusTextError, match=r"source must be a file or words with an array: \(words, vectors\); found"):
+        load_embeddings(db_path, source, name="mine")
+
+
+def test_files_alone_have_formats_and_members(db_path: Path) -> None:
+    with pytest.raises(CusTextError, match="format and member apply to files only"):
+        load_embeddings(db_path, (WORDS, NUMBERS), name="mine", format="glove")

@@ -12,8 +12,7 @@ import pytest
 
 from custext_sql.arrays import Floats
 from custext_sql.text.word_boundaries import are_words
-from custext_sql.vectors.packed import unpack
-from custext_sql.vectors.starter import FILES, FIRST_WORDS, WORDS
+from custext_sql.vectors.starter import FILES, FIRST_WORDS, WORDS, unpack
 from tools.starter.carrying import Carrier
 from tools.starter.choosing import REMNANTS, SYLLABLES, choose_words
 from tools.starter.make import MEMBER, Table, held_out_recall, main, read_package, share_words

@@ -6,7 +6,7 @@ import pytest
 from custext_sql import load_embeddings
 from custext_sql.errors import SettingError
 from custext_sql.parameters import check_name
-from custext_sql.vectors.names import name_source
+from custext_sql.vectors.opening import name_source
 
 
 @pytest.mark.parametrize(

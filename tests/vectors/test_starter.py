@@ -13,11 +13,10 @@ import pytest
 from custext_sql import build_mapping, drop_embedding, list_embeddings, list_mappings, load_embeddings, load_mapping
 from custext_sql.errors import SettingError
 from custext_sql.mapping.recipe import Recipe
+from custext_sql.store.building import build_default, load_starter
 from custext_sql.store.database import default_path
-from custext_sql.store.default_database import build_default, load_starter
-from custext_sql.vectors.packed import STEP, pack, unpack
 from custext_sql.vectors.source import Batch
-from custext_sql.vectors.starter import FILES, FIRST_WORDS, GROUPS, WORDS, open_starter
+from custext_sql.vectors.starter import FILES, FIRST_WORDS, GROUPS, STEP, WORDS, open_starter, pack, unpack
 from tests.conftest import FEW_SHIPPED
 from tests.vector_samples import Matrix
 from tools.starter.make import neighbor_recall, read_whole
@@ -186,7 +185,7 @@ def test_a_default_database_that_fails_to_build_leaves_nothing(monkeypatch: pyte
     def fail(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("custext_sql.store.default_database.build_in_file", fail)
+    monkeypatch.setattr("custext_sql.store.building.build_in_file", fail)
     with pytest.raises(KeyboardInterrupt):
         build_default(default_path())
     assert not default_path().parent.exists()

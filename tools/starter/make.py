@@ -13,8 +13,7 @@ import numpy as np
 
 from custext_sql.arrays import Floats, Numbers, Points, Vectors
 from custext_sql.vectors.opening import open_vectors
-from custext_sql.vectors.packed import PackedVectors, pack, unpack
-from custext_sql.vectors.starter import FILES, WORDS
+from custext_sql.vectors.starter import FILES, WORDS, PackedVectors, pack, unpack
 from tools.starter import STARTER
 from tools.starter.carrying import Carrier
 from tools.starter.choosing import choose_words

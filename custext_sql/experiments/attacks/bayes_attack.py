@@ -19,7 +19,7 @@ from custext_sql.sanitizer.policy import Policy, name_policy
 from custext_sql.store.database import Database
 from custext_sql.text.columns import TextColumn
 from custext_sql.text.word_boundaries import fold_word
-from custext_sql.vectors.streams import read_all_lines
+from custext_sql.vectors.source import read_all_lines
 
 _BOTH = "both"  # calibrations
 _UNIFORM = "uniform"

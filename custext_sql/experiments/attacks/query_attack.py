@@ -15,8 +15,8 @@ from custext_sql.mapping.mapping import Mapping
 from custext_sql.mechanism.certified_table import certify, find_representatives
 from custext_sql.mechanism.weights import check_calibration
 from custext_sql.parameters import check_at_least
+from custext_sql.store.contents import load_mapping
 from custext_sql.store.database import Database
-from custext_sql.store.mappings import load_mapping
 
 _SIMULATIONS = 20_000  # per number, for a named word
 _SAMPLE_SIMULATIONS = 1_000  # per number, for a word of a sample: enough for quantiles

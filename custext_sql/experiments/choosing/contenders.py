@@ -9,16 +9,16 @@ import duckdb
 from custext_sql.arrays import Points
 from custext_sql.errors import MappingError, SettingError
 from custext_sql.experiments.mechanisms import ShareDone, list_once
+from custext_sql.mapping.making import make_mapping
 from custext_sql.mapping.mapping import Mapping, MappingInfo
 from custext_sql.mapping.recipe import Recipe
 from custext_sql.mapping.similarity import MEASURES
 from custext_sql.parameters import check_whole
+from custext_sql.store.building import name_new, read_words
+from custext_sql.store.contents import load_mapping
 from custext_sql.store.database import Database, reading
-from custext_sql.store.mapping_builder import name_new
-from custext_sql.store.mapping_maker import make_mapping, read_words
-from custext_sql.store.mappings import load_mapping
-from custext_sql.store.rows.embeddings import find_embedding, read_embeddings, read_vectors
-from custext_sql.store.rows.mappings import default_name, find_mapping, read_infos
+from custext_sql.store.embeddings import find_embedding, read_embeddings, read_vectors
+from custext_sql.store.mappings import default_name, find_mapping, read_infos
 
 SIZES = (20, 40, 80, 160)  # the K that are tried, besides that of the default mapping
 _K = "--k (in Python: k)"
@@ -65,7 +65,7 @@ def list_sizes(database: Database, sizes: int | Sequence[int] | None, embedding:
     with reading(database) as connection:
         infos = read_infos(connection)
         recipe, own = _find_recipe(connection, infos, embedding)
-        words = read_words(connection, recipe)
+        source, words = read_words(connection, recipe)
         recipe, first = words.settle(recipe), default_name(connection)
     fitting = [k for k in sorted({*SIZES, *own}) if k <= len(words.words)]
     if given and given[-1] > len(words.words):
@@ -74,7 +74,7 @@ def list_sizes(database: Database, sizes: int | Sequence[int] | None, embedding:
     @cache
     def read() -> Points:  # once for all K
         with reading(database) as connection:
-            return read_vectors(connection, words.source, words.positions)
+            return read_vectors(connection, source, words.positions)
 
     def make(recipe: Recipe, name: str, progress: ShareDone) -> Mapping:
         return make_mapping(words, read(), recipe, name, progress=lambda done, total: progress(done / total))
@@ -82,7 +82,7 @@ def list_sizes(database: Database, sizes: int | Sequence[int] | None, embedding:
     found = []
     for k in given or fitting or [len(words.words)]:
         wanted = replace(recipe, k=k)
-        same = [one for one in infos if (one.recipe, one.embedding_sha256) == (wanted, words.source.sha256)]
+        same = [one for one in infos if (one.recipe, one.embedding_sha256) == (wanted, words.sha256)]
         same.sort(key=lambda info: info.name != first)
         name = name_new(wanted, infos)
         found.append(_store(database, same[0]) if same else Contender(name, k, False, partial(make, wanted, name)))

@@ -9,8 +9,8 @@ from pathlib import Path
 from custext_sql.experiments.choosing.choice import Choice
 from custext_sql.release.inputs.file_formats import tell_format
 from custext_sql.release.inputs.texts import DataFiles, DataTable, Texts, find_format, open_texts
-from custext_sql.store.files.quoting import quote_name
-from custext_sql.store.rows.mappings import write_options
+from custext_sql.store.mappings import write_options
+from custext_sql.store.quoting import quote_name
 
 _ENDINGS = {"csv": ".csv", "tsv": ".tsv", "json": ".jsonl", "parquet": ".parquet", "text": ".txt"}
 

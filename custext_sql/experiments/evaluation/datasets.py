@@ -14,7 +14,7 @@ from custext_sql.release.inputs.row_readers import choose_reader
 from custext_sql.release.inputs.texts import AnyPath, DataFiles, DataTable, name_texts, open_texts
 from custext_sql.sql.queries import fetch
 from custext_sql.sql.query_errors import safe_errors
-from custext_sql.store.files.quoting import quote_name
+from custext_sql.store.quoting import quote_name
 
 POLARITY = "sentence_polarity"
 _ORDINARY_QUOTES = "if quotes are ordinary characters in this file, add --no-quotes (in Python: quotes=False)"

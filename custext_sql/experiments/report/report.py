@@ -33,9 +33,9 @@ from custext_sql.mechanism.weights import CALIBRATIONS, check_calibration, check
 from custext_sql.release.inputs.texts import Texts
 from custext_sql.sanitizer.policy import DEFAULT_POLICY, Policy, name_policy
 from custext_sql.store.auditing import certify_mapping
+from custext_sql.store.contents import list_mappings
 from custext_sql.store.database import Database
-from custext_sql.store.files.atomic_outputs import check_place, publish_text
-from custext_sql.store.mappings import list_mappings
+from custext_sql.store.outputs import check_place, publish_text
 
 WORDS = ("car", "she", "doctor", "happy")  # shown if the caller names none
 SIMULATIONS = 5_000  # per number for each of them: precise to about 2%

@@ -12,7 +12,7 @@ import duckdb
 from custext_sql.errors import SourceError
 from custext_sql.release.inputs.file_formats import is_zipped
 from custext_sql.release.inputs.source import Source, check_column_names, describe_columns
-from custext_sql.store.files.quoting import quote_text
+from custext_sql.store.quoting import quote_text
 
 _LONGEST_LINE = 16 << 20  # bytes of a row; DuckDB's own limit is 2 MB, and that for a JSON object is this
 _BUFFER = 32 << 20  # DuckDB's own size, which it would otherwise raise to 16 lines

@@ -13,7 +13,7 @@ from custext_sql.release.inputs.json_files import open_json
 from custext_sql.release.inputs.parquet_files import open_parquet
 from custext_sql.release.inputs.source import Source
 from custext_sql.sql.query_errors import safe_errors
-from custext_sql.store.files.quoting import quote_text
+from custext_sql.store.quoting import quote_text
 
 _PATTERN = re.compile(r"[*?\[]")  # characters that DuckDB takes for a pattern
 _OPENERS = {"json": open_json, "parquet": open_parquet}

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, BinaryIO, cast
 from custext_sql.errors import CusTextError, QueryError, SettingError, SourceError
 from custext_sql.parameters import find_closest
 from custext_sql.release.inputs.file_formats import is_zipped
-from custext_sql.store.files.private_folders import named_full_disk, scratch_folder
+from custext_sql.store.outputs import named_full_disk, scratch_folder
 from custext_sql.text.utf8 import SAMPLE, decode_utf8
 
 if TYPE_CHECKING:

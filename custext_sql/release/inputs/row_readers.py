@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from custext_sql.release.inputs.source import Source
-from custext_sql.store.files.quoting import quote_name, quote_text
+from custext_sql.store.quoting import quote_name, quote_text
 
 
 def choose_reader(source: Source, chosen: Sequence[str], record: str | None, target_format: str) -> str:

@@ -6,7 +6,7 @@ from custext_sql.errors import SettingError, SourceError
 from custext_sql.parameters import find_closest
 from custext_sql.release.inputs.source import Source, describe_columns
 from custext_sql.sql.query_errors import safe_errors
-from custext_sql.store.files.quoting import quote_name
+from custext_sql.store.quoting import quote_name
 
 
 def open_table(connection: duckdb.DuckDBPyConnection, name: str, table: str) -> Source:

@@ -28,7 +28,7 @@ from custext_sql.release.inputs.source import Source
 from custext_sql.release.inputs.tables import open_table
 from custext_sql.release.inputs.text_lines import open_text, read_line_blocks
 from custext_sql.sql.query_errors import safe_errors
-from custext_sql.store.files.quoting import quote_name
+from custext_sql.store.quoting import quote_name
 from custext_sql.text.columns import TextColumn, open_column
 
 AnyPath = str | os.PathLike[str]

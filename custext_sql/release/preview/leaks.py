@@ -29,7 +29,7 @@ from custext_sql.sanitizer.sanitizer import Sanitizer
 from custext_sql.sanitizer.vocabulary import Vocabulary
 from custext_sql.sanitizer.words import FoundWords
 from custext_sql.store.database import Database
-from custext_sql.store.files.atomic_outputs import atomic_output, check_place
+from custext_sql.store.outputs import atomic_output, check_place
 from custext_sql.text.characters import find_usual_scripts
 from custext_sql.text.units import UNIT_TYPES
 

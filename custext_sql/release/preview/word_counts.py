@@ -16,7 +16,7 @@ from custext_sql.sanitizer.words import FoundWords
 from custext_sql.sql.copy_options import choose_copy_options
 from custext_sql.sql.queries import fetch
 from custext_sql.sql.query_errors import safe_errors
-from custext_sql.store.files.quoting import quote_text
+from custext_sql.store.quoting import quote_text
 from custext_sql.text.characters import find_scripts
 from custext_sql.text.encoded_text import EncodedText, find_distinct, join_lines, split_lines
 from custext_sql.text.units import UNIT_TYPES

@@ -1,4 +1,4 @@
-"""Unfinished files are in private folders that nobody else can guess or enter, and that are not deleted too early."""
+"""Outputs appear whole or not at all; until then, they are in private folders that nobody else can guess or enter."""
 
 import errno
 import fcntl
@@ -9,15 +9,13 @@ import stat
 import subprocess
 import sys
 import textwrap
-import time
 from pathlib import Path
 
 import pytest
 
 from custext_sql.errors import OutputError
-from custext_sql.store.files import private_folders
-from custext_sql.store.files.atomic_outputs import atomic_output, publish_text
-from custext_sql.store.files.private_folders import private_folder
+from custext_sql.store import outputs
+from custext_sql.store.outputs import atomic_output, private_folder, publish_text
 from tests.processes import find_files, size_of, start, wait_for
 
 LONG_AGO = 11 * 60.0
@@ -26,7 +24,7 @@ LONG_AGO = 11 * 60.0
 DRAFTING = """
 import sys, time
 from pathlib import Path
-from custext_sql.store.files.atomic_outputs import atomic_output
+from custext_sql.store.outputs import atomic_output
 with atomic_output(Path(sys.argv[1]), force=True) as draft:
     draft.path.write_text("clear text")
     print(draft.path.parent.name, flush=True)
@@ -150,16 +148,6 @@ def test_a_worker_of_multiprocessing_leaves_no_folder(mapped_db: Path, tmp_path:
     assert {name for name in names_in(tmp_path / "tmp") if name.endswith(".draft")} == set()
 
 
-@pytest.mark.slow
-def test_a_folder_in_use_is_touched_again_and_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(private_folders, "_BEAT", 0.05)
-    with private_folder(tmp_path, "first") as first, private_folder(tmp_path, "second") as second:
-        for folder in (first, second):
-            age(folder)
-        now = time.time()
-        wait_for(lambda: min(first.stat().st_mtime, second.stat().st_mtime) > now - 60)
-
-
 def test_a_draft_of_another_container_is_left_alone_until_it_is_abandoned(tmp_path: Path) -> None:
     """Two containers share a volume, where process IDs mean nothing and the other process is not visible."""
     target = tmp_path / "out.csv"
@@ -185,7 +173,7 @@ def test_a_draft_of_another_container_is_left_alone_until_it_is_abandoned(tmp_pa
 
 
 def test_an_abandoned_folder_goes_wherever_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In a folder of a group, it has inherited the set-group-ID bit; some file systems have no locks."""
+    """In a folder of a group, it has inherited the set-group-ID bit. Without locks, only its age shows it."""
     for number in (errno.ENOTSUP, errno.ENOLCK, None):
         parent = tmp_path / str(number)
         parent.mkdir()
@@ -200,6 +188,9 @@ def test_an_abandoned_folder_goes_wherever_it_is(tmp_path: Path, monkeypatch: py
                 raise OSError(number, os.strerror(number))
 
         monkeypatch.setattr(fcntl, "flock", fail)
+        with private_folder(parent, "out.csv"):
+            assert killed.exists() == (number is not None)
+        age(killed, 25 * 3600.0) if number is not None else None
         with private_folder(parent, "out.csv"):
             assert not killed.exists()
 
@@ -226,15 +217,15 @@ def test_a_fork_has_folders_of_its_own_and_leaves_those_of_its_parent(tmp_path: 
     script = """
         import os, sys
         from pathlib import Path
-        from custext_sql.store.files import private_folders
+        from custext_sql.store import outputs
         parent = Path(sys.argv[1])
-        with private_folders.private_folder(parent, "a") as folder, private_folders._changed:
+        with outputs.private_folder(parent, "a") as folder:
             child = os.fork()
-            if not child:  # the lock is held by a thread that the fork does not have
-                os.utime(folder, (0, 0))  # the parent cannot touch it now
-                with private_folders.private_folder(parent, "b") as own:
-                    assert own.exists() and set(private_folders._live) == {own}
-                private_folders.remove_private_folders()
+            if not child:
+                os.utime(folder, (0, 0))
+                with outputs.private_folder(parent, "b") as own:
+                    assert own.exists() and set(outputs._live) == {own}
+                outputs.remove_private_folders()
                 os._exit(0 if folder.exists() else 1)
             assert os.waitpid(child, 0)[1] == 0
             assert folder.exists()
@@ -331,7 +322,7 @@ def test_a_folder_that_is_written_to_while_it_is_deleted_is_deleted(
     with private_folder(tmp_path, "a") as folder:
         (folder / "text").write_text("clear text")
         monkeypatch.setattr(shutil, "rmtree", delete_too_early)
-        private_folders.remove_private_folders()
+        outputs.remove_private_folders()
         assert not folder.exists()
         monkeypatch.undo()
         folder.mkdir()  # what leaves the context expects it
@@ -346,3 +337,44 @@ def test_an_interrupt_right_after_mkdir_leaves_nothing(tmp_path: Path, monkeypat
     with pytest.raises(KeyboardInterrupt), private_folder(tmp_path, "out"):
         pass
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_appeared_meanwhile_is_not_replaced(tmp_path: Path) -> None:
+    target = tmp_path / "out.txt"
+    with atomic_output(target, force=False) as output:
+        output.path.write_text("ours")
+        target.write_text("theirs")
+        with pytest.raises(OutputError, match="another process created .* in the meantime"):
+            output.publish()
+    assert target.read_text() == "theirs"
+    with atomic_output(target, force=True) as output:
+        output.path.write_text("ours")
+        output.publish()
+    assert target.read_text() == "ours"
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_what_was_not_published_goes(tmp_path: Path) -> None:
+    target = tmp_path / "out.txt"
+    with pytest.raises(KeyboardInterrupt), atomic_output(target, force=False) as output:
+        output.path.write_text("half")
+        (output.spill / "temporary").write_text("some")
+        raise KeyboardInterrupt
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_is_being_deleted_can_still_be_removed_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A second signal ends the process in the middle of the cleanup that the first one began."""
+    left: list[bool] = []
+
+    def be_cut_off(folder: Path, ignore_errors: bool) -> None:
+        monkeypatch.undo()
+        outputs.remove_private_folders()
+        left.append(folder.exists())
+
+    with outputs.private_folder(tmp_path, "out.csv") as folder:
+        (folder / "text").write_text("clear")
+        monkeypatch.setattr(shutil, "rmtree", be_cut_off)
+    assert left == [False]

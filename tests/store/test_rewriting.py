@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import duckdb
@@ -14,11 +15,9 @@ from click.testing import CliRunner
 from custext_sql import build_mapping, compact_database, drop_embedding, drop_mapping, load_mapping
 from custext_sql.cli import main
 from custext_sql.errors import DatabaseError
-from custext_sql.store import rewritten_files
+from custext_sql.store import duckdb_files, rewriting
 from custext_sql.store.database import reading, writing
-from custext_sql.store.files import duckdb_files
-from custext_sql.store.files.database_differences import find_difference
-from custext_sql.store.rewritten_files import measure_free, suggest_compacting
+from custext_sql.store.rewriting import find_difference, measure_free, suggest_compacting, upgrade_database
 from tests.killing import Jobs
 from tests.processes import hold_open, start
 
@@ -112,14 +111,14 @@ def test_every_difference_is_found(mapped_db: Path) -> None:
 
 
 def test_a_copy_that_differs_does_not_replace_the_database(mapped_db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = rewritten_files._copy_database
+    whole = rewriting._copy_database
 
     def lose_a_word(connection: duckdb.DuckDBPyConnection, name: str, target: Path) -> None:
         whole(connection, name, target)
         with duckdb.connect(target) as other:
             other.execute("DELETE FROM stopwords WHERE word = 'the'")
 
-    monkeypatch.setattr(rewritten_files, "_copy_database", lose_a_word)
+    monkeypatch.setattr(rewriting, "_copy_database", lose_a_word)
     before = mapped_db.read_bytes()
     with pytest.raises(DatabaseError, match="differs in the table stopwords; nothing was changed"):
         compact_database(mapped_db)
@@ -127,7 +126,10 @@ def test_a_copy_that_differs_does_not_replace_the_database(mapped_db: Path, monk
     assert not list(mapped_db.parent.glob(".*"))
 
 
-def test_a_database_in_use_is_left_alone(mapped_db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("rewrite", [compact_database, upgrade_database])
+def test_a_database_in_use_is_left_alone(
+    mapped_db: Path, monkeypatch: pytest.MonkeyPatch, rewrite: Callable[[Path], object]
+) -> None:
     monkeypatch.setattr(duckdb_files, "PATIENCE", 0.2)
     before = mapped_db.read_bytes()
     for read_only in (True, False):
@@ -135,24 +137,23 @@ def test_a_database_in_use_is_left_alone(mapped_db: Path, monkeypatch: pytest.Mo
             hold_open(mapped_db, read_only=read_only),
             pytest.raises(DatabaseError, match="is in use by another process"),
         ):
-            compact_database(mapped_db)
-    with reading(mapped_db), pytest.raises(DatabaseError, match="this process already has it open"):
-        compact_database(mapped_db)
+            rewrite(mapped_db)
+    with reading(mapped_db), pytest.raises(DatabaseError, match="this process"):
+        rewrite(mapped_db)
     assert mapped_db.read_bytes() == before
 
 
-def test_databases_that_cannot_be_replaced_are_refused(mapped_db: Path, db_path: Path, tmp_path: Path) -> None:
+def test_databases_that_cannot_be_replaced_are_refused(mapped_db: Path, tmp_path: Path, next_version: Path) -> None:
     link = tmp_path / "link.duckdb"
     link.symlink_to(mapped_db)
+    assert upgrade_database(link) == ("0001", "0002") and link.is_symlink()
     assert compact_database(link).database == str(mapped_db) and link.is_symlink()
     (tmp_path / "hard.duckdb").hardlink_to(mapped_db)
-    with pytest.raises(DatabaseError, match="cannot compact .*several names"):
-        compact_database(mapped_db)
-    with pytest.raises(DatabaseError, match="does not exist"):
-        compact_database(tmp_path / "none.duckdb")
-    (tmp_path / "text.duckdb").write_text("alice")
-    with pytest.raises(DatabaseError, match="is not a custext database"):
-        compact_database(tmp_path / "text.duckdb")
+    for rewrite in (compact_database, upgrade_database):
+        with pytest.raises(DatabaseError, match="cannot (compact|upgrade) .*several names"):
+            rewrite(mapped_db)
+        with pytest.raises(DatabaseError, match="does not exist"):
+            rewrite(tmp_path / "none.duckdb")
 
 
 def test_a_file_replaced_while_it_is_opened_is_opened_again(mapped_db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -178,7 +179,7 @@ WRITE = """
 import sys
 from pathlib import Path
 from custext_sql.store.database import writing
-from custext_sql.store.files import duckdb_files
+from custext_sql.store import duckdb_files
 duckdb_files.PATIENCE = 60.0
 number = 0
 while not Path(sys.argv[2]).exists():
@@ -256,8 +257,8 @@ def test_much_free_space_is_hinted_at(dropped_db: Path, monkeypatch: pytest.Monk
     drop_embedding(dropped_db, name="starter")
     assert suggest_compacting(dropped_db) is None  # it is a small database
     free = measure_free(dropped_db)
-    monkeypatch.setattr(rewritten_files, "_MUCH", free)
-    monkeypatch.setattr(rewritten_files, "_MUCH_SHARE", 0.0)
+    monkeypatch.setattr(rewriting, "_MUCH", free)
+    monkeypatch.setattr(rewriting, "_MUCH_SHARE", 0.0)
     hint = f"{free / 1e6:.1f} MB of the file is unused; to return it to the disk, run: custext --db"
     assert hint in run("info")
     assert f'"free_bytes": {free}' in run("info", "--json")

@@ -8,9 +8,9 @@ from alembic.config import Config
 from sqlalchemy import URL, Connection, NullPool, create_engine
 from sqlalchemy.exc import DBAPIError
 
-from custext_sql.store.schema import revisions
+from custext_sql.store import schema
 
-_PACKAGE = Path(__file__).parents[2]
+_PACKAGE = Path(__file__).parents[1]
 _one_at_a_time = threading.Lock()  # Alembic keeps what it works on in globals
 
 
@@ -28,7 +28,7 @@ def upgrade(path: Path) -> None:
     engine = create_engine(URL.create("duckdb", database=str(path)), poolclass=NullPool)
     try:
         with engine.begin() as connection:
-            run_migrations(connection, "versions", revisions.REVISIONS[-1], "alembic_version")
+            run_migrations(connection, "versions", schema.REVISIONS[-1], "alembic_version")
     except DBAPIError as error:
         raise error.orig or error from None
     finally:

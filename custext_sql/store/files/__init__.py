@@ -1,1 +1,0 @@
-"""Files on disk: DuckDB files and their locks, atomic outputs, private folders, SQL quoting."""

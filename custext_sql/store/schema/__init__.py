@@ -1,1 +1,0 @@
-"""The tables of a custext database and their revisions."""
