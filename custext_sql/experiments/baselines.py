@@ -203,3 +203,14 @@ class Fbdd:
         directions = generator.standard_normal((count, dimension), dtype=np.float32).astype(np.float64)
         directions /= np.linalg.norm(directions, axis=1, keepdims=True)
         return directions * generator.gamma(dimension, self._unit / epsilon, size=(count, 1))
+
+
+class RandomWords:
+    """Draws any word of the vocabulary with equal probability, regardless of eps: the lower bound on utility."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+
+    def sample(self, words: Numbers, epsilon: float | Floats, draws: Draws) -> Numbers:
+        """Return the replacement of each word."""
+        return (draws % np.uint64(self._size)).astype(np.int64)

@@ -13,7 +13,6 @@ from custext_sql.experiments.evaluation.models import (
     Labels,
     Rows,
     TrainTestSplit,
-    _scale_rate,
     _shuffle_batches,
     fine_tune,
 )
@@ -114,13 +113,6 @@ def test_every_text_is_seen_once_per_epoch() -> None:
     assert sorted(first) == sorted(second) == list(range(1000))
     assert first.tolist() != second.tolist()
     assert np.mean([np.ptp(lengths[rows]) for rows in batches]) < 5  # about 38 in random batches
-
-
-def test_the_learning_rate_rises_and_falls() -> None:
-    rates = [_scale_rate(step, 40) for step in range(41)]
-    assert rates[:5] == [0, 0.25, 0.5, 0.75, 1]
-    assert rates[22] == 0.5 and rates[40] == 0
-    assert _scale_rate(0, 1) == 0 and _scale_rate(1, 1) == 0
 
 
 TEXT = [("a",), ("b",)]

@@ -82,7 +82,6 @@ def test_blocks_make_no_difference(public: list[list[str]], texts: list[list[str
     joined, pieces = [" ".join(words) for words in public], [to_pieces(text) for text in texts]
     expected = list(learn_from(joined).guess(pieces))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(mask_attack, "_TEXTS", 2)
         patch.setattr("custext_sql.text.columns._BLOCK", 5)
         assert list(learn_from(joined).guess(pieces)) == expected
 

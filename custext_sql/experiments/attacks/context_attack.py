@@ -16,11 +16,12 @@ from custext_sql.experiments.mechanisms import (
     MechanismUnderTest,
     ShareDone,
     Trial,
-    draw_seeded,
     list_epsilons,
+    open_draws,
     part_of,
 )
 from custext_sql.experiments.public_texts import find_public_column, list_public
+from custext_sql.mechanism.randomness import WORDS
 from custext_sql.mechanism.sampler import Sampler
 from custext_sql.parameters import check_at_least, count_of
 from custext_sql.release.inputs.texts import Texts, list_texts, name_texts
@@ -154,7 +155,10 @@ def attack_texts(
     texts = [text or "" for text in list_texts(data, column, rows)]
     attacker = ContextAttacker(texts, read_public(public, public_column, texts), name_texts(data))
     results = measure_context(attacker, under_test, epsilons, plus=plus, seed=seed, progress=progress)
-    info = under_test.mapping.info
+    info, at_0 = (
+        under_test.mapping.info,
+        Trial(under_test, under_test.open(CUSTEXT_PLUS if plus else CUSTEXT), 0.0, seed),
+    )
     return ContextAttack(
         mapping=info.name,
         k=info.k,
@@ -163,7 +167,7 @@ def attack_texts(
         policy=name_policy(under_test.policy),
         data=name_texts(data),
         texts=len(texts),
-        words=attacker.attack(Trial(under_test, CUSTEXT_PLUS if plus else CUSTEXT, 0.0, seed)).replaced,
+        words=attacker.attack(at_0).replaced,
         public=attacker.public.name,
         public_texts=len(attacker.public.column),
         left_out=attacker.public.left_out,
@@ -244,12 +248,11 @@ class ContextAttacker:
         trial: of one of CusText's own mechanisms, since the others have no groups. SettingError if no word would be
         replaced.
         """
-        under_test = trial.under_test
-        setup = under_test.mapping.info.fingerprint, under_test.policy, trial.mechanism
+        under_test, mechanism = trial.under_test, trial.mechanism
+        setup = under_test.mapping.info.fingerprint, under_test.policy, mechanism.name
         place = *setup, under_test.calibration, trial.epsilon, trial.seed
         if place not in self._attacked:
             progress(0.0)
-            mechanism = trial.open()
             assert trial.epsilon is not None
             if self._learned is None or self._learned[0] != setup:
                 alphabet = Alphabet(under_test.mapping, mechanism.replacer, plus=mechanism.plus)
@@ -272,7 +275,7 @@ def measure_context(
     progress: ShareDone | None = None,
 ) -> list[ContextResult]:
     """Return the success of an attacker at each eps."""
-    info, mechanism = under_test.mapping.info, CUSTEXT_PLUS if plus else CUSTEXT
+    info, mechanism = under_test.mapping.info, under_test.open(CUSTEXT_PLUS if plus else CUSTEXT)
     at_0, *found = [
         attacker.attack(Trial(under_test, mechanism, epsilon, seed), part_of(progress, number, 1 + len(epsilons)))
         for number, epsilon in enumerate((0.0, *epsilons))
@@ -335,7 +338,7 @@ def count_context_guesses(
     sampler, alphabet = mechanism.replacer.mechanism, model.alphabet
     assert isinstance(sampler, Sampler)
     likelihoods = OutputLikelihoods(alphabet, epsilon, sampler.calibration)
-    bits, counts = np.random.PCG64(seed), ContextCounts()
+    draws, counts = open_draws(seed), ContextCounts()
     for rows, block in split_column(column):
         read = alphabet.read(block)
         replaced = read.words.at(Kind.SAMPLED)
@@ -345,7 +348,7 @@ def count_context_guesses(
         if epsilon == 0.0:
             visible[places] = alphabet.representatives[words]
         else:
-            visible[places] = sampler.sample(words, epsilon, draw_seeded(bits, len(words)))
+            visible[places] = sampler.sample(words, epsilon, draws.draw(replaced, read.words.find_firsts, WORDS))
         right = guess_hidden(model, likelihoods, visible)[0][places] == words
         singly = guess_singly(model, likelihoods, visible[places])[0] == words
         texts = read.words.rows[replaced]

@@ -26,7 +26,7 @@ from custext_sql.experiments.evaluation.models import (
     score_predictions,
 )
 from custext_sql.experiments.evaluation.paper_table import find_paper_value
-from custext_sql.experiments.mechanisms import ORIGINAL, MappingUnderTest, ShareDone, Trial, part_of
+from custext_sql.experiments.mechanisms import ORIGINAL, ShareDone, Trial, part_of
 from custext_sql.experiments.public_texts import list_public
 from custext_sql.release.inputs.texts import Texts, name_texts
 from custext_sql.replacing.kinds import Kind
@@ -136,7 +136,7 @@ def evaluate_utility(
             metric=setup.metric,
             value=value,
             paper=find_paper_value(
-                setup, trial.mechanism, trial.epsilon, embedding=place["embedding"], mapping=place["mapping"]
+                setup, trial.mechanism.name, trial.epsilon, embedding=place["embedding"], mapping=place["mapping"]
             ),
             in_clear=share,
         )
@@ -157,7 +157,7 @@ def measure_utility(
         tell = part_of(progress, number, len(trials))
         tell(0.0)
         # all texts in one run: some mechanisms do much work per distinct word
-        new = iter(trial.open().sanitize(texts, trial.epsilon, trial.seed))
+        new = iter(trial.mechanism.sanitize(texts, trial.epsilon, trial.seed))
         train, test = ([tuple(islice(new, len(row))) for row in part.texts] for part in parts)
         split = TrainTestSplit(train, train_labels, test, test_labels, experiment.task)
         if model == TFIDF:
@@ -180,11 +180,8 @@ def measure_in_clear(experiment: Experiment, trials: Sequence[Trial]) -> list[fl
     seed.
     """
 
-    @cache
-    def measure(under_test: MappingUnderTest, mechanism: str) -> float:
-        return under_test.open(mechanism).find_share_in_clear(experiment.tested, seed=0)
-
-    return [measure(trial.under_test, trial.mechanism) for trial in trials]
+    measure = cache(lambda mechanism: mechanism.find_share_in_clear(experiment.tested, seed=0))
+    return [measure(trial.mechanism) for trial in trials]
 
 
 @dataclass(frozen=True)
@@ -280,7 +277,7 @@ def evaluate_tradeoff(
     if attack not in ATTACKS:
         raise SettingError(f"attack must be one of {', '.join(ATTACKS)}; found {attack!r}")
     experiment, trials, setup = plan_experiment(locals())
-    if any(trial.mechanism == ORIGINAL for trial in trials):
+    if any(trial.mechanism.name == ORIGINAL for trial in trials):
         raise SettingError(
             "the mechanism original leaves all words in the clear, so there is nothing to attack; remove it from "
             "--mechanisms (in Python: mechanisms)"
@@ -347,7 +344,7 @@ def _open_single_guess(texts: Sequence[str]) -> Callable[[Trial, ShareDone], flo
 
     @cache
     def guess(trial: Trial) -> float:
-        mechanism, under_test = trial.open(), trial.under_test
+        mechanism, under_test = trial.mechanism, trial.under_test
         found = mechanism.find_words(column)
         words = max(len(found.kinds), 1)
         drawn = np.bincount(found.numbers[found.at(Kind.SAMPLED)], minlength=under_test.vocabulary.size)
