@@ -31,11 +31,7 @@ _EXTRAS = {  # the package that is imported: what pip calls it, and the extra th
 def check_installed(*packages: str) -> None:
     """Check that packages of extras are installed, without importing them. SettingError names what is missing."""
     for package in packages:
-        try:
-            found = importlib.util.find_spec(package) is not None
-        except ValueError:  # a module that has no spec, such as one that a test blocks
-            found = False
-        if not found:
+        if importlib.util.find_spec(package) is None:
             raise _miss(package)
 
 

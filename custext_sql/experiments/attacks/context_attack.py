@@ -33,56 +33,39 @@ from custext_sql.text.columns import TextColumn, open_column, split_column
 
 @dataclass(frozen=True)
 class ContextResult:
-    """The success of the context attack at one eps.
-
-    mapping, k: the name of the mapping and its group size K.
-    eps: the budget per word. calibration: how eps sets the temperature, "paper" or "tight".
-    plus: whether stopwords are kept.
-    success, standard_error: the share of replaced words that are guessed correctly, 0 to 1, and its standard error.
-    single: the share guessed from one output and the frequencies of words in the public texts, without context.
-    texts_guessed: the share of texts in which every replaced word is guessed, among texts with replaced words.
-    success_at_0: the success at eps = 0, where outputs show the groups of replaced words and nothing else. It is
-        not always the least: a drawn word may pass for a kept one of its group, but a representative cannot.
-    """
+    """The success of the context attack at one eps. Shares are 0 to 1."""
 
     mapping: str
-    k: int
-    eps: float
-    calibration: str
-    plus: bool
-    success: float
+    k: int  # its group size K
+    eps: float  # the budget per word
+    calibration: str  # how eps sets the temperature: "paper" or "tight"
+    plus: bool  # whether stopwords are kept
+    success: float  # the share of replaced words that are guessed correctly
     standard_error: float
-    single: float
-    texts_guessed: float
+    single: float  # the share guessed from one output and the frequencies of words in the public texts, without context
+    texts_guessed: float  # the share of texts in which every replaced word is guessed, among texts with replaced words
+    # The success at eps = 0, where outputs show the groups of replaced words and nothing else. It is not always the
+    # least: a drawn word may pass for a kept one of its group, but a representative cannot.
     success_at_0: float
 
 
 @dataclass(frozen=True)
 class ContextAttack:
-    """The success of the context attack on some texts.
-
-    mapping, k: the name of the mapping and its group size K. calibration: "paper" or "tight". plus: whether stopwords
-        are kept. policy: "paper" or "strict"; for any other Policy, how it differs from "strict".
-    data, texts, words: the name of the attacked texts, their number, and the number of replaced words in them.
-    public, public_texts: the name of the public texts, and the number of those that were learned from.
-    left_out: the number of public texts that were left out because they also occur in the attacked texts.
-    skipped: the number of public texts that were skipped because they are empty.
-    results: one per eps.
-    """
+    """The success of the context attack on some texts."""
 
     mapping: str
-    k: int
-    calibration: str
-    plus: bool
-    policy: str
-    data: str
+    k: int  # its group size K
+    calibration: str  # how eps sets the temperature: "paper" or "tight"
+    plus: bool  # whether stopwords are kept
+    policy: str  # "paper" or "strict"; for any other Policy, how it differs from "strict"
+    data: str  # the name of the attacked texts
     texts: int
-    words: int
-    public: str
-    public_texts: int
-    left_out: int
-    skipped: int
-    results: tuple[ContextResult, ...]
+    words: int  # how many words of these texts were replaced
+    public: str  # the name of the public texts
+    public_texts: int  # how many were learned from
+    left_out: int  # how many were left out because they also occur in the attacked texts
+    skipped: int  # how many were skipped because they are empty
+    results: tuple[ContextResult, ...]  # one per eps
 
 
 def attack_context(
@@ -178,20 +161,15 @@ def attack_texts(
 
 @dataclass(frozen=True)
 class ContextCounts:
-    """How many words were guessed correctly.
-
-    words, in_clear: all words, and those that are in the clear. replaced, guessed, guessed_singly: the words that were
-    replaced, those among them that were guessed with context, and from one output alone. texts, texts_complete: the
-    texts with replaced words, and those in which all of them were guessed.
-    """
+    """How many words were guessed correctly."""
 
     words: int = 0
-    in_clear: int = 0
+    in_clear: int = 0  # words that stay in the clear
     replaced: int = 0
-    guessed: int = 0
-    guessed_singly: int = 0
-    texts: int = 0
-    texts_complete: int = 0
+    guessed: int = 0  # replaced words, with context
+    guessed_singly: int = 0  # replaced words, from one output alone
+    texts: int = 0  # texts with replaced words
+    texts_complete: int = 0  # texts in which all replaced words were guessed
 
     def __add__(self, other: "ContextCounts") -> "ContextCounts":
         return ContextCounts(*(getattr(self, name) + getattr(other, name) for name in self.__dataclass_fields__))

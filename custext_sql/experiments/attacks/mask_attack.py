@@ -51,44 +51,30 @@ _WHITE_SPACE = re.compile(r"\s+")
 
 @dataclass(frozen=True)
 class MaskResult:
-    """The success of the mask attack at one eps.
+    """The success of the mask attack at one eps. Shares are 0 to 1."""
 
-    eps: the budget per word.
-    r_mask, standard_error: the share of all words that are guessed correctly, 0 to 1, and its standard error.
-    privacy: the share of words that are not guessed, 1 - r_mask.
-    r_mask_sampled: the share guessed correctly among words replaced by a draw; None if there is no such word.
-    mechanism: "custext", or "custext+" if stopwords are kept. mapping: its name.
-    model: the name or folder of the model that guesses, or "ngram". rows: the number of texts attacked.
-    """
-
-    eps: float
-    r_mask: float
+    eps: float  # the budget per word
+    r_mask: float  # the share of all words that are guessed correctly
     standard_error: float
-    privacy: float
-    r_mask_sampled: float | None
-    mechanism: str
-    mapping: str
-    model: str
-    rows: int
+    privacy: float  # the share of words that are not guessed
+    r_mask_sampled: float | None  # the share among words replaced by a draw; None if there is no such word
+    mechanism: str  # "custext", or "custext+" if stopwords are kept
+    mapping: str  # its name
+    model: str  # the name or folder of the model that guesses, or "ngram"
+    rows: int  # the number of texts attacked
 
 
 @dataclass(frozen=True)
 class MaskAttack:
-    """The success of the mask attack on some texts.
+    """The success of the mask attack on some texts."""
 
-    mapping: its name. mechanism: "custext", or "custext+" if stopwords are kept.
-    policy: "paper" or "strict"; for any other Policy, how it differs from "strict".
-    model: the name or folder of the model that guesses, or "ngram". rows: the number of texts attacked.
-    skipped: by the name of the texts, how many were skipped because they are empty. results: one per eps.
-    """
-
-    mapping: str
-    mechanism: str
-    policy: str
-    model: str
-    rows: int
-    skipped: dict[str, int]
-    results: tuple[MaskResult, ...]
+    mapping: str  # its name
+    mechanism: str  # "custext", or "custext+" if stopwords are kept
+    policy: str  # "paper" or "strict"; for any other Policy, how it differs from "strict"
+    model: str  # the name or folder of the model that guesses, or "ngram"
+    rows: int  # the number of texts attacked
+    skipped: dict[str, int]  # by the name of the texts, how many were skipped because they are empty
+    results: tuple[MaskResult, ...]  # one per eps
 
 
 class Guesser(Protocol):
@@ -155,12 +141,7 @@ def attack_mask(
     public: the texts from which "ngram" learns, like data; only the empty ones are left out.
     batch_size: masked texts per model call, at least 1.
 
-    All other arguments are those of `attack_context`.
-
-    Returns a MaskAttack.
-
-    SettingError if a setting is invalid, the model cannot be loaded or there is no word to attack; SourceError if a
-    file cannot be read; MappingError if the mapping does not exist.
+    All other arguments, and the errors, are those of `attack_context`. SettingError also if the model cannot be loaded.
     """
     epsilons = list_epsilons(eps)
     if rows is not None:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from custext_sql.arrays import Floats, Numbers, Points
-from custext_sql.errors import SettingError, SourceError
+from custext_sql.errors import SourceError
 from custext_sql.experiments.evaluation.datasets import LabeledTexts
 from custext_sql.experiments.extras import Pretrained, choose_device, import_library, load_pretrained
 from custext_sql.experiments.mechanisms import ShareDone
@@ -75,16 +75,6 @@ def score_predictions(split: TrainTestSplit, predictions: Labels) -> float:
     if np.ptp(predictions) == 0.0 or np.ptp(split.test_labels) == 0.0:
         return 0.0
     return float(np.corrcoef(predictions, split.test_labels)[0, 1])
-
-
-def check_task(task: str, texts_per_row: int) -> None:
-    """Raise SettingError if a task does not exist or does not suit the number of texts per row."""
-    if task not in TASKS:
-        raise SettingError(f"task must be one of {', '.join(TASKS)}; found {task!r}")
-    if task == "similarity" and texts_per_row != 2:
-        raise SettingError(
-            'the task similarity compares two texts: name two columns, --text A --text B (in Python: text=["A", "B"])'
-        )
 
 
 def _read_degrees(part: LabeledTexts) -> Floats:
