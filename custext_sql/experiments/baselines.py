@@ -59,13 +59,6 @@ class WordSpace:
         return best
 
 
-def find_most_frequent(ranks: Numbers, share: float) -> Flags:
-    """Return a flag per word: whether it is in the most frequent share of the words."""
-    is_frequent = np.zeros(len(ranks), dtype=bool)
-    is_frequent[np.argsort(ranks, kind="stable")[: round(share * len(ranks))]] = True
-    return is_frequent
-
-
 def uniforms(draws: Draws) -> Floats:
     """Return numbers in [0, 1), from the highest 53 bits of the draws."""
     return (draws >> np.uint64(11)).astype(np.float64) * 2.0**-53
@@ -135,7 +128,8 @@ class SanTextPlus(SanText):
     """
 
     def __init__(self, space: WordSpace, unit: float = 1.0, *, sensitive: float = 0.9, replaced: float = 0.3) -> None:
-        self._is_frequent, self._replaced = find_most_frequent(space.ranks, 1.0 - sensitive), replaced
+        order = space.ranks.argsort().argsort()  # the most frequent word is 0
+        self._is_frequent, self._replaced = order < round((1.0 - sensitive) * len(order)), replaced
         super().__init__(space, unit, np.flatnonzero(~self._is_frequent))
 
     def sample(self, words: Numbers, epsilon: float | Floats, draws: Draws) -> Numbers:

@@ -138,10 +138,8 @@ def attack_texts(
     texts = [text or "" for text in list_texts(data, column, rows)]
     attacker = ContextAttacker(texts, read_public(public, public_column, texts), name_texts(data))
     results = measure_context(attacker, under_test, epsilons, plus=plus, seed=seed, progress=progress)
-    info, at_0 = (
-        under_test.mapping.info,
-        Trial(under_test, under_test.open(CUSTEXT_PLUS if plus else CUSTEXT), 0.0, seed),
-    )
+    info = under_test.mapping.info
+    at_0 = Trial(under_test, under_test.open(CUSTEXT_PLUS if plus else CUSTEXT), 0.0, seed)
     return ContextAttack(
         mapping=info.name,
         k=info.k,
@@ -150,7 +148,7 @@ def attack_texts(
         policy=name_policy(under_test.policy),
         data=name_texts(data),
         texts=len(texts),
-        words=attacker.attack(at_0).replaced,
+        words=attacker.attack(at_0).replaced,  # already made, to compare the others with
         public=attacker.public.name,
         public_texts=len(attacker.public.column),
         left_out=attacker.public.left_out,

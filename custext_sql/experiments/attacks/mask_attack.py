@@ -362,7 +362,6 @@ class LanguageModelGuesser:
         self._before, self._after = tokens[: added.index(0)], tokens[len(added) - added[::-1].index(0) :]
         ends = len(self._before) + len(self._after)
         self._room = pretrained.check_length(length, ends + 1) - ends
-        self._spellings: dict[int, str] = {}
 
     def guess(self, texts: Sequence[Sequence[Piece]]) -> Iterator[list[str]]:
         """Yield a list per text with a guess for each of its words. A run of white space counts as one space."""
@@ -431,10 +430,8 @@ class LanguageModelGuesser:
 
     def _spell(self, token: int) -> str:
         """Return a token as a folded word. A token that continues a word, such as ##ing, keeps its spelling."""
-        if token not in self._spellings:
-            written = self._tokenizer.decode([token], clean_up_tokenization_spaces=False)
-            self._spellings[token] = fold_word(written.strip())
-        return self._spellings[token]
+        written: str = self._tokenizer.decode([token], clean_up_tokenization_spaces=False)
+        return fold_word(written.strip())
 
 
 def join_pieces(pieces: Sequence[Piece]) -> tuple[str, list[tuple[int, int]]]:
