@@ -59,13 +59,6 @@ class WordSpace:
         return best
 
 
-def find_most_frequent(ranks: Numbers, share: float) -> Flags:
-    """Return a flag per word: whether it is in the most frequent share of the words."""
-    is_frequent = np.zeros(len(ranks), dtype=bool)
-    is_frequent[np.argsort(ranks, kind="stable")[: round(share * len(ranks))]] = True
-    return is_frequent
-
-
 def uniforms(draws: Draws) -> Floats:
     """Return numbers in [0, 1), from the highest 53 bits of the draws."""
     return (draws >> np.uint64(11)).astype(np.float64) * 2.0**-53
@@ -135,7 +128,8 @@ class SanTextPlus(SanText):
     """
 
     def __init__(self, space: WordSpace, unit: float = 1.0, *, sensitive: float = 0.9, replaced: float = 0.3) -> None:
-        self._is_frequent, self._replaced = find_most_frequent(space.ranks, 1.0 - sensitive), replaced
+        order = space.ranks.argsort().argsort()  # the most frequent word is 0
+        self._is_frequent, self._replaced = order < round((1.0 - sensitive) * len(order)), replaced
         super().__init__(space, unit, np.flatnonzero(~self._is_frequent))
 
     def sample(self, words: Numbers, epsilon: float | Floats, draws: Draws) -> Numbers:
@@ -203,3 +197,14 @@ class Fbdd:
         directions = generator.standard_normal((count, dimension), dtype=np.float32).astype(np.float64)
         directions /= np.linalg.norm(directions, axis=1, keepdims=True)
         return directions * generator.gamma(dimension, self._unit / epsilon, size=(count, 1))
+
+
+class RandomWords:
+    """Draws any word of the vocabulary with equal probability, regardless of eps: the lower bound on utility."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+
+    def sample(self, words: Numbers, epsilon: float | Floats, draws: Draws) -> Numbers:
+        """Return the replacement of each word."""
+        return (draws % np.uint64(self._size)).astype(np.int64)

@@ -5,15 +5,14 @@ Errors name the extra of a missing library. Models are loaded without the librar
 
 import importlib
 import importlib.util
+import logging
 import os
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from custext_sql.errors import SettingError
 from custext_sql.parameters import check_whole
@@ -32,11 +31,7 @@ _EXTRAS = {  # the package that is imported: what pip calls it, and the extra th
 def check_installed(*packages: str) -> None:
     """Check that packages of extras are installed, without importing them. SettingError names what is missing."""
     for package in packages:
-        try:
-            found = importlib.util.find_spec(package) is not None
-        except ValueError:  # a module that has no spec, such as one that a test blocks
-            found = False
-        if not found:
+        if importlib.util.find_spec(package) is None:
             raise _miss(package)
 
 
@@ -125,14 +120,6 @@ def load_pretrained(name: str | os.PathLike[str], head: str, *, advice: str, **o
             ) from error
 
 
-def pad_rows(rows: Sequence[Sequence[int]], value: int) -> Any:
-    """Return rows of different lengths as one tensor, each padded at its end with a value."""
-    filled = np.full((len(rows), max(map(len, rows))), value, dtype=np.int64)
-    for number, row in enumerate(rows):
-        filled[number, : len(row)] = row
-    return import_library("torch").from_numpy(filled)
-
-
 def _load(place: str, head: str, options: dict[str, Any], *, local_files_only: bool) -> Pretrained:
     transformers, torch = import_library("transformers"), import_library("torch")
     # never run code that comes with a model, and never ask about it on the terminal
@@ -162,21 +149,15 @@ def _reach_hub(name: str, advice: str) -> None:
 @contextmanager
 def _silence() -> Iterator[None]:
     """Suppress the log messages, warnings and progress bars of the libraries."""
-    logs, hub = import_library("transformers.utils.logging"), import_library("huggingface_hub.utils")
-    levels = logs.get_verbosity(), hub.logging.get_verbosity()
-    bars = logs.is_progress_bar_enabled(), not hub.are_progress_bars_disabled()
+    messages, shown = import_library("transformers.utils.logging"), logging.root.manager.disable
+    bars = messages.is_progress_bar_enabled()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        logs.set_verbosity_error()
-        hub.logging.set_verbosity_error()
-        logs.disable_progress_bar()
-        hub.disable_progress_bars()
+        logging.disable(logging.WARNING)
+        messages.disable_progress_bar()  # also that of downloads
         try:
             yield
         finally:
-            logs.set_verbosity(levels[0])
-            hub.logging.set_verbosity(levels[1])
-            if bars[0]:
-                logs.enable_progress_bar()
-            if bars[1]:
-                hub.enable_progress_bars()
+            logging.disable(shown)
+            if bars:
+                messages.enable_progress_bar()

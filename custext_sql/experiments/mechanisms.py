@@ -4,21 +4,20 @@ import warnings
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from custext_sql.arrays import Draws, Flags, Floats, Numbers
+from custext_sql.arrays import Flags, Numbers
 from custext_sql.errors import MappingError, PrivacyWarning, SettingError
-from custext_sql.experiments.baselines import Fbdd, SanText, SanTextPlus, WordSpace
+from custext_sql.experiments.baselines import Fbdd, RandomWords, SanText, SanTextPlus, WordSpace
 from custext_sql.kinds import Kind
 from custext_sql.mapping.mapping import Mapping
 from custext_sql.mechanism.certified_table import CertifiedTable, certify
-from custext_sql.mechanism.randomness import SeededRandomness
+from custext_sql.mechanism.randomness import WORDS, SeededRandomness
 from custext_sql.mechanism.sampler import Sampler
 from custext_sql.mechanism.weights import check_epsilon
-from custext_sql.parameters import check_at_least, count_of, suggest
+from custext_sql.parameters import check_at_least, suggest
 from custext_sql.sanitizer.policy import Policy, choose_policy
 from custext_sql.sanitizer.replacer import Mechanism, Replaced, Replacer
 from custext_sql.sanitizer.row_settings import RowSettings
@@ -26,7 +25,7 @@ from custext_sql.sanitizer.traced_text import Piece, list_pieces
 from custext_sql.sanitizer.vocabulary import Vocabulary
 from custext_sql.sanitizer.words import FoundWords
 from custext_sql.store.database import Database, reading
-from custext_sql.store.embeddings import read_embeddings, read_entries, read_vectors
+from custext_sql.store.embeddings import read_embeddings, read_vectors
 from custext_sql.store.mappings import find_mapping, read_mapping
 from custext_sql.store.stopwords import SHIPPED_LANGUAGE, read_stopwords
 from custext_sql.text.columns import TextColumn, open_column
@@ -74,13 +73,11 @@ class MechanismUnderTest:
         if self.name == ORIGINAL:
             return list(texts)
         replaced = self._replace(texts, epsilon, seed)
-        written, cuts = replaced.text.tobytes(), replaced.offsets.tolist()
-        return [written[start:end].decode() for start, end in pairwise(cuts)]
+        written: list[str] = TextColumn(replaced.text, replaced.offsets).to_arrow().to_pylist()
+        return written
 
     def compare(self, texts: Sequence[str], epsilon: float | None, seed: int) -> list[list[Piece]]:
-        """Return the pieces of each text, before and after. SettingError for `original`, which changes nothing."""
-        if self.name == ORIGINAL:
-            raise SettingError(f"the mechanism {self.name} changes nothing, so there is nothing to compare")
+        """Return the pieces of each text, before and after, for any mechanism but `original`, which changes none."""
         return list_pieces(self._replace(texts, epsilon, seed))
 
     def find_share_in_clear(self, texts: Sequence[str], seed: int) -> float:
@@ -93,8 +90,9 @@ class MechanismUnderTest:
         found = self.find_words(open_column(list(texts))[0])
         kept, mechanism = self.count_in_clear(found), self.replacer.mechanism
         if isinstance(mechanism, SanTextPlus):
-            words = found.numbers[found.at(Kind.REPLACED)].astype(np.int64)
-            kept += int(mechanism.find_kept(words, draw_seeded(np.random.PCG64(seed), len(words))).sum())
+            places = found.at(Kind.REPLACED)
+            draws = open_draws(seed).draw(places, found.find_firsts, WORDS)
+            kept += int(mechanism.find_kept(found.numbers[places].astype(np.int64), draws).sum())
         return kept / max(len(found.kinds), 1)
 
     def find_words(self, column: TextColumn) -> FoundWords:
@@ -110,28 +108,15 @@ class MechanismUnderTest:
         return int(np.bincount(found.kinds, minlength=len(Kind))[kept].sum())
 
     def _replace(self, texts: Sequence[str], epsilon: float | None, seed: int) -> Replaced:
-        column = open_column(list(texts))[0]
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", PrivacyWarning)
-            randomness = SeededRandomness(seed)
-        settings = RowSettings(1.0 if epsilon is None else check_epsilon(epsilon), self.plus)
-        return self.replacer.replace_words(column.text, column.offsets, randomness, settings)
+        column, settings = open_column(list(texts))[0], RowSettings(1.0 if epsilon is None else epsilon, self.plus)
+        return self.replacer.replace_words(column.text, column.offsets, open_draws(seed), settings)
 
 
-def draw_seeded(bits: np.random.PCG64, count: int) -> Draws:
-    """Return the next draws of a generator: those of `SeededRandomness` with the same seed."""
-    return np.asarray(bits.random_raw(count), dtype=np.uint64)
-
-
-class RandomWords:
-    """Draws any word of the vocabulary with equal probability, regardless of eps: the lower bound on utility."""
-
-    def __init__(self, size: int) -> None:
-        self._size = size
-
-    def sample(self, words: Numbers, epsilon: float | Floats, draws: Draws) -> Numbers:
-        """Return the replacement of each word."""
-        return (draws % np.uint64(self._size)).astype(np.int64)
+def open_draws(seed: int) -> SeededRandomness:
+    """Return the draws of an experiment, which releases nothing and so needs no warning."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PrivacyWarning)
+        return SeededRandomness(seed)
 
 
 class MappingUnderTest:
@@ -176,23 +161,16 @@ class MappingUnderTest:
     @cached_property
     def space(self) -> WordSpace:
         """The vectors of the mapping's words. MappingError if they are no longer stored."""
-        mapping, info = self.mapping, self.mapping.info
+        info, places = self.mapping.info, self.mapping.ranks
         with reading(self._database) as connection:
-            known = {embedding.name: embedding for embedding in read_embeddings(connection)}
-            embedding = known.get(info.embedding)
-            if embedding is None or embedding.sha256 != info.embedding_sha256:
+            embedding = next((one for one in read_embeddings(connection) if one.name == info.embedding), None)
+            if embedding is None or embedding.sha256 != info.embedding_sha256 or embedding.size <= places.max():
                 raise MappingError(
                     f"this needs the vectors from which mapping {info.name} was built, but embedding "
                     f"{info.embedding!r} was dropped or replaced; load the vectors again: custext load FILE --name "
                     f"{info.embedding} --replace"
                 )
-            place = {entry: position for position, entry in enumerate(read_entries(connection, embedding))}
-            if missing := sum(word not in place for word in mapping.words):
-                raise MappingError(
-                    f"embedding {embedding.name} has no vector for {count_of(missing, 'word')} of mapping {info.name}"
-                )
-            positions = np.array([place[word] for word in mapping.words], dtype=np.int64)
-            space = WordSpace(read_vectors(connection, embedding, positions), positions)
+            space = WordSpace(read_vectors(connection, embedding, places), places)
         if not np.isfinite(space.half_squares).all():
             raise MappingError(f"embedding {embedding.name}: its vectors are too large for 32-bit arithmetic")
         return space
@@ -215,8 +193,12 @@ class MappingUnderTest:
         return self._certified[1]
 
     def open(self, name: str) -> MechanismUnderTest:
-        """Return the mechanism of that name, ready to run. SettingError if it does not exist."""
-        check_mechanism(name)
+        """Return the mechanism of that name, ready to run.
+
+        SettingError if it does not exist; MappingError if it needs vectors that are no longer stored.
+        """
+        if name not in MECHANISMS:
+            raise SettingError(f"mechanism {name!r} does not exist; {suggest(name, MECHANISMS, 'mechanisms')}")
         return MechanismUnderTest(name, Replacer(self.vocabulary, self._make(name), self.policy), name == CUSTEXT_PLUS)
 
     def _make(self, name: str) -> Mechanism:
@@ -232,37 +214,26 @@ class MappingUnderTest:
         return _DISTANCE_BASED[name](self.space, unit)
 
 
-def check_mechanism(name: str) -> str:
-    """Return the name of a mechanism; SettingError if the mechanism does not exist."""
-    if name not in MECHANISMS:
-        raise SettingError(f"mechanism {name!r} does not exist; {suggest(name, MECHANISMS, 'mechanisms')}")
-    return name
-
-
 @dataclass(frozen=True)
 class Trial:
     """One run of a mechanism on the words of a mapping, at an eps (None if it needs none), with a seed."""
 
     under_test: MappingUnderTest
-    mechanism: str
+    mechanism: MechanismUnderTest
     epsilon: float | None
     seed: int
 
     @property
     def uses_groups(self) -> bool:
         """Whether the mechanism draws within the groups of the mapping."""
-        return self.mechanism in _WITH_GROUPS
-
-    def open(self) -> MechanismUnderTest:
-        """Return the mechanism, ready to run."""
-        return self.under_test.open(self.mechanism)
+        return self.mechanism.name in _WITH_GROUPS
 
     def describe(self) -> dict[str, Any]:
         """Return what results say of the trial, under the names of their fields. None: what it does not depend on."""
         info = self.under_test.mapping.info
         return {
-            "mechanism": self.mechanism,
-            "embedding": None if self.mechanism == ORIGINAL else info.embedding,
+            "mechanism": self.mechanism.name,
+            "embedding": None if self.mechanism.name == ORIGINAL else info.embedding,
             "mapping": info.name if self.uses_groups else None,
             "k": info.k if self.uses_groups else None,
             "eps": self.epsilon,
@@ -272,31 +243,31 @@ class Trial:
 def list_trials(
     mappings: Sequence[MappingUnderTest], mechanisms: Sequence[str], epsilons: Sequence[float], seeds: int
 ) -> list[Trial]:
-    """Return all trials of a table. A trial that is the same for several eps or mappings is listed once."""
+    """Return all trials of a table. A trial that is the same for several eps or mappings is listed once.
+
+    Errors about mechanisms, eps and missing vectors come from here, before hours of work.
+    """
     if not mechanisms:
         raise SettingError("name at least one mechanism, such as custext")
     check_at_least(seeds, 1, "seeds")
     trials = []
-    for mechanism in map(check_mechanism, mechanisms):
+    for name in mechanisms:
         grid: list[float | None] = [None]
-        if mechanism not in _WITHOUT_EPSILON:
-            grid = [epsilon for epsilon in epsilons if epsilon or mechanism in _WITH_GROUPS]
-        if epsilons and not grid:
-            raise SettingError(
-                f"eps = 0 is for {CUSTEXT} and {CUSTEXT_PLUS} only; give {mechanism} another eps, such as 1"
-            )
+        if name not in _WITHOUT_EPSILON:
+            grid = [epsilon for epsilon in epsilons if epsilon or name in _WITH_GROUPS]
         distinct: dict[Hashable, MappingUnderTest] = {}
-        for under_test in mappings[: 1 if mechanism == ORIGINAL else None]:
-            if mechanism in _DISTANCE_BASED:
-                _ = under_test.space  # an error about the vectors comes before hours of work
+        for under_test in mappings[: 1 if name == ORIGINAL else None]:
             words = under_test.mapping.info.embedding, frozenset(under_test.mapping.words)
-            distinct.setdefault(under_test if mechanism in _WITH_GROUPS else words, under_test)
+            distinct.setdefault(under_test if name in _WITH_GROUPS else words, under_test)
         trials += [
             Trial(under_test, mechanism, epsilon, seed)
             for under_test in distinct.values()
+            for mechanism in [under_test.open(name)]
             for epsilon in grid
-            for seed in range(1 if mechanism == ORIGINAL else seeds)
+            for seed in range(1 if name == ORIGINAL else seeds)
         ]
+        if not grid:
+            raise SettingError(f"eps = 0 is for {CUSTEXT} and {CUSTEXT_PLUS} only; give {name} another eps, such as 1")
     return trials
 
 

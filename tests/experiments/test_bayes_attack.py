@@ -1,23 +1,26 @@
-"""The best single guess, compared with all possible guesses."""
+"""The best single guess, compared with all possible guesses, and the frequencies of words that it uses."""
 
 from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 from custext_sql import Policy, Sanitizer, attack_bayes, load_mapping
-from custext_sql.cli import main
+from custext_sql.errors import CusTextError
 from custext_sql.experiments.attacks.bayes_attack import (
     Prior,
+    count_words,
     measure_bayes,
     measure_floor,
     measure_success,
+    read_frequencies,
     uniform_prior,
 )
 from custext_sql.experiments.mechanisms import MappingUnderTest
+from custext_sql.mapping.mapping import Mapping
 from custext_sql.mechanism.certified_table import CertifiedTable, certify
+from custext_sql.text.columns import open_column
 
 
 def naive_success(groups: list[list[str]], rows: dict[str, dict[str, float]], prior: dict[str, float]) -> float:
@@ -30,18 +33,22 @@ def naive_success(groups: list[list[str]], rows: dict[str, dict[str, float]], pr
 
 
 @pytest.fixture
-def skewed(mapped_db: Path) -> Prior:
-    count = len(load_mapping(mapped_db).words)
-    chances = 1.0 / np.arange(1, count + 1)
-    return Prior("skewed", chances / chances.sum(), count)
+def mapping(mapped_db: Path) -> Mapping:
+    return load_mapping(mapped_db)
+
+
+@pytest.fixture
+def skewed(mapping: Mapping) -> Prior:
+    chances = 1.0 / np.arange(1, len(mapping.words) + 1)
+    return Prior("skewed", chances / chances.sum(), len(mapping.words))
 
 
 @pytest.mark.parametrize("epsilon", [0.01, 1.0, 8.0, 100.0])
 @pytest.mark.parametrize("calibration", ["paper", "tight"])
 def test_success_is_that_of_the_best_guess_for_each_output(
-    mapped_db: Path, skewed: Prior, epsilon: float, calibration: str
+    mapped_db: Path, mapping: Mapping, skewed: Prior, epsilon: float, calibration: str
 ) -> None:
-    mapping, sanitizer = load_mapping(mapped_db), Sanitizer.load(mapped_db, calibration=calibration)
+    sanitizer = Sanitizer.load(mapped_db, calibration=calibration)
     rows = {word: sanitizer.distribution(word, epsilon) for word in mapping.words}
     groups = [list(part) for part in np.split(np.array(mapping.words), mapping.word_starts[1:])]
     for prior in (skewed, uniform_prior(len(mapping.words))):
@@ -51,8 +58,7 @@ def test_success_is_that_of_the_best_guess_for_each_output(
         assert found.floor == pytest.approx(sum(max(chances[word] for word in group) for group in groups))
 
 
-def test_success_grows_from_the_floor_to_certainty(mapped_db: Path, skewed: Prior) -> None:
-    mapping = load_mapping(mapped_db)
+def test_success_grows_from_the_floor_to_certainty(mapped_db: Path, mapping: Mapping, skewed: Prior) -> None:
     epsilons = [0.001, 0.5, 2.0, 8.0, 30.0, 100.0]
     found = [one.success for one in measure_bayes(MappingUnderTest(mapped_db), [skewed], epsilons)]
     floor = measure_floor(mapping.sizes, skewed.chances)
@@ -61,9 +67,8 @@ def test_success_grows_from_the_floor_to_certainty(mapped_db: Path, skewed: Prio
     assert found[-1] > 0.99
 
 
-def test_no_attacker_in_a_simulation_does_better(mapped_db: Path, skewed: Prior) -> None:
+def test_no_attacker_in_a_simulation_does_better(mapped_db: Path, mapping: Mapping, skewed: Prior) -> None:
     """Draw words from the prior, sanitize them, and apply the table of best guesses to the outputs."""
-    mapping = load_mapping(mapped_db)
     weights = certify(mapping.sizes, mapping.scores, 3.0).weights
     expected = measure_success(mapping.sizes, weights, skewed.chances)
     sanitizer = Sanitizer.load(mapped_db)
@@ -96,13 +101,6 @@ def test_words_that_are_kept_are_not_guessed(mapped_db: Path, tmp_path: Path) ->
     assert alone.priors[0].drawn == pytest.approx(12 / 16) and alone.results[0].floor == pytest.approx(3 / 12)
 
 
-def test_the_words_of_public_texts_are_counted_by_the_policy(mapped_db: Path, tmp_path: Path) -> None:
-    (tmp_path / "public.txt").write_text("alice@bob.org al\u00adice bob", encoding="utf-8")
-    for options, words in (((), 6), (("--policy", "strict"), 3), (("--units", "mask"), 4)):
-        command = ["--db", str(mapped_db), "attack", "bayes", "--public", str(tmp_path / "public.txt"), *options]
-        assert f"({words} words, " in CliRunner().invoke(main, command).output
-
-
 def test_tables_are_made_once_per_eps(mapped_db: Path, skewed: Prior, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[float] = []
 
@@ -115,3 +113,81 @@ def test_tables_are_made_once_per_eps(mapped_db: Path, skewed: Prior, monkeypatc
     found = measure_bayes(under_test, [skewed, uniform_prior(len(under_test.mapping.words))], [0.0, 1.0, 2.0])
     assert len(found) == 6 and made == [1.0, 2.0]
     assert measure_bayes(under_test, [skewed], [2.0]) == found[4:5] and made == [1.0, 2.0]
+
+
+def by_word(prior: Prior, mapping: Mapping) -> dict[str, float]:
+    return {word: chance for word, chance in zip(mapping.words, prior.chances.tolist(), strict=True) if chance}
+
+
+def test_words_of_texts_are_counted_as_they_are_looked_up(mapping: Mapping, mapped_db: Path) -> None:
+    texts = [open_column(["Alice, ALICE and bob", None])[0], open_column(["nobody's bob"])[0]]
+    prior = count_words(texts, MappingUnderTest(mapped_db), "texts")
+    assert by_word(prior, mapping) == {"alice": 0.5, "bob": 0.5}
+    assert (prior.words, prior.drawn) == (7, 4 / 7)  # "nobody", "and" and the ending are not in the vocabulary
+
+
+@pytest.mark.parametrize(
+    ("policy", "counted", "words"),
+    [
+        ("strict", {"alice": 2, "bob": 1}, 5),
+        ("paper", {"alice": 1, "bob": 1}, 10),
+        (Policy(invisible="keep"), {"alice": 1, "bob": 1}, 6),
+        (Policy(units="keep"), {"alice": 2, "bob": 1}, 9),
+        (Policy(keep_words={"Bob"}), {"alice": 2}, 5),
+    ],
+)
+def test_words_are_counted_as_a_release_counts_them(
+    mapping: Mapping, mapped_db: Path, policy: str | Policy, counted: dict[str, int], words: int
+) -> None:
+    texts = ["al\u00adice and alice", "bob 2020-01-02-03-04"]
+    prior = count_words([open_column(texts)[0]], MappingUnderTest(mapped_db, policy=policy), "texts")
+    total = sum(counted.values())
+    assert by_word(prior, mapping) == {word: count / total for word, count in counted.items()}
+    assert (prior.words, prior.drawn) == (words, total / words)
+    assert Sanitizer.load(mapped_db, policy=policy).release(texts)[1].words == words
+
+
+@pytest.mark.parametrize("text", ["alice\t3\nbob\t1\n", "Alice,3\nbob,1", "alice 2\r\nalice 1\nbob 1.0\nother 9\n\n"])
+def test_a_file_of_frequencies_is_read(mapping: Mapping, tmp_path: Path, text: str) -> None:
+    file = tmp_path / "words.txt"
+    file.write_text(text)
+    prior = read_frequencies(file, mapping)
+    assert by_word(prior, mapping) == {"alice": 0.75, "bob": 0.25}
+    assert prior.name == "words.txt"
+    assert prior.drawn == (4 / 13 if "other" in text else 1.0)
+
+
+def test_a_file_is_not_mistaken_for_the_uniform_prior(mapping: Mapping, tmp_path: Path) -> None:
+    (tmp_path / "uniform").write_text("alice 1\n")
+    assert read_frequencies(tmp_path / "uniform", mapping).name == "uniform (a file)"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("alice 3\nsecret\n", r"words.txt, line 2: expected a word and a number, such as: the,1000$"),
+        ("alice 3\nsecret minus\n", r"words.txt, line 2: expected a word and a number"),
+        ("alice -3\n", "line 1"),
+        ("alice nan\n", "line 1"),
+        ("the\t1,000\nalice\t12\n", "line 1"),
+        ("the 1,000\nalice 12\n", "line 1"),
+        ("two words,3\n", "line 1"),
+        ("other 3\n", "words.txt: found no words that the mapping would replace"),
+        ("alice 1\ncaf\udce9 3\n", "words.txt, line 2: not UTF-8"),
+    ],
+)
+def test_errors_name_the_line_of_a_bad_file(mapping: Mapping, tmp_path: Path, text: str, message: str) -> None:
+    file = tmp_path / "words.txt"
+    file.write_bytes(text.encode(errors="surrogateescape"))
+    with pytest.raises(CusTextError, match=message) as caught:
+        read_frequencies(file, mapping)
+    assert "secret" not in str(caught.value)
+
+
+def test_kept_words_are_removed(mapping: Mapping) -> None:
+    prior = Prior("some", np.array([0.5, 0.3, 0.2]), 10)
+    rest = prior.without(np.array([True, False, False]))
+    assert rest.chances.tolist() == [0.0, 0.6, 0.4]
+    assert rest.drawn == 0.5
+    with pytest.raises(CusTextError, match="no word"):
+        prior.without(np.array([True, True, True]))

@@ -1,5 +1,6 @@
-"""The context attack, compared with all possible sequences of hidden words."""
+"""The context attack, compared with all possible sequences of hidden words, and its model with counts by hand."""
 
+from collections import Counter
 from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
@@ -52,16 +53,19 @@ KEPT = frozenset({"alice", "dave", "erin", "frank", "and", "the"})  # stopwords 
 def open_under_test(database: Path) -> MappingUnderTest:
     """Return a mapping whose words are partly stopwords."""
     under_test = MappingUnderTest(database)
+    assert 0 < len(KEPT.intersection(under_test.mapping.words)) < len(KEPT)
     under_test.stopwords = KEPT
     under_test.vocabulary = Vocabulary(under_test.mapping, KEPT)
     return under_test
 
 
+def make_alphabet(under_test: MappingUnderTest, plus: bool = False) -> Alphabet:
+    return Alphabet(under_test.mapping, under_test.open("custext+" if plus else "custext").replacer, plus=plus)
+
+
 def learn(under_test: MappingUnderTest, plus: bool) -> tuple[BigramModel, MechanismUnderTest]:
     mechanism = under_test.open("custext+" if plus else "custext")
-    assert mechanism.replacer is not None
-    alphabet = Alphabet(under_test.mapping, mechanism.replacer, plus=plus)
-    return learn_bigrams(alphabet, open_column(PUBLIC)[0]), mechanism
+    return learn_bigrams(make_alphabet(under_test, plus), open_column(PUBLIC)[0]), mechanism
 
 
 def find_step(model: BigramModel, left: int, right: int) -> float:
@@ -136,25 +140,6 @@ def sanitize_symbols(
     return visible
 
 
-def test_a_visible_stopword_may_be_kept_or_drawn(mapped_db: Path) -> None:
-    under_test = open_under_test(mapped_db)
-    model, _ = learn(under_test, plus=True)
-    alice = under_test.mapping.index["alice"]
-    for epsilon, certain in ((1.0, False), (0.0, True)):
-        assert OutputLikelihoods(model.alphabet, epsilon).certain[alice] == certain
-    row = OutputLikelihoods(model.alphabet, 1.0).find(np.array([alice]))[0]
-    assert row.max() == row[model.columns[alice]] == 1.0
-    assert sum(row > 0.0) > 1  # other words of the group may have become this stopword
-
-
-@pytest.mark.parametrize("plus", [False, True])
-def test_steps_from_a_symbol_add_up_to_1(mapped_db: Path, plus: bool) -> None:
-    model, _ = learn(open_under_test(mapped_db), plus)
-    for left in (0, 5, model.alphabet.end, model.alphabet.size - 1):
-        assert sum(find_step(model, left, right) for right in range(model.alphabet.size)) == pytest.approx(1.0)
-        assert min(find_step(model, left, right) for right in range(model.alphabet.size)) > 0.0
-
-
 @pytest.mark.parametrize("plus", [False, True])
 def test_guesses_are_counted_as_they_are_made(mapped_db: Path, plus: bool) -> None:
     model, mechanism = learn(open_under_test(mapped_db), plus)
@@ -182,7 +167,6 @@ def test_runs_of_all_lengths_in_one_block_or_in_many(mapped_db: Path, monkeypatc
     column = open_column(TEXTS * 3)[0]
     together = count_context_guesses(model, mechanism, column, 1.0, 0)
     monkeypatch.setattr("custext_sql.experiments.attacks.context_model._CELLS", 1)
-    monkeypatch.setattr("custext_sql.experiments.attacks.context_model._WEIGHTS", 20)  # a group has 16
     assert count_context_guesses(model, mechanism, column, 1.0, 0) == together
 
 
@@ -231,3 +215,80 @@ def test_each_eps_is_attacked_once(few_db: Path, monkeypatch: pytest.MonkeyPatch
     assert first[1].success == first[0].success_at_0
     measure_context(attacker, MappingUnderTest(few_db, policy="strict"), [1.0], plus=False)
     assert attacked == [0.0, 1.0] * 2, "another policy is another attack"
+
+
+def spell(alphabet: Alphabet, texts: list[str]) -> str:
+    """Return the symbols of texts: words of the mapping, and a letter for each other kind."""
+    others = {
+        symbol: sign
+        for sign, text in {"N": "4711", "U": "zyzzyva", ".": "!", ",": ";", "(": "(", "-": "/"}.items()
+        for symbol in alphabet.read(open_column([text])[0]).symbols.tolist()
+    } | {alphabet.end: "|"}
+    symbols = alphabet.read(open_column(texts)[0]).symbols.tolist()
+    return " ".join(
+        alphabet.mapping.words[symbol] if symbol < len(alphabet.mapping.words) else others.get(symbol, "?")
+        for symbol in symbols
+    )
+
+
+def test_texts_become_words_punctuation_and_ends(mapped_db: Path) -> None:
+    alphabet = make_alphabet(open_under_test(mapped_db))
+    assert spell(alphabet, ["Alice met BOB."]) == "| alice U bob . |"
+    assert spell(alphabet, ["", "alice", "", ""]) == "| | alice | | |"
+    assert spell(alphabet, ["bob, (carol) ... 12-13!", ". ."]) == "| bob , carol . N - N . | . |"
+    assert spell(alphabet, ["bob's ivan"]) == "| bob ? ivan |"  # an ending has a symbol of its own
+    assert spell(alphabet, []) == "|"
+
+
+def test_kept_words_have_symbols_and_words_alone_in_their_group_have_none(mapped_db: Path) -> None:
+    under_test = open_under_test(mapped_db)
+    group = list(under_test.mapping.words[:4])
+    under_test.vocabulary = Vocabulary(under_test.mapping, {*group[1:], "and"})
+    plain, plus = (make_alphabet(under_test, plus) for plus in (False, True))
+    assert spell(plain, [" ".join(group)]) == f"| {' '.join(group)} |"
+    assert spell(plus, [" ".join(group)]) == f"| U {' '.join(group[1:])} |"
+    assert spell(plain, ["and"]) == "| U |" and spell(plus, ["and"]) == "| ? |"
+    assert not plus.drawn[:4].any() and plus.drawn[4:16].all() and plain.drawn[:16].all()
+    assert Kind.ALONE in plus.read(open_column([group[0]])[0]).words.kinds
+
+
+@pytest.mark.parametrize("plus", [False, True])
+def test_probabilities_are_those_of_kneser_and_ney(mapped_db: Path, plus: bool) -> None:
+    alphabet = make_alphabet(open_under_test(mapped_db), plus)
+    symbols = alphabet.read(open_column(PUBLIC)[0]).symbols
+    model = BigramModel(alphabet, symbols)
+    first, second, more = model.discounts
+    sequence = symbols.tolist()
+    pairs, before = Counter(pairwise(sequence)), Counter(sequence[:-1])
+    variety = Counter(right for _, right in pairs)
+    zipf = 1.0 / (alphabet.ranks + 100.0)
+    zipf /= zipf.sum()
+    share = model.novelty
+
+    def take(count: int) -> float:
+        return float((first, second, more)[min(count, 3) - 1]) if count else 0.0
+
+    for left in sorted({*sequence[:-1], 11, 12}):
+        spare = (
+            sum(take(count) for (one, _), count in pairs.items() if one == left) / before[left] if before[left] else 1.0
+        )
+        for right in range(alphabet.size):
+            novel = share * zipf[right] + (1.0 - share) * variety[right] / len(pairs)
+            count = pairs[left, right]
+            expected = spare * novel + ((count - take(count)) / before[left] if count else 0.0)
+            assert find_step(model, left, right) == pytest.approx(expected, rel=1e-9)
+
+
+def test_the_smoothing_is_fitted_on_texts_that_are_held_out(mapped_db: Path) -> None:
+    """Texts that repeat need little smoothing, and texts of random words need much."""
+    alphabet = make_alphabet(open_under_test(mapped_db))
+    draw = np.random.default_rng(0)
+    words = alphabet.mapping.words
+    repeated = ["alice bob carol dave", "erin frank grace heidi"] * 30
+    random = [" ".join(draw.choice(words, 6)) for _ in range(60)]
+    few, many = (
+        BigramModel(alphabet, alphabet.read(open_column(texts)[0]).symbols).discounts for texts in (repeated, random)
+    )
+    assert few[2] < many[2]
+    one = BigramModel(alphabet, alphabet.read(open_column([" ".join(repeated)])[0]).symbols)
+    assert one.discounts[2] < many[2]  # of one text, the last part is held out

@@ -4,12 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from custext_sql import attack_context, evaluate_tradeoff, write_report, write_tradeoff
+from custext_sql import evaluate_tradeoff, write_report, write_tradeoff
 from custext_sql.errors import CusTextError
 from custext_sql.experiments.evaluation.evaluations import TradeOffEvaluation
 from custext_sql.experiments.evaluation.experiment import Experiment
-from custext_sql.experiments.mechanisms import MappingUnderTest
-from custext_sql.kinds import Kind
 
 pytestmark = pytest.mark.slow
 
@@ -24,34 +22,6 @@ def evaluate(database: Path, experiment: Experiment, **more: object) -> TradeOff
         attack="context",
         **more,  # type: ignore[arg-type]
     )
-
-
-def test_the_success_is_a_share_of_all_words(few_db: Path, experiment: Experiment) -> None:
-    found = evaluate(few_db, experiment, eps=[0.0, 2.0], seeds=1, public=PUBLIC)
-    assert found.attack == "context"
-    points = {(point.mechanism, point.eps): point for point in found.points}
-    assert set(points) == {(name, eps) for name in ("custext", "custext+") for eps in (0.0, 2.0)}
-    texts = [text for row in experiment.test.texts for text in row]
-    for plus, name in ((False, "custext"), (True, "custext+")):
-        attack = attack_context(few_db, public=PUBLIC, data=texts, eps=2.0, plus=plus)
-        pieces = [piece for row in MappingUnderTest(few_db).open(name).compare(texts, 2.0, 0) for piece in row]
-        kinds = [piece.kind for piece in pieces if piece.kind is not None]
-        clear = sum(piece.in_clear for piece in pieces)
-        expected = (attack.results[0].success * kinds.count(Kind.REPLACED) + clear) / len(kinds)
-        assert points[name, 2.0].success.mean == pytest.approx(expected)
-
-
-def test_by_default_the_attacker_knows_the_training_texts(few_db: Path, experiment: Experiment) -> None:
-    train = [text for row in experiment.train.texts for text in row]
-    one = evaluate(few_db, experiment, eps=1.0, seeds=2, mechanisms="custext")
-    other = evaluate(few_db, experiment, eps=1.0, seeds=2, mechanisms="custext", public=train)
-    assert one.points == other.points
-    assert one.points[0].success.spread is not None
-
-
-def test_only_groups_can_be_attacked(few_db: Path, experiment: Experiment) -> None:
-    with pytest.raises(CusTextError, match="the context attack needs groups.*--attack mask"):
-        evaluate(few_db, experiment, mechanisms="santext", seeds=1, public=PUBLIC)
 
 
 def test_the_page_of_a_trade_off_names_the_attack(few_db: Path, experiment: Experiment, tmp_path: Path) -> None:

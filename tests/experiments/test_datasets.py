@@ -9,7 +9,7 @@ import pytest
 
 from custext_sql.errors import CusTextError
 from custext_sql.experiments.evaluation.datasets import LabeledTexts, read_labeled, read_sentence_polarity
-from custext_sql.release.inputs.texts import DataFiles, list_texts
+from custext_sql.release.inputs.texts import DataFiles
 
 SST2 = "sentence\tlabel\nhide new secretions from the parental units \t0\nan \"odd quote , isn't it \t1\n"
 QNLI = 'index\tquestion\tsentence\tlabel\n0\tWhat came?\tAs of that day, "it" came.\tentailment\n'
@@ -67,14 +67,6 @@ def test_quoted_texts_may_have_tabs_and_line_ends(tmp_path: Path) -> None:
     assert read_labeled(path, ["sentence"], "label").texts == [("one\ntwo",), ("one\ttwo",)]
 
 
-def test_other_formats_are_read_too(tmp_path: Path) -> None:
-    comma = write(tmp_path, "x.csv", 'id,body,label\n1,"a, b",3\n2,c,4\n')
-    lines = write(tmp_path, "x.jsonl", '{"body": "a, b", "label": 3}\n{"body": "c", "label": 4}\n')
-    for path in (comma, lines):
-        found = read_labeled(path, ["body"], "label")
-        assert (found.texts, found.labels) == ([("a, b",), ("c",)], ["3", "4"])
-
-
 @pytest.mark.parametrize(
     ("name", "text", "columns", "message"),
     [
@@ -104,27 +96,6 @@ def test_bad_files_are_refused(tmp_path: Path, name: str, text: str | None, colu
         read_labeled(path, columns, "label")
     assert message in str(caught.value)
     assert "secret" not in str(caught.value)
-
-
-def test_bytes_that_are_not_utf_8_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "x.tsv").write_bytes(b"sentence\tlabel\ncaf\xe9\t1\n")
-    with pytest.raises(CusTextError, match="x.tsv, line 2: not UTF-8"):
-        read_labeled(str(tmp_path / "x.tsv"), ["sentence"], "label")
-
-
-def test_a_damaged_archive_is_refused(tmp_path: Path) -> None:
-    whole = gzip.compress(SST2.encode())
-    (tmp_path / "x.tsv.gz").write_bytes(whole[:20] + b"xxxx" + whole[24:])
-    with pytest.raises(CusTextError, match="x.tsv.gz: expected a complete gzip file"):
-        read_labeled(str(tmp_path / "x.tsv.gz"), ["sentence"], "label")
-
-
-def test_several_files_are_read_as_one(tmp_path: Path) -> None:
-    for name in ("a", "b"):
-        write(tmp_path, f"{name}.tsv", SST2)
-    for path in (str(tmp_path), str(tmp_path / "*.tsv")):
-        assert len(read_labeled(path, ["sentence"], "label").texts) == 4
-        assert len(list_texts(path, "sentence")) == 4
 
 
 def write_polarity(folder: Path, sentences: int = 25) -> Path:

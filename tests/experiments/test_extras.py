@@ -4,13 +4,11 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
 from custext_sql.errors import SettingError
-from custext_sql.experiments.evaluation.datasets import LabeledTexts
-from custext_sql.experiments.evaluation.experiment import Experiment, check_model
+from custext_sql.experiments.evaluation.experiment import check_model
 from custext_sql.experiments.extras import check_installed, import_library
 
 EXTRAS = ("sklearn", "scipy", "torch", "transformers", "huggingface_hub")
@@ -32,11 +30,6 @@ nlp = spacy.blank("en")
 nlp.add_pipe("custext", config={{"database": sys.argv[1]}})
 print(0, "spacy", "|", len(nlp("alice bob")._.custext.split()))
 """
-
-
-@pytest.fixture
-def labeled() -> LabeledTexts:
-    return LabeledTexts("few", [("a good film",), ("a bad film",)], ["1", "0"])
 
 
 def test_everything_but_evaluations_and_models_works_without_extras(mapped_db: Path, tmp_path: Path) -> None:
@@ -106,19 +99,11 @@ def test_a_library_that_is_broken_is_not_called_missing(tmp_path: Path, monkeypa
         import_library("sklearn")
 
 
-def test_a_missing_library_is_reported_before_data_is_read(
-    monkeypatch: pytest.MonkeyPatch, labeled: LabeledTexts
-) -> None:
+def test_a_missing_library_is_reported_before_data_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sklearn", None)
     monkeypatch.setitem(sys.modules, "torch", None)
     for model, missing in (("tfidf", "scikit-learn"), ("embedding", "scikit-learn"), ("some/bert", "torch")):
         with pytest.raises(SettingError, match=f"this needs {missing};"):
             check_model(model)
-        with pytest.raises(SettingError, match=f"this needs {missing};"):
-            Experiment(labeled, labeled, model=model)
     with pytest.raises(SettingError, match="did you mean 'tfidf'"):
         check_model("tfidff")
-
-
-def test_libraries_are_modules() -> None:
-    assert isinstance(import_library("sklearn.linear_model"), ModuleType)

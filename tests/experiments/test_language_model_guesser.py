@@ -1,7 +1,6 @@
 """Masked language models as attackers."""
 
 import re
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -161,61 +160,50 @@ def test_a_model_that_does_not_exist_is_an_error(
     assert capfd.readouterr() == ("", "")
 
 
-def test_a_folder_without_a_model_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(SettingError, match=f"cannot load the model {tmp_path}: expected .* found .*; give the path"):
-        LanguageModelGuesser(tmp_path)
-
-
-def test_a_folder_without_a_tokenizer_is_an_error(tmp_path: Path) -> None:
-    save_model(tmp_path, train_bert()[0])
-    with pytest.raises(SettingError, match="expected its tokenizer beside it, found none"):
-        LanguageModelGuesser(tmp_path)
-
-
-def test_damaged_weights_are_an_error(tmp_path: Path) -> None:
-    save_model(tmp_path, *train_bert())
-    weights = tmp_path / "model.safetensors"
-    weights.write_bytes(weights.read_bytes()[:1000])
-    with pytest.raises(SettingError, match=f"cannot load the model {tmp_path}: .* found SafetensorError"):
-        LanguageModelGuesser(tmp_path)
-
-
-def test_an_encoder_without_a_head_is_an_error(tmp_path: Path) -> None:
-    model, tokenizer = train_bert()
-    save_model(tmp_path, model.base_model, tokenizer)
-    with pytest.raises(SettingError, match="cannot guess masked words: its files lack 6 weights .*; give the path"):
-        LanguageModelGuesser(tmp_path)
-
-
-def test_a_model_of_another_kind_is_an_error(tmp_path: Path) -> None:
+def save_gpt2(folder: Path) -> None:
     config = transformers.GPT2Config(vocab_size=103, n_embd=8, n_layer=1, n_head=2, n_positions=128)
-    save_model(tmp_path, transformers.GPT2LMHeadModel(config), train_bert()[1])
-    with pytest.raises(SettingError, match="found ValueError: Unrecognized configuration class .*AutoModelForMaskedLM"):
-        LanguageModelGuesser(tmp_path)
+    save_model(folder, transformers.GPT2LMHeadModel(config), train_bert()[1])
 
 
-def test_a_tokenizer_without_a_mask_is_an_error(tmp_path: Path) -> None:
+def save_without_mask(folder: Path) -> None:
     model, tokenizer = train_bert()
-    plain = transformers.PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer.backend_tokenizer, unk_token="[UNK]", pad_token="[PAD]"
-    )
-    save_model(tmp_path, model, plain)
-    with pytest.raises(SettingError, match="cannot guess masked words: its tokenizer has no mask token"):
+    backend = tokenizer.backend_tokenizer
+    plain = transformers.PreTrainedTokenizerFast(tokenizer_object=backend, unk_token="[UNK]", pad_token="[PAD]")
+    save_model(folder, model, plain)
+
+
+def save_damaged(folder: Path) -> None:
+    save_model(folder, *train_bert())
+    weights = folder / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:1000])
+
+
+@pytest.mark.parametrize(
+    ("save", "message"),
+    [
+        (lambda folder: None, "cannot load the model .*: expected .* found .*; give the path"),
+        (lambda folder: save_model(folder, train_bert()[0]), "expected its tokenizer beside it, found none"),
+        (save_damaged, "cannot load the model .* found SafetensorError"),
+        (
+            lambda folder: save_model(folder, train_bert()[0].base_model, train_bert()[1]),
+            "cannot guess masked words: its files lack 6 weights .*; give the path",
+        ),
+        (save_gpt2, "found ValueError: Unrecognized configuration class .*AutoModelForMaskedLM"),
+        (save_without_mask, "cannot guess masked words: its tokenizer has no mask token"),
+    ],
+    ids=["no model", "no tokenizer", "damaged weights", "no head", "another kind", "no mask"],
+)
+def test_a_folder_without_a_masked_language_model_is_an_error(
+    tmp_path: Path, save: Callable[[Path], object], message: str
+) -> None:
+    save(tmp_path)
+    with pytest.raises(SettingError, match=message):
         LanguageModelGuesser(tmp_path)
 
 
 def test_invalid_lengths_and_batch_sizes_are_errors(folders: Folders) -> None:
-    with pytest.raises(SettingError, match="length must be 3 to 128 tokens for the model .*; found 129"):
-        LanguageModelGuesser(folders["bert"], length=129)
-    with pytest.raises(SettingError, match="length must be 3 to 128 tokens for the model .*; found 129"):
-        LanguageModelGuesser(folders["roberta"], length=129)
-    with pytest.raises(SettingError, match="length must be 3 to 128 tokens for the model .*; found 2"):
-        LanguageModelGuesser(folders["bert"], length=2)
+    for name, length in (("bert", 129), ("roberta", 129), ("bert", 2)):
+        with pytest.raises(SettingError, match=f"length must be 3 to 128 tokens for the model .*; found {length}"):
+            LanguageModelGuesser(folders[name], length=length)
     with pytest.raises(SettingError, match="batch_size. must be at least 1; found 0"):
         LanguageModelGuesser(folders["bert"], batch_size=0)
-
-
-def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch, folders: Folders) -> None:
-    monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(SettingError, match=r"^this needs torch; in a checkout .* run: pip install '.\[models\]'$"):
-        LanguageModelGuesser(folders["bert"])

@@ -7,11 +7,11 @@ import pytest
 
 from custext_sql.errors import CusTextError
 from custext_sql.experiments.evaluation.datasets import LabeledTexts
+from custext_sql.experiments.evaluation.experiment import Experiment
 from custext_sql.experiments.evaluation.models import (
     Labels,
     Rows,
     TrainTestSplit,
-    check_task,
     number_labels,
     predict_by_tfidf,
     predict_by_vectors,
@@ -123,9 +123,9 @@ def test_bad_labels_are_refused(task: str, train: list[str], test: list[str], me
 
 def test_tasks_are_checked() -> None:
     with pytest.raises(CusTextError, match="task must be one of classification, similarity; found 'x'"):
-        check_task("x", 1)
+        Experiment(label("a"), label("a"), task="x")
     with pytest.raises(CusTextError, match="--text A --text B"):
-        check_task("similarity", 1)
+        Experiment(label("a"), label("a"), task="similarity")
     empty = TrainTestSplit([("",), ("",)], np.array([0, 1]), [("",)], np.array([0]), "classification")
     with pytest.raises(CusTextError, match="no words in the training rows"):
         predict_by_tfidf(empty, 0)

@@ -27,18 +27,14 @@ _UNIFORM = "uniform"
 
 @dataclass(frozen=True, eq=False)
 class Prior:
-    """How frequent an attacker assumes the words of a mapping to be.
+    """How frequent an attacker assumes the words of a mapping to be."""
 
-    name: "uniform", the name of a file, or "texts".
-    chances: the probability of each word, in the order of the mapping's words; the sum is 1.
-    words: the number of words that were counted; of the uniform prior, the size of the vocabulary.
-    drawn: the share of the counted words, 0 to 1, that are replaced by a draw. The prior covers only these.
-    """
-
-    name: str
-    chances: Floats
-    words: int
-    drawn: float = 1.0
+    name: str  # "uniform", the name of a file, or "texts"
+    chances: Floats  # the probability of each word, in the order of the mapping's words; the sum is 1
+    words: int  # how many words were counted; of the uniform prior, the size of the vocabulary
+    drawn: float = (
+        1.0  # the share of the counted words that are replaced by a draw, 0 to 1; the prior covers only these
+    )
 
     def without(self, kept: Flags) -> "Prior":
         """Return the prior of the remaining words, if some words are kept. kept: flags in the order of the words."""
@@ -131,41 +127,30 @@ def _normalize(counts: Floats, name: str) -> Floats:
 
 @dataclass(frozen=True)
 class BayesResult:
-    """The success of the best single guess under one prior, at one eps and calibration.
-
-    mapping, k: the name of the mapping and its group size K.
-    eps: the budget per word. calibration: how eps sets the temperature, "paper" or "tight".
-    plus: whether stopwords are kept. prior: the name of the prior.
-    success: the probability that the best guess from one output is right, 0 to 1.
-    floor: the probability that the best guess is right if only the group of the word is known, 0 to 1. No eps goes
-        lower, since this attacker is told which words were replaced, even where kept words could hide them.
-    """
+    """The success of the best single guess under one prior, at one eps and calibration."""
 
     mapping: str
-    k: int
-    eps: float
-    calibration: str
-    plus: bool
-    prior: str
-    success: float
+    k: int  # its group size K
+    eps: float  # the budget per word
+    calibration: str  # how eps sets the temperature: "paper" or "tight"
+    plus: bool  # whether stopwords are kept
+    prior: str  # its name
+    success: float  # the probability that the best guess from one output is right, 0 to 1
+    # The same if only the group of the word is known. No eps goes lower, since this attacker is told which words were
+    # replaced, even where kept words could hide them.
     floor: float
 
 
 @dataclass(frozen=True)
 class BayesAttack:
-    """The success of the best single guess against a mapping.
-
-    mapping, k: the name of the mapping and its group size K. plus: whether stopwords are kept. policy: its name.
-    priors: the uniform prior, then the given one, if any.
-    results: one per prior, calibration and eps, in this order.
-    """
+    """The success of the best single guess against a mapping."""
 
     mapping: str
-    k: int
-    plus: bool
-    policy: str
-    priors: tuple[Prior, ...]
-    results: tuple[BayesResult, ...]
+    k: int  # its group size K
+    plus: bool  # whether stopwords are kept
+    policy: str  # its name
+    priors: tuple[Prior, ...]  # the uniform prior, then the given one, if any
+    results: tuple[BayesResult, ...]  # one per prior, calibration and eps, in this order
 
 
 def attack_bayes(
@@ -187,21 +172,15 @@ def attack_bayes(
     at a time does better. The first prior is uniform: all words are equally frequent. The second one, if given, comes
     from `prior` or `public`.
 
-    database: a path; by default the file that CUSTEXT_DB names, else the user's default database.
-    eps: one budget per word or several, 0, or 0.001 to 100.
     prior: the path of a file of word frequencies, with a word and a number per line.
     public: texts in which words are counted instead: the path of a file, a DataTable, or a sequence of texts.
     public_column: the column of these texts; None for lines of text and for a sequence.
     plus: whether stopwords are kept. The priors then cover all other words.
     policy: which words are kept, and how the words of `public` are counted: "paper", "strict" or a Policy.
     calibration: "paper", "tight" or "both".
-    mapping: its name; by default the database's default mapping.
-    progress: called with the share of the work done, 0 to 1.
 
-    Returns a BayesAttack.
-
-    SettingError if a setting is invalid or both prior and public are given; SourceError if a file cannot be read;
-    MappingError if the mapping does not exist.
+    All other arguments, and the errors, are those of `attack_context`. SettingError also if both prior and public are
+    given.
     """
     epsilons = list_epsilons(eps)
     if calibration not in (*CALIBRATIONS, _BOTH):
@@ -280,17 +259,13 @@ def measure_success(sizes: Sizes, weights: Weights, prior: Floats) -> float:
     For each output, the guess is the input with the largest product of prior and probability. weights: the verified
     weights of all groups, with rows that sum to 2**64. prior: the probability of each word, in the order of the groups.
     """
-    found = 0.0
-    for chances, matrices in _list_groups(sizes, weights, prior):
-        found += float((chances[:, :, None] * matrices).max(axis=1).sum())
-    return found
+    return sum(float(together.max(axis=1).sum()) for together in _join_groups(sizes, weights, prior))
 
 
 def measure_certain(sizes: Sizes, weights: Weights, prior: Floats, certainty: float) -> float:
     """Return the probability that the attacker of `measure_success` is at least that certain of the best guess."""
     found = 0.0
-    for chances, matrices in _list_groups(sizes, weights, prior):
-        together = chances[:, :, None] * matrices
+    for together in _join_groups(sizes, weights, prior):
         outputs = together.sum(axis=1)
         found += float(outputs[together.max(axis=1) >= certainty * outputs].sum())
     return found
@@ -298,17 +273,15 @@ def measure_certain(sizes: Sizes, weights: Weights, prior: Floats, certainty: fl
 
 def measure_unchanged(sizes: Sizes, weights: Weights, prior: Floats) -> float:
     """Return the probability that a word is replaced by itself."""
-    found = 0.0
-    for chances, matrices in _list_groups(sizes, weights, prior):
-        found += float((chances * np.diagonal(matrices, axis1=1, axis2=2)).sum())
-    return found
+    diagonals = (np.diagonal(together, axis1=1, axis2=2) for together in _join_groups(sizes, weights, prior))
+    return sum(float(np.ascontiguousarray(diagonal).sum()) for diagonal in diagonals)
 
 
-def _list_groups(sizes: Sizes, weights: Weights, prior: Floats) -> Iterator[tuple[Floats, Floats]]:
-    """Yield, for groups of equal size, the chances of their words, and the probabilities of outputs for each word."""
+def _join_groups(sizes: Sizes, weights: Weights, prior: Floats) -> Iterator[Floats]:
+    """Yield, for groups of equal size, the probabilities of each input (rows) together with each output (columns)."""
     starts = np.cumsum(sizes) - sizes
     for groups, matrices in matrices_by_size(sizes, weights):
-        yield prior[starts[groups][:, None] + np.arange(matrices.shape[1])], matrices / 2.0**64
+        yield prior[starts[groups][:, None] + np.arange(matrices.shape[1])][:, :, None] * (matrices / 2.0**64)
 
 
 def measure_certain_floor(sizes: Sizes, prior: Floats, certainty: float) -> float:

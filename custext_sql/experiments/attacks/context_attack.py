@@ -16,12 +16,13 @@ from custext_sql.experiments.mechanisms import (
     MechanismUnderTest,
     ShareDone,
     Trial,
-    draw_seeded,
     list_epsilons,
+    open_draws,
     part_of,
 )
 from custext_sql.experiments.public_texts import find_public_column, list_public
 from custext_sql.kinds import Kind
+from custext_sql.mechanism.randomness import WORDS
 from custext_sql.mechanism.sampler import Sampler
 from custext_sql.parameters import check_at_least, count_of
 from custext_sql.release.inputs.texts import Texts, list_texts, name_texts
@@ -32,56 +33,39 @@ from custext_sql.text.columns import TextColumn, open_column, split_column
 
 @dataclass(frozen=True)
 class ContextResult:
-    """The success of the context attack at one eps.
-
-    mapping, k: the name of the mapping and its group size K.
-    eps: the budget per word. calibration: how eps sets the temperature, "paper" or "tight".
-    plus: whether stopwords are kept.
-    success, standard_error: the share of replaced words that are guessed correctly, 0 to 1, and its standard error.
-    single: the share guessed from one output and the frequencies of words in the public texts, without context.
-    texts_guessed: the share of texts in which every replaced word is guessed, among texts with replaced words.
-    success_at_0: the success at eps = 0, where outputs show the groups of replaced words and nothing else. It is
-        not always the least: a drawn word may pass for a kept one of its group, but a representative cannot.
-    """
+    """The success of the context attack at one eps. Shares are 0 to 1."""
 
     mapping: str
-    k: int
-    eps: float
-    calibration: str
-    plus: bool
-    success: float
+    k: int  # its group size K
+    eps: float  # the budget per word
+    calibration: str  # how eps sets the temperature: "paper" or "tight"
+    plus: bool  # whether stopwords are kept
+    success: float  # the share of replaced words that are guessed correctly
     standard_error: float
-    single: float
-    texts_guessed: float
+    single: float  # the share guessed from one output and the frequencies of words in the public texts, without context
+    texts_guessed: float  # the share of texts in which every replaced word is guessed, among texts with replaced words
+    # The success at eps = 0, where outputs show the groups of replaced words and nothing else. It is not always the
+    # least: a drawn word may pass for a kept one of its group, but a representative cannot.
     success_at_0: float
 
 
 @dataclass(frozen=True)
 class ContextAttack:
-    """The success of the context attack on some texts.
-
-    mapping, k: the name of the mapping and its group size K. calibration: "paper" or "tight". plus: whether stopwords
-        are kept. policy: "paper" or "strict"; for any other Policy, how it differs from "strict".
-    data, texts, words: the name of the attacked texts, their number, and the number of replaced words in them.
-    public, public_texts: the name of the public texts, and the number of those that were learned from.
-    left_out: the number of public texts that were left out because they also occur in the attacked texts.
-    skipped: the number of public texts that were skipped because they are empty.
-    results: one per eps.
-    """
+    """The success of the context attack on some texts."""
 
     mapping: str
-    k: int
-    calibration: str
-    plus: bool
-    policy: str
-    data: str
+    k: int  # its group size K
+    calibration: str  # how eps sets the temperature: "paper" or "tight"
+    plus: bool  # whether stopwords are kept
+    policy: str  # "paper" or "strict"; for any other Policy, how it differs from "strict"
+    data: str  # the name of the attacked texts
     texts: int
-    words: int
-    public: str
-    public_texts: int
-    left_out: int
-    skipped: int
-    results: tuple[ContextResult, ...]
+    words: int  # how many words of these texts were replaced
+    public: str  # the name of the public texts
+    public_texts: int  # how many were learned from
+    left_out: int  # how many were left out because they also occur in the attacked texts
+    skipped: int  # how many were skipped because they are empty
+    results: tuple[ContextResult, ...]  # one per eps
 
 
 def attack_context(
@@ -155,6 +139,7 @@ def attack_texts(
     attacker = ContextAttacker(texts, read_public(public, public_column, texts), name_texts(data))
     results = measure_context(attacker, under_test, epsilons, plus=plus, seed=seed, progress=progress)
     info = under_test.mapping.info
+    at_0 = Trial(under_test, under_test.open(CUSTEXT_PLUS if plus else CUSTEXT), 0.0, seed)
     return ContextAttack(
         mapping=info.name,
         k=info.k,
@@ -163,7 +148,7 @@ def attack_texts(
         policy=name_policy(under_test.policy),
         data=name_texts(data),
         texts=len(texts),
-        words=attacker.attack(Trial(under_test, CUSTEXT_PLUS if plus else CUSTEXT, 0.0, seed)).replaced,
+        words=attacker.attack(at_0).replaced,  # already made, to compare the others with
         public=attacker.public.name,
         public_texts=len(attacker.public.column),
         left_out=attacker.public.left_out,
@@ -174,20 +159,15 @@ def attack_texts(
 
 @dataclass(frozen=True)
 class ContextCounts:
-    """How many words were guessed correctly.
-
-    words, in_clear: all words, and those that are in the clear. replaced, guessed, guessed_singly: the words that were
-    replaced, those among them that were guessed with context, and from one output alone. texts, texts_complete: the
-    texts with replaced words, and those in which all of them were guessed.
-    """
+    """How many words were guessed correctly."""
 
     words: int = 0
-    in_clear: int = 0
+    in_clear: int = 0  # words that stay in the clear
     replaced: int = 0
-    guessed: int = 0
-    guessed_singly: int = 0
-    texts: int = 0
-    texts_complete: int = 0
+    guessed: int = 0  # replaced words, with context
+    guessed_singly: int = 0  # replaced words, from one output alone
+    texts: int = 0  # texts with replaced words
+    texts_complete: int = 0  # texts in which all replaced words were guessed
 
     def __add__(self, other: "ContextCounts") -> "ContextCounts":
         return ContextCounts(*(getattr(self, name) + getattr(other, name) for name in self.__dataclass_fields__))
@@ -244,12 +224,11 @@ class ContextAttacker:
         trial: of one of CusText's own mechanisms, since the others have no groups. SettingError if no word would be
         replaced.
         """
-        under_test = trial.under_test
-        setup = under_test.mapping.info.fingerprint, under_test.policy, trial.mechanism
+        under_test, mechanism = trial.under_test, trial.mechanism
+        setup = under_test.mapping.info.fingerprint, under_test.policy, mechanism.name
         place = *setup, under_test.calibration, trial.epsilon, trial.seed
         if place not in self._attacked:
             progress(0.0)
-            mechanism = trial.open()
             assert trial.epsilon is not None
             if self._learned is None or self._learned[0] != setup:
                 alphabet = Alphabet(under_test.mapping, mechanism.replacer, plus=mechanism.plus)
@@ -272,7 +251,7 @@ def measure_context(
     progress: ShareDone | None = None,
 ) -> list[ContextResult]:
     """Return the success of an attacker at each eps."""
-    info, mechanism = under_test.mapping.info, CUSTEXT_PLUS if plus else CUSTEXT
+    info, mechanism = under_test.mapping.info, under_test.open(CUSTEXT_PLUS if plus else CUSTEXT)
     at_0, *found = [
         attacker.attack(Trial(under_test, mechanism, epsilon, seed), part_of(progress, number, 1 + len(epsilons)))
         for number, epsilon in enumerate((0.0, *epsilons))
@@ -335,7 +314,7 @@ def count_context_guesses(
     sampler, alphabet = mechanism.replacer.mechanism, model.alphabet
     assert isinstance(sampler, Sampler)
     likelihoods = OutputLikelihoods(alphabet, epsilon, sampler.calibration)
-    bits, counts = np.random.PCG64(seed), ContextCounts()
+    draws, counts = open_draws(seed), ContextCounts()
     for rows, block in split_column(column):
         read = alphabet.read(block)
         replaced = read.words.at(Kind.REPLACED)
@@ -345,7 +324,7 @@ def count_context_guesses(
         if epsilon == 0.0:
             visible[places] = alphabet.representatives[words]
         else:
-            visible[places] = sampler.sample(words, epsilon, draw_seeded(bits, len(words)))
+            visible[places] = sampler.sample(words, epsilon, draws.draw(replaced, read.words.find_firsts, WORDS))
         right = guess_hidden(model, likelihoods, visible)[0][places] == words
         singly = guess_singly(model, likelihoods, visible[places])[0] == words
         texts = read.words.rows[replaced]

@@ -24,20 +24,16 @@ _GRID = np.linspace(0.05, 0.95, 19)  # tried, as a share of these limits
 _SHARES = 10.0 ** np.linspace(-5.0, -0.5, 19)  # of Zipf's law, tried
 _ROUNDS = 2
 _HELD_OUT = 10  # every tenth text
-_WEIGHTS = 1 << 19  # verified at a time, since this takes many times their memory
 _CELLS = 1 << 20  # places times words of a group, worked on at a time
 
 
 @dataclass(frozen=True, eq=False)
 class SymbolText:
-    """Texts as one sequence of symbols, with the symbol for an end before, between and after them.
-
-    symbols: the sequence. words: the words of the texts. places: where each word is in the sequence.
-    """
+    """Texts as one sequence of symbols, with the symbol for an end before, between and after them."""
 
     symbols: Numbers
     words: FoundWords
-    places: Places
+    places: Places  # where each word is in the sequence
 
 
 class Alphabet:
@@ -121,27 +117,25 @@ def _find_marks(content: Bytes, found: FoundWords) -> tuple[Places, Numbers]:
 
 
 class _Counts:
-    """How often pairs of symbols occur in some texts.
-
-    lefts, rights, counts: the distinct pairs, and how often each occurs. totals: how often each symbol is on the left.
-    kinds: how many distinct pairs with a count of 1, of 2, and of 3 or more each symbol begins.
-    frequency: the share of each symbol among all. variety: its share among the right sides of distinct pairs.
-    """
+    """How often pairs of symbols occur in some texts."""
 
     def __init__(self, size: int, lefts: Numbers, rights: Numbers) -> None:
-        codes, counts = np.unique(lefts * size + rights, return_counts=True)
-        self.lefts, self.rights, self.counts = codes // size, codes % size, counts.astype(np.float64)
+        self._codes, counts = np.unique(lefts * size + rights, return_counts=True)
+        # the distinct pairs, how often each occurs, and how often each symbol is on the left
+        (self.lefts, self.rights), self.counts = np.divmod(self._codes, size), counts.astype(np.float64)
         self.totals = np.bincount(self.lefts, self.counts, size)
+        # how many distinct pairs with a count of 1, of 2, and of 3 or more each symbol begins
         kinds = self.lefts * 3 + np.minimum(counts, 3) - 1
         self.kinds = np.bincount(kinds, minlength=3 * size).reshape(size, 3).astype(np.float64)
+        # the share of each symbol among all, and among the right sides of distinct pairs
         self.frequency = np.bincount(self.rights, self.counts, size) / max(self.counts.sum(), 1.0)
-        self.variety = np.bincount(self.rights, minlength=size) / max(len(codes), 1)
+        self.variety = np.bincount(self.rights, minlength=size) / max(len(counts), 1)
 
     def find(self, lefts: Numbers, rights: Numbers) -> Floats:
         """Return how often some pairs occur."""
-        codes, asked = self.lefts * len(self.totals) + self.rights, lefts * len(self.totals) + rights
-        places = codes.searchsorted(asked)
-        return np.where(np.append(codes, -1)[places] == asked, np.append(self.counts, 0.0)[places], 0.0)
+        asked = lefts * len(self.totals) + rights
+        places = self._codes.searchsorted(asked)
+        return np.where(np.append(self._codes, -1)[places] == asked, np.append(self.counts, 0.0)[places], 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -279,10 +273,7 @@ class OutputLikelihoods:
                 scores = scores[spread_out(starts, sizes**2)]
                 self._starts = np.full(len(mapping.sizes), -1)
                 self._starts[groups] = np.cumsum(sizes**2) - sizes**2
-            self._weights, ends = np.empty(len(scores), dtype=np.uint64), np.append(0, np.cumsum(sizes**2))
-            for part in cut(sizes**2, _WEIGHTS):
-                cells = slice(ends[part.start], ends[part.stop])
-                self._weights[cells] = certify(sizes[part], scores[cells], epsilon, calibration).weights
+            self._weights = certify(sizes, scores, epsilon, calibration).weights
             self.certain &= np.bincount(alphabet.classes, alphabet.drawn)[alphabet.classes] == 0.0
 
     def find(self, visible: Numbers) -> Floats:

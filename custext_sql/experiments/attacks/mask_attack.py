@@ -3,7 +3,6 @@
 import math
 import os
 import re
-from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -14,7 +13,7 @@ import numpy as np
 
 from custext_sql.arrays import Floats, Numbers
 from custext_sql.errors import SettingError
-from custext_sql.experiments.extras import Pretrained, choose_device, import_library, load_pretrained, pad_rows
+from custext_sql.experiments.extras import Pretrained, choose_device, import_library, load_pretrained
 from custext_sql.experiments.mechanisms import (
     CUSTEXT,
     CUSTEXT_PLUS,
@@ -39,57 +38,42 @@ from custext_sql.text.encoded_text import EncodedText, find_distinct, spread_out
 from custext_sql.text.word_boundaries import fold_word
 
 NGRAM = "ngram"
-_TEXTS = 4096  # that ngram guesses at a time
-_CANDIDATES = 1 << 22  # words that it weighs at a time
+_CANDIDATES = 1 << 22  # words that ngram weighs at a time
 _ADVICE = (
     "give the path of a masked language model, or use the model ngram with public texts: --model ngram --public FILE "
     '(in Python: model="ngram", public=...)'
 )
 _CONTEXTS = 2048  # that a language model sorts by length at a time
-_TOKENIZED = 256  # texts that it tokenizes at a time, on all threads
+_TOKENIZED = 256  # masked texts that it tokenizes at a time, on all threads
 _WHITE_SPACE = re.compile(r"\s+")
 
 
 @dataclass(frozen=True)
 class MaskResult:
-    """The success of the mask attack at one eps.
+    """The success of the mask attack at one eps. Shares are 0 to 1."""
 
-    eps: the budget per word.
-    r_mask, standard_error: the share of all words that are guessed correctly, 0 to 1, and its standard error.
-    privacy: the share of words that are not guessed, 1 - r_mask.
-    r_mask_replaced: the share guessed correctly among words replaced by a draw; None if there is no such word.
-    mechanism: "custext", or "custext+" if stopwords are kept. mapping: its name.
-    model: the name or folder of the model that guesses, or "ngram". rows: the number of texts attacked.
-    """
-
-    eps: float
-    r_mask: float
+    eps: float  # the budget per word
+    r_mask: float  # the share of all words that are guessed correctly
     standard_error: float
-    privacy: float
-    r_mask_replaced: float | None
-    mechanism: str
-    mapping: str
-    model: str
-    rows: int
+    privacy: float  # the share of words that are not guessed
+    r_mask_replaced: float | None  # the share among words replaced by a draw; None if there is no such word
+    mechanism: str  # "custext", or "custext+" if stopwords are kept
+    mapping: str  # its name
+    model: str  # the name or folder of the model that guesses, or "ngram"
+    rows: int  # the number of texts attacked
 
 
 @dataclass(frozen=True)
 class MaskAttack:
-    """The success of the mask attack on some texts.
+    """The success of the mask attack on some texts."""
 
-    mapping: its name. mechanism: "custext", or "custext+" if stopwords are kept.
-    policy: "paper" or "strict"; for any other Policy, how it differs from "strict".
-    model: the name or folder of the model that guesses, or "ngram". rows: the number of texts attacked.
-    skipped: by the name of the texts, how many were skipped because they are empty. results: one per eps.
-    """
-
-    mapping: str
-    mechanism: str
-    policy: str
-    model: str
-    rows: int
-    skipped: dict[str, int]
-    results: tuple[MaskResult, ...]
+    mapping: str  # its name
+    mechanism: str  # "custext", or "custext+" if stopwords are kept
+    policy: str  # "paper" or "strict"; for any other Policy, how it differs from "strict"
+    model: str  # the name or folder of the model that guesses, or "ngram"
+    rows: int  # the number of texts attacked
+    skipped: dict[str, int]  # by the name of the texts, how many were skipped because they are empty
+    results: tuple[MaskResult, ...]  # one per eps
 
 
 class Guesser(Protocol):
@@ -156,12 +140,7 @@ def attack_mask(
     public: the texts from which "ngram" learns, like data; only the empty ones are left out.
     batch_size: masked texts per model call, at least 1.
 
-    All other arguments are those of `attack_context`.
-
-    Returns a MaskAttack.
-
-    SettingError if a setting is invalid, the model cannot be loaded or there is no word to attack; SourceError if a
-    file cannot be read; MappingError if the mapping does not exist.
+    All other arguments, and the errors, are those of `attack_context`. SettingError also if the model cannot be loaded.
     """
     epsilons = list_epsilons(eps)
     if rows is not None:
@@ -176,15 +155,15 @@ def attack_mask(
         learned, skipped[name_texts(public)] = list_public(public, find_public_column(public, public_column, column))
     model = os.fspath(model)
     open_guesser = choose_guesser(model, public=learned, batch_size=batch_size)
-    name, mechanism = under_test.mapping.info.name, CUSTEXT_PLUS if plus else CUSTEXT
+    name, mechanism = under_test.mapping.info.name, under_test.open(CUSTEXT_PLUS if plus else CUSTEXT)
     results = []
     for number, epsilon in enumerate(epsilons):
         trial = Trial(under_test, mechanism, epsilon, seed)
         counts = attack_trial(trial, texts, open_guesser, part_of(progress, number, len(epsilons)))
         shares = counts.r_mask, counts.standard_error, 1.0 - counts.r_mask, counts.r_mask_replaced
-        results.append(MaskResult(epsilon, *shares, mechanism, name, model, len(texts)))
+        results.append(MaskResult(epsilon, *shares, mechanism.name, name, model, len(texts)))
     policy = name_policy(under_test.policy)
-    return MaskAttack(name, mechanism, policy, model, len(texts), skipped, tuple(results))
+    return MaskAttack(name, mechanism.name, policy, model, len(texts), skipped, tuple(results))
 
 
 def choose_guesser(model: str, *, public: Sequence[str] | None, batch_size: int = 32) -> OpenGuesser:
@@ -200,9 +179,8 @@ def choose_guesser(model: str, *, public: Sequence[str] | None, batch_size: int 
 def attack_trial(trial: Trial, texts: Sequence[str], open_guesser: OpenGuesser, progress: ShareDone) -> GuessCounts:
     """Return how many words are guessed in a trial."""
     progress(0.0)
-    mechanism = trial.open()
-    guesser = open_guesser(trial.under_test.vocabulary, mechanism.plus)
-    return count_guesses(mechanism.compare(texts, trial.epsilon, trial.seed), guesser, progress)
+    guesser = open_guesser(trial.under_test.vocabulary, trial.mechanism.plus)
+    return count_guesses(trial.mechanism.compare(texts, trial.epsilon, trial.seed), guesser, progress)
 
 
 def count_guesses(
@@ -228,36 +206,33 @@ def count_guesses(
     return GuessCounts(words, guessed, replaced, replaced_guessed)
 
 
-@dataclass(frozen=True, eq=False)
 class _Pairs:
-    """The distinct pairs of a neighbor on one side and a word, sorted, and how often each occurs."""
+    """How often each word occurs with each key, such as the word to its left.
 
-    width: int  # larger than any number of a word
-    codes: Numbers  # neighbor * width + word
-    counts: Numbers
-    firsts: Numbers  # where the pairs of each neighbor start, and the end
-    favorites: Numbers  # the most frequent word next to each neighbor; -1 if there is none
+    For the keys 5 5 9 5 of the words 1 2 1 1, the rows are 5 9, and the pairs 5-1, 5-2, 9-1 have the words 1 2 1 and
+    the counts 2 1 1. By row, they have the starts 0 2, the sizes 2 1, and the favorites 1 1, the most frequent word (of
+    several, the first). Keys that do not occur have the row -1, with the size 0 and the favorite -1.
+    """
 
-    @classmethod
-    def count(cls, neighbors: Numbers, words: Numbers, width: int) -> "_Pairs":
-        """Return the pairs that occur."""
-        codes, counts = np.unique(neighbors * width + words, return_counts=True)
-        rows = codes // width
-        favorites = np.full(width, -1, dtype=np.int64)
-        best = _find_best(rows, counts)
-        favorites[rows[best]] = codes[best] % width
-        return cls(width, codes, counts, rows.searchsorted(np.arange(width + 1)), favorites)
+    def __init__(self, keys: Numbers, words: Numbers) -> None:
+        self._keys, rows = np.unique(keys, return_inverse=True)
+        self._width = int(words.max()) + 1
+        self._codes, self.counts = np.unique(rows * self._width + words, return_counts=True)
+        rows, self.words = np.divmod(self._codes, self._width)
+        self.starts = np.append(rows.searchsorted(np.arange(len(self._keys))), 0)
+        self.sizes = np.append(np.bincount(rows), 0)
+        self.favorites = np.append(self.words[_find_best(rows, self.counts)], -1)
 
-    def sizes(self, neighbors: Numbers) -> Numbers:
-        """Return how many distinct words occur next to each neighbor."""
-        found: Numbers = self.firsts[neighbors + 1] - self.firsts[neighbors]
-        return found
+    def find_rows(self, keys: Numbers) -> Numbers:
+        """Return the row of each key."""
+        rows = np.minimum(self._keys.searchsorted(keys), len(self._keys) - 1)
+        return np.where(self._keys[rows] == keys, rows, -1)
 
-    def find(self, neighbors: Numbers, words: Numbers) -> Numbers:
-        """Return how often each pair occurs."""
-        codes = neighbors * self.width + words
-        places = np.minimum(self.codes.searchsorted(codes), len(self.codes) - 1)
-        return np.where(self.codes[places] == codes, self.counts[places], 0)
+    def find_counts(self, rows: Numbers, words: Numbers) -> Numbers:
+        """Return how often each of some pairs occurs."""
+        codes = rows * self._width + words
+        places = np.minimum(self._codes.searchsorted(codes), len(self._codes) - 1)
+        return np.where(self._codes[places] == codes, self.counts[places], 0)
 
 
 class NgramGuesser:
@@ -267,35 +242,32 @@ class NgramGuesser:
     count(left, word) * count(word, right) / count(word), among words seen both after the left and before the right
     neighbor; then the most frequent word after the left one, before the right one, or of all. Ties go to the word that
     occurred first. The ends of a text count as neighbors.
+
+    This is not the bigram model of the context attack, which could replace it only with other figures: that one knows
+    groups and eps, and weighs smoothed probabilities over the whole text; this one knows neither, guesses any word of
+    the public texts, and prefers words seen between exactly these neighbors.
     """
 
     def __init__(self, words: Sequence[str], numbers: Numbers, texts: Numbers) -> None:
         """Take the distinct folded words in order of first occurrence, and the word and the text of each occurrence."""
         self._words = words
         self._index = {word: number for number, word in enumerate(words)}
-        self._end, self._unknown = len(words), len(words) + 1
-        width = len(words) + 2
+        self._end, self._unknown, self._width = len(words), len(words) + 1, len(words) + 2
         lefts, rights = self._find_neighbors(numbers, texts)
-        self._behind = _Pairs.count(lefts, numbers, width)
-        self._before = _Pairs.count(rights, numbers, width)
-        self._around, places = np.unique(lefts * width + rights, return_inverse=True)  # the pairs of neighbors
-        triples, counts = np.unique(places * width + numbers, return_counts=True)
-        self._between = triples[_find_best(triples // width, counts)] % width  # the most frequent word of each pair
-        self._counts = np.bincount(numbers, minlength=len(words))
-        self._commonest = int(self._counts.argmax())
+        self._between = _Pairs(lefts * self._width + rights, numbers)
+        self._behind, self._before = _Pairs(lefts, numbers), _Pairs(rights, numbers)
+        self._counts = np.bincount(numbers)
 
     def guess(self, texts: Sequence[Sequence[Piece]]) -> Iterator[list[str]]:
         """Yield a list per text with a guess for each of its words."""
-        for start in range(0, len(texts), _TEXTS):
-            block = texts[start : start + _TEXTS]
-            words = [[fold_word(piece.after) for piece in pieces if piece.kind is not None] for pieces in block]
-            numbers = np.array(
-                [self._index.get(word, self._unknown) for text in words for word in text], dtype=np.int64
-            )
-            rows = np.arange(len(words)).repeat([len(text) for text in words])
-            found = iter(self._guess_between(*self._find_neighbors(numbers, rows)).tolist())
-            for text in words:
-                yield [self._words[number] for number in islice(found, len(text))]
+        words = [[fold_word(piece.after) for piece in pieces if piece.kind is not None] for pieces in texts]
+        lengths = list(map(len, words))
+        numbers = np.array([self._index.get(word, self._unknown) for text in words for word in text], dtype=np.int64)
+        lefts, rights = self._find_neighbors(numbers, np.arange(len(texts)).repeat(lengths))
+        asked, places = np.unique(lefts * self._width + rights, return_inverse=True)
+        found = iter(self._guess_between(asked)[places].tolist())
+        for length in lengths:
+            yield [self._words[number] for number in islice(found, length)]
 
     def _find_neighbors(self, numbers: Numbers, texts: Numbers) -> tuple[Numbers, Numbers]:
         """Return the neighbors left and right of each word, within its text."""
@@ -304,37 +276,35 @@ class NgramGuesser:
         lefts[together + 1], rights[together] = numbers[together], numbers[together + 1]
         return lefts, rights
 
-    def _guess_between(self, lefts: Numbers, rights: Numbers) -> Numbers:
-        width = self._behind.width
-        asked, places = np.unique(lefts * width + rights, return_inverse=True)
-        lefts, rights = asked // width, asked % width
-        known = np.minimum(self._around.searchsorted(asked), len(self._around) - 1)
-        guesses = np.where(self._around[known] == asked, self._between[known], -1)
+    def _guess_between(self, neighbors: Numbers) -> Numbers:
+        """Return the guess between two neighbors. neighbors: left * width + right, each pair once."""
+        lefts, rights = np.divmod(neighbors, self._width)
+        lefts, rights = self._behind.find_rows(lefts), self._before.find_rows(rights)
+        guesses = self._between.favorites[self._between.find_rows(neighbors)]
         rest = (guesses < 0).nonzero()[0]
-        sizes = np.minimum(self._behind.sizes(lefts[rest]), self._before.sizes(rights[rest]))
+        sizes = np.minimum(self._behind.sizes[lefts[rest]], self._before.sizes[rights[rest]])
         for part in cut(sizes, _CANDIDATES):
             guesses[rest[part]] = self._weigh(lefts[rest[part]], rights[rest[part]])
-        for fallback in (self._behind.favorites[lefts], self._before.favorites[rights], self._commonest):
+        for fallback in (self._behind.favorites[lefts], self._before.favorites[rights], self._counts.argmax()):
             guesses = np.where(guesses < 0, fallback, guesses)
-        return guesses[places]
+        return guesses
 
     def _weigh(self, lefts: Numbers, rights: Numbers) -> Numbers:
-        """Return the most likely of the words seen next to both neighbors; -1 if there is none."""
+        """Return the most likely of the words seen next to both neighbors, given by their rows; -1 if there is none."""
         guesses = np.full(len(lefts), -1)
-        left_is_rarer = self._behind.sizes(lefts) <= self._before.sizes(rights)
+        left_is_rarer = self._behind.sizes[lefts] <= self._before.sizes[rights]
         for chosen, pairs, others, near, far in (
             (left_is_rarer, self._behind, self._before, lefts, rights),
             (~left_is_rarer, self._before, self._behind, rights, lefts),
         ):
             asked = chosen.nonzero()[0]
-            sizes = pairs.sizes(near[asked])
-            candidates = spread_out(pairs.firsts[near[asked]], sizes)
-            words, asked = pairs.codes[candidates] % pairs.width, asked.repeat(sizes)
-            counts = others.find(far[asked], words)
+            sizes = pairs.sizes[near[asked]]
+            candidates, asked = spread_out(pairs.starts[near[asked]], sizes), asked.repeat(sizes)
+            words = pairs.words[candidates]
+            counts = others.find_counts(far[asked], words)
             both = counts.nonzero()[0]
             words, asked = words[both], asked[both]
-            scores = pairs.counts[candidates[both]] * counts[both] / self._counts[words]
-            best = _find_best(asked, scores)
+            best = _find_best(asked, pairs.counts[candidates[both]] * counts[both] / self._counts[words])
             guesses[asked[best]] = words[best]
         return guesses
 
@@ -371,16 +341,6 @@ def _find_best(rows: Numbers, scores: Numbers | Floats) -> Numbers:
     return found
 
 
-@dataclass(frozen=True)
-class _Tokenized:
-    """A text and its tokens, without special tokens at its ends."""
-
-    text: str
-    tokens: list[int]
-    starts: list[int]
-    ends: list[int]
-
-
 class LanguageModelGuesser:
     """A guesser of the word that a masked language model finds most likely at a mask.
 
@@ -395,12 +355,12 @@ class LanguageModelGuesser:
             raise SettingError(f"the model {pretrained.name} cannot guess masked words: {flaw}; {_ADVICE}")
         self._device, self._tokenizer = choose_device(), pretrained.tokenizer
         self._model = pretrained.model.to(self._device)
+        self._pad = import_library("transformers").DataCollatorWithPadding(self._tokenizer)
         encoded = self._tokenizer("a", return_special_tokens_mask=True)
         added, tokens = encoded["special_tokens_mask"], encoded["input_ids"]
         self._before, self._after = tokens[: added.index(0)], tokens[len(added) - added[::-1].index(0) :]
         ends = len(self._before) + len(self._after)
         self._room = pretrained.check_length(length, ends + 1) - ends
-        self._spellings: dict[int, str] = {}
 
     def guess(self, texts: Sequence[Sequence[Piece]]) -> Iterator[list[str]]:
         """Yield a list per text with a guess for each of its words. A run of white space counts as one space."""
@@ -420,57 +380,36 @@ class LanguageModelGuesser:
             yield from map(self._spell, guesses)
 
     def _find_contexts(self, texts: Sequence[Sequence[Piece]]) -> Iterator[list[int]]:
-        """Yield the tokens that the model sees for each word of each text, with one mask among them."""
-        for start in range(0, len(texts), _TOKENIZED):
-            joined = [join_pieces(pieces) for pieces in texts[start : start + _TOKENIZED]]
-            tokenized = self._tokenize([text for text, _ in joined])
-            for text, (_, words) in zip(tokenized, joined, strict=True):
-                for begin, end in words:
-                    yield self._mask_word(text, begin, end)
+        """Yield the tokens that the model sees for each word of each text: a mask, and as much around it as fits."""
+        masked = (one for pieces in texts for one in self._mask_words(*join_pieces(pieces)))
+        while some := list(islice(masked, _TOKENIZED)):
+            for tokens in self._tokenizer(some, add_special_tokens=False, verbose=False)["input_ids"]:
+                place = tokens.index(self._tokenizer.mask_token_id)
+                first = max(0, min(place - self._room // 2, len(tokens) - self._room))
+                yield [*self._before, *tokens[first : first + self._room], *self._after]
 
-    def _tokenize(self, texts: list[str]) -> list[_Tokenized]:
-        encoded = self._tokenizer(
-            texts,
-            add_special_tokens=False,
-            split_special_tokens=True,  # [MASK] in a text is just text
-            return_offsets_mapping=True,
-            return_attention_mask=False,
-            return_token_type_ids=False,
-            verbose=False,
-        )
-        return [
-            _Tokenized(text, tokens, [start for start, _ in spans], [end for _, end in spans])
-            for text, tokens, spans in zip(texts, encoded["input_ids"], encoded["offset_mapping"], strict=True)
-        ]
+    def _mask_words(self, text: str, words: Sequence[tuple[int, int]]) -> Iterator[str]:
+        """Yield a text with a mask in place of each word, and on each side as many words as there is room for tokens.
 
-    def _mask_word(self, text: _Tokenized, begin: int, end: int) -> list[int]:
-        """Return the text with one mask in place of a word, cut to the model's length around the mask.
-
-        The tokens left and right of the word are those of the whole text, so that the model sees the same tokens next
-        to a mask as next to a word. Only if a token crosses an edge of the word is each side tokenized separately.
+        words: where each word of the text starts and ends.
         """
-        left, right = bisect_right(text.ends, begin), bisect_left(text.starts, end)
-        within = range(left, right)
-        if within and (text.text[text.starts[left] : begin].strip() or text.ends[right - 1] > end):
-            sides = self._tokenize([text.text[:begin].rstrip(), text.text[end:]])
-            before, after = sides[0].tokens, sides[1].tokens
-            left, right = len(before), 0
-        else:
-            before = after = text.tokens
-            while left and not text.text[text.starts[left - 1] : text.ends[left - 1]].strip():
-                left -= 1  # the space before a word belongs to the word, and so to the mask
-        size = left + 1 + len(after) - right
-        first = max(0, min(left - self._room // 2, size - self._room))
-        behind = min(size, first + self._room) - left - 1
-        masked = [*before[first:left], self._tokenizer.mask_token_id, *after[right : right + behind]]
-        return [*self._before, *masked, *self._after]
+        starts = [0] * self._room + [start for start, _ in words]
+        ends = [end for _, end in words] + [len(text)] * self._room
+        for place, (start, end) in enumerate(words):
+            sides = text[starts[place] : start], text[end : ends[place + self._room]]
+            yield self._tokenizer.mask_token.join(map(self._hide_special, sides))
+
+    def _hide_special(self, text: str) -> str:
+        """Return a text in which special tokens are just text, such as [ MASK]."""
+        for token in self._tokenizer.all_special_tokens:
+            text = text.replace(token, f"{token[0]} {token[1:]}")
+        return text
 
     def _fill_masks(self, rows: Sequence[list[int]]) -> list[int]:
         """Return the most likely token at the mask of each row of tokens."""
         torch = import_library("torch")
-        tokens = pad_rows(rows, self._tokenizer.pad_token_id or 0).to(self._device)
-        attention = pad_rows([[1] * len(row) for row in rows], 0).to(self._device)
-        masks = torch.tensor([row.index(self._tokenizer.mask_token_id) for row in rows], device=self._device)
+        batch = self._pad([{"input_ids": row} for row in rows]).to(self._device)
+        masks = (batch["input_ids"] == self._tokenizer.mask_token_id).int().argmax(dim=1)
         texts = torch.arange(len(rows), device=self._device)
 
         def keep_masks(module: Any, arguments: Any, output: Any) -> Any:
@@ -482,7 +421,7 @@ class LanguageModelGuesser:
         hook = self._model.base_model.register_forward_hook(keep_masks)
         try:
             with torch.inference_mode():
-                scores = self._model(input_ids=tokens, attention_mask=attention).logits
+                scores = self._model(**batch).logits
         finally:
             hook.remove()
         at_masks = scores[:, 0] if scores.shape[1] == 1 else scores[texts, masks]
@@ -490,10 +429,8 @@ class LanguageModelGuesser:
 
     def _spell(self, token: int) -> str:
         """Return a token as a folded word. A token that continues a word, such as ##ing, keeps its spelling."""
-        if token not in self._spellings:
-            written = self._tokenizer.decode([token], clean_up_tokenization_spaces=False)
-            self._spellings[token] = fold_word(written.strip())
-        return self._spellings[token]
+        written: str = self._tokenizer.decode([token], clean_up_tokenization_spaces=False)
+        return fold_word(written.strip())
 
 
 def join_pieces(pieces: Sequence[Piece]) -> tuple[str, list[tuple[int, int]]]:

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -40,36 +40,27 @@ _ROUNDS = 30
 class QueryResult:
     """How many draws of a word an attacker needs to identify it with probability 0.95, at one eps.
 
-    word: the word, in lower case. eps: the budget per draw.
-    n_mode: the draws needed by an attacker who guesses the most frequent output; None if no number is enough.
-    n_ml: the draws needed by an attacker who guesses the input of maximum likelihood; None if no number is enough.
-    n_mode_error, n_ml_error: their standard errors, in draws, since attacks are simulated; None without a number.
-    mapping: its name. calibration: how eps sets the temperature, "paper" or "tight".
+    Attacks are simulated, so numbers have standard errors, in draws. None: no number of draws is enough.
     """
 
-    word: str
-    eps: float
-    n_mode: int | None
+    word: str  # in lower case
+    eps: float  # the budget per draw
+    n_mode: int | None  # for an attacker who guesses the most frequent output
     n_mode_error: float | None
-    n_ml: int | None
+    n_ml: int | None  # for an attacker who guesses the input of maximum likelihood
     n_ml_error: float | None
-    mapping: str
-    calibration: str
+    mapping: str  # its name
+    calibration: str  # how eps sets the temperature: "paper" or "tight"
 
 
 @dataclass(frozen=True)
 class QueryAttack:
-    """The results of the query attack on a mapping.
+    """The results of the query attack on a mapping."""
 
-    mapping: its name. calibration: how eps sets the temperature, "paper" or "tight".
-    words: the results of the named words, one per word and eps.
-    sample: the results of words chosen at random from the vocabulary, one per word and eps.
-    """
-
-    mapping: str
-    calibration: str
-    words: tuple[QueryResult, ...]
-    sample: tuple[QueryResult, ...]
+    mapping: str  # its name
+    calibration: str  # how eps sets the temperature: "paper" or "tight"
+    words: tuple[QueryResult, ...]  # of the named words, one per word and eps
+    sample: tuple[QueryResult, ...]  # of words chosen at random from the vocabulary, one per word and eps
 
     @property
     def results(self) -> tuple[QueryResult, ...]:
@@ -91,19 +82,14 @@ def attack_query(
 ) -> QueryAttack:
     """Simulate attackers who ask for a replacement of the same word again and again, and count the draws they need.
 
-    database: a path; by default the file that CUSTEXT_DB names, else the user's default database.
     words: a word of the mapping, or several.
     eps: one budget per draw or several, 0, or 0.001 to 100.
     sample: also attack this many words of the vocabulary, chosen at random; by default 100 if no word is named, else 0.
     trials: simulated attacks per number, at least 100; by default 20,000, and 1,000 for a word of the sample.
     seed: the seed of the simulation and the sample, at least 0.
-    calibration: "paper" or "tight".
-    mapping: its name; by default the database's default mapping.
-    progress: called with the share of the work done, 0 to 1.
 
-    Returns a QueryAttack.
-
-    MappingError if the mapping does not exist or lacks a word; SettingError if a setting is invalid.
+    All other arguments are those of `attack_context`. MappingError if the mapping does not exist or lacks a word;
+    SettingError if a setting is invalid.
     """
     named, epsilons = list_strings(words, "words"), list_epsilons(eps)
     loaded = load_mapping(database, mapping)
@@ -160,8 +146,7 @@ def measure_queries(
         generators = [np.random.default_rng([seed, word]) for _ in range(2)]
         mode = count_for_mode(matrix[place], place, simulations=simulations, generator=generators[0])
         likeliest = count_for_likeliest(matrix, place, simulations=simulations, generator=generators[1])
-        draws = mode.draws, mode.standard_error, likeliest.draws, likeliest.standard_error
-        results.append(QueryResult(mapping.words[word], epsilon, *draws, mapping.info.name, calibration))
+        results.append(QueryResult(mapping.words[word], epsilon, *mode, *likeliest, mapping.info.name, calibration))
     return results
 
 
@@ -178,8 +163,7 @@ def count_draws(mapping: Mapping, word: str, epsilon: float, **settings: Any) ->
     return found.n_mode, found.n_ml
 
 
-@dataclass(frozen=True)
-class DrawCount:
+class DrawCount(NamedTuple):
     """The smallest number of draws with which an attack succeeds with probability 0.95, and its standard error.
 
     Both are None if no number of draws is enough.

@@ -14,7 +14,12 @@ from custext_sql.errors import SettingError
 from custext_sql.experiments.attacks.bayes_attack import measure_guess
 from custext_sql.experiments.attacks.context_attack import ContextAttacker, read_public
 from custext_sql.experiments.attacks.mask_attack import attack_trial, choose_guesser
-from custext_sql.experiments.evaluation.experiment import EvaluationSetup, Experiment, LabeledData, plan_experiment
+from custext_sql.experiments.evaluation.experiment import (
+    EvaluationSettings,
+    EvaluationSetup,
+    Experiment,
+    plan_experiment,
+)
 from custext_sql.experiments.evaluation.models import (
     EMBEDDING,
     TFIDF,
@@ -26,11 +31,10 @@ from custext_sql.experiments.evaluation.models import (
     score_predictions,
 )
 from custext_sql.experiments.evaluation.paper_table import find_paper_value
-from custext_sql.experiments.mechanisms import ORIGINAL, MappingUnderTest, ShareDone, Trial, part_of
+from custext_sql.experiments.mechanisms import ORIGINAL, ShareDone, Trial, part_of
 from custext_sql.experiments.public_texts import list_public
 from custext_sql.kinds import Kind
 from custext_sql.release.inputs.texts import Texts, name_texts
-from custext_sql.sanitizer.policy import Policy
 from custext_sql.store.database import Database
 from custext_sql.text.columns import open_column
 
@@ -39,94 +43,50 @@ ATTACKS = ("bayes", "context", "mask")
 
 @dataclass(frozen=True)
 class UtilityResult:
-    """The utility of the texts of one trial: a mechanism at an eps, with a seed.
-
-    mechanism: its name. eps: the budget per word; None if the mechanism needs none. seed: the seed of the draws and of
-        the training.
-    k, mapping: the group size K and the name of the mapping; None if the mechanism does not use groups.
-    embedding: the name of the embedding; None for "original".
-    metric: "accuracy" or "pearson" (Pearson's correlation).
-    value: the accuracy, 0 to 1, or the correlation, -1 to 1, on the test rows.
-    paper: the value in the paper for this task, mechanism, measure and eps; None if it has none.
-    in_clear: the share of the words of the test texts that stay in the clear, 0 to 1.
-    """
+    """The utility of the texts of one trial: a mechanism at an eps, with a seed."""
 
     mechanism: str
-    eps: float | None
-    k: int | None
-    seed: int
-    metric: str
-    value: float
-    paper: float | None
-    in_clear: float
-    embedding: str | None
-    mapping: str | None
+    eps: float | None  # the budget per word; None if the mechanism needs none
+    k: int | None  # the group size K; None if the mechanism does not use groups
+    seed: int  # of the draws and of the training
+    metric: str  # "accuracy" or "pearson" (Pearson's correlation)
+    value: float  # the accuracy, 0 to 1, or the correlation, -1 to 1, on the test rows
+    paper: float | None  # the value in the paper for this task, mechanism, measure and eps; None if it has none
+    in_clear: float  # the share of the words of the test texts that stay in the clear, 0 to 1
+    embedding: str | None  # None for "original"
+    mapping: str | None  # None if the mechanism does not use groups
 
 
 @dataclass(frozen=True)
 class UtilityEvaluation:
-    """The paper's Table 1 for some data and a model.
-
-    setup: the data, the model and other settings. results: one per mechanism, mapping, eps and seed.
-    """
+    """The paper's Table 1 for some data and a model."""
 
     setup: EvaluationSetup
-    results: tuple[UtilityResult, ...]
+    results: tuple[UtilityResult, ...]  # one per mechanism, mapping, eps and seed
 
 
 def evaluate_utility(
     database: Database = None,
     *,
-    train: LabeledData | None = None,
-    test: LabeledData | None = None,
-    corpus: str | os.PathLike[str] | None = None,
-    text: str | Sequence[str] = (),
-    label: str = "label",
-    limit: int | None = None,
-    task: str = "classification",
     mechanisms: str | Sequence[str] = ("original", "custext+", "custext", "santext+", "santext", "fbdd", "random"),
     eps: float | Sequence[float] = (0.0, 1.0, 2.0, 3.0),
-    mappings: str | Sequence[str] = (),
-    model: str | os.PathLike[str] = "tfidf",
-    seeds: int = 3,
-    policy: str | Policy = "paper",
-    calibration: str = "paper",
-    convert_eps: bool = True,
-    length: int | None = None,
-    epochs: int | None = None,
-    batch_size: int | None = None,
-    learning_rate: float | None = None,
     progress: ShareDone | None = None,
+    **settings: Any,
 ) -> UtilityEvaluation:
     """Sanitize training and test data with each mechanism, then train and test a model (the paper's Table 1).
 
     database: a path; by default the file that CUSTEXT_DB names, else the user's default database.
-    train, test: the path of a file, DataFiles, a DataTable, or LabeledTexts. In GLUE's TSV files, quotes are ordinary
-        characters: DataFiles("SST-2/train.tsv", quotes=False). Rows without a text or a label are skipped and counted.
-    corpus: instead of train and test, "sentence_polarity" (NLTK's corpus) or the path of its zip file.
-    text: the column of the texts in files; two columns for pairs. label: the column of the labels.
-    limit: the most training rows, and the most test rows, to use, spread evenly over the data; None: all.
-    task: "classification", or "similarity" of two texts.
     mechanisms: one or more of "custext", "custext+", "santext", "santext+", "fbdd", "random" and "original".
     eps: one budget per word or several: 0, or 0.001 to 100.
-    mappings: a name, or several; by default the database's default mapping.
-    model: "tfidf" or "embedding" (need the extra `evaluation`), or the name or folder of a Hugging Face model to
-        fine-tune (needs the extra `models`).
-    seeds: the number of repetitions, at least 1.
-    policy: what to do with unknown words and numbers: "paper", "strict" or a Policy.
-    calibration: "paper" or "tight".
-    convert_eps: whether to divide eps by the largest distance between two words for santext, santext+ and fbdd, as the
-        paper does.
-    length, epochs, batch_size, learning_rate: for fine-tuning only: tokens per text (at least 8), passes over the data,
-        texts per step, and the step size. The defaults are the paper's: 128, 3, 64 and 2e-5.
     progress: called with the share of the work done, 0 to 1.
+    settings: the data, the task, the model and the rest, as in `EvaluationSettings`: train=..., test=..., text=...
 
     Returns a UtilityEvaluation. Draws come from seeds, and no sanitized text is written anywhere.
 
     SettingError if a setting is invalid; SourceError if the data cannot be read; MappingError if a mapping or the
     vectors that a mechanism needs do not exist.
     """
-    experiment, trials, setup = plan_experiment(locals())
+    experiment, trials, setup = plan_experiment(database, mechanisms, eps, EvaluationSettings(**settings))
     values = measure_utility(experiment, trials, progress=progress)
     shares = measure_in_clear(experiment, trials)
     results = [
@@ -136,7 +96,7 @@ def evaluate_utility(
             metric=setup.metric,
             value=value,
             paper=find_paper_value(
-                setup, trial.mechanism, trial.epsilon, embedding=place["embedding"], mapping=place["mapping"]
+                setup, trial.mechanism.name, trial.epsilon, embedding=place["embedding"], mapping=place["mapping"]
             ),
             in_clear=share,
         )
@@ -157,7 +117,7 @@ def measure_utility(
         tell = part_of(progress, number, len(trials))
         tell(0.0)
         # all texts in one run: some mechanisms do much work per distinct word
-        new = iter(trial.open().sanitize(texts, trial.epsilon, trial.seed))
+        new = iter(trial.mechanism.sanitize(texts, trial.epsilon, trial.seed))
         train, test = ([tuple(islice(new, len(row))) for row in part.texts] for part in parts)
         split = TrainTestSplit(train, train_labels, test, test_labels, experiment.task)
         if model == TFIDF:
@@ -180,87 +140,53 @@ def measure_in_clear(experiment: Experiment, trials: Sequence[Trial]) -> list[fl
     seed.
     """
 
-    @cache
-    def measure(under_test: MappingUnderTest, mechanism: str) -> float:
-        return under_test.open(mechanism).find_share_in_clear(experiment.tested, seed=0)
-
-    return [measure(trial.under_test, trial.mechanism) for trial in trials]
+    measure = cache(lambda mechanism: mechanism.find_share_in_clear(experiment.tested, seed=0))
+    return [measure(trial.mechanism) for trial in trials]
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A mean over seeds.
-
-    mean: in the unit of the measured values. spread: their standard deviation; None if there is only one value.
-    """
+    """A mean over seeds, in the unit of the measured values."""
 
     mean: float
-    spread: float | None
+    spread: float | None  # the standard deviation; None if there is only one value
 
 
 @dataclass(frozen=True)
 class TradeOff:
-    """One point of a trade-off: how useful the texts of a mechanism are, and how often an attack on them succeeds.
-
-    mechanism: its name. eps: the budget per word; None if the mechanism needs none.
-    k, mapping: the group size K and the name of the mapping; None if the mechanism does not use groups.
-    embedding: the name of the embedding.
-    metric, utility: "accuracy" or "pearson", and its mean over seeds on the test rows.
-    attack, success: "bayes", "context" or "mask (MODEL)", and the mean over seeds of the share of all words guessed
-        correctly, 0 to 1; words in the clear count as guessed, except by "mask".
-    """
+    """One point of a trade-off: how useful the texts of a mechanism are, and how often an attack on them succeeds."""
 
     mechanism: str
     embedding: str | None
-    mapping: str | None
-    k: int | None
-    eps: float | None
-    metric: str
-    utility: Figure
-    attack: str
-    success: Figure
+    mapping: str | None  # None if the mechanism does not use groups
+    k: int | None  # the group size K; None if the mechanism does not use groups
+    eps: float | None  # the budget per word; None if the mechanism needs none
+    metric: str  # "accuracy" or "pearson"
+    utility: Figure  # on the test rows
+    attack: str  # "bayes", "context" or "mask (MODEL)"
+    success: Figure  # the share of all words guessed, 0 to 1; words in the clear count as guessed, except by "mask"
 
 
 @dataclass(frozen=True)
 class TradeOffEvaluation:
-    """The paper's Figures 3 and 4 for some data, a model and an attack.
-
-    setup: the data, the model and other settings. attack: "bayes", "context" or "mask (MODEL)".
-    points: one per mechanism, mapping and eps.
-    """
+    """The paper's Figures 3 and 4 for some data, a model and an attack."""
 
     setup: EvaluationSetup
-    attack: str
-    points: tuple[TradeOff, ...]
+    attack: str  # "bayes", "context" or "mask (MODEL)"
+    points: tuple[TradeOff, ...]  # one per mechanism, mapping and eps
 
 
 def evaluate_tradeoff(
     database: Database = None,
     *,
-    train: LabeledData | None = None,
-    test: LabeledData | None = None,
-    corpus: str | os.PathLike[str] | None = None,
-    text: str | Sequence[str] = (),
-    label: str = "label",
-    limit: int | None = None,
-    task: str = "classification",
     mechanisms: str | Sequence[str] = ("custext", "custext+"),
     eps: float | Sequence[float] = (0.0, 1.0, 2.0, 3.0, 5.0, 8.0),
-    mappings: str | Sequence[str] = (),
     attack: str = "mask",
     attack_model: str | os.PathLike[str] = "ngram",
     public: Texts | None = None,
     public_column: str | None = None,
-    model: str | os.PathLike[str] = "tfidf",
-    seeds: int = 3,
-    policy: str | Policy = "paper",
-    calibration: str = "paper",
-    convert_eps: bool = True,
-    length: int | None = None,
-    epochs: int | None = None,
-    batch_size: int | None = None,
-    learning_rate: float | None = None,
     progress: ShareDone | None = None,
+    **settings: Any,
 ) -> TradeOffEvaluation:
     """Measure how useful sanitized texts are and how often an attack on them succeeds (the paper's Figures 3 and 4).
 
@@ -270,17 +196,15 @@ def evaluate_tradeoff(
     public: the texts from which "context" and "ngram" learn: the path of a file, a DataTable, or a sequence of texts;
         by default the training texts. public_column: their column; None for lines of text and for a sequence.
 
-    All other arguments are those of `evaluate_utility`, but the mechanism "original" cannot be attacked.
+    All other arguments, and the errors, are those of `evaluate_utility`, but the mechanism "original" cannot be
+    attacked. SettingError also if the attack does not apply to a mechanism.
 
     Returns a TradeOffEvaluation.
-
-    SettingError if a setting is invalid or the attack does not apply to a mechanism; SourceError if the data cannot be
-    read; MappingError if a mapping or the vectors that a mechanism needs do not exist.
     """
     if attack not in ATTACKS:
         raise SettingError(f"attack must be one of {', '.join(ATTACKS)}; found {attack!r}")
-    experiment, trials, setup = plan_experiment(locals())
-    if any(trial.mechanism == ORIGINAL for trial in trials):
+    experiment, trials, setup = plan_experiment(database, mechanisms, eps, EvaluationSettings(**settings))
+    if any(trial.mechanism.name == ORIGINAL for trial in trials):
         raise SettingError(
             "the mechanism original leaves all words in the clear, so there is nothing to attack; remove it from "
             "--mechanisms (in Python: mechanisms)"
@@ -347,7 +271,7 @@ def _open_single_guess(texts: Sequence[str]) -> Callable[[Trial, ShareDone], flo
 
     @cache
     def guess(trial: Trial) -> float:
-        mechanism, under_test = trial.open(), trial.under_test
+        mechanism, under_test = trial.mechanism, trial.under_test
         found = mechanism.find_words(column)
         words = max(len(found.kinds), 1)
         drawn = np.bincount(found.numbers[found.at(Kind.REPLACED)], minlength=under_test.vocabulary.size)

@@ -8,7 +8,7 @@ from typing import Any
 
 from custext_sql.errors import SettingError
 from custext_sql.experiments.evaluation.datasets import LabeledTexts, read_labeled, read_sentence_polarity
-from custext_sql.experiments.evaluation.models import BUILT_IN, EMBEDDING, TASKS, check_task
+from custext_sql.experiments.evaluation.models import BUILT_IN, EMBEDDING, TASKS
 from custext_sql.experiments.extras import check_installed
 from custext_sql.experiments.mechanisms import (
     MappingUnderTest,
@@ -21,10 +21,40 @@ from custext_sql.experiments.mechanisms import (
 from custext_sql.mapping.recipe import Recipe
 from custext_sql.parameters import check_at_least, find_closest
 from custext_sql.release.inputs.texts import AnyPath, DataFiles, DataTable
-from custext_sql.sanitizer.policy import name_policy
+from custext_sql.sanitizer.policy import Policy, name_policy
+from custext_sql.store.database import Database
 
 LabeledData = AnyPath | DataFiles | DataTable | LabeledTexts  # files, a table, or labeled texts
 _FINE_TUNING = ("length", "epochs", "batch_size", "learning_rate")
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluationSettings:
+    """What an evaluation can be told besides mechanisms and eps: the data, the task, the model, and how to sanitize."""
+
+    # The path of a file, DataFiles, a DataTable, or LabeledTexts. In GLUE's TSV files, quotes are ordinary characters:
+    # DataFiles("SST-2/train.tsv", quotes=False). Rows without a text or a label are skipped and counted.
+    train: LabeledData | None = None
+    test: LabeledData | None = None
+    # instead of train and test: "sentence_polarity" (NLTK's corpus) or the path of its zip file
+    corpus: str | os.PathLike[str] | None = None
+    text: str | Sequence[str] = ()  # the column of the texts in files; two columns for pairs
+    label: str = "label"  # the column of the labels
+    limit: int | None = None  # the most training rows, and the most test rows, to use, spread evenly; None: all
+    task: str = "classification"  # or "similarity" of two texts
+    mappings: str | Sequence[str] = ()  # a name, or several; by default the database's default mapping
+    # "tfidf" or "embedding" (need the extra `evaluation`), or the name or folder of a Hugging Face model to fine-tune
+    # (needs the extra `models`)
+    model: str | os.PathLike[str] = "tfidf"
+    seeds: int = 3  # repetitions, at least 1
+    policy: str | Policy = "paper"  # what to do with unknown words and numbers: "paper", "strict" or a Policy
+    calibration: str = "paper"  # or "tight"
+    convert_eps: bool = True  # divide eps by the largest distance of two words for santext(+) and fbdd, as in the paper
+    # for fine-tuning only; by default as in the paper: 128, 3, 64 and 2e-5
+    length: int | None = None  # tokens per text, at least 8
+    epochs: int | None = None  # passes over the data
+    batch_size: int | None = None  # texts per step
+    learning_rate: float | None = None  # the step size
 
 
 @dataclass(frozen=True)
@@ -38,9 +68,14 @@ class Experiment:
     options: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        check_model(self.model)
         count = len(self.train.texts[0])
-        check_task(self.task, count)
+        if self.task not in TASKS:
+            raise SettingError(f"task must be one of {', '.join(TASKS)}; found {self.task!r}")
+        if self.task == "similarity" and count != 2:
+            raise SettingError(
+                "the task similarity compares two texts: name two columns, --text A --text B (in Python: "
+                'text=["A", "B"])'
+            )
         if len(self.test.texts[0]) != count:
             raise SettingError(f"{self.test.name}: expected as many texts per row as in {self.train.name}, {count}")
         if self.options and self.model in BUILT_IN:
@@ -55,28 +90,19 @@ class Experiment:
 
 @dataclass(frozen=True)
 class EvaluationSetup:
-    """The setup of an evaluation.
+    """The setup of an evaluation."""
 
-    dataset: the names of the training and test data. metric: "accuracy" or "pearson" (Pearson's correlation).
-    model: "tfidf", "embedding", or the name or folder of the fine-tuned model.
-    train_rows, test_rows: the numbers of rows. mappings: their names.
-    calibration: how eps sets the temperature, "paper" or "tight".
-    policy: "paper" or "strict"; for any other Policy, how it differs from "strict".
-    recipes: how each mapping is made. words: how many words each has.
-    skipped: by the name of the data, how many rows were skipped because they have no text or no label.
-    """
-
-    dataset: str
-    metric: str
-    model: str
+    dataset: str  # the names of the training and test data
+    metric: str  # "accuracy" or "pearson" (Pearson's correlation)
+    model: str  # "tfidf", "embedding", or the name or folder of the fine-tuned model
     train_rows: int
     test_rows: int
-    mappings: tuple[str, ...]
-    calibration: str
-    policy: str
-    skipped: dict[str, int]
-    recipes: tuple[Recipe, ...] = ()
-    words: tuple[int, ...] = ()
+    mappings: tuple[str, ...]  # their names
+    calibration: str  # how eps sets the temperature: "paper" or "tight"
+    policy: str  # "paper" or "strict"; for any other Policy, how it differs from "strict"
+    skipped: dict[str, int]  # by the name of the data, how many rows were skipped because they lack a text or a label
+    recipes: tuple[Recipe, ...] = ()  # how each mapping is made
+    words: tuple[int, ...] = ()  # how many words each mapping has
 
 
 def check_model(model: str) -> None:
@@ -87,23 +113,30 @@ def check_model(model: str) -> None:
     check_installed(*(("sklearn", "scipy") if model in BUILT_IN else ("torch", "transformers")))
 
 
-def plan_experiment(given: dict[str, Any]) -> tuple[Experiment, list[Trial], EvaluationSetup]:
-    """Return an experiment, its trials and its setup, from the arguments of `evaluate_utility` or `evaluate_tradeoff`.
-
-    given: all of these arguments, by name; those that do not concern an experiment are ignored.
-    """
-    model, calibration = os.fspath(given["model"]), given["calibration"]
+def plan_experiment(
+    database: Database, mechanisms: str | Sequence[str], eps: float | Sequence[float], settings: EvaluationSettings
+) -> tuple[Experiment, list[Trial], EvaluationSetup]:
+    """Return an experiment, its trials and its setup."""
+    model = os.fspath(settings.model)
     check_model(model)  # before anything is read: a missing library is reported at once
-    settings = {"policy": given["policy"], "calibration": calibration, "converted": given["convert_eps"]}
-    names: Sequence[str | None] = list_once(given["mappings"], "mappings") or [None]
-    under_test = [MappingUnderTest(given["database"], mapping=name, **settings) for name in names]
-    train, test = _read_data(given)
-    options = {name: given[name] for name in _FINE_TUNING if given[name] is not None}
-    experiment = Experiment(train, test, given["task"], model, options)
+    names: Sequence[str | None] = list_once(settings.mappings, "mappings") or [None]
+    under_test = [
+        MappingUnderTest(
+            database,
+            mapping=name,
+            policy=settings.policy,
+            calibration=settings.calibration,
+            converted=settings.convert_eps,
+        )
+        for name in names
+    ]
+    train, test = _read_data(settings)
+    given = {name: getattr(settings, name) for name in _FINE_TUNING}
+    options = {name: value for name, value in given.items() if value is not None}
+    experiment = Experiment(train, test, settings.task, model, options)
     if model == EMBEDDING:
         _ = [one.space for one in under_test]  # an error about the vectors comes before hours of work
-    mechanisms, epsilons = list_once(given["mechanisms"], "mechanisms"), list_epsilons(given["eps"])
-    trials = list_trials(under_test, mechanisms, epsilons, given["seeds"])
+    trials = list_trials(under_test, list_once(mechanisms, "mechanisms"), list_epsilons(eps), settings.seeds)
     infos = [one.mapping.info for one in under_test]
     setup = EvaluationSetup(
         dataset=f"{train.name}; {test.name}",
@@ -112,7 +145,7 @@ def plan_experiment(given: dict[str, Any]) -> tuple[Experiment, list[Trial], Eva
         train_rows=len(train.texts),
         test_rows=len(test.texts),
         mappings=tuple(info.name for info in infos),
-        calibration=calibration,
+        calibration=settings.calibration,
         policy=name_policy(under_test[0].policy),
         skipped={part.name: part.skipped for part in (train, test)},
         recipes=tuple(info.recipe for info in infos),
@@ -121,18 +154,22 @@ def plan_experiment(given: dict[str, Any]) -> tuple[Experiment, list[Trial], Eva
     return experiment, trials, setup
 
 
-def _read_data(given: dict[str, Any]) -> Sequence[LabeledTexts]:
+def _read_data(settings: EvaluationSettings) -> list[LabeledTexts]:
     """Return the training data and the test data."""
-    if (limit := given["limit"]) is not None:
-        check_at_least(limit, 1, "limit")
-    parts, corpus, text = (given["train"], given["test"]), given["corpus"], list_strings(given["text"], "text")
-    if sum(part is None for part in parts) != (0 if corpus is None else 2):
+    if settings.limit is not None:
+        check_at_least(settings.limit, 1, "limit")
+    given, text = (settings.train, settings.test), list_strings(settings.text, "text")
+    if sum(part is None for part in given) != (0 if settings.corpus is None else 2):
         raise SettingError(
             "name the data: --train FILE and --test FILE, --data FILE with --train-table and --test-table, or --corpus "
             "sentence_polarity (in Python: train=... and test=..., or corpus=...)"
         )
-    parts = parts if corpus is None else read_sentence_polarity(corpus)
-    if not text and not all(isinstance(part, LabeledTexts) for part in parts):
-        raise SettingError("name the column of the texts, or two for pairs: --text NAME (in Python: text=...)")
-    found = [part if isinstance(part, LabeledTexts) else read_labeled(part, text, given["label"]) for part in parts]
-    return found if limit is None else [part.take(limit) for part in found]
+    found = [] if settings.corpus is None else [*read_sentence_polarity(settings.corpus)]
+    for part in given:
+        if isinstance(part, LabeledTexts):
+            found.append(part)
+        elif part is not None:
+            if not text:
+                raise SettingError("name the column of the texts, or two for pairs: --text NAME (in Python: text=...)")
+            found.append(read_labeled(part, text, settings.label))
+    return found if settings.limit is None else [part.take(settings.limit) for part in found]

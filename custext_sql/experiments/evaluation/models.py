@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from custext_sql.arrays import Floats, Numbers, Points
-from custext_sql.errors import SettingError, SourceError
+from custext_sql.errors import SourceError
 from custext_sql.experiments.evaluation.datasets import LabeledTexts
-from custext_sql.experiments.extras import Pretrained, choose_device, import_library, load_pretrained, pad_rows
+from custext_sql.experiments.extras import Pretrained, choose_device, import_library, load_pretrained
 from custext_sql.experiments.mechanisms import ShareDone
 from custext_sql.parameters import check_at_least, check_limit, count_of
 from custext_sql.sanitizer.vocabulary import Vocabulary
@@ -75,16 +75,6 @@ def score_predictions(split: TrainTestSplit, predictions: Labels) -> float:
     if np.ptp(predictions) == 0.0 or np.ptp(split.test_labels) == 0.0:
         return 0.0
     return float(np.corrcoef(predictions, split.test_labels)[0, 1])
-
-
-def check_task(task: str, texts_per_row: int) -> None:
-    """Raise SettingError if a task does not exist or does not suit the number of texts per row."""
-    if task not in TASKS:
-        raise SettingError(f"task must be one of {', '.join(TASKS)}; found {task!r}")
-    if task == "similarity" and texts_per_row != 2:
-        raise SettingError(
-            'the task similarity compares two texts: name two columns, --text A --text B (in Python: text=["A", "B"])'
-        )
 
 
 def _read_degrees(part: LabeledTexts) -> Floats:
@@ -156,28 +146,6 @@ def _join(rows: Rows, featurize: Callable[[Sequence[str]], Any], task: str) -> A
     return sparse.hstack(compared if task == "similarity" else [first, second, *compared]).tocsr()
 
 
-@dataclass(frozen=True, eq=False)
-class _Encoded:
-    """Encoded texts: a list of numbers per text, under each name that the model takes. fillers: for padding."""
-
-    columns: dict[str, list[list[int]]]
-    fillers: dict[str, int]
-    device: Any
-
-    @property
-    def lengths(self) -> Numbers:
-        """The number of tokens of each text."""
-        return np.array([len(row) for row in self.columns["input_ids"]], dtype=np.int64)
-
-    def batch(self, rows: Numbers) -> dict[str, Any]:
-        """Return some texts as tensors, padded to the longest of them."""
-        chosen = rows.tolist()
-        return {
-            name: pad_rows([column[row] for row in chosen], self.fillers.get(name, 0)).to(self.device)
-            for name, column in self.columns.items()
-        }
-
-
 def fine_tune(
     model: str | os.PathLike[str],
     split: TrainTestSplit,
@@ -189,77 +157,70 @@ def fine_tune(
     learning_rate: float = 2e-5,
     progress: ShareDone = lambda share: None,
 ) -> Labels:
-    """Train a model on the training rows, and return its predictions for the test rows.
+    """Train a model on the training rows, and return its predictions for the test rows: classes, or scores.
 
     model: a name or a folder. length: the largest number of tokens per text, or per pair. The defaults are the paper's:
     128 tokens, or as many as the model takes. The same seed gives the same predictions on the same machine. progress:
     called with the share of steps done. SettingError if an argument is invalid.
+
+    The loop is our own because `transformers.Trainer` needs one more library, accelerate, and seeds the whole process.
     """
     epochs, batch_size = check_at_least(epochs, 1, "epochs"), check_at_least(batch_size, 1, "batch_size")
     check_limit(learning_rate, "--learning-rate", "learning_rate")
-    torch, place = import_library("torch"), choose_device()
-    labels = np.asarray(split.train_labels, dtype=np.float64 if split.task == "similarity" else np.int64)
+    torch, transformers, place = import_library("torch"), import_library("transformers"), choose_device()
+    similar = split.task == "similarity"
     with torch.random.fork_rng(devices=[place] if place.type == "cuda" else []):
         torch.manual_seed(seed)
         pretrained = load_pretrained(
             model,
             "AutoModelForSequenceClassification",
             advice=_ADVICE,
-            num_labels=1 if split.task == "similarity" else int(labels.max()) + 1,
+            num_labels=1 if similar else int(split.train_labels.max()) + 1,
+            problem_type="regression" if similar else "single_label_classification",
             ignore_mismatched_sizes=True,  # the head is trained from scratch
         )
-        length = pretrained.check_length(length, 8)
-        train, test = (_encode(pretrained, rows, length, place) for rows in (split.train, split.test))
-        network = pretrained.model.to(place)
-        batches = list(_shuffle_batches(train.lengths, batch_size, epochs, np.random.default_rng(seed)))
-        _train(network, train, torch.from_numpy(labels).to(place), batches, learning_rate, progress)
-        return _predict(network, test, labels.dtype, batch_size)
+        length, network = pretrained.check_length(length, 8), pretrained.model.to(place)
+        train, test = (_encode(pretrained, rows, length) for rows in (split.train, split.test))
+        labels = torch.tensor(split.train_labels, dtype=torch.float32 if similar else torch.int64, device=place)
+        pad = transformers.DataCollatorWithPadding(pretrained.tokenizer)
+        batches = list(_shuffle_batches(_count_tokens(train), batch_size, epochs, np.random.default_rng(seed)))
+        decaying = [parameter for parameter in network.parameters() if parameter.ndim > 1]
+        others = [parameter for parameter in network.parameters() if parameter.ndim <= 1]
+        groups = [{"params": decaying, "weight_decay": _WEIGHT_DECAY}, {"params": others, "weight_decay": 0.0}]
+        optimizer, warm_up = torch.optim.AdamW(groups, lr=learning_rate), math.ceil(_WARM_UP * len(batches))
+        schedule = transformers.get_linear_schedule_with_warmup(optimizer, warm_up, len(batches))
+        network.train()
+        for done, rows in enumerate(batches, start=1):
+            network(**pad([train[row] for row in rows]).to(place), labels=labels[rows]).loss.backward()
+            torch.nn.utils.clip_grad_norm_(network.parameters(), _LARGEST_GRADIENT)
+            optimizer.step()
+            schedule.step()
+            optimizer.zero_grad()
+            progress(done / len(batches))
+        network.eval()
+        order, found = np.argsort(_count_tokens(test), kind="stable"), np.zeros(len(test))
+        with torch.inference_mode():
+            for start in range(0, len(order), batch_size):
+                rows = order[start : start + batch_size]
+                scores = network(**pad([test[row] for row in rows]).to(place)).logits
+                found[rows] = (scores[:, 0] if similar else scores.argmax(dim=-1)).cpu().numpy()
+    return found if similar else found.astype(np.int64)
 
 
-def _train(
-    network: Any, texts: _Encoded, labels: Any, batches: Sequence[Numbers], learning_rate: float, progress: ShareDone
-) -> None:
-    torch = import_library("torch")
-    functional = torch.nn.functional
-    decaying = [parameter for parameter in network.parameters() if parameter.ndim > 1]
-    others = [parameter for parameter in network.parameters() if parameter.ndim <= 1]
-    optimizer = torch.optim.AdamW(
-        [{"params": decaying, "weight_decay": _WEIGHT_DECAY}, {"params": others, "weight_decay": 0.0}], lr=learning_rate
+def _encode(pretrained: Pretrained, rows: Rows, length: int) -> list[dict[str, list[int]]]:
+    """Return what the model takes for each row, such as {"input_ids": [2, 8, 9, 3], "attention_mask": [1, 1, 1, 1]}."""
+    encoded = pretrained.tokenizer(
+        *(list(column) for column in zip(*rows, strict=True)),
+        truncation=True,
+        max_length=length,
+        split_special_tokens=True,  # [SEP] in a text is just text
+        verbose=False,
     )
-    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: _scale_rate(step, len(batches)))
-    network.train()
-    for done, rows in enumerate(batches, start=1):
-        scores = network(**texts.batch(rows)).logits
-        wanted = labels[torch.from_numpy(rows).to(texts.device)]
-        if wanted.is_floating_point():
-            loss = functional.mse_loss(scores[:, 0], wanted.to(scores.dtype))
-        else:
-            loss = functional.cross_entropy(scores, wanted)
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(network.parameters(), _LARGEST_GRADIENT)
-        optimizer.step()
-        schedule.step()
-        optimizer.zero_grad()
-        progress(done / len(batches))
-    network.eval()
+    return [{name: column[row] for name, column in encoded.items()} for row in range(len(rows))]
 
 
-def _predict(network: Any, texts: _Encoded, kind: Any, batch_size: int) -> Labels:
-    """Return predictions of the given dtype: classes if it is that of integers, else scores."""
-    order = np.argsort(texts.lengths, kind="stable")
-    found = np.zeros(len(order), dtype=kind)
-    with import_library("torch").inference_mode():
-        for start in range(0, len(order), batch_size):
-            rows = order[start : start + batch_size]
-            scores = network(**texts.batch(rows)).logits
-            found[rows] = (scores.argmax(dim=-1) if kind == np.int64 else scores[:, 0]).cpu().numpy()
-    return found
-
-
-def _scale_rate(step: int, steps: int) -> float:
-    """Return the factor of the learning rate, which rises from 0 to 1 and falls to 0 again."""
-    warm_up = math.ceil(_WARM_UP * steps)
-    return step / warm_up if step < warm_up else (steps - step) / max(1, steps - warm_up)
+def _count_tokens(encoded: Sequence[dict[str, list[int]]]) -> Numbers:
+    return np.array([len(row["input_ids"]) for row in encoded], dtype=np.int64)
 
 
 def _shuffle_batches(lengths: Numbers, batch_size: int, epochs: int, random: np.random.Generator) -> Iterator[Numbers]:
@@ -273,18 +234,3 @@ def _shuffle_batches(lengths: Numbers, batch_size: int, epochs: int, random: np.
             rows = rows[np.argsort(lengths[rows], kind="stable")]
             batches += [rows[first : first + batch_size] for first in range(0, len(rows), batch_size)]
         yield from (batches[number] for number in random.permutation(len(batches)))
-
-
-def _encode(pretrained: Pretrained, rows: Rows, length: int, device: Any) -> _Encoded:
-    tokenizer = pretrained.tokenizer
-    encoded = tokenizer(
-        *(list(column) for column in zip(*rows, strict=True)),
-        truncation=True,
-        max_length=length,
-        padding=False,
-        split_special_tokens=True,  # [SEP] in a text is just text
-        return_attention_mask=True,
-        verbose=False,
-    )
-    fillers = {"input_ids": tokenizer.pad_token_id or 0, "token_type_ids": tokenizer.pad_token_type_id}
-    return _Encoded({name: encoded[name] for name in encoded}, fillers, device)
