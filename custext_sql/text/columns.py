@@ -50,7 +50,7 @@ class TextColumn:
         _check_arrow(array)  # also needed for data from DuckDB, which does not validate Arrow tables
         if isinstance(array, pa.ChunkedArray):  # several chunks may exceed 2 GB together
             chunks = array.chunks or [pa.nulls(0, pa.large_string())]
-            array = chunks[0] if len(chunks) == 1 else pa.concat_arrays(map(_to_large_string, chunks))
+            array = chunks[0] if len(chunks) == 1 else pa.concat_arrays([_to_large_string(chunk) for chunk in chunks])
         if not pa.types.is_string(array.type):
             array = _to_large_string(array)
         missing = None
