@@ -60,8 +60,8 @@ class Fate(Enum):
 class Treatment:
     """What becomes of the words of a kind, and how they are counted.
 
-    name: of their count in receipts, in the ledger and in JSON. becomes: what the output has instead: a mask, or words
-    that say it. choice: the choice of the policy for which this holds, if the policy has a choice. suffix: what is
+    name: of their count in receipts, in the ledger and in JSON. becomes: the mask that replaces them, or else what they
+    become, in words. choice: the choice of the policy for which this holds, if the policy has a choice. suffix: what is
     added to the label of the kind.
     """
 

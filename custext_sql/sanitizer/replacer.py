@@ -308,8 +308,8 @@ class _Speller:
     ) -> None:
         self._rewriting = rewriting
         self._cases = find_cases(text, found.starts, found.ends) if match_case else None
-        spellings = [vocabulary.spelling(case) for case in ((LOWER, TITLE, UPPER) if match_case else (LOWER,))]
-        self._firsts = np.array([rewriting.add(spelling.text, spelling.offsets) for spelling in spellings])
+        cases = (LOWER, TITLE, UPPER) if match_case else (LOWER,)
+        self._firsts = np.array([rewriting.add(*vocabulary.spell(case)) for case in cases])
 
     def write(self, places: Numbers, words: Numbers) -> None:
         firsts = self._firsts[0] if self._cases is None else self._firsts[self._cases[places]]

@@ -22,14 +22,6 @@ _Case = tuple[tuple[float, ...], frozenset[bool], frozenset[str] | None]
 _ENDINGS = frozenset({"s", "t", "re", "ve", "ll", "d", "m"})  # English endings after an apostrophe, which are kept
 
 
-@dataclass(frozen=True)
-class Spelling:
-    """Words end to end in UTF-8, and where each begins and ends."""
-
-    text: Bytes
-    offsets: Places
-
-
 class Vocabulary:
     """The words of a mapping and of a stopword list, by number.
 
@@ -59,11 +51,10 @@ class Vocabulary:
         is_stopword[[numbers[word] for word in kept]] = True
         always[[numbers[word] for word in keep_words]] = True
         self.is_ending[[numbers[word] for word in _ENDINGS]] = True
-        self._words = mapping.words
         self._mapping = mapping
         self._alone: dict[tuple[bool, frozenset[str]], Flags] = {}
         self._representatives: dict[bool, Places] = {}
-        self._spellings: dict[int, Spelling] = {}
+        self._spellings: dict[int, tuple[Bytes, Places]] = {}
         self._group_of = mapping.group_of
         looked_up = np.array(["'" not in word for word in mapping.words] + [False] * (len(words) - self.size))
         usual = np.where(always, Kind.KEPT, np.where(looked_up, Kind.REPLACED, Kind.UNKNOWN))
@@ -117,7 +108,7 @@ class Vocabulary:
 
     def _count_listed(self, plus: bool, listed: frozenset[str]) -> tuple[Flags, Places]:
         """Return which words of the mapping are listed and not kept, and how many of them each group has."""
-        drawn = np.array([word in listed for word in self._words]) & self._drawn[plus]
+        drawn = np.array([word in listed for word in self._mapping.words]) & self._drawn[plus]
         return drawn, np.bincount(self._group_of[drawn], minlength=len(self._mapping.sizes))
 
     def generalize(self, words: Places, plus: bool | Flags) -> Places:
@@ -132,10 +123,10 @@ class Vocabulary:
             self._representatives[plus] = find_representatives(self._mapping, self.drawn(plus))
         return self._representatives[plus]
 
-    def spelling(self, case: int) -> Spelling:
-        """Return the words of the mapping in that case: LOWER, TITLE or UPPER."""
+    def spell(self, case: int) -> tuple[Bytes, Places]:
+        """Return the words of the mapping in that case, LOWER, TITLE or UPPER: end to end, and where each begins."""
         if case not in self._spellings:
-            self._spellings[case] = Spelling(*join_texts(list(map(SPELLINGS[case], self._words))))
+            self._spellings[case] = join_texts(list(map(SPELLINGS[case], self._mapping.words)))
         return self._spellings[case]
 
 
