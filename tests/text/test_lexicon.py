@@ -40,6 +40,7 @@ def listed() -> Lexicon:
 def test_words_are_found_as_a_dictionary_finds_them(listed: Lexicon, rows: list[str]) -> None:
     expected = [LISTED.index(fold_word(row)) if fold_word(row) in LISTED else -1 for row in rows]
     assert look_up(listed, rows) == expected
+    assert set(look_up(Lexicon([]), rows)) == {-1}
 
 
 def test_every_word_of_a_real_vocabulary_is_found_and_no_other() -> None:
@@ -100,18 +101,14 @@ def test_words_are_found_however_unicode_writes_them(written: str, word: str | N
     assert normalized(Lexicon(ODD, find_aliases(ODD)), [written]) == [expected]
 
 
-def test_what_nfkc_takes_apart_is_not_looked_up() -> None:
+def test_what_nfkc_takes_apart_is_not_looked_up_and_what_it_writes_as_digits_is_a_number() -> None:
     assert normalized(Lexicon(["1⁄2", "12"]), ["½", "１２"]) == [-1, 1]
+    assert normalized(Lexicon(["12"]), ["１２", "²", "①⑨", "𝟙𝟚", "²a", "½"]) == [0, DIGITS, DIGITS, 0, -1, -1]
 
 
 def test_a_word_that_occurs_again_is_found_again() -> None:
     rows = ["nai\u0308ve", "ＦＩＳＨ", "zoe\u0301", "nai\u0308ve", "naïve", "ＦＩＳＨ"]
     assert normalized(Lexicon(ODD, find_aliases(ODD)), rows) == [2, 0, -1, 2, 2, 0]
-
-
-def test_what_nfkc_writes_as_digits_is_a_number() -> None:
-    lexicon = Lexicon(["12"])
-    assert normalized(lexicon, ["１２", "²", "①⑨", "𝟙𝟚", "²a", "½"]) == [0, DIGITS, DIGITS, 0, -1, -1]
 
 
 def test_a_word_of_the_list_is_no_alias_and_the_first_of_two_is_found() -> None:
@@ -136,10 +133,6 @@ def test_normal_forms_are_those_that_python_finds_one_by_one(rows: list[str]) ->
         return numbers.get(normal, DIGITS if normal.isdecimal() and normal != row else -1)
 
     assert normalized(Lexicon(listed, aliases), rows) == list(map(look_up_alone, rows))
-
-
-def test_an_empty_list_holds_nothing() -> None:
-    assert look_up(Lexicon([]), ["a", "b"]) == [-1, -1]
 
 
 def keys_of(products: Hashes) -> Hashes:
