@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from custext_sql import choose
-from custext_sql.experiments.choosing.choice import Candidate, measure_growth
+from custext_sql.experiments.choice_lines import describe_growth
+from custext_sql.experiments.choosing import Candidate, measure_growth
 
 
 @pytest.fixture
@@ -24,7 +25,7 @@ def vary(candidate: Candidate, shares: dict[int, float]) -> list[Candidate]:
 def test_the_first_doubling_that_gains_little_is_named(candidate: Candidate) -> None:
     growth = measure_growth(vary(candidate, {160: 0.117, 20: 0.272, 80: 0.145, 40: 0.204}))
     assert growth is not None and (growth.enough, growth.k, growth.larger) == (80, 80, 160)
-    assert growth.describe() == (
+    assert describe_growth(growth) == (
         "Larger groups than K = 80 help little: the share guessed at eps = 0 falls from 0.145 to 0.117 with K = 160, "
         "less than 0.03 per doubling, and the distance of replacements grows from 0.855 to 0.883."
     )
@@ -40,7 +41,9 @@ def test_a_step_without_gain_before_others_does_not_count(candidate: Candidate) 
 def test_groups_that_still_help_are_said_to(candidate: Candidate) -> None:
     growth = measure_growth(vary(candidate, {20: 0.4, 80: 0.32}))  # two doublings, 0.04 each
     assert growth is not None and growth.enough is None
-    assert growth.describe().startswith("Larger groups still help: the share guessed at eps = 0 falls from 0.400 to")
+    assert describe_growth(growth).startswith(
+        "Larger groups still help: the share guessed at eps = 0 falls from 0.400 to"
+    )
     slower = measure_growth(vary(candidate, {20: 0.4, 80: 0.35}))
     assert slower is not None and slower.enough == 20
 

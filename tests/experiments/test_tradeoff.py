@@ -8,8 +8,10 @@ import pytest
 
 from custext_sql import build_mapping, evaluate_tradeoff, load_embeddings
 from custext_sql.errors import CusTextError
+from custext_sql.experiments import tradeoff_page
 from custext_sql.experiments.attacks.bayes_attack import measure_success
 from custext_sql.experiments.attacks.mask_attack import GuessCounts, attack_trial, choose_guesser
+from custext_sql.experiments.charts import draw_chart
 from custext_sql.experiments.evaluation.evaluations import (
     Figure,
     TradeOff,
@@ -19,7 +21,6 @@ from custext_sql.experiments.evaluation.evaluations import (
 )
 from custext_sql.experiments.evaluation.experiment import EvaluationSetup, Experiment
 from custext_sql.experiments.mechanisms import MappingUnderTest, list_trials
-from custext_sql.experiments.report.page import draw_tradeoff
 from custext_sql.mechanism.certified_table import certify
 
 
@@ -110,9 +111,15 @@ def test_a_figure_is_a_mean_and_a_spread() -> None:
     assert summarize([0.5]).spread is None
 
 
-@pytest.mark.parametrize("metric, caps", [("accuracy", 1), ("pearson", 2)])
-def test_an_error_bar_goes_below_0_only_for_a_correlation(metric: str, caps: int) -> None:
+@pytest.mark.parametrize("metric, low", [("accuracy", 0.0), ("pearson", -0.03)])
+def test_an_error_bar_goes_below_0_only_for_a_correlation(
+    metric: str, low: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
     point = TradeOff("custext", "glove", None, 20, 1.0, metric, Figure(0.02, 0.05), "mask", Figure(0.1, None))
     setup = EvaluationSetup("train; test", metric, "model", 1, 1, ("glove",), "paper", "paper", {})
-    chart = draw_tradeoff(TradeOffEvaluation(setup, "mask", (point,)))
-    assert chart.curves[0].spots[0].bar.count("h12") == caps
+    given: dict[str, Any] = {}
+    monkeypatch.setattr(tradeoff_page, "embed_chart", lambda title, series, **more: given.update(more, series=series))
+    tradeoff_page.render_tradeoff(TradeOffEvaluation(setup, "mask", (point,)))
+    figure = draw_chart(**given)
+    [[(_, lowest), _]] = figure.axes[0].collections[0].get_segments()
+    assert lowest == pytest.approx(low)
