@@ -7,7 +7,6 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 _FORBIDDEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
-ElementTree.register_namespace("", "http://www.w3.org/2000/svg")
 
 
 def replace_forbidden(text: str) -> str:
@@ -45,4 +44,6 @@ def render_text(template: str, block: str, **values: object) -> str:
 
 def show_svg(svg: ElementTree.Element) -> str:
     """Return a picture as a value that a page shows as such. The texts in it are escaped here."""
+    for part in svg.iter():
+        part.tag = part.tag.rpartition("}")[2]  # HTML knows SVG without its namespace
     return Markup(ElementTree.tostring(svg, encoding="unicode"))

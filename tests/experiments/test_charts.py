@@ -14,7 +14,6 @@ from custext_sql import CusTextError
 from custext_sql.experiments.charts import COLORS, Point, Series, draw_chart, embed_chart
 from tests.cli.test_commands import run
 
-SVG = "{http://www.w3.org/2000/svg}"
 EPSILONS = (0.0, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0)
 CURVES = [
     Series("uniform, paper", [Point(eps, 0.05 + eps / 25) for eps in EPSILONS]),
@@ -32,9 +31,7 @@ def embed(series: list[Series], title: str = "A", eps: float | None = None) -> E
 
 def find_markers(svg: Element) -> list[Element]:
     """Return the markers of the points, without those of ticks, error bars and the legend."""
-    return [
-        use for use in svg.iter(f"{SVG}use") if use.find(f"{SVG}title") is not None or use.find("title") is not None
-    ]
+    return [use for use in svg.iter("use") if use.find("title") is not None]
 
 
 def find_titles(svg: Element) -> list[str]:
@@ -42,7 +39,7 @@ def find_titles(svg: Element) -> list[str]:
 
 
 def list_texts(svg: Element) -> list[str]:
-    return [text.text or "" for text in svg.iter(f"{SVG}text")]
+    return [text.text or "" for text in svg.iter("text")]
 
 
 def test_a_pointer_on_a_marker_shows_its_values() -> None:
@@ -59,7 +56,7 @@ def test_markers_are_where_their_values_are() -> None:
     places = [(float(marker.get("x", "")), float(marker.get("y", ""))) for marker in find_markers(svg)]
     across, down = zip(*places[: len(EPSILONS)], strict=True)
     assert list(across) == sorted(set(across)) and list(down) == sorted(set(down), reverse=True)
-    ticks = {text.text: float(text.get("x", "")) for text in svg.iter(f"{SVG}text") if text.get("x")}
+    ticks = {text.text: float(text.get("x", "")) for text in svg.iter("text") if text.get("x")}
     for eps, x in zip(EPSILONS, across, strict=True):
         assert ticks[f"{eps:g}"] == pytest.approx(x), "a logarithmic axis, with a place for 0"
     steps = [b - a for a, b in pairwise(across[-3:])]
@@ -124,8 +121,7 @@ def test_an_svg_is_the_same_each_time_and_shares_no_id_with_another_chart() -> N
 
 def test_an_svg_needs_nothing_else_and_has_a_description() -> None:
     written = embed_chart("A", CURVES, x_label="x", y_label="y")
-    assert not re.search(r"<style|<script|@|font-family|<!DOCTYPE|<metadata", written)
-    assert re.findall('https?:[^"]*', written) == ["http://www.w3.org/2000/svg"]
+    assert not re.search(r"<style|<script|@|font-family|<!DOCTYPE|<metadata|https?:", written)
     svg = ElementTree.fromstring(written)
     assert (svg.get("role"), svg.get("aria-label")) == ("img", "A: y over x; uniform, paper, films, tight")
 
