@@ -504,10 +504,8 @@ def compare_plus(attacked: Attacked, figures: Figures) -> Iterator[Figures]:
 
 def render_report(report: Report) -> str:
     """Return the page of a report."""
-    data, day = (
-        report.let_through,
-        f"{report.created_at.day} {report.created_at:%B %Y}".replace(" ", "\N{NO-BREAK SPACE}"),
-    )
+    data = report.let_through
+    day = f"{report.created_at.day} {report.created_at:%B %Y}".replace(" ", "\N{NO-BREAK SPACE}")
     stopwords = "stopwords kept" if report.plus else "stopwords replaced"
     settings = (
         f"{'no texts' if data is None else data['dataset']}; eps = {report.eps:g} per word; mapping {report.mapping}, "
@@ -540,10 +538,6 @@ def render_report(report: Report) -> str:
         epsilons=epsilons,
         query_rows=[*_find_query_rows(report, epsilons)],
         data=data,
-        in_clear=sum(data["counts"][name] for name, (_, clear) in labels.items() if clear)
-        / max(data["counts"]["words"], 1)
-        if data
-        else None,
         fates={name: label for name, label in labels.items() if data and data["counts"][name]},
     )
 

@@ -377,14 +377,12 @@ _EPS, _GROUPS, _STOPWORDS = "a smaller eps", "larger groups", "replacing the sto
 
 
 class _Option(NamedTuple):
-    """A change, and what an attacker knows before and after it, by the same attack."""
+    """A change to other settings, and what an attacker knows before and after it, by the same attack."""
 
     kind: str
-    text: str
-    numbers: dict[str, float]
+    other: Figures
     before: Known
     after: Known
-    estimated: bool = False
     single: bool = False  # by the best single guess, though the context attack was measured too
 
     @property
@@ -397,94 +395,64 @@ def _advise(figures: Figures, alternatives: Sequence[Figures]) -> Iterator[Sente
     """Yield what would help, the best first; then what would not help, and what was not measured."""
     # another mapping is refused if protected releases of the texts used this one
     must_keep = bool(figures.releases) and figures.spent != math.inf
-    every = [*_list_options(figures, alternatives)]
-    every = [option for option in every if not (must_keep and option.kind == _GROUPS)]
+    every = [one for one in _list_options(figures, alternatives) if not (must_keep and one.kind == _GROUPS)]
     best: dict[str, _Option] = {}
-    for option in sorted(every, key=lambda option: (option.estimated, -option.effect)):
+    for option in sorted(every, key=lambda option: (option.other.estimated, -option.effect)):
         best.setdefault(option.kind, option)  # what was measured rather than estimated
     ordered = sorted(best.values(), key=lambda option: -option.effect)
     for option in [option for option in ordered if option.effect >= _WORTHWHILE][:3]:
-        yield _write_option(option, every, "of the replaced words" if figures.counts is None else "of all words")
-    if useless := [option for option in ordered if option.effect < _WORTHWHILE]:
-        what = " and ".join(option.kind for option in useless)
-        text = (
-            f"{what[0].upper()}{what[1:]} would hardly help: what an attacker reads would fall by less than "
-            f"{write_share(_WORTHWHILE)} of the words, or not at all."
-        )
-        if _EPS in what:
-            text += " A smaller eps still strengthens the promise for a word."
-        yield Sentence(text, None, {"worthwhile": _WORTHWHILE, "effect": useless[0].effect})
-    if must_keep:
-        text = (
-            "Larger groups usually help most. But they are another mapping, and custext sanitize refuses a second one "
-            "for texts that were released before."
-        )
-        yield Sentence(text, None, {})
-    elif _GROUPS not in best:
-        text = "Larger groups usually help most. They were not measured here; to compare them: custext choose."
-        yield Sentence(text, None, {})
-    if (lacking := count_words(figures)[1].get("lacking", 0.0)) >= _LACKING:
-        text = (
-            f"{write_share(lacking)} of the words are not in the vocabulary. Vectors with more words (custext load) "
-            "would replace them. That keeps more of the meaning than a mask, but reveals the group of each."
-        )
-        yield Sentence(text, None, {"lacking": lacking})
+        near = [one for one in every if one.kind == option.kind == _EPS and one.effect >= 0.8 * option.effect]
+        larger = max(near, key=lambda one: one.other.eps, default=option)  # an eps with nearly the same effect
+        facts = {
+            **vars(option.other),
+            "kind": option.kind,
+            "k_now": figures.k,
+            "eps_now": figures.eps,
+            "before": option.before.share,
+            "after": option.after.share,
+            "effect": option.effect,
+            "larger_eps": larger.other.eps,
+            "after_larger_eps": larger.after.share,
+            "single": option.single,
+        }
+        yield _write_sentence("advice__option", facts)
+    useless = [option for option in ordered if option.effect < _WORTHWHILE]
+    facts = {
+        "kinds": [option.kind for option in useless],
+        "worthwhile": _WORTHWHILE,
+        "effect": max((option.effect for option in useless), default=None),
+        "must_keep": must_keep,
+        "measured": _GROUPS in best,
+        "lacking": count_words(figures)[1].get("lacking", 0.0),
+        "too_many": _LACKING,
+    }
+    found = [_write_sentence(f"advice__{name}", facts) for name in ("useless", "groups", "lacking")]
+    yield from (sentence for sentence in found if sentence.text)
 
 
 def _list_options(figures: Figures, alternatives: Sequence[Figures]) -> Iterator[_Option]:
     """Yield the alternatives that change one setting, and what masking words outside the vocabulary would change."""
     for other in alternatives:
-        changes = [*_name_changes(figures, other)]
-        if len(changes) == 1:  # what several changes do does not say which of them helps
-            by_context = None not in (figures.context, other.context)
-            single = figures.context is not None and not by_context
-            before, after = (find_known(one, one.guess, one.context) for one in (figures, other))
-            if by_context or single:
-                name = "context" if by_context else "guess"
-                before, after = (find_known(one, getattr(one, name)) for one in (figures, other))
-            if before is not None and after is not None:
-                yield _Option(*changes[0], before, after, other.estimated, single)
-    before, fates, counts = find_known(figures, figures.guess, figures.context), count_words(figures)[0], figures.counts
-    if before is None or counts is None:
+        changes = {
+            _GROUPS: (other.mapping, other.k) != (figures.mapping, figures.k),
+            _EPS: other.eps != figures.eps,
+            _STOPWORDS: figures.plus and not other.plus,
+        }
+        kinds = [kind for kind, is_changed in changes.items() if is_changed]
+        attack = "guess" if None in (figures.context, other.context) else "context"
+        before, after = (find_known(one, getattr(one, attack)) for one in (figures, other))
+        # what several changes do does not say which of them helps
+        if len(kinds) == 1 and before is not None and after is not None:
+            yield _Option(kinds[0], other, before, after, attack == "guess" and figures.context is not None)
+    fates, counts, guesses = count_words(figures)[0], figures.counts, (figures.guess, figures.context)
+    if counts is None:
         return
     unknown = {"unknown_kept": 0, "unknown_masked": counts["unknown_kept"] + counts["unknown_masked"]}
     masking = {"unknown": replace(figures, counts={**counts, **unknown}), "numbers": replace(figures, numbers="mask")}
     for part, other in masking.items():
-        if fates[f"{part}_kept"] and (after := find_known(other, figures.guess, figures.context)) is not None:
-            what = "unknown words" if part == "unknown" else part
-            text = f'Mask {what}: --{part} mask (in Python: Policy({part}="mask"))'
-            yield _Option(f"masking {what}", text, {}, before, after)
-
-
-def _name_changes(figures: Figures, other: Figures) -> Iterator[tuple[str, str, dict[str, float]]]:
-    """Yield the changes: the kind of each, what to do, and its numbers."""
-    if (other.mapping, other.k) != (figures.mapping, figures.k):
-        groups = f"groups of {other.k:,} words instead of {figures.k:,}"
-        named = groups if other.estimated else f"mapping {other.mapping}, with {groups}"
-        yield _GROUPS, f"Use {named}", {"k": other.k, "k_now": figures.k}
-    if other.eps != figures.eps:
-        text = f"Use eps = {write_eps(other.eps)} instead of {write_eps(figures.eps)}"
-        yield _EPS, text, {"eps": other.eps, "eps_now": figures.eps}
-    if figures.plus and not other.plus:
-        yield _STOPWORDS, "Replace the stopwords too, without --plus (in Python: plus=False)", {}
-
-
-def _write_option(option: _Option, every: list[_Option], of_words: str) -> Sentence:
-    before, after, about = option.before.share, option.after.share, "about " if option.estimated else ""
-    numbers = {"before": before, "after": after, "effect": option.effect, **option.numbers}
-    text = f"{option.text}. An attacker would then read {about}{write_share(after)} {of_words}"
-    text += f" instead of {write_share(before)}"
-    if option.kind == _EPS:
-        near = [one for one in every if one.kind == _EPS and one.effect >= 0.8 * option.effect]  # nearly the same
-        largest = max(near, key=lambda one: one.numbers["eps"])
-        eps, share = largest.numbers["eps"], largest.after.share
-        if eps > option.numbers["eps"]:
-            text += f" (or {write_share(share)} with eps = {write_eps(eps)})"
-            numbers |= {"larger_eps": eps, "after_larger_eps": share}
-    text += ", by the best single guess." if option.single else "."
-    if option.estimated:
-        text += " (Estimated by joining neighboring groups. To measure it: custext choose.)"
-    return Sentence(text, None, numbers)
+        before, after = find_known(figures, *guesses), find_known(other, *guesses)
+        if fates[f"{part}_kept"] and before is not None and after is not None:
+            yield _Option(f"masking {'unknown words' if part == 'unknown' else part}", other, before, after)
 
 
 # The lines of a verdict
