@@ -199,16 +199,16 @@ def _show_options(*names: str) -> str:
 
 
 def _print_choice(choice: "Choice") -> None:
-    from custext_sql.experiments.choice_lines import describe_choice, describe_setting
+    from custext_sql.experiments.choice_lines import describe_choice
 
-    for line in describe_setting(choice):
+    for line in describe_choice(choice, "setting"):
         _print_wrapped(line, "  ")
     click.echo()
     _print_candidates(choice)
     shown = choice.chosen or min(choice.candidates, key=lambda candidate: candidate.least)
     click.echo(f"\nK = {shown.k}: share guessed, by eps")
     _print_curve(shown, choice.bound)
-    for line in describe_choice(choice):
+    for line in describe_choice(choice, "choice"):
         click.echo()
         _print_wrapped(line)
 
