@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from custext_sql.experiments.attacks.context_attack import ContextAttack, ContextResult, attack_context
     from custext_sql.experiments.attacks.mask_attack import MaskAttack, MaskResult, attack_mask
     from custext_sql.experiments.attacks.query_attack import QueryAttack, QueryResult, attack_query
-    from custext_sql.experiments.choosing.choice import Candidate, Choice, Growth
-    from custext_sql.experiments.choosing.choosing import choose
+    from custext_sql.experiments.choosing import Candidate, Choice, Growth, choose
     from custext_sql.experiments.evaluation.datasets import LabeledTexts
     from custext_sql.experiments.evaluation.evaluations import (
         Figure,
@@ -40,9 +39,9 @@ if TYPE_CHECKING:
     )
     from custext_sql.experiments.evaluation.experiment import EvaluationSetup
     from custext_sql.experiments.one_text import ContextChances, TextAttacker, TextGuesses, WordChances, judge_text
-    from custext_sql.experiments.report.contents import Report
-    from custext_sql.experiments.report.report import write_report, write_tradeoff
-    from custext_sql.experiments.verdict.figures import Sentence, Verdict
+    from custext_sql.experiments.report import Report, write_report
+    from custext_sql.experiments.tradeoff_page import write_tradeoff
+    from custext_sql.experiments.verdict import Sentence, Verdict
     from custext_sql.html.comparison import write_comparison
     from custext_sql.kinds import Kind
     from custext_sql.ledger.corrections import settle_release, strike_release, unstrike_release
@@ -230,8 +229,7 @@ _HOMES = {
     "experiments.attacks.context_attack": ("ContextAttack", "ContextResult", "attack_context"),
     "experiments.attacks.mask_attack": ("MaskAttack", "MaskResult", "attack_mask"),
     "experiments.attacks.query_attack": ("QueryAttack", "QueryResult", "attack_query"),
-    "experiments.choosing.choice": ("Candidate", "Choice", "Growth"),
-    "experiments.choosing.choosing": ("choose",),
+    "experiments.choosing": ("Candidate", "Choice", "Growth", "choose"),
     "experiments.evaluation.datasets": ("LabeledTexts",),
     "experiments.evaluation.evaluations": (
         "Figure",
@@ -244,9 +242,9 @@ _HOMES = {
     ),
     "experiments.evaluation.experiment": ("EvaluationSetup",),
     "experiments.one_text": ("ContextChances", "TextAttacker", "TextGuesses", "WordChances", "judge_text"),
-    "experiments.report.contents": ("Report",),
-    "experiments.report.report": ("write_report", "write_tradeoff"),
-    "experiments.verdict.figures": ("Sentence", "Verdict"),
+    "experiments.report": ("Report", "write_report"),
+    "experiments.tradeoff_page": ("write_tradeoff",),
+    "experiments.verdict": ("Sentence", "Verdict"),
     "html.comparison": ("write_comparison",),
     "mapping.mapping": ("Mapping", "MappingInfo"),
     "mechanism.sampler": ("Distribution", "Replacement", "inspect_word"),

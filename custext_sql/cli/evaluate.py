@@ -204,7 +204,7 @@ def tradeoff_command(db: str | None, /, html: str | None, force: bool, **given: 
       custext evaluate tradeoff --corpus sentence_polarity --attack context --public news.txt
     """
     from custext_sql import evaluate_tradeoff
-    from custext_sql.experiments.report.report import write_tradeoff
+    from custext_sql.experiments.tradeoff_page import write_tradeoff
     from custext_sql.store.outputs import check_place
 
     if html is not None:

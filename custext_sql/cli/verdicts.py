@@ -31,8 +31,8 @@ from custext_sql.cli.options import (
 from custext_sql.cli.output import again, draw_bar, print_json, print_table, progress_bar, report_skipped
 
 if TYPE_CHECKING:
-    from custext_sql.experiments.choosing.choice import Candidate, Choice
-    from custext_sql.experiments.verdict.figures import Verdict
+    from custext_sql.experiments.choosing import Candidate, Choice
+    from custext_sql.experiments.verdict import Verdict
     from custext_sql.release.inputs.texts import Texts
 
 _SHOWN = (0.0, 1.0, 2.0, 3.0, 5.0, 8.0, 12.0, 20.0)  # eps of the printed curve
@@ -75,7 +75,7 @@ def report_command(db: str | None, /, html: str | None, **settings: Any) -> Iter
       custext report --data shop.duckdb --table reviews --column body --html report.html
     """
     from custext_sql import write_report
-    from custext_sql.experiments.verdict.wording import write_opening, write_verdict
+    from custext_sql.experiments.verdict import write_opening, write_verdict
 
     with progress_bar("measuring") as progress:
         report = write_report(db, html=html, progress=progress, **settings)
@@ -164,7 +164,7 @@ def choose_command(db: str | None, /, data: "Texts | None", column: str | None, 
       custext choose reviews.csv --column body --attack context --public news.txt
     """
     from custext_sql import choose
-    from custext_sql.experiments.choosing.next_commands import list_commands
+    from custext_sql.experiments.choice_lines import list_commands
 
     with progress_bar("choosing") as progress:
         choice = choose(db, data=data, column=column, progress=progress, **settings)
@@ -199,23 +199,23 @@ def _show_options(*names: str) -> str:
 
 
 def _print_choice(choice: "Choice") -> None:
-    from custext_sql.experiments.choosing.sentences import describe_choice, describe_setting
+    from custext_sql.experiments.choice_lines import describe_choice
 
-    for line in describe_setting(choice):
+    for line in describe_choice(choice, "setting"):
         _print_wrapped(line, "  ")
     click.echo()
     _print_candidates(choice)
     shown = choice.chosen or min(choice.candidates, key=lambda candidate: candidate.least)
     click.echo(f"\nK = {shown.k}: share guessed, by eps")
     _print_curve(shown, choice.bound)
-    for line in describe_choice(choice):
+    for line in describe_choice(choice, "choice"):
         click.echo()
         _print_wrapped(line)
 
 
 def _print_verdict(verdict: "Verdict") -> None:
     """Print the opening of a verdict, what it objects to, and what would help most."""
-    from custext_sql.experiments.verdict.wording import write_opening
+    from custext_sql.experiments.verdict import write_opening
 
     click.echo("\n" + "\n".join(write_opening(verdict, _WIDTH)))
     for sentence in (*verdict.word, *verdict.row, *verdict.dataset, *verdict.in_clear):

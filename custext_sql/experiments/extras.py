@@ -22,6 +22,7 @@ _PATIENCE = 10.0  # seconds; transformers itself tries each file six times, whic
 _EXTRAS = {  # the package that is imported: what pip calls it, and the extra that installs it
     "sklearn": ("scikit-learn", "evaluation"),
     "scipy": ("scipy", "evaluation"),
+    "matplotlib": ("matplotlib", "evaluation"),
     "torch": ("torch", "models"),
     "transformers": ("transformers", "models"),
     "huggingface_hub": ("huggingface_hub", "models"),

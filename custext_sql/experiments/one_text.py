@@ -1,7 +1,7 @@
 """One text: what an attacker guesses in it, with public texts or without any, how often rightly, and the verdict."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -20,11 +20,8 @@ from custext_sql.experiments.attacks.context_model import Alphabet, BigramModel,
 from custext_sql.experiments.attacks.query_attack import count_draws
 from custext_sql.experiments.mechanisms import CUSTEXT, CUSTEXT_PLUS, MechanismUnderTest
 from custext_sql.experiments.public_texts import check_column_use, list_public
-from custext_sql.experiments.report.contents import RECEIPT_COUNTS
-from custext_sql.experiments.report.verdict_figures import count_fates
-from custext_sql.experiments.verdict.figures import Alternative, Figures, Verdict
-from custext_sql.experiments.verdict.judging import judge
-from custext_sql.experiments.verdict.thresholds import CERTAINTY
+from custext_sql.experiments.report import list_counts
+from custext_sql.experiments.verdict import CERTAINTY, Figures, Verdict, judge, vary
 from custext_sql.kinds import Kind
 from custext_sql.mechanism.weights import check_epsilon
 from custext_sql.parameters import check_type
@@ -308,8 +305,6 @@ def judge_text(attacker: TextAttacker, text: str, receipt: Receipt) -> Verdict:
         raise SettingError("receipt must be that of the one text, made by the attacked sanitizer at one eps")
     now, at_zero = attacker.expect(text, eps), attacker.expect(text, 0.0)
     by_context, context_at_0 = attacker.expect_context(text, eps), attacker.expect_context(text, 0.0)
-    counts = {name: getattr(receipt, name) for name in RECEIPT_COUNTS}
-    counts |= dict.fromkeys(("median_replaced", "largest_replaced"), receipt.replaced)
     figures = Figures(
         mapping=info.name,
         k=info.k,
@@ -323,10 +318,11 @@ def judge_text(attacker: TextAttacker, text: str, receipt: Receipt) -> Verdict:
         context=None if by_context is None else by_context.right,
         context_at_0=None if context_at_0 is None else context_at_0.right,
         texts_guessed=None if by_context is None else by_context.all_right,
-        fates=count_fates(counts, sanitizer.policy.numbers, None if now is None else now.unchanged),
         dataset=_YOURS,
+        counts=list_counts(receipt, receipt.replaced, receipt.replaced),
+        numbers=sanitizer.policy.numbers,
+        unchanged=None if now is None else now.unchanged,
     )
-    if at_zero is not None and eps > 0.0:
-        at_0 = Alternative(info.name, info.k, 0.0, plus, figures.guess_at_0, figures.context_at_0)
-        figures = replace(figures, alternatives=(at_0,))
-    return judge(figures)
+    if at_zero is None or eps == 0.0:
+        return judge(figures)
+    return judge(figures, [vary(figures, eps=0.0, guess=figures.guess_at_0, context=figures.context_at_0)])

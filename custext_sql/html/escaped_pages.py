@@ -1,22 +1,24 @@
-"""Renders pages from templates. Jinja2 escapes every value, and no other module writes HTML."""
+"""Renders pages from templates, in which Jinja2 escapes every value. No other module writes HTML."""
 
 import re
+from xml.etree import ElementTree
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
 _FORBIDDEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 
 
-def _replace_forbidden(value: object) -> object:
-    """Return a value without the characters that HTML forbids, whether or not they are escaped."""
-    return _FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", value) if type(value) is str else value
+def replace_forbidden(text: str) -> str:
+    """Return a text without the characters that HTML forbids, whether or not they are escaped."""
+    return _FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 _ENVIRONMENT = Environment(
     loader=PackageLoader("custext_sql.html"),
-    autoescape=True,
+    autoescape=lambda name: name is None or not name.endswith(".txt"),  # those are plain text
     undefined=StrictUndefined,
-    finalize=_replace_forbidden,
+    finalize=lambda value: replace_forbidden(value) if type(value) is str else value,
     trim_blocks=True,
     lstrip_blocks=True,
     keep_trailing_newline=True,
@@ -26,3 +28,22 @@ _ENVIRONMENT = Environment(
 def render_page(template: str, **values: object) -> str:
     """Return a self-contained page: the template with its values, all shown as text."""
     return _ENVIRONMENT.get_template(template).render(values)
+
+
+def list_blocks(template: str) -> list[str]:
+    """Return the names of the blocks of a template, in its order."""
+    return list(_ENVIRONMENT.get_template(template).blocks)
+
+
+def render_text(template: str, block: str, **values: object) -> str:
+    """Return a block of a template of plain text as one line. There is no space before punctuation."""
+    found = _ENVIRONMENT.get_template(template)
+    text = "".join(found.blocks[block](found.new_context(values)))
+    return re.sub(r"\s*\n\s*", " ", re.sub(r"\s*\n\s*([,.:;])", r"\1", text)).strip()
+
+
+def show_svg(svg: ElementTree.Element) -> str:
+    """Return a picture as a value that a page shows as such. The texts in it are escaped here."""
+    for part in svg.iter():
+        part.tag = part.tag.rpartition("}")[2]  # HTML knows SVG without its namespace
+    return Markup(ElementTree.tostring(svg, encoding="unicode"))

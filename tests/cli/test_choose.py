@@ -32,8 +32,8 @@ def read_commands(output: str) -> list[list[str]]:
 
 @pytest.mark.parametrize("texts", [["notes.csv"], ["--data", "my shop.duckdb", "--table", "notes"]])
 def test_the_commands_at_the_end_can_be_pasted(db: Path, texts: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("custext_sql.experiments.report.report.SIMULATIONS", 50)
-    monkeypatch.setattr("custext_sql.experiments.report.report.SAMPLE", 2)
+    monkeypatch.setattr("custext_sql.experiments.report.SIMULATIONS", 50)
+    monkeypatch.setattr("custext_sql.experiments.report.SAMPLE", 2)
     build_mapping(db, embedding="small", k=5, grouping="refined", separate_stopwords=True, name="mine")
     use_mapping(db, name="mine")
     words = Path("words.txt")

@@ -18,8 +18,8 @@ TEXTS = ("Alice met the Bob, and Carol saw Dave.", "erin frank grace heidi", "iv
 def db(mapped_db: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a database of two mappings; the working directory has texts."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("custext_sql.experiments.report.report.SIMULATIONS", 50)
-    monkeypatch.setattr("custext_sql.experiments.report.report.SAMPLE", 2)
+    monkeypatch.setattr("custext_sql.experiments.report.SIMULATIONS", 50)
+    monkeypatch.setattr("custext_sql.experiments.report.SAMPLE", 2)
     monkeypatch.setenv("CUSTEXT_DB", str(mapped_db))
     build_mapping(mapped_db, embedding="small", k=2, name=SECOND)
     Path("notes.txt").write_text("".join(f"{text}\n" for text in TEXTS))

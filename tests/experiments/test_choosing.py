@@ -10,11 +10,10 @@ import pytest
 from custext_sql import attack_context, build_mapping, choose, write_report
 from custext_sql.errors import CusTextError
 from custext_sql.experiments.attacks.bayes_attack import Prior, count_words, measure_bayes, uniform_prior
-from custext_sql.experiments.choosing.choice import Candidate
-from custext_sql.experiments.choosing.choosing import BOUNDS
-from custext_sql.experiments.choosing.selection import MappingAttack, find_candidate, find_eps_limit, pick_candidate
+from custext_sql.experiments.choosing import BOUNDS, Candidate, find_candidate, find_eps_limit, pick_candidate
 from custext_sql.experiments.mechanisms import MappingUnderTest
-from custext_sql.experiments.verdict.thresholds import GUESSED
+from custext_sql.experiments.report import Attacked
+from custext_sql.experiments.verdict import GUESSED
 from custext_sql.text.columns import open_column
 
 TEXTS = ["the doctor said that the nurse was kind and the doctor was late", "I love this camera and the music"]
@@ -24,9 +23,8 @@ def count(under_test: MappingUnderTest) -> Prior:
     return count_words([open_column(TEXTS)[0]], under_test, "texts")
 
 
-def find(under_test: MappingUnderTest, prior: Prior, bound: float, *, plus: bool = False) -> Candidate:
-    known = prior.without(np.isin(under_test.mapping.words, list(under_test.stopwords))) if plus else prior
-    return find_candidate(MappingAttack(under_test, known, plus=plus), bound)
+def find(under_test: MappingUnderTest, prior: Prior, bound: float) -> Candidate:
+    return find_candidate(Attacked(under_test, prior, plus=False), bound)
 
 
 def test_the_largest_eps_within_the_bound_is_found(few_db: Path) -> None:
@@ -160,7 +158,7 @@ def test_eps_stays_where_it_promises_something(few_db: Path) -> None:
         likely = [1.0 / (1.0 + (size - 1) * np.exp(-eps)) for eps in (limit, limit * 1.1)]
         assert likely[0] <= GUESSED.amber < likely[1]
     under_test = MappingUnderTest(few_db)
-    attack = MappingAttack(under_test, uniform_prior(len(under_test.mapping.words)))
+    attack = Attacked(under_test, uniform_prior(len(under_test.mapping.words)), plus=False)
     limited = find_candidate(attack, 0.9, max_eps=2.0)
     assert (limited.max_eps, [one.eps for one in limited.curve][-1]) == (2.0, 20.0)
     assert limited.eps in (0.0, 2.0)
@@ -173,7 +171,7 @@ def test_eps_stays_where_it_promises_something(few_db: Path) -> None:
 
 
 def test_the_verdict_is_that_of_a_report(mapped_db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("custext_sql.experiments.report.report.SIMULATIONS", 50)
+    monkeypatch.setattr("custext_sql.experiments.report.SIMULATIONS", 50)
     texts = ["alice met the bob and carol", "dave saw erin", "frank grace heidi ivan and judy", "mallory niaj olivia"]
     choice = choose(mapped_db, data=texts, max_attack=0.9, k=[4, 8], plus=True)
     assert choice.chosen is not None and choice.chosen.eps == 0.0 and choice.verdict is not None

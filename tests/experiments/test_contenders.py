@@ -15,8 +15,8 @@ from custext_sql import (
     use_mapping,
 )
 from custext_sql.errors import CusTextError
-from custext_sql.experiments.choosing.choosing import WordFrequencies, sample_texts
-from custext_sql.experiments.choosing.contenders import list_sizes, list_stored
+from custext_sql.experiments.choosing import WordFrequencies, sample_texts
+from custext_sql.experiments.contenders import list_sizes, list_stored
 from custext_sql.experiments.mechanisms import MappingUnderTest
 
 TEXTS = ["the doctor said that the nurse was kind and the doctor was late", "I love this camera and the music"]
@@ -87,7 +87,7 @@ def test_what_cannot_be_tried_is_an_error_that_says_what_to_do(mapped_db: Path) 
 def test_wrong_texts_are_found_before_anything_is_made(
     mapped_db: Path, data: str | list[str], message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("custext_sql.experiments.choosing.contenders.make_mapping", None)
+    monkeypatch.setattr("custext_sql.experiments.contenders.make_mapping", None)
     with pytest.raises(CusTextError, match=message):
         choose(mapped_db, data=data, k=[2, 4])
 
@@ -104,7 +104,7 @@ def test_words_are_counted_once_for_mappings_of_the_same_words(few_db: Path, mon
     first = frequencies.find(MappingUnderTest(few_db, mapping=made[0]))
     under_test = MappingUnderTest(few_db, mapping=made[1])
     counted = WordFrequencies(None, TEXTS, None).find(under_test)
-    monkeypatch.setattr("custext_sql.experiments.choosing.choosing.find_prior", None)
+    monkeypatch.setattr("custext_sql.experiments.choosing.find_prior", None)
     found = frequencies.find(under_test)
     assert not np.array_equal(found.chances, first.chances)
     assert np.array_equal(found.chances, counted.chances)

@@ -32,8 +32,8 @@ def test_the_page_of_a_trade_off_names_the_attack(few_db: Path, experiment: Expe
 
 @pytest.mark.parametrize("plus", [False, True])
 def test_a_report_at_eps_0(few_db: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, plus: bool) -> None:
-    monkeypatch.setattr("custext_sql.experiments.report.report.SAMPLE", 2)
-    monkeypatch.setattr("custext_sql.experiments.report.report.SIMULATIONS", 100)
+    monkeypatch.setattr("custext_sql.experiments.report.SAMPLE", 2)
+    monkeypatch.setattr("custext_sql.experiments.report.SIMULATIONS", 100)
     page = tmp_path / "page.html"
     texts = ["the doctor said the car was fine", "she was happy"]
     report = write_report(few_db, html=page, eps=0.0, data=texts, public=PUBLIC, plus=plus)

@@ -6,12 +6,18 @@ from pathlib import Path
 import pytest
 
 from custext_sql import choose
-from custext_sql.experiments.choosing.choice import Candidate, measure_growth
+from custext_sql.experiments.choice_lines import describe_choice
+from custext_sql.experiments.choosing import Candidate, Choice, measure_growth
 
 
 @pytest.fixture
-def candidate(mapped_db: Path) -> Candidate:
-    return choose(mapped_db, data=["alice and bob"], max_attack=0.99).candidates[0]
+def choice(mapped_db: Path) -> Choice:
+    return choose(mapped_db, data=["alice and bob"], max_attack=0.99)
+
+
+@pytest.fixture
+def candidate(choice: Choice) -> Candidate:
+    return choice.candidates[0]
 
 
 def vary(candidate: Candidate, shares: dict[int, float]) -> list[Candidate]:
@@ -21,10 +27,10 @@ def vary(candidate: Candidate, shares: dict[int, float]) -> list[Candidate]:
     ]
 
 
-def test_the_first_doubling_that_gains_little_is_named(candidate: Candidate) -> None:
+def test_the_first_doubling_that_gains_little_is_named(choice: Choice, candidate: Candidate) -> None:
     growth = measure_growth(vary(candidate, {160: 0.117, 20: 0.272, 80: 0.145, 40: 0.204}))
     assert growth is not None and (growth.enough, growth.k, growth.larger) == (80, 80, 160)
-    assert growth.describe() == (
+    assert describe_choice(replace(choice, growth=growth), "choice")[1] == (
         "Larger groups than K = 80 help little: the share guessed at eps = 0 falls from 0.145 to 0.117 with K = 160, "
         "less than 0.03 per doubling, and the distance of replacements grows from 0.855 to 0.883."
     )
@@ -37,10 +43,11 @@ def test_a_step_without_gain_before_others_does_not_count(candidate: Candidate) 
     assert flat is not None and (flat.enough, flat.k, flat.larger) == (40, 40, 80)
 
 
-def test_groups_that_still_help_are_said_to(candidate: Candidate) -> None:
+def test_groups_that_still_help_are_said_to(choice: Choice, candidate: Candidate) -> None:
     growth = measure_growth(vary(candidate, {20: 0.4, 80: 0.32}))  # two doublings, 0.04 each
     assert growth is not None and growth.enough is None
-    assert growth.describe().startswith("Larger groups still help: the share guessed at eps = 0 falls from 0.400 to")
+    said = describe_choice(replace(choice, growth=growth), "choice")[1]
+    assert said.startswith("Larger groups still help: the share guessed at eps = 0 falls from 0.400 to")
     slower = measure_growth(vary(candidate, {20: 0.4, 80: 0.35}))
     assert slower is not None and slower.enough == 20
 

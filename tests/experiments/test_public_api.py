@@ -128,8 +128,8 @@ def test_choosing(few_db: Path, texts: Path) -> None:
 
 @pytest.mark.slow
 def test_the_report(few_db: Path, texts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("custext_sql.experiments.report.report.SAMPLE", 2)
-    monkeypatch.setattr("custext_sql.experiments.report.report.SIMULATIONS", 200)
+    monkeypatch.setattr("custext_sql.experiments.report.SAMPLE", 2)
+    monkeypatch.setattr("custext_sql.experiments.report.SIMULATIONS", 200)
     expected = printed(few_db, "report", texts, "--word", "car", "--eps", "2")
     page = tmp_path / "report.html"
     report = custext_sql.write_report(few_db, html=page, data=texts, words="car", eps=2)

@@ -4,6 +4,7 @@ import math
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import numpy as np
@@ -29,10 +30,15 @@ from custext_sql.experiments.attacks.bayes_attack import (
     measure_floor,
 )
 from custext_sql.experiments.mechanisms import MappingUnderTest
-from custext_sql.experiments.report.contents import OneOutput, count_let_through, measure_one_output
-from custext_sql.experiments.report.earlier_releases import Earlier, find_earlier
-from custext_sql.experiments.report.report import list_alternatives
-from custext_sql.experiments.report.verdict_figures import Measured, collect_figures
+from custext_sql.experiments.report import (
+    Attacked,
+    collect_figures,
+    count_let_through,
+    find_earlier,
+    list_alternatives,
+    measure_one_output,
+)
+from custext_sql.experiments.verdict import Figures
 from custext_sql.mapping.mapping import Mapping
 from custext_sql.release.inputs.texts import Texts
 from custext_sql.text.columns import open_column
@@ -52,7 +58,7 @@ def count(under_test: MappingUnderTest) -> Prior:
 def test_words_per_row_are_those_that_are_replaced(few_db: Path, under_test: MappingUnderTest) -> None:
     let_through = count_let_through(under_test, TEXTS, None, epsilon=1.0, plus=False)
     assert let_through is not None
-    found = let_through.counts
+    found = let_through["counts"]
     pieces = Sanitizer.load(few_db).compare(TEXTS, 1.0)
     replaced = [
         sum(piece.kind == 0 for piece in text) for text, given in zip(pieces, TEXTS, strict=True) if given is not None
@@ -66,8 +72,8 @@ def test_public_words_and_numbers_that_stay_are_counted(few_db: Path) -> None:
     policy = Policy(numbers="keep", keep_words=["doctor"])
     found = count_let_through(MappingUnderTest(few_db, policy=policy), TEXTS, None, epsilon=1.0, plus=False)
     assert found is not None
-    assert (found.counts["kept"], found.counts["numbers"], found.numbers) == (1, 1, "keep")
-    assert found.policy == "strict, except numbers=keep, 1 kept word"
+    assert (found["counts"]["kept"], found["counts"]["numbers"], found["numbers"]) == (1, 1, "keep")
+    assert found["policy"] == "strict, except numbers=keep, 1 kept word"
 
 
 @pytest.mark.parametrize("eps, plus", [(0.0, False), (0.0, True), (2.0, False), (9.0, True)])
@@ -75,9 +81,8 @@ def test_certain_and_unchanged_words_match_the_distributions(
     few_db: Path, under_test: MappingUnderTest, eps: float, plus: bool
 ) -> None:
     """Summed up word by word, from the probabilities as any caller sees them."""
-    prior = count(under_test)
-    prior = prior.without(np.isin(under_test.mapping.words, list(under_test.stopwords))) if plus else prior
-    words, chances = under_test.mapping.words, prior.chances
+    attacked = Attacked(under_test, count(under_test), plus)
+    words, chances = under_test.mapping.words, attacked.prior.chances
     sanitizer = Sanitizer.load(few_db)
     together: dict[str, dict[str, float]] = {}  # output -> input -> probability
     for word in np.flatnonzero(chances).tolist():
@@ -91,8 +96,8 @@ def test_certain_and_unchanged_words_match_the_distributions(
         sum(inputs.values()) for inputs in together.values() if max(inputs.values()) >= 0.9 * sum(inputs.values())
     )
     unchanged = sum(inputs.get(output, 0.0) for output, inputs in together.items())
-    found = measure_one_output(under_test, prior, eps, plus=plus)
-    assert found.certain == pytest.approx(sure) and found.unchanged == pytest.approx(unchanged)
+    found = measure_one_output(attacked, eps)
+    assert found["certain"] == pytest.approx(sure) and found["unchanged"] == pytest.approx(unchanged)
 
 
 def test_joined_groups_are_a_partition_and_easier_to_hide_in(under_test: MappingUnderTest) -> None:
@@ -103,50 +108,52 @@ def test_joined_groups_are_a_partition_and_easier_to_hide_in(under_test: Mapping
     assert measure_floor(joined, chances) <= measure_floor(sizes, chances)
 
 
-def measure(under_test: MappingUnderTest, *, plus: bool) -> tuple[Measured, list[BayesResult]]:
-    """Return what was measured at eps = 1, and the best single guess at several eps."""
-    every = count(under_test)
-    prior = every.without(np.isin(under_test.mapping.words, list(under_test.stopwords))) if plus else every
-    curve = measure_bayes(under_test, [prior], [0.0, 1.0, 4.0], plus=plus)
-    let_through = count_let_through(under_test, TEXTS, None, epsilon=1.0, plus=plus)
-    one_output = OneOutput(0.1, 0.1, 0.1)
-    return Measured(under_test, prior, every, plus, curve[1], None, None, one_output, let_through), curve
+ONE_OUTPUT = {"certain": 0.1, "unchanged": 0.1, "floor_of_joined": 0.1}
 
 
-@pytest.mark.parametrize("name, is_own", [("texts", True), ("uniform", False)])
+def measure(attacked: Attacked) -> tuple[Figures, list[BayesResult]]:
+    """Return the figures at eps = 1, and the best single guess at several eps."""
+    curve = measure_bayes(attacked.under_test, [attacked.prior], [0.0, 1.0, 4.0], plus=attacked.plus)
+    let_through = count_let_through(attacked.under_test, TEXTS, None, epsilon=1.0, plus=attacked.plus)
+    return collect_figures(attacked, curve[1], None, None, ONE_OUTPUT, let_through, {}), curve
+
+
+@pytest.mark.parametrize("name, unchanged", [("texts", 0.1), ("uniform", None)])
 def test_frequencies_from_elsewhere_do_not_say_which_words_stay(
-    under_test: MappingUnderTest, name: str, is_own: bool
+    under_test: MappingUnderTest, name: str, unchanged: float | None
 ) -> None:
-    measured, _ = measure(under_test, plus=False)
-    fates = collect_figures(replace(measured, prior=replace(measured.prior, name=name)), None, ()).fates
-    assert fates is not None and measured.let_through is not None
-    assert fates.unchanged == (0.1 * measured.let_through.counts["replaced"] if is_own else None)
+    figures, _ = measure(Attacked(under_test, replace(count(under_test), name=name), plus=False))
+    assert (figures.dataset, figures.prior, figures.unchanged) == ("texts", name, unchanged)
 
 
 def test_alternatives_are_smaller_eps_no_stopwords_and_larger_groups(
     few_db: Path, under_test: MappingUnderTest
 ) -> None:
-    measured, curve = measure(under_test, plus=True)
-    zero, stopwords, larger = list_alternatives(few_db, measured, curve, ())
-    assert (zero.eps, zero.guess) == (0.0, measured.guess.floor)
-    assert not stopwords.plus and stopwords.replaced == measured.every.drawn
+    attacked = Attacked(under_test, count(under_test), plus=True)
+    figures, curve = measure(attacked)
+    zero, stopwords, larger = list_alternatives(few_db, attacked, figures, curve, (), ONE_OUTPUT)
+    assert (zero.eps, zero.guess) == (0.0, figures.guess_at_0)
+    assert not stopwords.plus and stopwords.counts is not None
+    assert stopwords.counts["replaced"] == round(attacked.every.drawn * stopwords.counts["words"])
     assert larger.estimated and larger.k == 40
-    assert larger.guess == pytest.approx(measured.guess.success * 0.1 / measured.guess.floor)
+    assert figures.guess is not None and figures.guess_at_0 is not None
+    assert larger.guess == pytest.approx(figures.guess * 0.1 / figures.guess_at_0)
 
 
 def test_a_stored_mapping_with_larger_groups_is_measured(few_db: Path, under_test: MappingUnderTest) -> None:
     for k in (10, 60, 40):
         build_mapping(few_db, embedding="starter", k=k)
-    measured, curve = measure(under_test, plus=False)
-    *_, larger = list_alternatives(few_db, measured, curve, ())
+    attacked = Attacked(under_test, count(under_test), plus=False)
+    figures, curve = measure(attacked)
+    *_, larger = list_alternatives(few_db, attacked, figures, curve, (), ONE_OUTPUT)
     assert (larger.k, larger.estimated) == (40, False)
     other = MappingUnderTest(few_db, mapping=larger.mapping, policy="strict")
     [expected] = measure_bayes(other, [count(other)], [1.0])
-    assert larger.guess == pytest.approx(expected.success) and larger.replaced == pytest.approx(measured.prior.drawn)
+    assert larger.guess == pytest.approx(expected.success) and larger.counts == figures.counts
 
 
 def test_the_ledger_says_what_was_released_before(few_db: Path, under_test: MappingUnderTest, tmp_path: Path) -> None:
-    def find(data: Texts | None, name: str | None = None) -> Earlier | None:
+    def find(data: Texts | None, name: str | None = None) -> dict[str, Any]:
         return find_earlier(few_db, data, Dataset(name), under_test.mapping, plus=False)
 
     source, other = tmp_path / "texts.txt", tmp_path / "others.txt"
@@ -154,19 +161,19 @@ def test_the_ledger_says_what_was_released_before(few_db: Path, under_test: Mapp
         path.write_text("the doctor was kind\nthe car\n")
     for number in range(2):
         sanitize_file(source, tmp_path / f"out{number}.txt", database=few_db, eps=2.0)
-    assert find(str(source)) == Earlier(2, 16.0)
-    assert find(tmp_path / "[to]*.txt") == Earlier(2, 16.0)  # the outputs too
-    assert find(other) == Earlier(0, 0.0)
-    assert find(["the doctor"]) is None and find(None) is None
+    assert find(str(source)) == {"releases": 2, "spent": 16.0}
+    assert find(tmp_path / "[to]*.txt") == {"releases": 2, "spent": 16.0}  # the outputs too
+    assert find(other) == {"releases": 0, "spent": 0.0}
+    assert find(["the doctor"]) == find(None) == {}
     with duckdb.connect(tmp_path / "data.duckdb") as connection:
         connection.execute("CREATE TABLE texts AS SELECT 'the doctor was kind' AS body")
     sanitize_table(tmp_path / "data.duckdb", "main.texts", "new", columns="body", database=few_db)
     for name in ("texts", "main.texts"):
-        assert find(DataTable(tmp_path / "data.duckdb", name)) == Earlier(1, 4.0)
+        assert find(DataTable(tmp_path / "data.duckdb", name)) == {"releases": 1, "spent": 4.0}
     sanitize_file(source, tmp_path / "named.txt", database=few_db, eps=1.0, dataset="Films")
     for data in (source, ["the doctor"], None):
-        assert find(data, "films") == Earlier(1, 4.0)
-        assert find(data, "novels") == Earlier(0, 0.0)
+        assert find(data, "films") == {"releases": 1, "spent": 4.0}
+        assert find(data, "novels") == {"releases": 0, "spent": 0.0}
 
 
 def test_a_mapping_in_memory_is_compared_like_a_stored_one(few_db: Path, under_test: MappingUnderTest) -> None:
@@ -174,12 +181,12 @@ def test_a_mapping_in_memory_is_compared_like_a_stored_one(few_db: Path, under_t
     stored = load_mapping(few_db, "seven")
     Sanitizer.load(few_db).release(["the doctor"], eps=1.0, dataset="films")
     found = find_earlier(few_db, None, Dataset("films"), stored, plus=False)
-    assert found is not None and found.second is not None and found.second.before == under_test.mapping.info.name
+    assert found["released_under"] == under_test.mapping.info.name
     pairs = Counter(
         zip(*(_list_groups(one, sorted(stored.words)) for one in (under_test.mapping, stored)), strict=True)
     )
     counts = sorted(count for count in pairs.values() for _ in range(count))
-    assert (found.second.least, found.second.median) == (counts[0], counts[(len(counts) - 1) // 2])
+    assert (found["least_left"], found["median_left"]) == (counts[0], counts[(len(counts) - 1) // 2])
     drop_mapping(few_db, name="seven")
     assert find_earlier(few_db, None, Dataset("films"), stored, plus=False) == found
 

@@ -1,12 +1,13 @@
 """The verdict on texts that were released before, perhaps under another mapping."""
 
 import math
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from custext_sql.experiments.verdict.figures import Alternative
-from custext_sql.experiments.verdict.judging import judge
-from tests.experiments.test_verdict import GREEN, change
+from custext_sql.experiments.verdict import judge, vary
+from tests.experiments.test_verdict import GREEN
 
 
 @pytest.mark.parametrize(
@@ -19,9 +20,9 @@ from tests.experiments.test_verdict import GREEN, change
     ],
 )
 def test_a_second_mapping_is_red_whatever_was_spent(least: int | None, median: int | None, said: str) -> None:
-    other = {"released_under": "small", "least_left": least, "median_left": median}
+    other: dict[str, Any] = {"released_under": "small", "least_left": least, "median_left": median}
     for spent in (0.0, 5.0, None, math.inf):
-        sentence = judge(change(GREEN, releases=2, spent=spent, **other)).dataset[-1]
+        sentence = judge(replace(GREEN, releases=2, spent=spent, **other)).dataset[-1]
         assert sentence.color == "red" and said in sentence.text
         assert "They used another mapping, small," in sentence.text and "This one adds to it" not in sentence.text
         assert "Use --mapping small (in Python: mapping=...); custext sanitize refuses any other." in sentence.text
@@ -30,9 +31,9 @@ def test_a_second_mapping_is_red_whatever_was_spent(least: int | None, median: i
 
 
 def test_no_other_groups_are_advised_for_texts_that_were_released_before() -> None:
-    larger = change(GREEN, alternatives=(Alternative("large", 320, 0.5, False, 0.01, 0.02),))
-    assert "Use mapping large" in judge(larger).advice[0].text
-    for released in (change(larger, releases=1), change(larger, releases=1, spent=None)):
-        advice = " ".join(one.text for one in judge(released).advice)
+    larger = [vary(GREEN, mapping="large", k=320, guess=0.01, context=0.02)]
+    assert "Use mapping large" in judge(GREEN, larger).advice[0].text
+    for released in (replace(GREEN, releases=1), replace(GREEN, releases=1, spent=None)):
+        advice = " ".join(one.text for one in judge(released, larger).advice)
         assert "large," not in advice and "custext sanitize refuses a second one" in advice
-    assert "Use mapping large" in judge(change(larger, releases=1, spent=math.inf)).advice[0].text
+    assert "Use mapping large" in judge(replace(GREEN, releases=1, spent=math.inf), larger).advice[0].text

@@ -5,13 +5,11 @@ from dataclasses import replace
 import pytest
 
 from custext_sql import Policy, Receipt, Sanitizer, SettingError, TextAttacker, TracedText, Verdict, judge_text
-from custext_sql.experiments.report.verdict_figures import count_fates
-from custext_sql.experiments.verdict.figures import Alternative, Fates, Figures
-from custext_sql.experiments.verdict.judging import judge
+from custext_sql.experiments.verdict import Figures, judge, vary
 from custext_sql.mapping.mapping import Mapping
 from custext_sql.sanitizer.settings import Settings
 from tests.experiments.test_text_attacker import PUBLIC, STOPWORDS, TEXT, WORDS, make_mapping
-from tests.experiments.test_verdict import FATES, GREEN, list_sentences
+from tests.experiments.test_verdict import COUNTS, GREEN, NONE, list_sentences
 from tests.small_mapping import small_mapping
 
 
@@ -51,27 +49,26 @@ def test_the_verdict_is_that_of_the_attackers_figures(
         context=None if context is None else context.right,
         context_at_0=None if context_at_0 is None else context_at_0.right,
         texts_guessed=None if context is None else context.all_right,
-        fates=Fates(  # of TEXT, counted by hand
-            rows=1,
-            words=20 if is_strict else 22,
-            replaced=12,
-            stopwords=4,
-            endings=1,
-            unknown_masked=1 if is_strict else 0,
-            unknown_kept=0 if is_strict else 4,  # without units, the address is three words
-            numbers_masked=1 if is_strict else 0,
-            units_masked=1 if is_strict else 0,
-            altered=0 if is_strict else 1,
-            unchanged=chances.unchanged * 12,
-            median_replaced=12,
-            largest_replaced=12,
-        ),
         dataset="your text",
+        counts={  # of TEXT, counted by hand
+            **NONE,
+            "rows": 1,
+            "words": 20 if is_strict else 22,
+            "replaced": 12,
+            "stopwords": 4,
+            "endings": 1,
+            "numbers": 1,
+            "unknown_masked": 1 if is_strict else 0,
+            "unknown_kept": 0 if is_strict else 4,  # without units, the address is three words
+            "units": 1 if is_strict else 0,
+            "median_replaced": 12,
+            "largest_replaced": 12,
+        },
+        numbers="mask" if is_strict else "shape",
+        unchanged=chances.unchanged,
     )
-    if eps:
-        at_0 = Alternative("small", 4, 0.0, True, floor.right, None if context_at_0 is None else context_at_0.right)
-        figures = replace(figures, alternatives=(at_0,))
-    assert judge_text(attacker, TEXT, receipt) == judge(figures)
+    at_0 = vary(figures, eps=0.0, guess=floor.right, context=None if context_at_0 is None else context_at_0.right)
+    assert judge_text(attacker, TEXT, receipt) == judge(figures, [at_0] if eps else [])
 
 
 def write(verdict: Verdict) -> str:
@@ -88,7 +85,7 @@ def test_a_verdict_on_one_text_speaks_of_one_row(mapping: Mapping) -> None:
     generalized = Sanitizer(mapping, STOPWORDS, Settings(eps=0.0))
     found = write(judge_text(TextAttacker(generalized, public=PUBLIC), TEXT, trace(generalized, TEXT)[1]))
     assert "a row of any length" in found.lower() and "of the draws" not in found and "of the texts" not in found
-    several = write(judge(replace(GREEN, fates=replace(FATES, rows=2))))
+    several = write(judge(replace(GREEN, counts={**COUNTS, "rows": 2})))
     assert "Keep them as private as the texts." in several
     assert "in the median row" in several and "of the texts" in several and "The 2 rows are counted" in several
 
@@ -124,50 +121,3 @@ def test_a_receipt_of_something_else_is_refused(mapping: Mapping) -> None:
         judge_text(sanitizer, TEXT, receipt)  # type: ignore[arg-type]
     with pytest.raises(SettingError, match="the text must be a string"):
         judge_text(attacker, None, receipt)  # type: ignore[arg-type]
-
-
-COUNTS = {
-    "rows": 3.0,
-    "words": 201.0,
-    "replaced": 100.0,
-    "stopwords": 40.0,
-    "numbers": 20.0,
-    "unknown_kept": 11.0,
-    "unknown_masked": 9.0,
-    "unknown_random": 7.0,
-    "endings": 5.0,
-    "kept": 4.0,
-    "alone_masked": 3.0,
-    "units": 2.0,
-    "symbols": 6.0,
-    "characters_in_clear": 300.0,
-}
-
-
-@pytest.mark.parametrize("numbers", ["keep", "mask", "shape"])
-def test_every_word_has_one_fate(numbers: str) -> None:
-    measured = COUNTS | {"median_replaced": 30.5, "largest_replaced": 60.0}
-    found = count_fates(measured, numbers, 0.25)
-    expected = Fates(
-        rows=3,
-        words=201,
-        replaced=100,
-        stopwords=40,
-        public=4,
-        endings=5,
-        unknown_kept=11,
-        numbers_kept=20 if numbers == "keep" else 0,
-        unknown_masked=9,
-        numbers_masked=20 if numbers == "mask" else 0,
-        units_masked=2,
-        others_masked=3,
-        altered=7 + (20 if numbers == "shape" else 0),
-        symbols=6,
-        unchanged=25.0,
-        median_replaced=30.5,
-        largest_replaced=60,
-    )
-    assert found == expected
-    assert found.replaced + found.exposed + found.kept + found.masked + found.altered == found.words
-    unknown = count_fates(COUNTS, numbers, None)
-    assert unknown == replace(expected, unchanged=None, median_replaced=None, largest_replaced=None)

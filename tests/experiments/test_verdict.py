@@ -10,11 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from custext_sql.experiments.verdict.figures import Alternative, Fates, Figures, Sentence, Verdict
-from custext_sql.experiments.verdict.judging import judge
-from custext_sql.experiments.verdict.thresholds import find_worst
-from custext_sql.experiments.verdict.wording import (
+from custext_sql.experiments.verdict import (
     SECTIONS,
+    Figures,
+    Sentence,
+    Verdict,
+    count_words,
+    find_worst,
+    judge,
+    vary,
     write_count,
     write_eps,
     write_factor,
@@ -22,7 +26,14 @@ from custext_sql.experiments.verdict.wording import (
     write_verdict,
 )
 
-FATES = Fates(rows=10, words=10_000, replaced=10_000, unchanged=300, median_replaced=1.0, largest_replaced=1)
+NONE = dict.fromkeys(
+    (
+        *("rows", "words", "replaced", "stopwords", "numbers", "unknown_kept", "unknown_masked", "unknown_random"),
+        *("endings", "kept", "alone_masked", "units", "symbols"),
+    ),
+    0,
+)
+COUNTS = {**NONE, "rows": 10, "words": 10_000, "replaced": 10_000, "median_replaced": 1.0, "largest_replaced": 1}
 GREEN = Figures(
     mapping="starter",
     k=160,
@@ -38,12 +49,14 @@ GREEN = Figures(
     texts_guessed=0.001,
     draws=20_000,
     draws_measured=True,
-    fates=FATES,
     dataset="films.txt",
-    spent=0.0,
+    counts=COUNTS,
+    unchanged=0.03,
     releases=0,
-    alternatives=(Alternative("starter", 160, 0.0, False, 0.09, 0.195),),
+    spent=0.0,
 )
+AT_0 = [vary(GREEN, eps=0.0, guess=0.09, context=0.195)]
+KEEPING = replace(GREEN, numbers="keep")
 BELOW, ABOVE = 1.0 - 1e-9, 1.0 + 1e-9
 ROW = math.log(3.0)
 
@@ -54,17 +67,18 @@ def list_sentences(verdict: Verdict) -> list[Sentence]:
 
 def change(figures: Figures, **changes: Any) -> Figures:
     """Return figures with changes, also to what becomes of words; the other words are replaced."""
-    of_fates = {name: value for name, value in changes.items() if hasattr(FATES, name)}
-    fates = figures.fates
-    if fates is not None and of_fates:
-        moved = sum(value for name, value in of_fates.items() if name not in ("largest_replaced", "median_replaced"))
-        fates = replace(fates, replaced=fates.words - moved, **of_fates)
-    others = {name: value for name, value in changes.items() if name not in of_fates}
-    return replace(figures, **{"fates": fates, **others})
+    counts, others = dict(figures.counts or {}), {}
+    for name, value in changes.items():
+        if name in COUNTS:
+            counts[name] = value
+            counts["replaced"] -= 0 if name.endswith("_replaced") else value
+        else:
+            others[name] = value
+    return replace(figures, **{"counts": counts or None, **others})
 
 
 def test_green_figures_are_green() -> None:
-    verdict = judge(GREEN)
+    verdict = judge(GREEN, AT_0)
     assert verdict.color == "green" and {one.color for one in list_sentences(verdict)} == {"green", None}
     assert "It is not a proof" in verdict.limits[0].text
 
@@ -98,13 +112,13 @@ def test_symbols_change_color_at_their_threshold() -> None:
     assert {count: judge(change(GREEN, symbols=count)).color for count in expected} == expected
 
 
-@pytest.mark.parametrize("kind", ["unknown_kept", "numbers_kept"])
+@pytest.mark.parametrize("kind", ["unknown_kept", "numbers"])
 def test_words_in_the_clear_change_color_at_their_thresholds(kind: str) -> None:
     expected = {0: "green", 10: "green", 11: "amber", 100: "amber", 101: "red", 10_000: "red"}  # of 10,000 words
-    assert {count: judge(change(GREEN, **{kind: count})).color for count in expected} == expected
+    assert {count: judge(change(KEEPING, **{kind: count})).color for count in expected} == expected
 
 
-@pytest.mark.parametrize("kind", ["stopwords", "public", "endings"])
+@pytest.mark.parametrize("kind", ["stopwords", "kept", "endings"])
 def test_words_that_stay_on_purpose_are_amber_at_most(kind: str) -> None:
     expected = {500: "green", 501: "amber", 10_000: "amber"}
     assert {count: judge(change(GREEN, **{kind: count})).color for count in expected} == expected
@@ -147,7 +161,7 @@ def test_earlier_releases_are_amber_and_unprotected_ones_red() -> None:
         ({"context": None}, "was not measured"),
         ({"guess": None}, "was not measured"),
         ({"hides_among": None}, "was not measured"),
-        ({"fates": None}, "was not counted"),
+        ({"counts": None}, "was not counted"),
         ({"prior": "uniform"}, "provide your texts to measure it"),
     ],
 )
@@ -176,13 +190,13 @@ def test_a_worse_figure_never_improves_the_color(data: st.DataObject) -> None:
     An attack with context that guesses less than the single guess has learned nothing, and is no better figure.
     """
     share = st.floats(0, 1)
-    start = change(GREEN, guess=data.draw(share), certain=data.draw(share))
+    start = change(KEEPING, guess=data.draw(share), certain=data.draw(share))
     name, values = data.draw(
         st.sampled_from(
             [
                 *((name, share) for name in ("guess", "certain", "texts_guessed")),
                 ("context", st.floats(start.guess, 1)),
-                *((name, st.integers(0, 10_000)) for name in ("unknown_kept", "numbers_kept", "stopwords")),
+                *((name, st.integers(0, 10_000)) for name in ("unknown_kept", "numbers", "stopwords")),
                 ("largest_replaced", st.integers(1, 10_000)),
                 ("eps", st.floats(0.001, 100)),
                 ("hides_among", st.integers(2, 500).map(lambda size: -size)),
@@ -195,34 +209,56 @@ def test_a_worse_figure_never_improves_the_color(data: st.DataObject) -> None:
     assert find_worst(*colors) == colors[1]
 
 
-FEW = Fates(3, 1_234, 1_000, *(40, 30, 20, 25, 15, 44, 20, 10, 5, 25), symbols=7, unchanged=33.3)
-LONGER = replace(FEW, median_replaced=18.5, largest_replaced=400)
-OTHERS = (
-    Alternative("starter", 40, 0.0, True, 0.2, 0.25),
-    Alternative("starter", 40, 1.0, True, 0.21, 0.26),
-    Alternative("starter", 80, 3.0, True, 0.15, estimated=True),
-    Alternative("large", 80, 3.0, True, 0.15, 0.2),
-    Alternative("starter", 40, 3.0, False, 0.19),
-)
-MEDIUM = change(GREEN, k=40, eps=3.0, plus=True, fates=LONGER, alternatives=OTHERS)
-CASES = [
+FEW = {  # the numbers are kept
+    **NONE,
+    "rows": 3,
+    "words": 1_234,
+    "replaced": 1_000,
+    "stopwords": 40,
+    "kept": 30,
+    "endings": 20,
+    "unknown_kept": 25,
+    "numbers": 15,
+    "unknown_masked": 44,
+    "units": 10,
+    "alone_masked": 5,
+    "unknown_random": 45,
+    "symbols": 7,
+    "median_replaced": 18.5,
+    "largest_replaced": 400,
+}
+MEDIUM = replace(GREEN, k=40, eps=3.0, plus=True, counts=FEW, numbers="keep", unchanged=0.0333)
+
+
+def list_others(figures: Figures) -> list[Figures]:
+    return [
+        vary(figures, eps=0.0, guess=0.2, context=0.25),
+        vary(figures, eps=1.0, guess=0.21, context=0.26),
+        vary(figures, k=80, guess=0.15, estimated=True),
+        vary(figures, mapping="large", k=80, guess=0.15, context=0.2),
+        vary(figures, plus=False, guess=0.19),
+    ]
+
+
+FIGURES = [
     GREEN,
-    change(GREEN, eps=0.0),
-    change(GREEN, fates=None, hides_among=None),
-    change(GREEN, fates=FEW),
+    replace(GREEN, eps=0.0),
+    replace(GREEN, counts=None, hides_among=None),
+    replace(GREEN, counts=FEW, numbers="keep", unchanged=0.0333),
     Figures("starter", 40, 1.0, False),
-    change(MEDIUM, context=0.55, guess=0.5, releases=2, spent=12.5),
-    change(MEDIUM, context=None, guess=0.3),
-    change(GREEN, eps=20.0, draws=3, prior="uniform", guess=0.9999, certain=0.00001, fates=LONGER),
-    change(GREEN, eps=0.25, draws=None, releases=1, spent=None),
-    change(GREEN, releases=1, spent=0.5, released_under="small", least_left=3, median_left=17),
+    replace(MEDIUM, context=0.55, guess=0.5, releases=2, spent=12.5),
+    replace(MEDIUM, context=None, guess=0.3),
+    replace(GREEN, eps=20.0, draws=3, prior="uniform", guess=0.9999, certain=0.00001, counts=FEW, numbers="keep"),
+    replace(GREEN, eps=0.25, draws=None, releases=1, spent=None),
+    replace(GREEN, releases=1, spent=0.5, released_under="small", least_left=3, median_left=17),
 ]
+CASES = [judge(figures, list_others(figures)) for figures in FIGURES]
 
 
-@pytest.mark.parametrize("figures", CASES)
-def test_every_number_in_a_sentence_is_among_its_numbers(figures: Figures) -> None:
+@pytest.mark.parametrize("verdict", CASES)
+def test_every_number_in_a_sentence_is_among_its_numbers(verdict: Verdict) -> None:
     writers = (write_share, write_count, write_eps, "{:,.0f}".format, "{:g}".format, "{:.0%}".format, write_factor)
-    for sentence in list_sentences(judge(figures)):
+    for sentence in list_sentences(verdict):
         assert all(math.isfinite(value) for value in sentence.numbers.values())
         known = {text for value in sentence.numbers.values() for text in (*(w(value) for w in writers), f"{value:.2g}")}
         known |= {number for text in known for number in re.findall(r"[\d,.]*\d%?", text)}
@@ -230,9 +266,8 @@ def test_every_number_in_a_sentence_is_among_its_numbers(figures: Figures) -> No
         assert set(re.findall(r"\d[\d,.]*\d%?|\d%?", shown)) <= known, sentence
 
 
-@pytest.mark.parametrize("figures", CASES)
-def test_lines_fit_a_terminal_and_hold_every_sentence(figures: Figures) -> None:
-    verdict = judge(figures)
+@pytest.mark.parametrize("verdict", CASES)
+def test_lines_fit_a_terminal_and_hold_every_sentence(verdict: Verdict) -> None:
     lines = write_verdict(verdict)
     assert max(map(len, lines)) <= 80
     together = re.sub(r"\s+", " ", " ".join(lines))
@@ -241,7 +276,8 @@ def test_lines_fit_a_terminal_and_hold_every_sentence(figures: Figures) -> None:
 
 
 def test_advice_is_ordered_by_its_effect_and_measured_by_one_attack() -> None:
-    found = judge(change(CASES[5], releases=0, spent=0.0)).advice
+    figures = replace(FIGURES[5], releases=0, spent=0.0)
+    found = judge(figures, list_others(figures)).advice
     effects = [one.numbers["effect"] for one in found if "after" in one.numbers]
     assert len(effects) == 3 and all(a >= b >= 0.01 for a, b in pairwise(effects))
     by_text = {one.text.split(".")[0]: one for one in found}
@@ -255,8 +291,9 @@ def test_advice_is_ordered_by_its_effect_and_measured_by_one_attack() -> None:
 
 
 def test_a_larger_eps_that_is_nearly_as_good_is_named() -> None:
-    curve = tuple(Alternative("starter", 160, eps, False, guess) for eps, guess in ((0, 0.2), (2, 0.22), (3, 0.4)))
-    advice, *_ = judge(change(GREEN, eps=8.0, guess=0.6, context=None, alternatives=curve)).advice
+    figures = replace(GREEN, eps=8.0, guess=0.6, context=None)
+    curve = [vary(figures, eps=eps, guess=guess) for eps, guess in ((0.0, 0.2), (2.0, 0.22), (3.0, 0.4))]
+    advice, *_ = judge(figures, curve).advice
     assert advice.text.startswith("Use eps = 0 instead of 8. ") and "(or 22% with eps = 2)" in advice.text
 
 
@@ -267,7 +304,7 @@ def test_a_text_that_is_guessed_more_often_at_eps_0_is_said_to_be() -> None:
 
 
 def test_what_would_not_help_is_said() -> None:
-    verdict = judge(GREEN)
+    verdict = judge(GREEN, AT_0)
     assert verdict.advice[0].text == (
         "A smaller eps would hardly help: what an attacker reads would fall by less than 1% of the words, or not at "
         "all. A smaller eps still strengthens the promise for a word."
@@ -281,3 +318,14 @@ def test_what_would_not_help_is_said() -> None:
 )
 def test_no_share_is_rounded_to_nothing_or_all(share: float, text: str) -> None:
     assert write_share(share) == text
+
+
+@pytest.mark.parametrize("numbers", ["keep", "mask", "shape"])
+def test_every_word_has_one_fate(numbers: str) -> None:
+    fates, shares = count_words(replace(MEDIUM, numbers=numbers))
+    parts = ("replaced", "stopwords", "public", "endings", "unknown_kept", "numbers_kept", "masked", "altered")
+    assert sum(fates[name] for name in parts) == fates["words"] == 1_234
+    assert sum(shares[name] for name in ("replaced", "kept", "exposed", "masked", "altered")) == pytest.approx(1.0)
+    assert (fates["numbers_kept"], fates["exposed"]) == ((15, 40) if numbers == "keep" else (0, 25))
+    assert fates["masked"] == 44 + 10 + 5 + (15 if numbers == "mask" else 0)
+    assert fates["altered"] == 45 + (15 if numbers == "shape" else 0)

@@ -1,18 +1,48 @@
-"""The commands that carry out a choice."""
+"""A choice as lines: what was compared, what is suggested, and the commands that carry it out."""
 
+import math
 import os
 import shlex
 from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 
-from custext_sql.experiments.choosing.choice import Choice
+from custext_sql.experiments.choosing import Candidate, Choice
+from custext_sql.html.escaped_pages import list_blocks, render_text
+from custext_sql.parameters import count_of
 from custext_sql.release.inputs.file_formats import tell_format
 from custext_sql.release.inputs.texts import DataFiles, DataTable, Texts, find_format, open_texts
 from custext_sql.store.mappings import write_options
 from custext_sql.store.quoting import quote_name
 
+_TEMPLATE = "choice.txt"
+_LARGEST = 640  # the largest K to suggest; tables grow with K
 _ENDINGS = {"csv": ".csv", "tsv": ".tsv", "json": ".jsonl", "parquet": ".parquet", "text": ".txt"}
+
+
+def describe_choice(choice: Choice, section: str) -> list[str]:
+    """Return the lines of a section: "setting", what was compared, or "choice", what is suggested; else what to try."""
+    facts = {
+        "choice": choice,
+        "chosen": choice.chosen,
+        "best": min(choice.candidates, key=lambda candidate: candidate.least),
+        "same": [candidate for candidate in choice.candidates if not candidate.refused],
+        "most": max(candidate.drawn for candidate in choice.candidates),
+        "limits": list(dict.fromkeys(f"{candidate.max_eps:g}" for candidate in choice.candidates)),
+        "new": sum(not candidate.stored for candidate in choice.candidates),
+        "largest": _LARGEST,
+        "plural": count_of,
+        "exp": math.exp,
+        "find_enough": _find_enough,
+    }
+    names = [name for name in list_blocks(_TEMPLATE) if name.startswith(f"{section}__")]
+    return [line for name in names if (line := render_text(_TEMPLATE, name, **facts))]
+
+
+def _find_enough(candidate: Candidate) -> float:
+    """Return a bound that a candidate meets, with two digits."""
+    enough = math.ceil(candidate.least * 100.0) / 100.0
+    return enough if enough >= candidate.least else enough + 0.01
 
 
 def list_commands(
