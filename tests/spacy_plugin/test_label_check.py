@@ -94,7 +94,7 @@ def find_warnings(nlp: Any, *texts: str | Doc) -> list[str]:
         ("span_ruler",),
         ("future_entity_ruler",),
         ("lister",),
-        ("sentencizer", "attribute_ruler", "entity_ruler", "merge_entities", "leave_alone"),
+        ("sentencizer", "entity_ruler", "merge_entities", "attribute_ruler", "leave_alone"),
     ],
 )
 def test_a_label_that_nothing_sets_is_an_error(mapped_db: Path, before: tuple[str, ...], output: str) -> None:
