@@ -1,13 +1,17 @@
 """The pipeline component `custext`, which sanitizes the texts of Docs, one batch at a time."""
 
+import re
 import uuid
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import fields
 from functools import cached_property
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+from spacy.attrs import ORTH, SPACY
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.util import minibatch, raise_error
@@ -16,48 +20,46 @@ from custext_sql import (
     BudgetError,
     CusTextError,
     DatabaseError,
+    Dataset,
+    KeyFile,
     KeyFileError,
     MappingError,
+    Policy,
     Receipt,
     Release,
     SanitizedTokens,
     Sanitizer,
     SettingError,
     Settings,
+    TokenBatch,
+    suggest,
 )
-from spacy_plugin.attributes import check_attributes, is_sanitized, store_results
-from spacy_plugin.config import (
-    check_choice,
-    check_eps,
-    check_key_masks,
-    check_language,
-    find_language,
-    read_dataset,
-    read_policy,
-)
-from spacy_plugin.documents import DocBatch, find_records
-from spacy_plugin.label_check import LabelCheck
-from spacy_plugin.new_docs import Tokenizer, check_carry, write_doc
-from spacy_plugin.sensitive_tokens import AllTokens
+from spacy_plugin.factory import check_attributes, is_sanitized, store_results
+from spacy_plugin.new_docs import Flags, NewText, Tokenizer, check_carry, write_doc
+from spacy_plugin.sensitive_tokens import LabelCheck, TokenChoice, read_choice
 
 ErrorHandler = Callable[[str, "CusText", list[Doc], Exception], Any]
 
 OUTPUTS = ("annotate", "replace")
 _KEYS = {KeyFileError: "key_file", DatabaseError: "database", MappingError: "mapping"}  # the config key at fault
 _SENTENCES = {"token.is_sent_start", "doc.sents"}
+# NLTK's stopword lists, by the codes of spaCy's languages
+_NAMES = """
+ar:arabic az:azerbaijani bn:bengali ca:catalan da:danish de:german el:greek en:english es:spanish eu:basque fi:finnish
+fr:french he:hebrew hu:hungarian id:indonesian it:italian nb:norwegian ne:nepali nl:dutch nn:norwegian pt:portuguese
+ro:romanian ru:russian sl:slovene sv:swedish tr:turkish zh:chinese
+"""
+_LANGUAGES = dict(re.findall(r"(\w+):(\w+)", _NAMES))
 
 
 class CusText:
     """A pipeline component that sanitizes Docs.
 
-    The text of each Doc is sanitized once, when it passes, as `custext_sql.Sanitizer.sanitize` would do it. The results
-    are in `doc._.custext`, `doc._.custext_receipt`, `token._.custext` and `token._.custext_kind`. Everything is
-    optional: settings that are not given come from the key file, if there is one, else they have the defaults of
-    `custext_sql.Settings`.
+    The text of each Doc is sanitized once, when it passes, as `custext_sql.Sanitizer.sanitize` would do it. Settings
+    that are not given come from the key file, if there is one, else they have the defaults of `custext_sql.Settings`.
 
-    database, mapping, calibration: as for `custext_sql.Sanitizer.load`. eps: the privacy budget per word, 0 or 0.001 to
-    100. plus: keep stopwords (CusText+). policy: its name, or a dict of parts of
-    `custext_sql.Policy`, such as {"units": "keep", "keep_words": ["agent"]}.
+    database, mapping, eps, plus, calibration, ledger: as for `custext_sql.Sanitizer.load`. policy: its name, or a dict
+    of parts of `custext_sql.Policy`, such as {"units": "keep", "keep_words": ["agent"]}.
 
     key_file: the path of a key; the same key, record and text then give the same output. Set `doc._.custext_record` to
     a string on every Doc before it reaches the component.
@@ -65,13 +67,12 @@ class CusText:
     language: of the stopwords, or the name of a list of your own; by default the key's, else that of `nlp`. It is an
     error if the mapping or the key was made with the stopwords of another language.
 
-    output: "annotate" leaves the Doc unchanged and adds the results; "replace" returns a new Doc that has the new text
-    and, from the original, only what `carry` names.
+    output: "annotate" leaves the Doc unchanged and adds the results, such as `doc._.custext`; "replace" returns a new
+    Doc that has the new text and, from the original, only what `carry` names.
 
     sensitive: which tokens are replaced, and at what eps: a choice from `spacy_plugin.sensitive_tokens`, or a function
     that takes a Doc; None for all tokens. A word or unit that spans several tokens is replaced if one of them is
-    sensitive, at their smallest eps. A label or tag that no component before this one sets is reported at the first
-    Doc; see `spacy_plugin.label_check`.
+    sensitive, at their smallest eps. `LabelCheck` reports labels and tags that no component before this one sets.
 
     mask_unknown: whether unknown words become <unk> and numbers <num> even if the policy would keep them. The default
     is True if `sensitive` selects some of the tokens: a sensitive word would otherwise stay in the clear because it has
@@ -84,7 +85,7 @@ class CusText:
 
     dataset: the name of the data in the ledger, or a dict of parts of `custext_sql.Dataset`. If it is given, every
     process that runs the component enters what it sanitizes in the ledger, as pending until the process ends; the total
-    says "at least", because a text may pass twice. ledger: a path or a URL, as for `custext_sql.Sanitizer.load`.
+    says "at least", because a text may pass twice.
 
     Raises CusTextError if a setting is invalid, or if the ledger does not allow the release.
     """
@@ -127,20 +128,20 @@ class CusText:
                 )
             self._tokenizer = nlp.tokenizer
         self._look_around()
-        self.sensitive = check_choice(sensitive)
+        self.sensitive = read_choice(sensitive)
         self._labels = LabelCheck(self.sensitive)
         if not isinstance(mask_unknown, bool | None):
             raise SettingError(f"mask_unknown must be true or false; found {type(mask_unknown).__name__}")
-        self.mask_unknown = not isinstance(self.sensitive, AllTokens) if mask_unknown is None else mask_unknown
+        self.mask_unknown = type(self.sensitive) is not TokenChoice if mask_unknown is None else mask_unknown
         if self.sensitive.keeps_stopwords and plus is False:
             raise SettingError('plus is false, but "sensitive" keeps stopwords; remove one of the two')
-        chosen_policy = read_policy(policy)
+        chosen_policy = _read_policy(policy)
         if self.mask_unknown and key_file is None:
             chosen_policy = Settings.settle(policy=chosen_policy).policy.mask_kept_words()
-        self._source = {
+        self._source: dict[str, Any] = {
             "database": database,
             "mapping": mapping,
-            "eps": check_eps(eps, self.sensitive),
+            "eps": _check_eps(eps, self.sensitive),
             "plus": True if self.sensitive.keeps_stopwords else plus,
             "policy": chosen_policy,
             "calibration": calibration,
@@ -149,18 +150,18 @@ class CusText:
             "ledger": ledger,
         }
         needs_stopwords = key_file is None and bool(self._source["plus"])
-        spoken = find_language(language, nlp, needs_stopwords)
+        spoken = _find_language(language, nlp, needs_stopwords)
         if language is None and needs_stopwords:
             self._source["language"] = spoken
-        self._dataset, self._run_id = read_dataset(dataset), uuid.uuid4().hex
+        self._dataset, self._run_id = _read_dataset(dataset), uuid.uuid4().hex
         self._error_handler: ErrorHandler = raise_error
         try:
-            check_language(spoken, self.sanitizer)
+            _check_language(spoken, self.sanitizer)
         except SettingError:  # no stopwords: if the mapping is for another language too, that is what to say
-            check_language(spoken, Sanitizer.load(**{**self._source, "language": None}))  # type: ignore[arg-type]
+            _check_language(spoken, Sanitizer.load(**{**self._source, "language": None}))
             raise
         if self.mask_unknown:
-            check_key_masks(self.sanitizer.key)
+            _check_key_masks(self.sanitizer.key)
         try:
             self._release.check()
         except (BudgetError, KeyFileError) as error:  # of the ledger, which names command-line options
@@ -174,7 +175,7 @@ class CusText:
     def sanitizer(self) -> Sanitizer:
         """The sanitizer, loaded once per process; the database is closed as soon as it is loaded."""
         try:
-            return Sanitizer.load(**self._source)  # type: ignore[arg-type]
+            return Sanitizer.load(**self._source)
         except (KeyFileError, DatabaseError, MappingError) as error:
             key, message = _KEYS[type(error)], str(error)
             raise type(error)(message if message.startswith(f"{key} ") else f"{key}: {message}") from None
@@ -231,21 +232,22 @@ class CusText:
     def _release(self) -> Release[Sanitizer]:
         """The release that counts the Docs of this process and, if there is a dataset, enters them in the ledger."""
         if "_running" not in self.__dict__:
-            budgets, listed = self.sensitive.list_budgets(self.eps), self.sensitive.listed
+            settings, budgets = self.sanitizer.settings, self.sensitive.list_budgets(self.eps)
             try:
-                settled = [self.sanitizer.settings.settle_rows(eps, None, 1) for eps in budgets]
-                release = Release(
-                    self.sanitizer,
-                    self._dataset,
-                    budgets={float(settings.epsilon) for settings in settled},
-                    plus={bool(settings.plus) for settings in settled},
-                    listed=listed,
-                    at_least=True,
-                    runs=True,
-                    run_id=self._run_id,
-                )
+                for epsilon in budgets:
+                    settings.settle_rows(epsilon, None, 1)  # only checks it
             except KeyFileError as error:
                 raise KeyFileError(f"sensitive: {error}") from None
+            release = Release(
+                self.sanitizer,
+                self._dataset,
+                budgets=budgets,
+                plus={settings.plus},
+                listed=self.sensitive.listed,
+                at_least=True,
+                runs=True,
+                run_id=self._run_id,
+            )
             self.__dict__.setdefault("_running", release)  # keeps the first one if several threads get here
         running: Release[Sanitizer] = self.__dict__["_running"]
         return running
@@ -257,31 +259,27 @@ class CusText:
                 'would not count. Use one custext component, with an eps per label: "labels": {"PERSON": 0.5}'
             )
         self._labels.check(self._find_pipeline, self, docs)
-        tokens = DocBatch(docs)
+        batch, spaces = join_tokens(docs)
         budgets = np.concatenate([self.sensitive.find_budgets(doc, self.eps) for doc in docs])
         key = self.sanitizer.key
-        records = None if key is None else find_records(key, docs)
+        records = None if key is None else _find_records(key, docs)
         with self._release.drawing() as tally:
-            result = self.sanitizer.sanitize_tokens(
-                tokens.batch, budgets, listed=self.sensitive.listed, records=records
-            )
-            finished = self._replace(tokens, result) if self.output == "replace" else self._annotate(tokens, result)
+            result = self.sanitizer.sanitize_tokens(batch, budgets, listed=self.sensitive.listed, records=records)
+            finished = self._finish(docs, list(_split_texts(batch, spaces, result)), result)
             tally.add(result.counts)
         return finished
 
-    def _annotate(self, tokens: DocBatch, result: SanitizedTokens) -> list[Doc]:
-        """Store the results on the Docs and return the Docs."""
-        for number, (doc, text) in enumerate(tokens.split(result)):
+    def _finish(self, docs: Sequence[Doc], texts: Sequence[NewText], result: SanitizedTokens) -> list[Doc]:
+        """Return new Docs with the texts, or the same Docs with the results stored on them."""
+        if self.output == "replace":
+            self._look_around()
+            return [
+                write_doc(doc, text, self.carry, self._tokenizer, self._finds_sentences)
+                for doc, text in zip(docs, texts, strict=True)
+            ]
+        for number, (doc, text) in enumerate(zip(docs, texts, strict=True)):
             store_results(doc, text, self._release.make_receipt(result.counts[number : number + 1]))
-        return list(tokens.docs)
-
-    def _replace(self, tokens: DocBatch, result: SanitizedTokens) -> list[Doc]:
-        """Return new Docs with the sanitized texts."""
-        self._look_around()
-        return [
-            write_doc(doc, text, self.carry, self._tokenizer, self._finds_sentences)
-            for doc, text in tokens.split(result)
-        ]
+        return list(docs)
 
     def _look_around(self) -> None:
         """Find the tokenizer of the pipeline, and whether a component before this one declares that it finds sentences.
@@ -307,3 +305,142 @@ class CusText:
 
 def _find_none() -> None:
     """Return None, in place of a weak reference whose pipeline is gone."""
+
+
+def join_tokens(docs: Sequence[Doc]) -> tuple[TokenBatch, Flags]:
+    """Return the tokens of Docs that share a vocabulary, each with the space after it, and which have such a space."""
+    attributes = np.concatenate([doc.to_array([ORTH, SPACY]).reshape(-1, 2) for doc in docs])
+    spaces: Flags = attributes[:, 1] != 0
+    distinct = pa.array(attributes[:, 0]).dictionary_encode()
+    words = [docs[0].vocab.strings[orth] for orth in distinct.dictionary.to_pylist()]
+    choices = pa.array([*words, *(f"{word} " for word in words)], pa.large_string())
+    chosen = distinct.indices.to_numpy().astype(np.int64) + len(words) * spaces
+    _, bounds, content = choices.take(pa.array(chosen)).buffers()
+    offsets = np.frombuffer(bounds, dtype=np.int64)[: len(chosen) + 1]
+    text = np.frombuffer(content or b"", dtype=np.uint8)[: offsets[-1]]
+    return TokenBatch(text, offsets, np.cumsum([0, *(len(doc) for doc in docs)])), spaces
+
+
+def _split_texts(batch: TokenBatch, spaces: Flags, result: SanitizedTokens) -> Iterator[NewText]:
+    """Yield the new text of each Doc in a batch."""
+    goes_on = np.append(result.joined, False)[1:]  # the space after these tokens, if any, is within a unit
+    starts, ends = result.offsets[:-1], result.offsets[1:] - (spaces & ~goes_on)
+    for first, last in pairwise(batch.documents.tolist()):
+        start, here = result.offsets[first], slice(first, last)
+        yield NewText(
+            result.text[start : result.offsets[last]].tobytes(),
+            starts=starts[here] - start,
+            ends=ends[here] - start,
+            begins=result.begins[here] - start,
+            kinds=result.kinds[here],
+        )
+
+
+def _find_records(key: KeyFile, docs: Sequence[Doc]) -> list[str]:
+    """Return the record of each Doc, which keyed draws need. Raise KeyFileError if a Doc has none."""
+    records = [doc._.custext_record for doc in docs]
+    for record in records:
+        if not isinstance(record, str):
+            found = "none" if record is None else type(record).__name__
+            raise KeyFileError(
+                f"key_file: {key.path}: keyed draws need a record for every Doc: set doc._.custext_record to a string "
+                f"before the Doc reaches custext; found {found}"
+            )
+    return records
+
+
+def _check_eps(eps: float | None, choice: TokenChoice) -> float | None:
+    """Return the eps that was given. Raise SettingError if it is invalid or no token would use it."""
+    if eps is None:
+        return None
+    checked = Settings(eps=eps).eps
+    if checked not in choice.list_budgets(checked):
+        raise SettingError(
+            f'eps: no token would be drawn at eps {checked:g}, because "sensitive" gives each of its names its own '
+            f'eps; remove "eps", or, to replace all other tokens too, set "others": {checked:g} in "sensitive"'
+        )
+    return checked
+
+
+def _find_language(language: str | None, nlp: Language | None, needs_stopwords: bool) -> str | None:
+    """Return the language of the texts, as NLTK calls it; None if NLTK has no stopwords for it, or it is unknown.
+
+    language: what the config gives, else it is that of the pipeline. Raise SettingError if that of the pipeline is
+    needed for its stopwords, and NLTK has none.
+    """
+    if language is not None or nlp is None:
+        return language if language in _LANGUAGES.values() else None
+    found: str | None = _LANGUAGES.get(nlp.lang or "")
+    if found is None and needs_stopwords:
+        raise SettingError(
+            f'language: NLTK has no stopwords for the language of this pipeline, "{nlp.lang}"; set "language" to the '
+            "name of a list in the database: run custext stopwords to see them, or custext stopwords --file FILE "
+            f"--name {nlp.lang} to add one of your own"
+        )
+    return found
+
+
+def _check_language(language: str | None, sanitizer: Sanitizer) -> None:
+    """Raise MappingError or KeyFileError if the mapping or the key was made with stopwords of another language."""
+    info, settings = sanitizer.mapping.info, sanitizer.settings
+    kept = settings.language if settings.key is not None and settings.plus else None
+    found: list[tuple[type[CusTextError], str, str | None]] = [
+        (MappingError, f"mapping: {info.name!r}", info.stopword_language),
+        (KeyFileError, "key_file: the key", kept),
+    ]
+    for error, what, other in found:
+        if language is not None and other in _LANGUAGES.values() and other != language:
+            raise error(
+                f"{what} was made with the stopwords for {other}, but the language is {language}; use one made for "
+                f'{language}, or, if the texts are in {other}, set "language": "{other}"'
+            )
+
+
+def _check_key_masks(key: KeyFile | None) -> None:
+    """Raise KeyFileError if a key keeps unknown words or numbers, which the component has to mask."""
+    if key is not None and key.settings.policy != key.settings.policy.mask_kept_words():
+        raise KeyFileError(
+            f"key_file: {key.path}: this component masks unknown words and numbers, but the key was made to keep them; "
+            'make another key with: custext keygen PATH --policy strict, or set "mask_unknown": false to leave them in '
+            "the clear"
+        )
+
+
+def _read_policy(policy: str | dict[str, Any] | Policy | None) -> str | Policy | None:
+    """Return the policy that is given by its name or as a dict of its parts."""
+    if isinstance(policy, dict):
+        _check_parts("policy", policy, [part.name for part in fields(Policy)])
+        return Policy(**policy)
+    if not isinstance(policy, str | Policy | None):
+        raise SettingError(f"policy must be a name, or a table of its parts; found {type(policy).__name__}")
+    return policy
+
+
+def _read_dataset(dataset: str | dict[str, Any] | None) -> Dataset | None:
+    """Return the dataset that is given by its name or as a dict of parts of `custext_sql.Dataset`."""
+    if dataset is None:
+        return None
+    if not isinstance(dataset, (str, dict)):
+        raise SettingError(f"dataset must be a name, or a table of name and options; found {type(dataset).__name__}")
+    parts = {"name": dataset} if isinstance(dataset, str) else dataset
+    if "budget_total" in parts:
+        raise SettingError(
+            "dataset: a pipeline cannot keep budget_total, because what it will draw is not known in advance; use "
+            "Sanitizer.release, or custext sanitize"
+        )
+    _check_parts("dataset", parts, ["name", "second_mapping", "reuse_key"])
+    if parts.get("name") is None:
+        raise SettingError('dataset must have a name, as in {"name": "reviews", "second_mapping": true}; found none')
+    for key in ("second_mapping", "reuse_key"):
+        if not isinstance(parts.get(key, False), bool):
+            raise SettingError(f"dataset: {key} must be true or false; found {type(parts[key]).__name__}")
+    try:
+        return Dataset(**parts)
+    except SettingError as error:
+        raise SettingError(f"dataset: {error}") from None
+
+
+def _check_parts(key: str, given: Iterable[str], parts: Sequence[str]) -> None:
+    for name in given:
+        if name not in parts:
+            raise SettingError(f"{key} has no part {name!r}; {suggest(str(name), parts, 'parts')}")

@@ -1,20 +1,30 @@
-"""The entry point for spaCy: the factory `custext`, the choices its config can name and the attributes it sets.
+"""What every pipeline of an environment imports: the factory `custext`, and attributes such as `doc._.custext`.
 
-Every pipeline in an environment imports this module, even if it does not use the component. So this module stays light;
-the rest is imported when the component is added.
+SpaCy loads this module even for pipelines that do not use the component. So it stays light; the rest is imported when
+the component is added.
+
+The results of a Doc are in one entry of `doc.user_data`, in types that spaCy can serialize, so that they travel with
+the Doc to other processes and to files. On a new Doc, which may be released, that entry is a constant. Counts and kinds
+would reveal something about the original: for a text of one word, whether the word has changed.
 """
 
 from typing import TYPE_CHECKING, Any
 
+from spacy.attrs import ORTH
 from spacy.language import Language
+from spacy.tokens import Doc, Token
 
-from spacy_plugin import sensitive_tokens  # noqa: F401  (registers the choices)
-from spacy_plugin.attributes import register_attributes
+from custext_sql import CusTextError, Kind
+from spacy_plugin import sensitive_tokens  # noqa: F401  (registers the choices that a config can name)
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # all of them import Arrow
+    from custext_sql import Receipt
     from spacy_plugin.component import CusText
+    from spacy_plugin.new_docs import NewText
 
-register_attributes()
+KEY = ("._.", "custext_results", None, None)  # the form of spaCy's keys for extension attributes
+RECORD_KEY = ("._.", "custext_record", None, None)
+REPLACED = "replaced"  # what a new Doc has under KEY
 
 
 @Language.factory(
@@ -47,3 +57,124 @@ def make_custext(
     from spacy_plugin.component import CusText
 
     return CusText(**settings)
+
+
+def store_results(doc: Doc, text: "NewText", receipt: "Receipt") -> None:
+    """Store the results on a Doc that is only annotated."""
+    doc.user_data[KEY] = {  # type: ignore[index]
+        "text": text.content,
+        "tokens": doc.to_array(ORTH).astype("<u8").tobytes(),
+        "starts": text.starts.astype("<i4").tobytes(),
+        "ends": text.ends.astype("<i4").tobytes(),
+        "kinds": text.kinds.tobytes(),
+        "joined": text.joined.tobytes(),
+        "receipt": {**vars(receipt), "budgets": list(receipt.budgets)},
+    }
+
+
+def is_sanitized(doc: Doc) -> bool:
+    """Return whether the Doc has been through the component, in either output mode."""
+    return KEY in doc.user_data  # type: ignore[comparison-overlap]
+
+
+def is_replaced(doc: Doc) -> bool:
+    """Return whether this is a new Doc, which has no results except its text."""
+    return bool(doc.user_data.get(KEY) == REPLACED)  # type: ignore[call-overload]
+
+
+def find_joined(doc: Doc) -> list[bool]:
+    """Return for each token of an annotated Doc whether it begins within a word that began in an earlier token."""
+    found = _find(doc) or {}
+    return [flag != 0 for flag in found.get("joined", bytes(len(doc)))]
+
+
+def _find(doc: Doc, token: Token | None = None) -> dict[str, Any] | None:
+    """Return the results stored on an annotated Doc, else None. Raise CusTextError if its tokens have changed since.
+
+    token: the only one to look at, because looking at all of them for each would take long.
+    """
+    found: dict[str, Any] | None = doc.user_data.get(KEY)  # type: ignore[call-overload]
+    if found is None or is_replaced(doc):
+        return None
+    if token is None:
+        is_same = found["tokens"] == doc.to_array(ORTH).astype("<u8").tobytes()
+    else:
+        stored = found["tokens"][8 * token.i : 8 * token.i + 8]
+        is_same = len(found["kinds"]) == len(doc) and stored == token.orth.to_bytes(8, "little")
+    if not is_same:
+        raise CusTextError(
+            "the tokens of this Doc have changed since it was sanitized; merge, split or remove tokens before the "
+            "custext component"
+        )
+    return found
+
+
+def _get_text(doc: Doc) -> str | None:
+    """Return the sanitized text; None if the Doc has not been through the component."""
+    if is_replaced(doc):
+        return doc.text
+    found = _find(doc)
+    return None if found is None else found["text"].decode()
+
+
+def _get_receipt(doc: Doc) -> "Receipt | None":
+    """Return the receipt of the Doc; None on a new Doc, which only the component's own receipt counts."""
+    from custext_sql import Receipt
+
+    found = _find(doc)
+    return None if found is None else Receipt(**{**found["receipt"], "budgets": tuple(found["receipt"]["budgets"])})
+
+
+def _get_replacement(token: Token) -> str | None:
+    """Return the replacement of the token; the token itself if it was kept, and on a new Doc.
+
+    If a word or unit spans several tokens, its output is the replacement of the first; that of the others is empty,
+    or what follows the word.
+    """
+    if is_replaced(token.doc):
+        return token.text
+    found = _find(token.doc, token)
+    if found is None:
+        return None
+    start, end = (int.from_bytes(found[bound][4 * token.i : 4 * token.i + 4], "little") for bound in ("starts", "ends"))
+    return str(found["text"][start:end].decode())
+
+
+def _get_kind(token: Token) -> str | None:
+    """Return the kind of the token: replaced, stopword, unknown, number, ending, kept, alone or unit.
+
+    A token of several words, or parts of words, has the first kind that occurs among unit, unknown, alone, number,
+    replaced, stopword and ending. None on a new Doc, where the kind would distinguish a drawn "and" from a kept one.
+    """
+    found = _find(token.doc, token)
+    return None if found is None else Kind(found["kinds"][token.i]).name.lower()
+
+
+_ATTRIBUTES: tuple[tuple[type[Doc] | type[Token], str, dict[str, Any]], ...] = (
+    (Doc, "custext", {"getter": _get_text}),
+    (Doc, "custext_receipt", {"getter": _get_receipt}),
+    (Doc, "custext_record", {"default": None}),
+    (Token, "custext", {"getter": _get_replacement}),
+    (Token, "custext_kind", {"getter": _get_kind}),
+)
+
+
+def register_attributes() -> None:
+    """Register the extension attributes that do not exist yet."""
+    for owner, name, options in _ATTRIBUTES:
+        if not owner.has_extension(name):
+            owner.set_extension(name, **options)
+
+
+def check_attributes() -> None:
+    """Raise CusTextError if other code has registered attributes with the same names."""
+    register_attributes()
+    for owner, name, options in _ATTRIBUTES:
+        if owner.get_extension(name)[2] is not options.get("getter"):
+            raise CusTextError(
+                f"{owner.__name__} already has an extension attribute {name!r} from other code; give that one another "
+                f'name, or remove it with {owner.__name__}.remove_extension("{name}")'
+            )
+
+
+register_attributes()

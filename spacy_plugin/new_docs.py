@@ -7,50 +7,65 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from spacy.tokens import Doc, Span
 from spacy.vocab import Vocab
 
-from custext_sql import CusTextError, Policy, SettingError, suggest
-from spacy_plugin.attributes import RECORD_KEY, mark_replaced
-from spacy_plugin.documents import Flags, NewText, Places
+from custext_sql import CusTextError, Policy, SettingError
+from spacy_plugin.factory import KEY, RECORD_KEY, REPLACED
 
 Tokenizer = Callable[[str], Doc]
+Places = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
 
-# What a new Doc may take over from the original, and what each entry reveals about it.
-CARRIED = {
-    "sentences": "where sentences begin in the original: a sentencizer sees one in 'Mr. Li' and two in 'Sir. Li'",
-    "entities": "where entities are in the original, and their labels",
-    "tokens": "where tokens begin and end, except in units and replaced words: 'Mr.' is one token, but 'Sir.' is two",
-    "pos": "the part of speech of the original word",
-    "tag": "the fine-grained tag of the original word",
-    "morph": "number, tense and other features of the original word",
-    "dep": "the parse of the original sentences: heads, labels, and where sentences begin",
-    "ent_id": "the ID of an entity's pattern or cluster",
-    "ent_kb_id": "the ID of the entity itself in a knowledge base",
-    "cats": "categories predicted from the original text",
-    "spans": "span groups with their labels and IDs",
-    "user_data": "extension attributes, and whatever else components left in doc.user_data",
+
+# What a new Doc may take over, the attributes that it sets, and what it reveals about the original. Lemmas and tensors
+# are not here: they reveal the words themselves.
+CARRIED: dict[str, tuple[str, ...]] = {
+    "sentences": ("SENT_START",),  # where sentences begin: a sentencizer sees one in "Mr. Li" and two in "Sir. Li"
+    "entities": ("ENT_IOB", "ENT_TYPE"),  # where entities are, and their labels
+    "tokens": (),  # the boundaries of tokens, except in units and replaced words: "Mr." is one token, but "Sir." is two
+    "pos": ("POS",),  # the part of speech of the original word
+    "tag": ("TAG",),  # its fine-grained tag
+    "morph": ("MORPH",),  # its number, tense and other features
+    "dep": ("HEAD", "DEP"),  # the parse of the original sentences: heads, labels, and where sentences begin
+    "ent_id": ("ENT_ID",),  # the ID of an entity's pattern or cluster
+    "ent_kb_id": ("ENT_KB_ID",),  # the ID of the entity itself in a knowledge base
+    "cats": (),  # categories predicted from the original text
+    "spans": (),  # span groups with their labels and IDs
+    "user_data": (),  # extension attributes, and whatever else components left in doc.user_data
 }
+_OF_TOKENS = {"pos", "tag", "morph", "dep", "ent_id", "ent_kb_id", "user_data"}  # these imply "tokens"
 DEFAULT = ("sentences", "entities")
-_ATTRIBUTES = {
-    "sentences": ("SENT_START",),
-    "entities": ("ENT_IOB", "ENT_TYPE"),
-    "pos": ("POS",),
-    "tag": ("TAG",),
-    "morph": ("MORPH",),
-    "dep": ("HEAD", "DEP"),
-    "ent_id": ("ENT_ID",),
-    "ent_kb_id": ("ENT_KB_ID",),
-}
 _OF_ENTITIES = {"ENT_IOB", "ENT_TYPE", "ENT_ID", "ENT_KB_ID"}
 _SET_BY_TOKENIZERS = ("NORM", "TAG", "POS", "LEMMA", "MORPH")
-_OF_TOKENS = {"pos", "tag", "morph", "dep", "ent_id", "ent_kb_id", "user_data"}
 _INSIDE, _OUTSIDE, _BEGIN = 1, 2, 3  # values of ENT_IOB
 # Tokenizers split masks at their brackets. A word and a number of the same length, put in their place, are split as the
 # masked word and number would have been.
 _STAND_INS = {f"<{name}>": f"x{name}x" for name in (mask[1:-1] for mask in (Policy.UNKNOWN_MASK, *Policy.UNIT_MASKS))}
 _STAND_INS[Policy.NUMBER_MASK] = "00000"
 _MASKS = re.compile("|".join(map(re.escape, _STAND_INS)))
+
+
+@dataclass(frozen=True, eq=False)
+class NewText:
+    """The new text of a Doc in UTF-8, with the kind of each original token and, in bytes, where its replacement is.
+
+    If a word or unit spans several tokens, its output is the replacement of the first. begins: the start of each
+    replacement, or of that output, for tokens that begin within such a word.
+    """
+
+    content: bytes
+    starts: Places
+    ends: Places
+    begins: Places
+    kinds: npt.NDArray[np.uint8]
+
+    @property
+    def joined(self) -> Flags:
+        """Which tokens begin within a replaced word or unit that began in an earlier token."""
+        joined: Flags = self.begins < self.starts
+        return joined
 
 
 def check_carry(carry: Iterable[str] | None) -> frozenset[str]:
@@ -64,7 +79,7 @@ def check_carry(carry: Iterable[str] | None) -> frozenset[str]:
         if not isinstance(name, str):
             raise SettingError(f"carry must be a list of names; found {type(name).__name__}")
         if name not in CARRIED:
-            raise SettingError(f"carry: {name!r} cannot be carried; {suggest(name, CARRIED, 'possible entries')}")
+            raise SettingError(f"carry: {name!r} cannot be carried; possible entries: {', '.join(CARRIED)}")
     return frozenset(chosen) | ({"tokens"} if _OF_TOKENS.intersection(chosen) else set())
 
 
@@ -175,10 +190,14 @@ def write_doc(
     if "cats" in carry:
         new.cats = dict(doc.cats)
     if "spans" in carry:
-        _move_spans(doc, new, alignment)
+        for key, group in doc.spans.items():
+            new.spans[key] = [
+                Span(new, *alignment.find_span(span.start, span.end), span.label, kb_id=span.kb_id, span_id=span.id)
+                for span in group
+            ]
     if "user_data" in carry:
         new.user_data.update(_move_user_data(doc, new, alignment))
-    mark_replaced(new)
+    new.user_data[KEY] = REPLACED  # type: ignore[index]
     new._context = doc._context  # passed on by `nlp.pipe(..., as_tuples=True)`; it belongs to the caller
     return new
 
@@ -199,12 +218,12 @@ def _move_attributes(doc: Doc, new: Doc, carry: frozenset[str], alignment: Align
     A word of several tokens has the attributes of the one that is highest in the parse, or else the first, with its
     head; but it begins a sentence if its first token does, and it is in the first entity that has a part of it.
     """
-    names = carry & _ATTRIBUTES.keys()
-    if "entities" in names and not doc.has_annotation("ENT_IOB"):
+    names = carry
+    if not doc.has_annotation("ENT_IOB"):
         names -= {"entities"}
     if "dep" in names:  # a parse includes sentence boundaries
         names -= {"sentences"} if doc.has_annotation("DEP") else {"dep"}
-    attributes: list[int | str] = [found for name in _ATTRIBUTES if name in names for found in _ATTRIBUTES[name]]
+    attributes: list[int | str] = [name for entry in CARRIED if entry in names for name in CARRIED[entry]]
     if not attributes or not len(new):
         return
     moved = dict(zip(attributes, doc.to_array(attributes).reshape(len(doc), -1).astype(np.int64).T, strict=True))
@@ -223,14 +242,6 @@ def _move_attributes(doc: Doc, new: Doc, carry: frozenset[str], alignment: Align
     new.from_array(attributes, np.stack(list(moved.values()), axis=1).astype(np.uint64))  # type: ignore[arg-type]
 
 
-def _move_spans(doc: Doc, new: Doc, alignment: Alignment) -> None:
-    for key, group in doc.spans.items():
-        new.spans[key] = [
-            Span(new, *alignment.find_span(span.start, span.end), span.label, kb_id=span.kb_id, span_id=span.id)
-            for span in group
-        ]
-
-
 def _move_user_data(doc: Doc, new: Doc, alignment: Alignment) -> dict[Any, Any]:
     """Return the user data for a new Doc with the same tokens, except in units and replaced words.
 
@@ -238,8 +249,8 @@ def _move_user_data(doc: Doc, new: Doc, alignment: Alignment) -> dict[Any, Any]:
     tokens or spans become the same one, it has the data that were stored first.
     """
     tokens = [new[place] for place in alignment.firsts.tolist()]
-    starts = {token.idx: tokens[token.i].idx for token in doc}
-    ends = {token.idx + len(token): tokens[token.i].idx + len(tokens[token.i]) for token in doc}
+    starts = {None: None} | {token.idx: tokens[token.i].idx for token in doc}
+    ends = {None: None} | {token.idx + len(token): tokens[token.i].idx + len(tokens[token.i]) for token in doc}
     moved: dict[Any, Any] = {}
     data: dict[Any, Any] = doc.user_data
     for key, value in data.items():
@@ -247,11 +258,8 @@ def _move_user_data(doc: Doc, new: Doc, alignment: Alignment) -> dict[Any, Any]:
             continue
         if not (isinstance(key, tuple) and len(key) == 4 and key[0] == "._."):
             moved[key] = value
-            continue
-        kind, name, start, end = key
-        if (start is None or start in starts) and (end is None or end in ends):
-            at = None if start is None else starts[start]
-            moved.setdefault((kind, name, at, None if end is None else ends[end]), value)
+        elif key[2] in starts and key[3] in ends:
+            moved.setdefault((*key[:2], starts[key[2]], ends[key[3]]), value)
     return moved
 
 

@@ -6,7 +6,7 @@ from itertools import pairwise
 from spacy.tokens import Doc
 
 from custext_sql import CusTextError, Kind, Piece, Receipt, write_comparison
-from spacy_plugin.attributes import find_joined, is_replaced
+from spacy_plugin.factory import find_joined, is_replaced
 
 
 def render(docs: Doc | Iterable[Doc], *, title: str = "Before and after") -> str:
@@ -17,17 +17,18 @@ def render(docs: Doc | Iterable[Doc], *, title: str = "Before and after") -> str
     """
     several = [docs] if isinstance(docs, Doc) else list(docs)
     pieces = [_read_pieces(doc) for doc in several]
-    return write_comparison(pieces, title=title, remarks=[_count(doc._.custext_receipt) for doc in several])
+    return write_comparison(pieces, title=title, remarks=[_describe(doc._.custext_receipt) for doc in several])
 
 
-def _count(receipt: Receipt) -> str:
-    words = "1 word" if receipt.words == 1 else f"{receipt.words:,} words"
-    clear = receipt.characters_in_clear
-    characters = "1 character" if clear == 1 else f"{clear:,} characters"
-    units = "1 unit" if receipt.units == 1 else f"{receipt.units:,} units"
-    masked = f", {units} masked" if receipt.units else ""
+def _describe(receipt: Receipt) -> str:
+    units = f", {_count(receipt.units, 'unit')} masked" if receipt.units else ""
     unchanged = "; unchanged" if receipt.texts_unchanged else ""
-    return f"{words}, {receipt.replaced:,} replaced{masked}; {characters} in the clear{unchanged}"
+    clear = f"{_count(receipt.characters_in_clear, 'character')} in the clear"
+    return f"{_count(receipt.words, 'word')}, {receipt.replaced:,} replaced{units}; {clear}{unchanged}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def _read_pieces(doc: Doc) -> list[Piece]:

@@ -1,4 +1,4 @@
-"""Which tokens of a Doc are sensitive, and at what privacy budget: choices that a pipeline's config can name.
+"""Which tokens are replaced, at what privacy budget: choices that a config can name, and a check of their labels.
 
 `sensitive` in the component's config is one of the choices below, or your own: with `@spacy.registry.misc("NAME")`,
 register a function that returns a function. The component calls the latter with a Doc. It must return a list or array
@@ -9,9 +9,12 @@ A choice that depends on the text is itself visible in the output. Which words s
 moved, shows what the pipeline took them for.
 """
 
+import gc
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from copy import copy
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,100 +22,101 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import StrictFloat, StrictInt
 from spacy.attrs import ENT_TYPE, ORTH, POS, SPACY, TAG
+from spacy.language import Language
 from spacy.parts_of_speech import IDS
+from spacy.pipeline import AttributeRuler
 from spacy.strings import get_string_id
 from spacy.tokens import Doc
 from spacy.util import registry
 
-from custext_sql import SettingError, WordList
+from custext_sql import PrivacyWarning, SettingError, WordList, suggest
 
 Floats = npt.NDArray[np.float64]
 Number = StrictFloat | StrictInt
 Named = list[str] | dict[str, Number]  # names, or names with an eps each
+
+STAYS = float("nan")  # instead of an eps, for tokens that stay unchanged: NaN is never a valid budget
+_INNER = "_'`\u00b4\u2018\u2019\u201b\u2032\uff07"  # underscores and apostrophes
+_JOINING = {"Mn", "Mc", "Me", "Cf", "Co", "Cn"}  # marks, and what policies may drop
+
 
 _SETTERS = {  # how `doc.has_annotation` calls what an attribute of tokens holds, how we do, and components that set it
     ENT_TYPE: ("ENT_IOB", "entities", "ner or entity_ruler"),
     POS: ("POS", "parts of speech", "morphologizer or attribute_ruler"),
     TAG: ("TAG", "tags", "tagger or attribute_ruler"),
 }
-_INNER = "_'`\u00b4\u2018\u2019\u201b\u2032\uff07"  # underscores and apostrophes
-_JOINING = {"Mn", "Mc", "Me", "Cf", "Co", "Cn"}  # marks, and what policies may drop
-STAYS = float("nan")  # instead of an eps, for tokens that stay unchanged: NaN is never a valid budget
+_NOUNS = {ENT_TYPE: "label", TAG: "tag"}  # the attributes whose values depend on the pipeline
+_ASSIGNED = {ENT_TYPE: {"doc.ents", "token.ent_type"}, TAG: {"token.tag"}}  # as components declare them
+# Factories of spaCy that declare nothing and set no labels.
+_SET_NO_LABELS = {"doc_cleaner", "merge_entities", "merge_noun_chunks", "merge_subtokens", "token_splitter"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class TokenChoice:
-    """A rule for which tokens are sensitive, with budgets that are known before any text is seen.
+    """A rule for which tokens are sensitive, with budgets that are known before any text is seen: here, all tokens.
 
-    named: an eps per name, None for the component's own. ids: the value that tokens of each name have. others: the eps
-    of all other tokens, None if they stay unchanged. keeps_stopwords: as in CusText+.
+    keeps_stopwords: as in CusText+. listed: the only words that are drawn, if there is a list of them.
     """
 
-    named: Mapping[str, float | None] = field(default_factory=dict)
-    ids: Mapping[str, int] = field(default_factory=dict)
-    others: float | None = None
     keeps_stopwords: bool = False
-
-    @property
-    def listed(self) -> frozenset[str] | None:
-        """The only words that are drawn, if there is a list of them."""
-        return None
+    listed: frozenset[str] | None = None
 
     def list_budgets(self, usual: float) -> set[float]:
         """Return every eps that can occur. usual: the component's own eps."""
-        found = {usual if epsilon is None else epsilon for epsilon in self.named.values()}
-        return found if self.others is None else {*found, self.others}
-
-    def find_budgets(self, doc: Doc, usual: float) -> Floats:
-        """Return the eps of each token, NaN for tokens that stay unchanged. usual: the component's own eps."""
-        values = self.find_values(doc)
-        found = np.full(len(doc), STAYS if self.others is None else self.others)
-        for name, epsilon in self.named.items():
-            found[values == self.ids[name]] = usual if epsilon is None else epsilon
-        return found
-
-    def find_values(self, doc: Doc) -> npt.NDArray[Any]:
-        """Return the value of each token, which is one of `ids` if the token has a name; by default, none has."""
-        return np.zeros(len(doc))
-
-
-@dataclass(frozen=True, kw_only=True)
-class AllTokens(TokenChoice):
-    """All tokens, at the component's eps."""
-
-    def list_budgets(self, usual: float) -> set[float]:
         return {usual}
 
     def find_budgets(self, doc: Doc, usual: float) -> Floats:
+        """Return the eps of each token, NaN for tokens that stay unchanged. usual: the component's own eps."""
         return np.full(len(doc), usual)
 
 
 @dataclass(frozen=True, kw_only=True)
-class ByAttribute(TokenChoice):
+class ByName(TokenChoice):
+    """Tokens that have a name. named: an eps per name, None for the component's own. others: of all other tokens."""
+
+    named: Mapping[str, float | None]
+    others: float | None = None
+
+    def list_budgets(self, usual: float) -> set[float]:
+        found = {usual if epsilon is None else epsilon for epsilon in self.named.values()}
+        return found if self.others is None else {*found, self.others}
+
+    def find_budgets(self, doc: Doc, usual: float) -> Floats:
+        found = np.full(len(doc), STAYS if self.others is None else self.others)
+        for name, has_name in self.find_named(doc).items():
+            epsilon = self.named[name]
+            found[has_name] = usual if epsilon is None else epsilon
+        return found
+
+    def find_named(self, doc: Doc) -> dict[str, npt.NDArray[np.bool_]]:
+        """Return for each name which tokens have it."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, kw_only=True)
+class ByAttribute(ByName):
     """Tokens selected by an attribute that earlier components of the pipeline set."""
 
     attribute: int
 
-    def find_values(self, doc: Doc) -> npt.NDArray[Any]:
+    def find_named(self, doc: Doc) -> dict[str, npt.NDArray[np.bool_]]:
         annotation, what, setters = _SETTERS[self.attribute]
         if len(doc) and not doc.has_annotation(annotation):  # all tokens would stay in the clear
             raise SettingError(
                 f"sensitive: no component has set {what} on this Doc; add one before custext, such as {setters}"
             )
-        return doc.to_array(self.attribute)
+        values = doc.to_array(self.attribute)
+        find_id = IDS.__getitem__ if self.attribute == POS else get_string_id
+        return {name: values == find_id(name) for name in self.named}
 
 
 @dataclass(frozen=True, kw_only=True)
-class ByWord(TokenChoice):
+class ByWord(ByName):
     """Tokens that contain a listed word, in upper or lower case."""
 
     words: WordList
 
-    @property
-    def listed(self) -> frozenset[str] | None:
-        return self.words.words if self.others is None else None
-
-    def find_values(self, doc: Doc) -> npt.NDArray[Any]:
+    def find_named(self, doc: Doc) -> dict[str, npt.NDArray[np.bool_]]:
         orths, spaces = doc.to_array([ORTH, SPACY]).reshape(-1, 2).T
         distinct, number_of = np.unique(orths, return_inverse=True)
         texts = [doc.vocab.strings[int(orth)] for orth in distinct]
@@ -124,7 +128,7 @@ class ByWord(TokenChoice):
         for run in np.split(touching, np.flatnonzero(np.diff(touching) > 1) + 1) if len(touching) else ():
             start, end = int(run[0]), int(run[-1]) + 2
             found[start:end] |= self.words.find_in([doc[start:end].text])
-        return found
+        return dict.fromkeys(self.named, found)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,16 +136,7 @@ class ByFunction(TokenChoice):
     """Tokens selected by a user's function, which takes a Doc and returns one value per token."""
 
     function: Callable[[Doc], Any]
-    budgets: frozenset[float]
-
-    @classmethod
-    def of(cls, function: Callable[[Doc], Any]) -> "ByFunction":
-        """Return the choice that a function makes. Raise SettingError if its attribute `budgets` is invalid."""
-        declared = getattr(function, "budgets", ())
-        if not isinstance(declared, Iterable):
-            found = type(declared).__name__
-            raise SettingError(f'sensitive: the attribute "budgets" of the function must be a list; found {found}')
-        return cls(function=function, budgets=frozenset(_check_budget("budgets", epsilon) for epsilon in declared))
+    budgets: Set[float]
 
     def list_budgets(self, usual: float) -> set[float]:
         return {usual, *self.budgets}
@@ -166,14 +161,36 @@ class ByFunction(TokenChoice):
         return found
 
 
-def choose_all() -> AllTokens:
+def read_choice(sensitive: Any) -> TokenChoice:
+    """Return the choice that `sensitive` stands for: all tokens for None; a function is wrapped as a choice.
+
+    Raise SettingError for anything else, and if the attribute `budgets` of a function is invalid.
+    """
+    if sensitive is None:
+        return TokenChoice()
+    if isinstance(sensitive, TokenChoice):
+        return sensitive
+    if callable(sensitive):
+        declared = getattr(sensitive, "budgets", ())
+        if not isinstance(declared, Iterable):
+            found = type(declared).__name__
+            raise SettingError(f'sensitive: the attribute "budgets" of the function must be a list; found {found}')
+        return ByFunction(function=sensitive, budgets={_check_budget("budgets", epsilon) for epsilon in declared})
+    found = 'a dict without "@misc"' if isinstance(sensitive, dict) else type(sensitive).__name__
+    raise SettingError(
+        'sensitive must name a registered choice, as in {"@misc": "custext.entities.v1", "labels": ["PERSON"]}; '
+        f"found {found}"
+    )
+
+
+def choose_all() -> TokenChoice:
     """Choose all tokens; the component's `plus` decides whether stopwords are kept."""
-    return AllTokens()
+    return TokenChoice()
 
 
-def choose_all_but_stopwords() -> AllTokens:
+def choose_all_but_stopwords() -> TokenChoice:
     """Choose all tokens except the stopwords of the custext database (CusText+)."""
-    return AllTokens(keeps_stopwords=True)
+    return TokenChoice(keeps_stopwords=True)
 
 
 def choose_entities(labels: Named, others: Number | None = None) -> ByAttribute:
@@ -182,17 +199,21 @@ def choose_entities(labels: Named, others: Number | None = None) -> ByAttribute:
     labels: a list of entity labels, or a dict with an eps per label. others: the eps of all other tokens; if it is not
     given, they stay unchanged.
     """
-    return _choose_by(ENT_TYPE, "labels", labels, others, get_string_id)
+    return _choose_by(ENT_TYPE, "labels", labels, others)
 
 
 def choose_parts_of_speech(tags: Named, others: Number | None = None) -> ByAttribute:
     """Choose tokens by coarse part of speech (`token.pos_`: PROPN, NOUN, ...); tags and others as for entities."""
-    return _choose_by(POS, "tags", tags, others, _find_part_of_speech)
+    chosen = _choose_by(POS, "tags", tags, others)
+    if unknown := chosen.named.keys() - IDS.keys():
+        known = ", ".join(sorted(name for name in IDS if name))
+        raise SettingError(f'sensitive: "tags" must list universal parts of speech ({known}); found {min(unknown)!r}')
+    return chosen
 
 
 def choose_tags(tags: Named, others: Number | None = None) -> ByAttribute:
     """Choose tokens by fine-grained tag (`token.tag_`: NNP, CD, ...); tags and others as for entities."""
-    return _choose_by(TAG, "tags", tags, others, get_string_id)
+    return _choose_by(TAG, "tags", tags, others)
 
 
 def choose_words(
@@ -217,28 +238,22 @@ def choose_words(
     except SettingError as error:
         advice = "for phrases, put an entity_ruler before custext and choose its labels with custext.entities.v1"
         raise SettingError(f"sensitive: {error}; {advice}") from None
-    named = {"words": None if eps is None else _check_budget("eps", eps)}
-    return ByWord(named=named, ids={"words": 1}, others=_check_others(others), words=listed)
+    return ByWord(
+        named={"words": None if eps is None else _check_budget("eps", eps)},
+        others=_check_others(others),
+        words=listed,
+        listed=listed.words if others is None else None,
+    )
 
 
-def _choose_by(
-    attribute: int, key: str, names: Named, others: float | None, find_id: Callable[[str], int]
-) -> ByAttribute:
+def _choose_by(attribute: int, key: str, names: Named, others: float | None) -> ByAttribute:
     """Return the choice by an attribute. key: the option that gives the names."""
     if not names or not all(names):
         raise SettingError(f'sensitive: "{key}" must list at least one name, and no empty ones')
-    named: dict[str, float | None] = dict.fromkeys(names)
+    budgets: dict[str, float | None] = dict.fromkeys(names)
     if isinstance(names, Mapping):
-        named = {name: _check_budget(f"{key}: {name}", epsilon) for name, epsilon in names.items()}
-    others = _check_others(others)
-    return ByAttribute(named=named, ids={name: find_id(name) for name in named}, others=others, attribute=attribute)
-
-
-def _find_part_of_speech(tag: str) -> int:
-    if tag not in IDS:
-        known = ", ".join(sorted(name for name in IDS if name))
-        raise SettingError(f'sensitive: "tags" must list universal parts of speech ({known}); found {tag!r}')
-    return int(IDS[tag])
+        budgets = {name: _check_budget(f"{key}: {name}", epsilon) for name, epsilon in names.items()}
+    return ByAttribute(named=budgets, others=_check_others(others), attribute=attribute)
 
 
 def _read_value(value: Any, usual: float) -> float:
@@ -268,7 +283,7 @@ def _read_words(path: str) -> list[str]:
         raise SettingError(f"sensitive: path: cannot read {path}: {error.strerror}") from None
     except UnicodeDecodeError:
         raise SettingError(f"sensitive: path: {path} is not UTF-8 text") from None
-    return [line.strip() for line in lines if line.strip()]
+    return [line for line in lines if line.strip()]
 
 
 def _check_budget(key: str, epsilon: float) -> float:
@@ -290,3 +305,101 @@ registry.misc.register("custext.entities.v1", func=choose_entities)
 registry.misc.register("custext.parts_of_speech.v1", func=choose_parts_of_speech)
 registry.misc.register("custext.tags.v1", func=choose_tags)
 registry.misc.register("custext.words.v1", func=choose_words)
+
+
+class LabelCheck:
+    """Reports labels of a choice that no component before custext sets, once a Doc reaches custext.
+
+    The words meant would stay in the clear. Until then, labels can still be added. If all components that set labels
+    list them, a missing label is an error, on every Doc until the pipeline is changed; else it is a warning, given
+    once. It is also a warning if the Docs have a label that no component lists, because then other labels may come from
+    the same place. Nothing is reported if no component before custext sets labels, or for Docs of another pipeline:
+    their labels come from elsewhere. A pickle includes the labels listed at that time.
+    """
+
+    def __init__(self, choice: TokenChoice) -> None:
+        self._attribute, self._chosen = 0, list[str]()
+        if isinstance(choice, ByAttribute) and choice.attribute in _NOUNS:
+            self._attribute, self._chosen = choice.attribute, list(choice.named)
+        self._carried: dict[str, set[str]] = {}  # used once the pipeline is gone
+        self._has_refused = False
+        self._is_done = not self._chosen
+
+    def check(self, find_pipeline: Callable[[], Language | None], component: object, docs: Sequence[Doc]) -> None:
+        """Report labels that nothing sets, if these are the first Docs. find_pipeline: None if it is gone.
+
+        Raise SettingError if it is certain that no component sets them, else give a PrivacyWarning.
+        """
+        listed = {} if self._is_done else self._find_listed(find_pipeline(), component, docs)
+        if not listed:
+            return
+        known = set().union(*listed.values())
+        silent = [name for name, labels in listed.items() if not labels]
+        present = {int(label) for doc in docs for label in np.unique(doc.to_array(self._attribute))} - {0}
+        missing = [name for name in self._chosen if name not in known and get_string_id(name) not in present]
+        if missing and not silent and present <= {get_string_id(label) for label in known}:
+            if not self._has_refused:
+                self._has_refused = True
+                gc.collect()  # the component may have been taken from a pipeline that is gone but not yet collected
+                if not self._find_listed(find_pipeline(), component, docs):
+                    return
+            raise SettingError(self._describe(missing[0], known, "sets"))
+        self._is_done = True
+        for name in missing:
+            described = self._describe(name, known, "lists")
+            end = "" if described.endswith("?") else "."
+            others = " or ".join(silent) or "something else"
+            message = f"{described}{end} Its words stay in the clear unless {others} sets it"
+            warnings.warn(message, PrivacyWarning, stacklevel=2)
+
+    def for_pickle(self, nlp: Language | None, component: object) -> "LabelCheck":
+        """Return a copy that includes the labels listed now."""
+        other = copy(self)
+        if nlp is not None and not self._is_done:
+            other._carried = _list_labels(nlp, component, self._attribute)
+        return other
+
+    def _find_listed(self, nlp: Language | None, component: object, docs: Sequence[Doc]) -> dict[str, set[str]]:
+        if nlp is None:
+            return self._carried
+        return _list_labels(nlp, component, self._attribute) if docs[0].vocab is nlp.vocab else {}
+
+    def _describe(self, name: str, known: set[str], verb: str) -> str:
+        noun = _NOUNS[self._attribute]
+        hint = f"; {suggest(name, known, f'{noun}s')}" if known else ""
+        return f"sensitive: no component of the pipeline {verb} the {noun} {name!r}{hint}"
+
+
+def _list_labels(nlp: Language, component: object, attribute: int) -> dict[str, set[str]]:
+    """Return the labels that components list which set labels, or may set some, and come before the given component.
+
+    attribute: of entities or tags. There are none if the component is not in the pipeline.
+    """
+    found: dict[str, set[str]] = {}
+    for name, pipe in nlp.pipeline:
+        if pipe is component:
+            return found
+        if isinstance(pipe, AttributeRuler):
+            if labels := {pipe.vocab.strings[rule[attribute]] for rule in pipe.attrs if attribute in rule}:
+                found[name] = labels
+        elif _sets_labels(nlp, name, pipe, attribute):
+            found[name] = _read_labels(pipe)
+    return {}
+
+
+def _sets_labels(nlp: Language, name: str, pipe: Any, attribute: int) -> bool:
+    """Return whether a component sets labels, or may set them because it does not declare what it sets."""
+    meta = nlp.get_pipe_meta(name)
+    if not meta.assigns:
+        return meta.factory not in _SET_NO_LABELS
+    annotates = attribute == ENT_TYPE and bool(getattr(pipe, "annotate_ents", False))  # an option of span_ruler
+    return annotates or not _ASSIGNED[attribute].isdisjoint(meta.assigns)
+
+
+def _read_labels(pipe: Any) -> set[str]:
+    """Return the labels that a component lists; empty if it lists none."""
+    for name in ("labels", "label_data"):
+        found = getattr(pipe, name, None)
+        if isinstance(found, Iterable) and (labels := {label for label in found if isinstance(label, str)}):
+            return labels
+    return set()

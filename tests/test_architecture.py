@@ -174,7 +174,6 @@ def test_the_spark_adapter_is_thin() -> None:
     """It holds no mechanism of its own: it names no part of it, and computes with no array."""
     for path in (PACKAGE / "spark").glob("*.py"):
         assert roots(path) <= {"custext_sql", "pyspark", "py4j", "pyarrow"}, path
-        assert len(path.read_text(encoding="utf-8").splitlines()) <= 180, path
 
 
 def test_experiments_build_on_each_other_one_way() -> None:

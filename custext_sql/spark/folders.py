@@ -26,10 +26,12 @@ _PATTERN = re.compile(r"[*?\[\]{}\\]")
 
 
 class DraftFolder:
-    """A hidden folder beside an output. Only its owner can enter it, where the file system has permissions.
+    """A hidden folder beside an output, deleted at the end of a `with` block.
 
-    OutputError if the output exists, or with `force` if it is not an output of ours, or if the folder cannot be
-    created. left: what to tell the user about folders that earlier releases left beside the output.
+    Only its owner can enter it, where the file system has permissions. left: what to tell the user about folders that
+    earlier releases left beside the output.
+
+    OutputError if the output exists, or with `force` is not an output of ours, or if the folder cannot be created.
     """
 
     def __init__(self, spark: Any, output: str, *, force: bool) -> None:
@@ -54,6 +56,12 @@ class DraftFolder:
             self._files.mkdirs(parent)
             if not self._files.mkdirs(self._folder, self._hadoop.permission.FsPermission(_OWNER)):
                 raise OutputError(f"cannot write {output}: a folder beside it cannot be created")
+
+    def __enter__(self) -> "DraftFolder":
+        return self
+
+    def __exit__(self, failure: type[BaseException] | None, *_: object) -> None:
+        self._delete(wait=0.0 if failure is None else _STRAGGLERS)
 
     def path(self, name: str) -> str:
         """Return the path of a name in the folder."""
@@ -101,7 +109,7 @@ class DraftFolder:
             finally:
                 self._is_published = not self._files.exists(new)  # also if it was interrupted after the rename
 
-    def delete(self, *, wait: float = 0.0) -> None:
+    def _delete(self, wait: float) -> None:
         """Delete the folder with everything in it, and the previous output once the new one is in place.
 
         wait: seconds for which it may come back, because tasks of a failed job go on for a moment.
@@ -160,15 +168,3 @@ class DraftFolder:
         except (PySparkException, Py4JError) as error:
             reason = str(error).strip().splitlines()[0]
             raise OutputError(f"cannot write {self._output!a}: {reason}") from None
-
-
-@contextmanager
-def draft_folder(spark: Any, output: str, *, force: bool) -> Iterator[DraftFolder]:
-    """Yield a draft folder for an output, and delete it at the end."""
-    folder = DraftFolder(spark, output, force=force)
-    try:
-        yield folder
-    except BaseException:
-        folder.delete(wait=_STRAGGLERS)
-        raise
-    folder.delete()

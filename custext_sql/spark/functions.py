@@ -1,14 +1,16 @@
 """The SQL functions of a Spark session: custext_sanitize, custext_sanitize_keyed, custext_epsilon."""
 
+import inspect
 import os
 from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 import pyarrow as pa
+from pyspark.sql.functions import arrow_udf  # type: ignore[attr-defined]
 
-from custext_sql import KeyFileError, Policy, Sanitizer
-from custext_sql.spark.arrow_functions import make_arrow_function
-from custext_sql.spark.shipping import Shipped, open_shipped, ship
+from custext_sql import CusTextError, KeyFileError, Policy, Sanitizer, SettingError
+from custext_sql.spark.shipping import open_shipped, ship
 
 
 def register(
@@ -36,30 +38,46 @@ def register(
     sanitizer = Sanitizer.load(database, mapping=mapping, policy=policy, calibration=calibration, key_file=key_file)
     keyed = ship(spark, sanitizer)
     fresh = keyed.without_key()
-    sanitize = make_arrow_function(_make_sanitize(fresh), "string")
-    spark.udf.register("custext_sanitize", sanitize.asNondeterministic())  # or else equal calls would share a draw
-    spark.udf.register("custext_sanitize_keyed", make_arrow_function(_make_sanitize_keyed(keyed), "string"))
-    spark.udf.register("custext_epsilon", make_arrow_function(_make_epsilon(fresh), "double"))
 
-
-def _make_sanitize(shipped: Shipped) -> Callable[..., pa.Array]:
     def custext_sanitize(text: pa.Array, eps: pa.Array, plus: pa.Array) -> pa.Array:
-        return open_shipped(shipped).sanitize_arrow(text, eps, plus)
+        return open_shipped(fresh).sanitize_arrow(text, eps, plus)
 
-    return custext_sanitize
-
-
-def _make_sanitize_keyed(shipped: Shipped) -> Callable[..., pa.Array]:
     def custext_sanitize_keyed(text: pa.Array, record: pa.Array) -> pa.Array:
-        if shipped.key_file is None:
+        if keyed.key_file is None:
             raise KeyFileError("custext_sanitize_keyed needs a key: register(spark, key_file=PATH)")
-        return open_shipped(shipped).sanitize_arrow(text, records=record)
+        return open_shipped(keyed).sanitize_arrow(text, records=record)
 
-    return custext_sanitize_keyed
-
-
-def _make_epsilon(shipped: Shipped) -> Callable[..., pa.Array]:
     def custext_epsilon(text: pa.Array, eps: pa.Array, plus: pa.Array) -> pa.Array:
-        return open_shipped(shipped).spend_arrow(text, eps, plus)
+        return open_shipped(fresh).spend_arrow(text, eps, plus)
 
-    return custext_epsilon
+    drawn_anew = make_arrow_function(custext_sanitize, "string").asNondeterministic()  # equal calls share no draw
+    spark.udf.register("custext_sanitize", drawn_anew)
+    spark.udf.register("custext_sanitize_keyed", make_arrow_function(custext_sanitize_keyed, "string"))
+    spark.udf.register("custext_epsilon", make_arrow_function(custext_epsilon, "double"))
+
+
+def make_arrow_function(function: Callable[..., pa.Array], result: str) -> Any:
+    """Return a Spark function that calls `function` on Arrow columns. result: its return type, as written in SQL."""
+    return arrow_udf(quote_no_data(function), result)
+
+
+def quote_no_data(function: Callable[..., pa.Array]) -> Callable[..., pa.Array]:
+    """Return the function with errors that quote no data, because Spark writes them to the logs of its executors."""
+    parameters = inspect.signature(function)
+
+    @wraps(function)
+    def guarded(*columns: pa.Array, **named: pa.Array) -> pa.Array:
+        try:
+            parameters.bind(*columns, **named)
+        except TypeError:
+            found = len(columns) + len(named)
+            expected = f"{function.__name__}({', '.join(parameters.parameters)})"
+            raise SettingError(f"the function is {expected}; found {found} arguments") from None
+        try:
+            return function(*columns, **named)
+        except CusTextError as error:
+            raise error.with_traceback(None) from None
+        except Exception as error:
+            raise CusTextError(f"{function.__name__} failed ({type(error).__name__})") from None
+
+    return guarded

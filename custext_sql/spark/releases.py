@@ -1,37 +1,46 @@
 """Releases of Spark frames: `sanitize`."""
 
 import os
+import re
+import secrets
+import time
 import warnings
-from collections.abc import Callable, Sequence
-from typing import Unpack
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any, Unpack
 
 import pyarrow as pa
 from pyspark import Accumulator
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
-from pyspark.sql.types import ByteType, IntegerType, LongType, ShortType, StringType
+from pyspark.sql.types import ByteType, DataType, IntegerType, LongType, ShortType, StringType
 
+import custext_sql
 from custext_sql import (
     OutputError,
     PrivacyWarning,
     Receipt,
     ReleaseReport,
     SettingError,
+    SourceError,
     add_part,
     open_release,
     sanitize_part,
+    suggest,
 )
 from custext_sql.release.opening import OtherOptions, check_chosen, check_ids, check_record_column
-from custext_sql.spark.arrow_functions import make_arrow_function
-from custext_sql.spark.columns import check_names, find_column, find_new_name, list_names, quote
-from custext_sql.spark.errors import own_errors
-from custext_sql.spark.folders import draft_folder
-from custext_sql.spark.jobs import own_jobs
+from custext_sql.spark.folders import DraftFolder
+from custext_sql.spark.functions import make_arrow_function
 from custext_sql.spark.shipping import Shipped, open_shipped, ship
 
 _COUNTED, _ROWS = "counted", "rows"  # folders: the rows with their counts, and the rows to publish
 _COMMIT = {"mapreduce.fileoutputcommitter.algorithm.version": "1"}  # version 2 can keep files of failed tasks
 _INTEGERS = (ByteType, ShortType, IntegerType, LongType)
+_RAISED = re.compile(r"custext_sql\.errors\.(\w+Error): (.+)")  # the last line of a worker's traceback
+_GROUP, _DESCRIPTION = "spark.jobGroup.id", "spark.job.description"
+_WAIT = 60.0  # seconds for jobs and their tasks to end after they were canceled
 
 
 def sanitize(
@@ -68,11 +77,14 @@ def sanitize(
         raise SettingError("sanitize needs a classic Spark session; found a Spark Connect session")
     if frame.isStreaming:
         raise SettingError("sanitize needs a batch frame; found a streaming one")
-    check_names(frame)
-    chosen = [find_column(frame, name, StringType) for name in list_names(columns)]
+    if not isinstance(columns, Iterable):
+        raise SettingError(f"columns must be a name or a list of names; found {type(columns).__name__}")
+    names = [columns] if isinstance(columns, str) else columns
+    chosen = [_find_column(frame, name, "strings", StringType) for name in names]
     record = options.get("record_column")
     if record is not None:
-        record = options["record_column"] = find_column(frame, record, (StringType, *_INTEGERS))
+        record = _find_column(frame, record, "strings or whole numbers", StringType, *_INTEGERS)
+        options["record_column"] = record
     if options.get("dataset") is None:
         raise SettingError('name the data: dataset="reviews"; releases of data with the same name add up')
     if options.get("seed") is not None:
@@ -84,12 +96,12 @@ def sanitize(
     release.copied = tuple(name for name in frame.columns if name not in chosen)
     release.check()
     shipped = ship(spark, release.sanitizer)
-    with own_errors(), draft_folder(spark, target, force=force) as draft, own_jobs(spark):
+    with _own_errors(), DraftFolder(spark, target, force=force) as draft, _own_jobs(spark):
         if draft.is_replaced(frame.inputFiles()):
             raise OutputError(f"{output} is read by the frame; give the output another name")
         for left in draft.left:
             warnings.warn(left, PrivacyWarning, stacklevel=2)
-        counts = find_new_name(frame, "custext_counts")
+        counts = _find_new_name(frame, "custext_counts")
         sanitized = spark.sparkContext.accumulator(0)  # Spark adds up the rows of tasks that succeeded, each task once
         rows = _sanitize_rows(frame, chosen, record, shipped, counts, sanitized)
         rows.write.options(**_COMMIT).parquet(draft.path(_COUNTED))
@@ -113,7 +125,7 @@ def sanitize(
 
 def _sanitize_rows(
     frame: DataFrame,
-    chosen: Sequence[str],
+    chosen: list[str],
     record: str | None,
     shipped: Shipped,
     counts: str,
@@ -123,29 +135,110 @@ def _sanitize_rows(
 
     sanitized: adds up the rows when the frame is written.
     """
-    fields = [f"c{number} string" for number in range(len(chosen))]
-    make = make_arrow_function(_make_rows(shipped, list(chosen), sanitized), f"{', '.join(fields)}, counts binary")
-    texts = [sf.col(quote(name)) for name in chosen]
-    ids = [] if record is None else [sf.col(quote(record)).cast("string")]
-    made = find_new_name(frame, "custext_made")
-    new = {name: sf.col(f"{made}.c{number}").alias(name) for number, name in enumerate(chosen)}
-    rows = [new.get(name, sf.col(quote(name))) for name in frame.columns]
-    whole = frame.withColumn(made, make.asNondeterministic()(*texts, *ids))  # or else Spark may call it twice per row
-    return whole.select(*rows, sf.col(f"{made}.counts").alias(counts))
+    made = _find_new_name(frame, "custext_made")
+    new = {name: f"c{number}" for number, name in enumerate(chosen)}
 
-
-def _make_rows(shipped: Shipped, names: list[str], sanitized: Accumulator[int]) -> Callable[..., pa.Array]:
     def custext_rows(*columns: pa.Array) -> pa.Array:
-        texts, ids = dict(zip(names, columns, strict=False)), columns[len(names) :]
-        done, counts = sanitize_part(open_shipped(shipped), texts, *ids)
+        texts, ids = dict(zip(chosen, columns, strict=False)), columns[len(chosen) :]
+        done, counted = sanitize_part(open_shipped(shipped), texts, *ids)
         sanitized.add(len(columns[0]))
-        made = [text.cast(pa.string()) for text in done.values()]
-        made.append(pa.array([counts, *[None] * (len(columns[0]) - 1)], pa.binary()))
-        return pa.StructArray.from_arrays(made, names=[*(f"c{number}" for number in range(len(names))), "counts"])
+        fields = [text.cast(pa.string()) for text in done.values()]
+        fields.append(pa.array([counted, *[None] * (len(columns[0]) - 1)], pa.binary()))
+        return pa.StructArray.from_arrays(fields, names=[*new.values(), "counts"])
 
-    return custext_rows
+    result = ", ".join([*(f"{field} string" for field in new.values()), "counts binary"])
+    make = make_arrow_function(custext_rows, result).asNondeterministic()  # or else Spark may call it twice per row
+    ids = [] if record is None else [_column(record).cast("string")]
+    whole = frame.withColumn(made, make(*map(_column, chosen), *ids))
+    rows = [sf.col(f"{made}.{new[name]}").alias(name) if name in new else _column(name) for name in frame.columns]
+    return whole.select(*rows, sf.col(f"{made}.counts").alias(counts))
 
 
 def _count_repeated(frame: DataFrame, record: str) -> int:
     """Return how many IDs occur more than once."""
-    return frame.groupBy(sf.col(quote(record)).cast("string")).count().where("count > 1").count()
+    return frame.groupBy(_column(record).cast("string")).count().where("count > 1").count()
+
+
+def _find_column(frame: DataFrame, name: str, expected: str, *kinds: type[DataType]) -> str:
+    """Return the name of a column as the frame spells it.
+
+    SourceError if it is missing or has the wrong type, or if columns have the same name and so cannot be told apart.
+    """
+    if not isinstance(name, str):
+        raise SettingError(f"columns must be names of columns; found {type(name).__name__}")
+    is_exact = frame.sparkSession.conf.get("spark.sql.caseSensitive") == "true"
+    same = Counter(column if is_exact else column.lower() for column in frame.columns)
+    [(repeated, count)] = same.most_common(1) or [("", 0)]
+    if count > 1:
+        raise SourceError(f"the frame has {count} columns named {repeated!r}; rename them")
+    found = [column for column in frame.columns if column == name or (not is_exact and column.lower() == name.lower())]
+    if not found:
+        raise SourceError(f"the frame has no column {name!r}; {suggest(name, frame.columns, 'columns')}")
+    kind = frame.schema[found[0]].dataType
+    if not isinstance(kind, kinds):
+        raise SourceError(f"the frame: column {name!r} has type {kind.typeName()}; expected {expected}")
+    return found[0]
+
+
+def _find_new_name(frame: DataFrame, name: str) -> str:
+    """Return the name, with underscores appended until no column of the frame has it."""
+    while name in (column.lower() for column in frame.columns):
+        name += "_"
+    return name
+
+
+def _column(name: str) -> Any:
+    """Return the column of that name, which may contain dots and other special characters."""
+    return sf.col("`" + name.replace("`", "``") + "`")
+
+
+@contextmanager
+def _own_errors() -> Iterator[None]:
+    """Raise the CusTextError that a worker raised, instead of Spark's error about it."""
+    try:
+        yield
+    except PySparkException as error:
+        found = _RAISED.search(str(error))
+        kind = getattr(custext_sql, found[1], None) if found else None
+        if found is None or kind is None:
+            raise
+        raise kind(found[2]) from None
+
+
+@contextmanager
+def _own_jobs(spark: Any) -> Iterator[None]:
+    """Run the jobs of a block as a group of their own; if the block fails, cancel them, and wait until they end."""
+    context = spark.sparkContext
+    before = {name: context.getLocalProperty(name) for name in (_GROUP, _DESCRIPTION)}
+    group = f"custext-{secrets.token_hex(8)}"
+    context.setJobGroup(group, "custext_sql.spark.sanitize")
+    try:
+        yield
+    except BaseException:
+        _cancel(context, group)
+        raise
+    finally:
+        with suppress(Exception):
+            for name, value in before.items():
+                context.setLocalProperty(name, value)
+
+
+def _cancel(context: Any, group: str) -> None:
+    """Cancel the jobs of a group, and wait until their last task has ended: until then, tasks may write files."""
+    deadline = time.monotonic() + _WAIT
+    while time.monotonic() < deadline:
+        with suppress(Exception):  # the first call after an interrupt may fail
+            if not _is_running(context.statusTracker(), group):
+                return
+            context.cancelJobGroup(group)
+        time.sleep(0.2)
+
+
+def _is_running(tracker: Any, group: str) -> bool:
+    """Return whether a job of a group is active, or a task of such a job, which may go on after its job has failed."""
+    jobs = tracker.getJobIdsForGroup(group)
+    if set(jobs) & set(tracker.getActiveJobsIds()):
+        return True
+    known = [info for info in map(tracker.getJobInfo, jobs) if info is not None]
+    stages = [tracker.getStageInfo(stage) for info in known for stage in info.stageIds]
+    return any(stage is not None and stage.numActiveTasks > 0 for stage in stages)

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from spacy.tokens import Doc, Span
 
-from spacy_plugin.documents import NewText
-from spacy_plugin.new_docs import Alignment, check_carry, write_doc
+from spacy_plugin.new_docs import Alignment, NewText, check_carry, write_doc
 
 VOCAB = spacy.blank("en").vocab
 

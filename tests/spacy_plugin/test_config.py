@@ -1,7 +1,6 @@
 """The config of the component: what it accepts, and where its errors point."""
 
 import json
-import pickle
 import re
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from spacy.tokens import Doc
 
 from custext_sql import CusTextError, Policy, build_mapping, make_key
 from spacy_plugin.component import CusText
-from tests.spacy_plugin.test_component import make_pipeline
+from tests.spacy_plugin.pipelines import copy_pipeline, give_records, kinds_of, make_pipeline
 
 
 @pytest.mark.slow
@@ -22,8 +21,6 @@ def test_a_key_needs_records_and_the_settings_it_was_made_for(starter_db: Path, 
     nlp = make_pipeline(starter_db, key_file=str(key))
     with pytest.raises(CusTextError, match="set doc._.custext_record to a string"):
         nlp("doctor")
-    with pytest.raises(CusTextError, match="set doc._.custext_record to a string"):
-        list(nlp.pipe(["doctor"]))
     doc = nlp.make_doc("doctor")
     doc._.custext_record = 3
     with pytest.raises(CusTextError, match="found int"):
@@ -46,19 +43,32 @@ def test_a_key_needs_records_and_the_settings_it_was_made_for(starter_db: Path, 
         ({"epsilon": 1.0}, "epsilon"),
         ({"plus": 1}, "^plus must be a bool"),
         ({"policy": "secret"}, "policy"),
-        ({"policy": {"unknown": "secret"}}, "policy"),
-        ({"policy": {"nothing": "keep"}}, "policy"),
+        ({"policy": {"nothing": "keep"}}, "^policy has no part 'nothing'; parts: "),
+        ({"policy": {"unit": "keep"}}, "^policy has no part 'unit'; did you mean 'units'"),
+        ({"policy": {"units": "hide"}}, "^policy: units must be one of mask, keep; found 'hide'"),
+        ({"policy": {"units": None}}, "^policy: units must be one of"),
+        ({"policy": {"keep_words": "alice"}}, "^policy: keep_words must be a list"),
+        ({"policy": {"keep_words": ["alice", 3]}}, "^policy: keep_words must be a list"),
+        ({"policy": {"keep_words": ["alice", "New York"]}}, "^policy: keep_words: .*entry 2 is not"),
+        ({"policy": ["strict"]}, "^policy must be a name, or a table of its parts; found list"),
         ({"calibration": "loose"}, "calibration"),
         ({"mapping": "nothing"}, "mapping"),
         ({"mapping": 3}, "^mapping must be the name of a mapping; found int$"),
         ({"database": 3}, "database"),
         ({"database": "/nowhere/custext.duckdb"}, "database"),
-        ({"key_file": "/nowhere/key"}, "key_file"),
+        ({"key_file": "/nowhere/key"}, "^key_file: "),
+        ({"key_file": "/nowhere/key", "mask_unknown": True}, "^key_file: "),
+        ({"key_file": "/nowhere/key", "sensitive": {"@misc": "custext.words.v1", "words": ["alice"]}}, "^key_file: "),
+        ({"mask_unknown": "yes"}, "^mask_unknown must be true or false; found str"),
         ({"output": "nothing"}, "output"),
         ({"output": None}, "output"),
-        ({"carry": ["nothing"], "output": "replace"}, "carry"),
-        ({"carry": "pos", "output": "replace"}, "carry"),
-        ({"carry": ["pos"]}, "carry"),
+        ({"carry": ["lemma"], "output": "replace"}, "^carry: 'lemma' cannot be .*: sentences, .*, user_data$"),
+        (
+            {"carry": ["tensor"], "output": "replace"},
+            "^carry: 'tensor' cannot be .*: sentences, .*, user_data$",
+        ),
+        ({"carry": "pos", "output": "replace"}, r'^carry must be a list, as in \["pos"\]; found str'),
+        ({"carry": ["pos"]}, '^carry applies only to new Docs: set "output": "replace"'),
         ({"carry": 3, "output": "replace"}, "^carry must be a list, .*; found int$"),
         ({"carry": [3], "output": "replace"}, "^carry must be a list of names; found int$"),
         ({"dataset": 5}, "^dataset must be a name, .*; found int$"),
@@ -90,18 +100,22 @@ def test_an_invalid_config_is_an_error_when_the_component_is_added(
     with pytest.raises(Exception, match=named) as caught:
         spacy.blank("en").add_pipe("custext", config={"database": str(starter_db), **config})
     assert isinstance(caught.value, (CusTextError, ValueError))
+    assert "policy" not in config or "alice" not in str(caught.value)
 
 
 @pytest.mark.slow
-def test_eps_is_saved_with_the_pipeline(starter_db: Path, tmp_path: Path) -> None:
-    nlp = make_pipeline(starter_db, eps=0.25)
-    assert nlp.config["components"]["custext"]["eps"] == 0.25
-    nlp.to_disk(tmp_path / "pipeline")
-    for other in (spacy.load(tmp_path / "pipeline"), type(nlp).from_config(nlp.config), spacy.blank("en")):
-        if not other.has_pipe("custext"):
-            other.add_pipe("custext", source=nlp)
-        assert other("The doctor")._.custext_receipt.budgets == (0.25,)
-        assert other.get_pipe("custext").eps == 0.25  # type: ignore[attr-defined]
+def test_settings_are_saved_with_the_pipeline(mapped_template: Path, tmp_path: Path) -> None:
+    policy = {"unknown": "random", "numbers": "shape", "case": "match", "invisible": "keep", "units": "keep"}
+    given: dict[str, Any] = {"eps": 0.25, "policy": {**policy, "keep_words": ["Alice", "zoë"]}}
+    nlp = make_pipeline(mapped_template, **given)
+    assert json.loads(json.dumps(nlp.config["components"]["custext"])).items() >= given.items()
+    sourced = spacy.blank("en")
+    sourced.add_pipe("custext", source=nlp)
+    for other in (nlp, sourced, *copy_pipeline(nlp, tmp_path / "pipeline").values()):
+        found: Any = other.get_pipe("custext")
+        assert (found.eps, found.sanitizer.policy) == (0.25, Policy(**given["policy"]))
+        doc = other("ALICE Zoë bob")
+        assert kinds_of(doc) == ["kept", "kept", "replaced"] and doc._.custext_receipt.budgets == (0.25,)
 
 
 def test_what_the_ledger_refuses_names_the_config_key_that_allows_it(mapped_db: Path, tmp_path: Path) -> None:
@@ -110,9 +124,7 @@ def test_what_the_ledger_refuses_names_the_config_key_that_allows_it(mapped_db: 
     keyed = {"key_file": str(tmp_path / "key")}
     make_pipeline(mapped_db, dataset="letters", mapping="small-euclidean-k4")("alice")
     nlp = make_pipeline(mapped_db, dataset="notes", **keyed)
-    doc = nlp.make_doc("alice")
-    doc._.custext_record = "1"
-    nlp(doc)
+    nlp(*give_records(nlp, "alice"))
     for name, config, key in (("letters", {"mapping": "pairs"}, "second_mapping"), ("diaries", keyed, "reuse_key")):
         allowed = {"name": name, key: True}
         with pytest.raises(CusTextError, match=f'^dataset: .*"dataset": {re.escape(json.dumps(allowed))}$'):
@@ -120,64 +132,10 @@ def test_what_the_ledger_refuses_names_the_config_key_that_allows_it(mapped_db: 
         make_pipeline(mapped_db, dataset=allowed, **config)
 
 
-def test_a_list_is_needed_for_carry_and_for_the_budgets_of_a_function(mapped_db: Path) -> None:
-    with pytest.raises(CusTextError, match=r'^carry must be a list, as in \["pos"\]; found str'):
-        CusText(database=str(mapped_db), output="replace", carry="pos", nlp=spacy.blank("en"))
-
+def test_the_budgets_of_a_function_are_a_list(mapped_db: Path) -> None:
     def choose(doc: Doc) -> list[bool]:
         return [True] * len(doc)
 
     choose.budgets = 2.0  # type: ignore[attr-defined]
     with pytest.raises(CusTextError, match='^sensitive: the attribute "budgets" .* must be a list; found float'):
         CusText(database=str(mapped_db), sensitive=choose)
-
-
-def test_errors_about_the_key_name_key_file(mapped_db: Path, tmp_path: Path) -> None:
-    for sensitive in (None, {"@misc": "custext.words.v1", "words": ["alice"]}):
-        for mask_unknown in (True, False):
-            config = {"key_file": str(tmp_path / "none"), "sensitive": sensitive, "mask_unknown": mask_unknown}
-            with pytest.raises(CusTextError, match="^key_file: "):
-                spacy.blank("en").add_pipe("custext", config={"database": str(mapped_db), **config})
-
-
-@pytest.mark.parametrize(
-    ("policy", "message"),
-    [
-        ({"unit": "keep"}, "^policy has no part 'unit'; did you mean 'units'"),
-        ({"units": "hide"}, "^policy: units must be one of mask, keep; found 'hide'"),
-        ({"units": None}, "^policy: units must be one of"),
-        ({"keep_words": "alice"}, "^policy: keep_words must be a list"),
-        ({"keep_words": ["alice", 3]}, "^policy: keep_words must be a list"),
-        ({"keep_words": ["alice", "New York"]}, "^policy: keep_words: .*entry 2 is not"),
-        (["strict"], "^policy must be a name, or a table of its parts; found list"),
-    ],
-)
-def test_an_invalid_part_of_a_policy_is_named(mapped_template: Path, policy: Any, message: str) -> None:
-    with pytest.raises(CusTextError, match=message) as caught:
-        make_pipeline(mapped_template, policy=policy)
-    assert "alice" not in str(caught.value)
-
-
-def test_every_part_of_a_policy_is_saved_with_the_pipeline(mapped_template: Path, tmp_path: Path) -> None:
-    policy: dict[str, Any] = {
-        "unknown": "random",
-        "numbers": "shape",
-        "case": "match",
-        "invisible": "keep",
-        "units": "keep",
-    }
-    policy["keep_words"] = ["Alice", "zoë"]
-    nlp = make_pipeline(mapped_template, policy=policy)
-    nlp.to_disk(tmp_path / "pipeline")
-    json.dumps(nlp.config["components"]["custext"])
-    for other in (
-        nlp,
-        spacy.load(tmp_path / "pipeline"),
-        type(nlp).from_config(nlp.config),
-        spacy.blank("en").from_config(spacy.util.load_config_from_str(nlp.config.to_str())),
-    ):
-        found: Any = other.get_pipe("custext")
-        assert found.sanitizer.policy == Policy(**policy)
-        assert [token._.custext_kind for token in other("ALICE Zoë bob")] == ["kept", "kept", "replaced"]
-    reworked: Any = pickle.loads(pickle.dumps(nlp.get_pipe("custext")))
-    assert reworked.sanitizer.policy == Policy(**policy)

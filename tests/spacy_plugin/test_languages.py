@@ -5,20 +5,13 @@ from typing import Any
 
 import pytest
 import spacy
-from spacy.language import Language
 
 from custext_sql import CusTextError, add_stopwords, build_mapping, make_key
 from custext_sql.store.database import writing
 from custext_sql.store.stopwords import write_stopwords
-from tests.spacy_plugin.test_component import kinds_of
+from tests.spacy_plugin.pipelines import kinds_of, make_pipeline
 
 TEXT = "der was will"
-
-
-def open_pipeline(database: Path, code: str, /, **config: Any) -> Language:
-    nlp = spacy.blank(code)
-    nlp.add_pipe("custext", config={"database": str(database), **config})
-    return nlp
 
 
 @pytest.fixture
@@ -37,13 +30,13 @@ def test_stopwords_are_those_of_the_language_of_the_pipeline(german_db: Path) ->
         ("xx", {"language": "german"}, ["stopword", "replaced", "replaced"]),
         ("de", {"sensitive": {"@misc": "custext.all_but_stopwords.v1"}}, ["stopword", "replaced", "replaced"]),
     ]
-    for language, config, expected in cases:
-        assert kinds_of(open_pipeline(german_db, language, plus=True, **config)(TEXT)) == expected
+    for code, config, expected in cases:
+        assert kinds_of(make_pipeline(german_db, code=code, plus=True, **config)(TEXT)) == expected
 
 
 def test_the_language_is_found_again_after_saving(german_db: Path, tmp_path: Path) -> None:
     for config in ({}, {"language": "english"}):
-        nlp = open_pipeline(german_db, "de", plus=True, **config)
+        nlp = make_pipeline(german_db, code="de", plus=True, **config)
         nlp.to_disk(tmp_path / "saved")
         assert kinds_of(spacy.load(tmp_path / "saved")(TEXT)) == kinds_of(nlp(TEXT))
 
@@ -53,17 +46,17 @@ def test_a_list_of_ones_own_is_used_by_its_name(few_db: Path, tmp_path: Path) ->
     add_stopwords(few_db, language="legal", file=tmp_path / "legal.txt")
     build_mapping(few_db, embedding="starter", k=20, separate_stopwords=True, name="apart")  # the English ones
     for mapping in (None, "apart"):
-        nlp = open_pipeline(few_db, "de", plus=True, mapping=mapping, language="legal")
+        nlp = make_pipeline(few_db, code="de", plus=True, mapping=mapping, language="legal")
         assert kinds_of(nlp(TEXT))[1:] == ["replaced", "stopword"]
 
 
-@pytest.mark.parametrize("language", ["de", "is", "xx"])
-def test_without_plus_no_list_is_needed(few_template: Path, language: str) -> None:
-    assert kinds_of(open_pipeline(few_template, language)("was"))
+@pytest.mark.parametrize("code", ["de", "is", "xx"])
+def test_without_plus_no_list_is_needed(few_template: Path, code: str) -> None:
+    assert kinds_of(make_pipeline(few_template, code=code)("was"))
 
 
 @pytest.mark.parametrize(
-    ("language", "config", "message"),
+    ("code", "config", "message"),
     [
         ("de", {}, "the database has no stopwords for 'german', only for english; run: custext stopwords --language"),
         ("xx", {}, 'language: NLTK has no stopwords for the language of this pipeline, "xx"'),
@@ -71,16 +64,16 @@ def test_without_plus_no_list_is_needed(few_template: Path, language: str) -> No
         ("en", {"language": 7}, "language must be a string; found int"),
     ],
 )
-def test_a_missing_list_is_an_error(few_template: Path, language: str, config: dict[str, Any], message: str) -> None:
+def test_a_missing_list_is_an_error(few_template: Path, code: str, config: dict[str, Any], message: str) -> None:
     with pytest.raises(CusTextError, match=message):
-        open_pipeline(few_template, language, plus=True, **config)
+        make_pipeline(few_template, code=code, plus=True, **config)
 
 
 def test_a_mapping_for_another_language_is_named_before_a_missing_list(few_db: Path) -> None:
     """Adding the list would not help."""
     build_mapping(few_db, embedding="starter", k=20, separate_stopwords=True, name="apart")
     with pytest.raises(CusTextError, match="mapping: 'apart' was made with the stopwords for english"):
-        open_pipeline(few_db, "de", plus=True, mapping="apart")
+        make_pipeline(few_db, code="de", plus=True, mapping="apart")
 
 
 def test_a_mapping_or_a_key_for_another_language_is_an_error(german_db: Path, tmp_path: Path) -> None:
@@ -93,7 +86,7 @@ def test_a_mapping_or_a_key_for_another_language_is_an_error(german_db: Path, tm
         ({"key_file": str(tmp_path / "english")}, "key_file: the key was made with .* english, but the .* is german"),
     ):
         with pytest.raises(CusTextError, match=message):
-            open_pipeline(german_db, "de", **wrong)
-        assert open_pipeline(german_db, "de", language="english", **wrong)
+            make_pipeline(german_db, code="de", **wrong)
+        assert make_pipeline(german_db, code="de", language="english", **wrong)
     for right in ("german", "none"):
-        assert open_pipeline(german_db, "de", key_file=str(tmp_path / right))
+        assert make_pipeline(german_db, code="de", key_file=str(tmp_path / right))

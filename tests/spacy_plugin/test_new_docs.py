@@ -11,22 +11,12 @@ from spacy.language import Language
 from spacy.strings import get_string_id
 from spacy.tokens import Doc, DocBin, Span, Token
 
-from custext_sql import CusTextError, make_key
+from custext_sql import make_key
 from spacy_plugin.new_docs import CARRIED
+from tests.spacy_plugin.pipelines import make_pipeline, tokens_of
 
-SECRETS = [
-    "Zzyzxa",
-    "doctorate",
-    "Bostonians",
-    "q7zk-81",
-    "zzlemma",
-    "zznorm",
-    "zzkb",
-    "zzid",
-    "zzcat",
-    "zzspan",
-    "zzdata",
-]
+SECRETS = ["Zzyzxa", "doctorate", "Bostonians", "q7zk-81"]
+SECRETS += ["zzlemma", "zznorm", "zzkb", "zzid", "zzcat", "zzspan", "zzdata"]
 TEXT = "Alice Zzyzxa holds a Doctoratez. The Bostonianz wrote to q7zk-81@example.com, twice, Dr. Who."
 
 
@@ -44,13 +34,9 @@ def leave_traces(doc: Doc) -> Doc:
     return doc
 
 
-def make_pipeline(database: Path, **config: Any) -> Language:
-    nlp = spacy.blank("en")
-    nlp.add_pipe("sentencizer")
-    nlp.add_pipe("leave_traces")
-    settings = {"database": str(database), "policy": "strict", "eps": 0.01, "output": "replace", **config}
-    nlp.add_pipe("custext", config=settings)
-    return nlp
+def open_pipeline(database: Path, **config: Any) -> Language:
+    config = {"policy": "strict", "eps": 0.01, "output": "replace", **config}
+    return make_pipeline(database, "sentencizer", "leave_traces", **config)
 
 
 def check_clean(content: bytes) -> None:
@@ -61,7 +47,7 @@ def check_clean(content: bytes) -> None:
 
 
 def test_a_new_doc_has_no_trace_of_the_original(starter_db: Path) -> None:
-    doc = make_pipeline(starter_db)(TEXT)
+    doc = open_pipeline(starter_db)(TEXT)
     assert doc.text == doc._.custext != TEXT
     check_clean(doc.to_bytes())
     check_clean(zlib.decompress(DocBin(docs=[doc], store_user_data=True).to_bytes()))
@@ -72,19 +58,19 @@ def test_a_new_doc_has_no_trace_of_the_original(starter_db: Path) -> None:
     hashes = {get_string_id(form) for secret in SECRETS for form in (secret, secret.lower())}
     assert not set(attributes.ravel().tolist()) & hashes
     assert doc.tensor.size == 0 and not doc.cats and not doc.spans and doc.sentiment == 0
-    assert [token._.custext for token in doc] == [token.text for token in doc]
+    assert [token._.custext for token in doc] == tokens_of(doc)
     assert doc._.custext_receipt is None and {token._.custext_kind for token in doc} == {None}
 
 
 def test_the_check_for_traces_finds_traces(starter_db: Path) -> None:
-    doc = make_pipeline(starter_db, output="annotate")(TEXT)
+    doc = open_pipeline(starter_db, output="annotate")(TEXT)
     for content in (doc.to_bytes(), zlib.decompress(DocBin(docs=[doc]).to_bytes())):
         with pytest.raises(AssertionError, match="Zzyzxa"):
             check_clean(content)
 
 
 def test_sentences_and_entity_labels_are_kept(starter_db: Path) -> None:
-    nlp = make_pipeline(starter_db)
+    nlp = open_pipeline(starter_db)
     for doc in nlp.pipe([TEXT] * 50):
         words = doc.text.split(" ")
         assert [sentence.text for sentence in doc.sents] == [" ".join(words[:5]), " ".join(words[5:])]
@@ -94,8 +80,7 @@ def test_sentences_and_entity_labels_are_kept(starter_db: Path) -> None:
 
 
 def test_without_sentences_and_entities_there_are_none(starter_db: Path) -> None:
-    nlp = spacy.blank("en")
-    nlp.add_pipe("custext", config={"database": str(starter_db), "output": "replace"})
+    nlp = make_pipeline(starter_db, output="replace")
     doc = nlp(TEXT)
     assert not doc.has_annotation("SENT_START") and not doc.has_annotation("ENT_IOB")
     assert len(nlp("")) == 0
@@ -104,11 +89,11 @@ def test_without_sentences_and_entities_there_are_none(starter_db: Path) -> None
 @pytest.mark.slow
 @pytest.mark.parametrize("item", [None, *CARRIED])
 def test_only_what_carry_names_is_carried(starter_db: Path, item: str | None) -> None:
-    doc = make_pipeline(starter_db, carry=[item] if item else [])(TEXT)
+    doc = open_pipeline(starter_db, carry=[item] if item else [])(TEXT)
     present = {
         "sentences": doc.has_annotation("SENT_START") and len(list(doc.sents)) == 2,
         "entities": [entity.label_ for entity in doc.ents] == ["PERSON"],
-        "tokens": doc.text.split(" ")[-2] in [token.text for token in doc],  # like "Dr.", which is one token
+        "tokens": doc.text.split(" ")[-2] in tokens_of(doc),  # like "Dr.", which is one token
         "pos": False,  # no component has set any
         "tag": False,
         "morph": False,
@@ -136,12 +121,8 @@ def test_carried_data_of_tokens_and_spans_moves_with_them(starter_db: Path) -> N
 
     Token.set_extension("test_number", default=None, force=True)
     Span.set_extension("test_span", default=None, force=True)
-    nlp = spacy.blank("en")
-    nlp.add_pipe("number_tokens")
     carry = ["user_data", "spans", "dep", "sentences"]
-    config = {"database": str(starter_db), "output": "replace", "carry": carry, "eps": 0.01}
-    nlp.add_pipe("sentencizer")
-    nlp.add_pipe("custext", config=config)
+    nlp = make_pipeline(starter_db, "number_tokens", "sentencizer", output="replace", carry=carry, eps=0.01)
     for doc in nlp.pipe(["The doctor met Alice in Boston yesterday. It rained."] * 50):
         assert [token._.test_number for token in doc] == list(range(len(doc)))
         assert doc[0:2]._.test_span == "first two"
@@ -151,11 +132,9 @@ def test_carried_data_of_tokens_and_spans_moves_with_them(starter_db: Path) -> N
 
 
 def test_parts_of_speech_are_carried(starter_db: Path) -> None:
-    nlp = spacy.blank("en")
-    ruler = nlp.add_pipe("attribute_ruler")
-    ruler.add([[{"LOWER": "doctor"}]], {"POS": "NOUN", "TAG": "NN", "MORPH": "Number=Sing"})  # type: ignore[attr-defined]
-    config = {"database": str(starter_db), "output": "replace", "carry": ["pos", "tag", "morph"]}
-    nlp.add_pipe("custext", config=config)
+    nlp = make_pipeline(starter_db, "attribute_ruler", output="replace", carry=["pos", "tag", "morph"])
+    ruler: Any = nlp.get_pipe("attribute_ruler")
+    ruler.add([[{"LOWER": "doctor"}]], {"POS": "NOUN", "TAG": "NN", "MORPH": "Number=Sing"})
     token = nlp("the doctor")[1]
     assert (token.pos_, token.tag_, str(token.morph)) == ("NOUN", "NN", "Number=Sing")
 
@@ -168,7 +147,7 @@ def test_later_components_see_the_new_words(starter_db: Path) -> None:
         seen.append(doc.text)
         return doc
 
-    nlp = make_pipeline(starter_db)
+    nlp = open_pipeline(starter_db)
     nlp.add_pipe("look")
     docs = list(nlp.pipe([(TEXT, 1), ("Zzyzxa the Doctoratez", 2)], as_tuples=True))
     assert [context for _, context in docs] == [1, 2]
@@ -178,7 +157,7 @@ def test_later_components_see_the_new_words(starter_db: Path) -> None:
 
 def test_a_written_pipeline_does_not_hold_the_words_seen_in_a_memory_zone(starter_db: Path, tmp_path: Path) -> None:
     """The docs recommend this. Outside a zone, the vocabulary remembers all words, as the counter-test shows."""
-    nlp = make_pipeline(starter_db)
+    nlp = open_pipeline(starter_db)
     with nlp.memory_zone():
         docs = list(nlp.pipe([TEXT] * 3))
         DocBin(docs=docs, store_user_data=True).to_disk(tmp_path / "clean.spacy")
@@ -198,9 +177,7 @@ def test_a_written_pipeline_does_not_hold_the_words_seen_in_a_memory_zone(starte
 
 def test_the_record_of_a_keyed_doc_is_not_carried(starter_db: Path, tmp_path: Path) -> None:
     make_key(tmp_path / "key", starter_db)
-    nlp = spacy.blank("en")
-    config = {"database": str(starter_db), "key_file": str(tmp_path / "key"), "output": "replace"}
-    nlp.add_pipe("custext", config={**config, "carry": ["user_data"]})
+    nlp = make_pipeline(starter_db, key_file=str(tmp_path / "key"), output="replace", carry=["user_data"])
     doc = nlp.make_doc("the doctor")
     doc._.custext_record, doc.user_data["other"] = "patient 81", 1
     new = nlp(doc)
@@ -208,28 +185,11 @@ def test_the_record_of_a_keyed_doc_is_not_carried(starter_db: Path, tmp_path: Pa
     assert b"patient 81" not in new.to_bytes()
 
 
-def test_carry_needs_output_replace(starter_db: Path) -> None:
-    with pytest.raises(CusTextError, match='carry applies only to new Docs: set "output": "replace"'):
-        make_pipeline(starter_db, output="annotate", carry=["pos"])
-
-
 @pytest.mark.parametrize("carry", [["tokens"], ["tokens", "pos", "user_data"], None])
 def test_tokens_of_invisible_characters_only_do_not_break_new_docs(mapped_db: Path, carry: list[str] | None) -> None:
-    nlp = spacy.blank("en")
-    nlp.add_pipe("custext", config={"database": str(mapped_db), "output": "replace", "carry": carry})
+    nlp = make_pipeline(mapped_db, output="replace", carry=carry)
     doc = nlp(Doc(nlp.vocab, words=["alice", "\u200b\u200b", "bob", "\U000e0041"], spaces=[True, True, True, False]))
     assert "\u200b" not in doc.text and "\U000e0041" not in doc.text
     assert len(doc.text.split()) == 2
     if carry is not None:
         assert len(doc) == 4
-
-
-def test_a_list_of_words_matches_every_unicode_form(mapped_db: Path) -> None:
-    import unicodedata
-
-    nlp = spacy.blank("en")
-    listed = {"@misc": "custext.words.v1", "words": [unicodedata.normalize("NFD", "zoë"), "ａｌｉｃｅ"]}
-    nlp.add_pipe("custext", config={"database": str(mapped_db), "sensitive": listed})
-    for form in ("NFC", "NFD"):
-        doc = nlp(unicodedata.normalize(form, "zoë alice bob"))
-        assert [token._.custext_kind for token in doc] == ["unknown", "alone", "kept"]

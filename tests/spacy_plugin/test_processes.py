@@ -1,6 +1,7 @@
 """The component works in several processes, and after being saved, pickled or loaded from a config file."""
 
 import gc
+import json
 import os
 import pickle
 import subprocess
@@ -14,36 +15,36 @@ import spacy
 from spacy.tokens import Doc
 
 from custext_sql import Sanitizer
-from tests.spacy_plugin.test_component import make_pipeline, words_of
+from tests.spacy_plugin.pipelines import copy_pipeline, make_pipeline, tokens_of, words_of
 
 TEXT = " ".join(["alice bob carol dave erin frank grace heidi ivan judy mallory niaj"] * 2)
 SCRIPT = """
-    import multiprocessing, sys
+    import json, multiprocessing, sys
     import spacy
 
     def main():
         multiprocessing.set_start_method(sys.argv[1])
         nlp = spacy.blank("en")
-        sensitive = {"@misc": "custext.all_but_stopwords.v1"}
-        nlp.add_pipe("custext", config={"database": sys.argv[2], "eps": 0.01, "sensitive": sensitive,
-                                        "output": sys.argv[3]})
-        texts = [sys.argv[4]] * 60
-        found = []
-        for doc, number in nlp.pipe(zip(texts, range(60)), as_tuples=True, n_process=2, batch_size=5):
-            if sys.argv[3] == "annotate":
-                assert doc._.custext_receipt.replaced == 24, doc._.custext_receipt
-                assert [token._.custext_kind for token in doc] == ["replaced"] * 24
-            else:
-                assert doc._.custext_receipt is None
-                assert [token._.custext for token in doc] == doc.text.split()
-            assert (doc.text == sys.argv[4]) == (sys.argv[3] == "annotate")
-            found.append(doc._.custext)
-        print(len(found), len(set(found)))
+        nlp.add_pipe("entity_ruler").add_patterns([{"label": "PERSON", "pattern": "alice"}])
+        nlp.add_pipe("custext", config=json.loads(sys.argv[2]))
+        stream = [(sys.argv[3], number) for number in range(60)]
+        docs = [doc for doc, _ in nlp.pipe(stream, as_tuples=True, n_process=2, batch_size=5)]
         assert nlp.get_pipe("custext").receipt.rows == 0  # the workers have counted
+        receipts = [doc._.custext_receipt and doc._.custext_receipt.replaced for doc in docs]
+        kinds = [[token._.custext_kind for token in doc] for doc in docs]
+        print(json.dumps([[doc.text for doc in docs], [doc._.custext for doc in docs], receipts, kinds]))
 
     if __name__ == "__main__":
         main()
 """
+
+
+def run_in_processes(folder: Path, method: str, **config: Any) -> "subprocess.CompletedProcess[str]":
+    """Run 60 equal Docs through a pipeline in two processes; the output has texts, results, receipts and kinds."""
+    script = folder / "script.py"
+    script.write_text(textwrap.dedent(SCRIPT))
+    command = [sys.executable, str(script), method, json.dumps(config), TEXT]
+    return subprocess.run(command, capture_output=True, text=True, env=dict(os.environ), check=False)
 
 
 @pytest.mark.slow
@@ -51,12 +52,23 @@ SCRIPT = """
 @pytest.mark.parametrize("method", ["fork", "spawn"])
 def test_processes_draw_independently(mapped_db: Path, tmp_path: Path, method: str, output: str) -> None:
     """60 equal texts of 24 words with four almost equally likely outputs each: no two results are equal."""
-    script = tmp_path / "script.py"
-    script.write_text(textwrap.dedent(SCRIPT))
-    command = [sys.executable, str(script), method, str(mapped_db), output, TEXT]
-    done = subprocess.run(command, capture_output=True, text=True, env=dict(os.environ), check=False)
+    done = run_in_processes(tmp_path, method, database=str(mapped_db), eps=0.01, output=output)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.split() == ["60", "60"]
+    texts, results, receipts, kinds = json.loads(done.stdout)
+    assert len(results) == len(set(results)) == 60
+    assert texts == ([TEXT] * 60 if output == "annotate" else results)
+    assert receipts == [24 if output == "annotate" else None] * 60
+    assert kinds == [["replaced" if output == "annotate" else None] * 24] * 60
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_worker_processes_check_labels_too(mapped_db: Path, tmp_path: Path, method: str) -> None:
+    for label in ("PERSON", "PERSN"):
+        sensitive = {"@misc": "custext.entities.v1", "labels": [label]}
+        done = run_in_processes(tmp_path, method, database=str(mapped_db), sensitive=sensitive)
+        assert (done.returncode == 0) == bool(done.stdout) == (label == "PERSON"), done.stderr
+        assert ("the label 'PERSN'; did you mean 'PERSON'?" in done.stderr) == (label == "PERSN")
 
 
 def test_the_database_is_read_once_and_never_written(mapped_db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,15 +95,8 @@ def test_copies_of_a_pipeline_work_however_they_are_made(mapped_db: Path, tmp_pa
     sensitive = {"@misc": "custext.words.v1", "words": ["alice", "bob"], "eps": 0.5}
     nlp = make_pipeline(mapped_db, "sentencizer", sensitive=sensitive, policy={"unknown": "mask"}, output="replace")
     nlp("alice bob")  # its copies do not count this
-    nlp.to_disk(tmp_path / "pipeline")
     (tmp_path / "pipeline.cfg").write_text(nlp.config.to_str(), encoding="utf-8")
-    copies = {
-        "disk": spacy.load(tmp_path / "pipeline"),
-        "bytes": spacy.blank("en", config=nlp.config).from_bytes(nlp.to_bytes()),
-        "pickle": pickle.loads(pickle.dumps(nlp)),
-        "config": spacy.util.load_model_from_config(nlp.config, auto_fill=True),
-        "from_disk": spacy.util.load_model_from_config(nlp.config).from_disk(tmp_path / "pipeline"),
-    }
+    copies = copy_pipeline(nlp, tmp_path / "pipeline")
     subprocess.run(
         [sys.executable, "-m", "spacy", "assemble", str(tmp_path / "pipeline.cfg"), str(tmp_path / "assembled")],
         check=True,
@@ -101,7 +106,7 @@ def test_copies_of_a_pipeline_work_however_they_are_made(mapped_db: Path, tmp_pa
     for way, other in copies.items():
         assert other.config["components"]["custext"] == nlp.config["components"]["custext"], way
         assert words_of(other("alice carol zzz."))[1:] == ["carol", "zzz", "."], way
-        receipt = other.get_pipe("custext").receipt
+        receipt = other.get_pipe("custext").receipt  # type: ignore[attr-defined]
         assert (receipt.rows, receipt.alone_masked, receipt.kept, receipt.budgets) == (1, 1, 2, (0.5,)), way
 
 
@@ -120,7 +125,7 @@ def test_a_pickled_component_includes_the_tokenizer_but_not_the_pipeline(mapped_
     assert b"Language" not in content and b"Sentencizer" not in content
     plain = spacy.blank("en")
     doc = pickle.loads(content)(plain("Dr. alice, can't"))
-    assert [token.text for token in doc] == [token.text for token in plain.tokenizer(doc.text)]
+    assert tokens_of(doc) == tokens_of(plain.tokenizer(doc.text))
     assert doc.vocab is plain.vocab
     token = Doc(plain.vocab, words=["alice."], spaces=[False])
     assert [token.is_sent_start for token in pickle.loads(content)(token)] == [True, False]  # as in its pipeline
@@ -132,4 +137,4 @@ def test_a_component_sourced_from_a_pipeline_that_is_gone_works(mapped_db: Path)
     nlp.add_pipe("custext", source=make_pipeline(mapped_db, output="replace"))
     gc.collect()
     doc = nlp("alice, bob")
-    assert doc.vocab is nlp.vocab and [token.text for token in doc][1] == ","
+    assert doc.vocab is nlp.vocab and tokens_of(doc)[1] == ","

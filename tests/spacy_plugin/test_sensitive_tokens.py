@@ -2,6 +2,7 @@
 
 import math
 import pickle
+import unicodedata
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,8 +18,8 @@ from custext_sql import CusTextError, Sanitizer, load_mapping, make_key
 from custext_sql.arrays import Flags
 from custext_sql.sanitizer.tally import Tally
 from custext_sql.text.columns import open_column
-from spacy_plugin.documents import DocBatch
-from tests.spacy_plugin.test_component import kinds_of, words_of
+from spacy_plugin.component import join_tokens
+from tests.spacy_plugin.pipelines import kinds_of, make_pipeline, words_of
 
 PATTERNS = [
     {"label": "PERSON", "pattern": "Alice Zzyzxa", "id": "a-1"},
@@ -27,17 +28,15 @@ PATTERNS = [
 TEXT = "The doctor met Alice Zzyzxa in Boston yesterday."
 
 
-def make_pipeline(database: Path, sensitive: dict[str, Any], **config: Any) -> Language:
-    nlp = spacy.blank("en")
-    nlp.add_pipe("entity_ruler").add_patterns(PATTERNS)  # type: ignore[attr-defined]
-    ruler = nlp.add_pipe("attribute_ruler")
-    ruler.add([[{"LOWER": {"IN": ["doctor", "boston"]}}]], {"POS": "NOUN", "TAG": "NN"})  # type: ignore[attr-defined]
-    ruler.add([[{"LOWER": "met"}]], {"POS": "VERB", "TAG": "VBD"})  # type: ignore[attr-defined]
-    nlp.add_pipe("custext", config={"database": str(database), "sensitive": sensitive, **config})
+def open_pipeline(database: Path, sensitive: dict[str, Any], **config: Any) -> Language:
+    nlp = make_pipeline(database, "entity_ruler", "attribute_ruler", patterns=PATTERNS, sensitive=sensitive, **config)
+    ruler: Any = nlp.get_pipe("attribute_ruler")
+    ruler.add([[{"LOWER": {"IN": ["doctor", "boston"]}}]], {"POS": "NOUN", "TAG": "NN"})
+    ruler.add([[{"LOWER": "met"}]], {"POS": "VERB", "TAG": "VBD"})
     return nlp
 
 
-def sampled(doc: Doc) -> list[str]:
+def replaced(doc: Doc) -> list[str]:
     return [token.text for token in doc if token._.custext_kind in ("replaced", "unknown", "alone")]
 
 
@@ -60,15 +59,15 @@ def sampled(doc: Doc) -> list[str]:
 def test_chosen_tokens_are_replaced_and_the_others_stay(
     starter_db: Path, choice: dict[str, Any], expected: str
 ) -> None:
-    doc = make_pipeline(starter_db, choice)(TEXT)
-    assert sampled(doc) == expected.split()
+    doc = open_pipeline(starter_db, choice)(TEXT)
+    assert replaced(doc) == expected.split()
     for token in doc:
         if token._.custext_kind == "kept":
             assert token._.custext == token.text
     receipt = doc._.custext_receipt
     assert receipt.words == 8
     stopwords = 2 if "stopwords" in choice["@misc"] else 0
-    assert (receipt.kept, receipt.stopwords) == (8 - len(sampled(doc)) - stopwords, stopwords)
+    assert (receipt.kept, receipt.stopwords) == (8 - len(replaced(doc)) - stopwords, stopwords)
     clear = sum(len(token.text) for token in doc if token._.custext_kind in ("kept", "stopword") and not token.is_punct)
     assert receipt.characters_in_clear == clear
 
@@ -76,21 +75,14 @@ def test_chosen_tokens_are_replaced_and_the_others_stay(
 def test_words_can_be_listed_in_a_file(starter_db: Path, tmp_path: Path) -> None:
     (tmp_path / "names.txt").write_text("Alice\n\n  boston \n", encoding="utf-8")
     choice = {"@misc": "custext.words.v1", "path": str(tmp_path / "names.txt")}
-    assert sampled(make_pipeline(starter_db, choice)(TEXT)) == ["Alice", "Boston"]
-
-
-def test_all_but_stopwords_is_plus(starter_db: Path) -> None:
-    by_choice = make_pipeline(starter_db, {"@misc": "custext.all_but_stopwords.v1"})(TEXT)
-    by_setting = make_pipeline(starter_db, {"@misc": "custext.all.v1"}, plus=True)(TEXT)
-    assert kinds_of(by_choice) == kinds_of(by_setting)
-    assert "stopword" in kinds_of(by_choice)
+    assert replaced(open_pipeline(starter_db, choice)(TEXT)) == ["Alice", "Boston"]
 
 
 @pytest.mark.slow
 def test_each_label_has_its_budget(starter_db: Path) -> None:
     """At eps 100 a word almost always stays the same, at 0.001 almost never."""
     choice = {"@misc": "custext.entities.v1", "labels": {"PERSON": 0.001, "GPE": 100.0}, "others": 3.0}
-    nlp = make_pipeline(starter_db, choice)
+    nlp = open_pipeline(starter_db, choice)
     docs = list(nlp.pipe([TEXT] * 400))
     assert docs[0]._.custext_receipt.budgets == (0.001, 3.0, 100.0)
     assert docs[0]._.custext_receipt.largest_row_eps == pytest.approx(0.001 + 100 + 5 * 3)
@@ -101,19 +93,11 @@ def test_each_label_has_its_budget(starter_db: Path) -> None:
         assert np.mean([output == word for output in drawn]) == pytest.approx(chance, abs=0.1)
 
 
-def test_a_list_of_labels_has_the_budget_of_the_component(starter_db: Path) -> None:
-    choice = {"@misc": "custext.entities.v1", "labels": ["PERSON"], "others": 3.0}
-    receipt = make_pipeline(starter_db, choice, eps=0.25)(TEXT)._.custext_receipt
-    assert receipt.budgets == (0.25, 3.0)
-    only = {"@misc": "custext.entities.v1", "labels": {"PERSON": 0.25}}
-    assert make_pipeline(starter_db, only)(TEXT)._.custext_receipt.budgets == (0.25,)
-
-
 @pytest.mark.parametrize("calibration", ["paper", "tight"])
 def test_the_receipt_reports_the_union_of_the_tables(mapped_db: Path, calibration: str) -> None:
     """It is the worst log-ratio of any two words of a group, each drawn at any of the budgets."""
     choice = {"@misc": "custext.entities.v1", "labels": {"PERSON": 0.5}, "others": 3.0}
-    receipt = make_pipeline(mapped_db, choice, calibration=calibration)("alice")._.custext_receipt
+    receipt = open_pipeline(mapped_db, choice, calibration=calibration)("alice")._.custext_receipt
     sanitizer = Sanitizer.load(mapped_db, calibration=calibration)
     worst = 0.0
     words = sanitizer.mapping.words
@@ -142,15 +126,15 @@ class LongWords:
 @pytest.mark.slow
 def test_a_function_can_choose(starter_db: Path) -> None:
     registry.misc.register("test.long_words.v1", func=LongWords)
-    nlp = make_pipeline(starter_db, {"@misc": "test.long_words.v1", "at_least": 5}, eps=0.5)
+    nlp = open_pipeline(starter_db, {"@misc": "test.long_words.v1", "at_least": 5}, eps=0.5)
     doc = nlp(TEXT)
-    assert sampled(doc) == ["doctor", "Alice", "Zzyzxa", "Boston", "yesterday"]
+    assert replaced(doc) == ["doctor", "Alice", "Zzyzxa", "Boston", "yesterday"]
     assert doc._.custext_receipt.budgets == (0.5, 2.5)
     assert nlp("a")._.custext_receipt.budgets == (0.5, 2.5)  # whatever the text
-    assert sampled(pickle.loads(pickle.dumps(nlp))(TEXT)) == sampled(doc)
+    assert replaced(pickle.loads(pickle.dumps(nlp))(TEXT)) == replaced(doc)
     registry.misc.register("test.flags.v1", func=lambda: lambda doc: doc.to_array("IS_TITLE"))
-    flagged = make_pipeline(starter_db, {"@misc": "test.flags.v1"}, eps=0.25)(TEXT)
-    assert sampled(flagged) == ["The", "Alice", "Zzyzxa", "Boston"]
+    flagged = open_pipeline(starter_db, {"@misc": "test.flags.v1"}, eps=0.25)(TEXT)
+    assert replaced(flagged) == ["The", "Alice", "Zzyzxa", "Boston"]
     assert flagged._.custext_receipt.budgets == (0.25,)
 
 
@@ -172,51 +156,52 @@ def test_a_function_can_choose(starter_db: Path) -> None:
 def test_a_function_with_a_wrong_result_is_an_error(starter_db: Path, values: Any, message: str) -> None:
     registry.misc.register("test.wrong.v1", func=lambda: lambda doc: values)
     with pytest.raises(CusTextError, match=f"sensitive: .*{message}"):
-        make_pipeline(starter_db, {"@misc": "test.wrong.v1"})(TEXT)
+        open_pipeline(starter_db, {"@misc": "test.wrong.v1"})(TEXT)
 
 
 def test_listed_words_are_found_within_tokens(starter_db: Path) -> None:
     choice = {"@misc": "custext.words.v1", "words": ["alice", "o'brien", "bob", "cannot", "im"]}
     text = "Mail alice@corp.com, #Alice; www.bob.org and o'brien bobby cannot do, I'm im, can not, wed"
-    doc = make_pipeline(starter_db, choice)(text)
+    nlp = open_pipeline(starter_db, choice)
+    doc = nlp(text)
+    assert nlp("")._.custext == "" and nlp("")._.custext_receipt.words == 0
     chosen = [token.text for token in doc if token._.custext_kind != "kept"]
     assert chosen == ["alice@corp.com", "#", "Alice", "www.bob.org", "o'brien", "can", "not", "i", "m"]
 
 
-def test_a_doc_without_tokens_has_no_listed_words(starter_db: Path) -> None:
-    doc = make_pipeline(starter_db, {"@misc": "custext.words.v1", "words": ["alice"]})("")
-    assert doc._.custext == "" and doc._.custext_receipt.words == 0
-
-
-def test_an_eps_that_no_token_would_use_is_an_error(starter_db: Path) -> None:
-    """ "PERSON at 0.5, everything else at 3" needs `others`."""
-    choice = {"@misc": "custext.entities.v1", "labels": {"PERSON": 0.5}}
-    with pytest.raises(CusTextError, match="^eps: no token would be drawn at eps 3"):
-        make_pipeline(starter_db, choice, eps=3.0)
-
-
-def test_listed_words_have_an_eps_of_their_own(starter_db: Path) -> None:
-    choice = {"@misc": "custext.words.v1", "words": ["doctor"], "eps": 0.5}
-    assert make_pipeline(starter_db, choice)(TEXT)._.custext_receipt.budgets == (0.5,)
-    with pytest.raises(CusTextError, match="sensitive: eps: eps must"):
-        make_pipeline(starter_db, {**choice, "eps": 101.0})
+@pytest.mark.parametrize(
+    ("choice", "eps", "expected"),
+    [
+        ({"@misc": "custext.entities.v1", "labels": ["PERSON"], "others": 3.0}, 0.25, (0.25, 3.0)),
+        ({"@misc": "custext.entities.v1", "labels": {"PERSON": 0.25}}, None, (0.25,)),
+        ({"@misc": "custext.words.v1", "words": ["doctor"], "eps": 0.5}, None, (0.5,)),
+        # "PERSON at 0.5, everything else at 3" needs `others`
+        ({"@misc": "custext.entities.v1", "labels": {"PERSON": 0.5}}, 3.0, "^eps: no token would be drawn at eps 3"),
+        ({"@misc": "custext.words.v1", "words": ["doctor"], "eps": 101.0}, None, "sensitive: eps: eps must"),
+    ],
+)
+def test_names_have_the_budget_of_the_component_or_their_own(
+    starter_db: Path, choice: dict[str, Any], eps: float | None, expected: tuple[float, ...] | str
+) -> None:
+    if isinstance(expected, str):
+        with pytest.raises(CusTextError, match=expected):
+            open_pipeline(starter_db, choice, eps=eps)
+    else:
+        assert open_pipeline(starter_db, choice, eps=eps)(TEXT)._.custext_receipt.budgets == expected
 
 
 @pytest.mark.slow
 def test_missing_entities_or_tags_are_an_error(starter_db: Path) -> None:
     """Otherwise every word would stay in the clear because a component is missing."""
-    nlp = spacy.blank("en")
     sensitive = {"@misc": "custext.entities.v1", "labels": ["PERSON"]}
-    nlp.add_pipe("custext", config={"database": str(starter_db), "sensitive": sensitive})
+    nlp = make_pipeline(starter_db, sensitive=sensitive)
     with pytest.raises(CusTextError, match="no component has set entities on this Doc; add one before custext"):
         nlp(TEXT)
     assert nlp("")._.custext == ""
     for name, tags in (("custext.parts_of_speech.v1", ["NOUN"]), ("custext.tags.v1", ["NN"])):
-        other = spacy.blank("en")
-        other.add_pipe("custext", config={"database": str(starter_db), "sensitive": {"@misc": name, "tags": tags}})
         with pytest.raises(CusTextError, match="add one before custext"):
-            other(TEXT)
-    nothing_found = make_pipeline(starter_db, sensitive)("The doctor left.")
+            make_pipeline(starter_db, sensitive={"@misc": name, "tags": tags})(TEXT)
+    nothing_found = open_pipeline(starter_db, sensitive)("The doctor left.")
     assert nothing_found._.custext == "The doctor left." and nothing_found._.custext_receipt.kept == 3
 
 
@@ -244,13 +229,10 @@ def test_a_word_that_is_the_only_listed_one_of_its_group_is_masked(mapped_db: Pa
         ({"words": ["alice"], "others": 2.0}, 4, "replaced"),
     ]
     for options, expected, kind in cases:
-        nlp = spacy.blank("en")
-        chosen = {"@misc": "custext.words.v1", **options}
-        nlp.add_pipe("custext", config={"database": str(mapped_db), "sensitive": chosen})
-        doc = nlp(f"alice {other}")
+        doc = make_pipeline(mapped_db, sensitive={"@misc": "custext.words.v1", **options})(f"alice {other}")
         assert doc._.custext_receipt.hides_among == expected
         assert (doc[0]._.custext_kind, doc[0]._.custext == "<unk>") == (kind, kind == "alone")
-        assert doc._.custext_receipt.alone_masked == [token._.custext_kind for token in doc].count("alone")
+        assert doc._.custext_receipt.alone_masked == kinds_of(doc).count("alone")
 
 
 def test_what_a_key_drew_for_a_doc_depends_on_that_doc_alone(mapped_db: Path, tmp_path: Path) -> None:
@@ -260,7 +242,7 @@ def test_what_a_key_drew_for_a_doc_depends_on_that_doc_alone(mapped_db: Path, tm
     docs, stays, none = [nlp("alice bob"), nlp("carol")], np.array([False, True, False]), np.zeros(3, dtype=bool)
 
     def digest(records: list[str], docs: list[Doc], stays: Flags, listed: frozenset[str] | None = None) -> set[Any]:
-        batch = DocBatch(docs).batch
+        batch, _ = join_tokens(docs)
         result = sanitizer.sanitize_tokens(batch, np.where(stays, np.nan, 1.0), listed=listed, records=records)
         return set(result.counts.drawn.tolist())
 
@@ -275,4 +257,11 @@ def test_what_a_key_drew_for_a_doc_depends_on_that_doc_alone(mapped_db: Path, tm
     tally = Tally()
     sanitizer.sanitize_column(open_column(["carol"])[0], records=["1"], tally=tally)
     assert set(tally.records.take_all().tolist()) == text  # as in a file: so is the output
-    assert not len(Sanitizer.load(mapped_db).sanitize_tokens(DocBatch(docs).batch, np.ones(3)).counts.drawn)
+    assert not len(Sanitizer.load(mapped_db).sanitize_tokens(join_tokens(docs)[0], np.ones(3)).counts.drawn)
+
+
+def test_a_list_of_words_matches_every_unicode_form(mapped_db: Path) -> None:
+    listed = {"@misc": "custext.words.v1", "words": [unicodedata.normalize("NFD", "zoë"), "ａｌｉｃｅ"]}
+    nlp = make_pipeline(mapped_db, sensitive=listed)
+    for form in ("NFC", "NFD"):
+        assert kinds_of(nlp(unicodedata.normalize(form, "zoë alice bob"))) == ["unknown", "alone", "kept"]

@@ -14,30 +14,15 @@ from spacy.language import Language
 from spacy.tokens import Doc, DocBin, Span
 from spacy.util import registry
 
-from custext_sql import Kind, Policy, Sanitizer, make_key
+from custext_sql import Kind, Policy, Sanitizer
 from spacy_plugin.component import CusText
 from spacy_plugin.rendering import render
-from tests.spacy_plugin.test_component import kinds_of, make_pipeline, words_of
+from tests.spacy_plugin.pipelines import CUTS, kinds_of, make_pipeline, tokens_of, words_of
 
 MASKS = re.compile("|".join(Policy.UNIT_MASKS))
 UNITS = ["+49 (30) 1234567", "john_doe@x-y.com", "1980-01-02", "http://a.b/c_d?e=1", "5:30pm"]
 EXPECTED = ["<phone>", "<email>", "<date>", "<url>", "<time>"]
 TEXT = "People called {} or mail:{}. On {} (see {}) at {}".format(*UNITS)
-CUTS = {  # tokens and the space after each, by tokenizers that differ from spaCy's
-    "at spaces": r"([^ ]+| )( ?)",
-    "at the ends of words": r"(\w+|[^\w ]| )( ?)",
-    "everywhere": r"(?s)(.)()",
-}
-
-
-def cut(nlp: Language, where: str) -> None:
-    """Make the pipeline split texts in another way."""
-
-    def tokenize(text: str) -> Doc:
-        pieces = re.findall(CUTS[where], text)
-        return Doc(nlp.vocab, words=[word for word, _ in pieces], spaces=[bool(space) for _, space in pieces])
-
-    nlp.tokenizer = tokenize if where in CUTS else nlp.tokenizer
 
 
 @pytest.fixture(scope="module")
@@ -53,21 +38,24 @@ def pipeline(few_template: Path) -> Open:
     """Return a function that makes pipelines in which equal texts give equal results, each of them once."""
 
     @cache
-    def open_pipeline(where: str = "by spaCy", carry: tuple[str, ...] | None = None, **config: Any) -> Language:
-        output: dict[str, Any] = (
-            {"output": "replace", "carry": None if carry == ("default",) else carry} if carry else {}
-        )
-        nlp = make_pipeline(few_template, "sentencizer", eps=0.0, **output, **config)
-        cut(nlp, where)
-        return nlp
+    def open_pipeline(where: str | None = None, carry: tuple[str, ...] | None = None) -> Language:
+        return make_pipeline(few_template, "sentencizer", cut=where, eps=0.0, **new_docs(carry))
 
     return open_pipeline
+
+
+DEFAULT, TOKENS, ALL = ("default",), ("tokens", "entities", "sentences"), ("tokens", "dep", "user_data", "spans")
+
+
+def new_docs(carry: tuple[str, ...] | None) -> dict[str, Any]:
+    """Return the part of a config that makes new Docs; nothing for None."""
+    return {"output": "replace", "carry": None if carry == DEFAULT else carry} if carry else {}
 
 
 def test_the_mask_is_in_the_first_token(pipeline: Open) -> None:
     nlp = pipeline()
     doc = nlp("People called +49 (30) 1234567, or mail:john@x.com's on 1980-01-02")
-    assert [token.text for token in doc][2:7] == ["+49", "(", "30", ")", "1234567"]
+    assert tokens_of(doc)[2:7] == ["+49", "(", "30", ")", "1234567"]
     assert words_of(doc)[2:8] == ["<phone>", "", "", "", "", ","] and kinds_of(doc)[2:8] == ["unit"] * 5 + ["kept"]
     assert re.fullmatch(r"\S+ \S+ <phone>, \S+ \S+:<email> \S+ <date>", doc._.custext)
     [address] = [token for token in doc if "@" in token.text]
@@ -78,13 +66,10 @@ def test_the_mask_is_in_the_first_token(pipeline: Open) -> None:
         assert (copy._.custext, words_of(copy), kinds_of(copy)) == (doc._.custext, words_of(doc), kinds_of(doc))
 
 
-DEFAULT, TOKENS = ("default",), ("tokens", "entities", "sentences")
-
-
 @pytest.mark.parametrize("carry", [DEFAULT, TOKENS])
-@pytest.mark.parametrize("where", ["by spaCy", *CUTS])
+@pytest.mark.parametrize("where", [None, *CUTS])
 def test_each_unit_is_one_token_of_a_new_doc(
-    pipeline: Open, sanitizer: Sanitizer, carry: tuple[str, ...], where: str
+    pipeline: Open, sanitizer: Sanitizer, carry: tuple[str, ...], where: str | None
 ) -> None:
     doc = pipeline(where, carry)(TEXT)
     found = [token.text for token in doc if MASKS.search(token.text)]
@@ -95,9 +80,6 @@ def test_each_unit_is_one_token_of_a_new_doc(
     assert [doc.text] == sanitizer.sanitize_batch([TEXT])
     assert len(list(doc.sents)) == (1 if where == "at spaces" else 2)
     assert "".join(token.text_with_ws for token in doc) == doc.text == doc._.custext
-
-
-ALL = ("tokens", "dep", "user_data", "spans")
 
 
 @pytest.mark.parametrize("carry", [None, DEFAULT, ALL])
@@ -115,9 +97,9 @@ EXCHANGE = str.maketrans("02345678john", "86754032mary")  # years of the 1900s s
 
 
 @settings(max_examples=100)
-@given(st.lists(st.tuples(parts, marks), max_size=10), st.sampled_from(["by spaCy", *CUTS]), st.booleans())
+@given(st.lists(st.tuples(parts, marks), max_size=10), st.sampled_from([None, *CUTS]), st.booleans())
 def test_a_new_doc_has_the_text_of_the_sanitizer_and_nothing_of_a_unit(
-    pipeline: Open, sanitizer: Sanitizer, written: list[tuple[str, str]], where: str, tokens: bool
+    pipeline: Open, sanitizer: Sanitizer, written: list[tuple[str, str]], where: str | None, tokens: bool
 ) -> None:
     nlp = pipeline(where, TOKENS if tokens else DEFAULT)
     text = "".join(part + mark for part, mark in written)
@@ -164,8 +146,7 @@ def test_a_unit_is_masked_if_one_of_its_tokens_is_chosen(
     doc.set_ents([Span(doc, 1, 2, label="WORD"), Span(doc, 12, 13, label="PART")])
     for token in doc:
         token.pos_, token.tag_ = ("SYM" if token.i in (3, 19) else "X"), ("CD" if token.i == 13 else "XX")
-    made = {"output": "replace", "carry": None if carry == DEFAULT else carry} if carry else {}
-    component = CusText(database=str(few_template), sensitive=choice, nlp=nlp, **made)  # type: ignore[arg-type]
+    component = CusText(database=str(few_template), sensitive=choice, nlp=nlp, **new_docs(carry))
     new = component(doc)
     assert MASKS.findall(new._.custext) == expected
     receipt = component.receipt
@@ -178,21 +159,6 @@ def test_a_unit_is_masked_if_one_of_its_tokens_is_chosen(
         assert tokens.replace("mail:", "") == masked.replace(" ", "")
     elif not expected:
         assert len(new) == len(doc)  # nothing is merged
-
-
-def test_with_a_key_the_output_is_that_of_the_text(few_db: Path, tmp_path: Path) -> None:
-    make_key(tmp_path / "key", few_db, eps=2.0)
-    texts = [TEXT, f"{TEXT} 1234567 {TEXT} time 1980", "time 12:30 time people, 30 people on 30"]
-    records = ["0", "1", "2"]
-    expected = Sanitizer.load(few_db, key_file=tmp_path / "key").sanitize_batch(texts, records=records)
-    for where in ("by spaCy", *CUTS):
-        nlp = make_pipeline(few_db, key_file=str(tmp_path / "key"), dataset={"name": "notes", "reuse_key": True})
-        cut(nlp, where)
-        docs = [nlp.make_doc(text) for text in texts]
-        for doc, record in zip(docs, records, strict=True):
-            doc._.custext_record = record
-        assert [doc._.custext for doc in nlp.pipe(docs)] == expected
-        assert nlp.get_pipe("custext").receipt.units == 5 + 10 + 1  # type: ignore[attr-defined]
 
 
 def test_what_mask_unknown_leaves_to_the_policy(few_template: Path) -> None:

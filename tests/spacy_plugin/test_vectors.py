@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -65,31 +66,21 @@ def test_vectors_of_an_installed_pipeline_load(
         sys.modules.pop("en_tiny", None)
 
 
-def test_a_pipeline_that_is_not_installed_is_an_error(db_path: Path) -> None:
-    with pytest.raises(CusTextError, match="spacy:en_nothing: no spaCy pipeline or folder of that name exists"):
-        load_embeddings(db_path, "spacy:en_nothing", name="none")
-
-
-def test_a_pipeline_that_does_not_load_is_an_error(db_path: Path, pipeline: Path) -> None:
-    (pipeline / "config.cfg").write_text("[nlp]\nlang = 3\n")
-    with pytest.raises(CusTextError, match="spaCy cannot load it"):
-        load_embeddings(db_path, f"spacy:{pipeline}", name="none")
-    with pytest.raises(CusTextError, match="spaCy cannot load it"):
-        load_embeddings(db_path, "spacy:numpy", name="none")
-    with pytest.raises(CusTextError, match="format and member apply to files only, not to spacy:"):
-        load_embeddings(db_path, f"spacy:{pipeline}", name="none", format="glove")
-
-
-def test_hashed_vectors_are_an_error(db_path: Path, tmp_path: Path) -> None:
+def test_what_has_no_table_of_word_vectors_is_an_error(db_path: Path, pipeline: Path, tmp_path: Path) -> None:
     nlp = spacy.blank("en")
+    nlp.to_disk(tmp_path / "blank")
     data = np.zeros((10, 3), dtype=np.float32)
     nlp.vocab.vectors = Vectors(strings=nlp.vocab.strings, data=data, mode="floret", hash_count=1, minn=1, maxn=2)
     nlp.to_disk(tmp_path / "floret")
-    with pytest.raises(CusTextError, match="expected a table with one vector per word, found mode floret"):
-        load_embeddings(db_path, f"spacy:{tmp_path / 'floret'}", name="none")
-
-
-def test_a_pipeline_without_vectors_is_an_error(db_path: Path, tmp_path: Path) -> None:
-    spacy.blank("en").to_disk(tmp_path / "blank")
-    with pytest.raises(CusTextError, match="the pipeline has no word vectors"):
-        load_embeddings(db_path, f"spacy:{tmp_path / 'blank'}", name="none")
+    (pipeline / "config.cfg").write_text("[nlp]\nlang = 3\n")
+    cases: list[tuple[str | Path, dict[str, Any], str]] = [
+        ("en_nothing", {}, "spacy:en_nothing: no spaCy pipeline or folder of that name exists"),
+        (pipeline, {}, "spaCy cannot load it"),
+        ("numpy", {}, "spaCy cannot load it"),
+        (pipeline, {"format": "glove"}, "format and member apply to files only, not to spacy:"),
+        (tmp_path / "floret", {}, "expected a table with one vector per word, found mode floret"),
+        (tmp_path / "blank", {}, "the pipeline has no word vectors"),
+    ]
+    for source, options, message in cases:
+        with pytest.raises(CusTextError, match=message):
+            load_embeddings(db_path, f"spacy:{source}", name="none", **options)

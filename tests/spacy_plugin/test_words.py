@@ -1,6 +1,5 @@
 """The words of a Doc are those of its text, however spaCy splits it into tokens."""
 
-import re
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -8,16 +7,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-import spacy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from spacy.language import Language
-from spacy.tokens import Doc
 
 from custext_sql import Sanitizer, make_key
+from tests.spacy_plugin.pipelines import CUTS, give_records, make_pipeline
 
 SPLIT = ["cannot", "im", "wont", "wed", "id", "hell", "gonna", "dont", "ill", "well", "lets"]  # mostly, by blank("en")
-TOKENIZERS = ["en", "de", "fr", "xx", "spaces", "characters"]
+TOKENIZERS = ["en", "de", "fr", "xx", *CUTS]
 Open = Callable[..., Language]
 
 
@@ -25,17 +23,8 @@ Open = Callable[..., Language]
 def pipeline() -> Open:
     @cache
     def open_pipeline(tokenizer: str, database: Path, **config: Any) -> Language:
-        nlp = spacy.blank(tokenizer if len(tokenizer) == 2 else "xx")
-        pattern = {"spaces": r"([^ ]+| )( ?)", "characters": r"(?s)(.)()"}.get(tokenizer)
-        if pattern is not None:
-
-            def tokenize(text: str) -> Doc:
-                pieces = re.findall(pattern, text)
-                return Doc(nlp.vocab, words=[word for word, _ in pieces], spaces=[bool(space) for _, space in pieces])
-
-            nlp.tokenizer = tokenize
-        nlp.add_pipe("custext", config={"database": str(database), "language": "english", **config})
-        return nlp
+        code, cut = ("xx", tokenizer) if tokenizer in CUTS else (tokenizer, None)
+        return make_pipeline(database, code=code, cut=cut, language="english", **config)
 
     return open_pipeline
 
@@ -67,10 +56,10 @@ def load(database: Path, key: Path | None = None) -> Sanitizer:
     return Sanitizer.load(database, key_file=key)
 
 
-@pytest.fixture(scope="module")
-def key(few_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture(scope="module", params=["paper", "strict"])
+def key(request: pytest.FixtureRequest, few_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("keys") / "key"
-    make_key(path, few_template, eps=2.0, plus=True, policy="paper")
+    make_key(path, few_template, eps=2.0, plus=True, policy=request.param)
     return path
 
 
@@ -79,11 +68,9 @@ def key(few_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_keyed_doc_comes_out_like_its_text(
     pipeline: Open, few_template: Path, key: Path, written: list[str], tokenizer: str
 ) -> None:
-    nlp, records = pipeline(tokenizer, few_template, key_file=str(key)), [str(number) for number in range(len(written))]
-    docs = [nlp.make_doc(text.encode(errors="replace").decode()) for text in written]
-    for doc, record in zip(docs, records, strict=True):
-        doc._.custext_record = record
-    found = [doc._.custext for doc in nlp.pipe(docs)]
+    nlp = pipeline(tokenizer, few_template, key_file=str(key))
+    docs = give_records(nlp, *(text.encode(errors="replace").decode() for text in written))
+    found, records = [doc._.custext for doc in nlp.pipe(docs)], [str(number) for number in range(len(docs))]
     assert found == load(few_template, key).sanitize_batch([doc.text for doc in docs], records=records)
 
 

@@ -2,14 +2,16 @@
 
 import base64
 import json
+import traceback
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import duckdb
+import pyarrow as pa
 import pytest
 
-from custext_sql import KeyFileError, Sanitizer, SettingError, make_key, register
+from custext_sql import CusTextError, KeyFileError, Sanitizer, SettingError, make_key, register
 from tests.processes import find_files, wait_for
 from tests.release.test_equal_texts import TEXTS
 from tests.spark import MARKS
@@ -156,13 +158,14 @@ def test_the_pickled_functions_name_the_key_and_do_not_contain_it(
 ) -> None:
     from pyspark.serializers import CloudPickleSerializer
 
-    from custext_sql.spark import arrow_functions, functions
+    from custext_sql.spark import functions
 
     handed: list[Any] = []  # the functions that Spark gets
+    make_arrow_function = functions.make_arrow_function
 
     def make(function: Any, result: str) -> Any:
         handed.append(function)
-        return arrow_functions.make_arrow_function(function, result)
+        return make_arrow_function(function, result)
 
     monkeypatch.setattr(functions, "make_arrow_function", make)
     functions.register(spark, starter_db, key_file=key)
@@ -238,6 +241,26 @@ def test_settings_are_checked_when_the_functions_are_registered(spark: Any, star
     assert "custext_sanitize_keyed needs a key: register(spark, key_file=PATH)" in read_error(
         spark, "custext_sanitize_keyed('Zaphod', 'one')"
     )
+
+
+@pytest.mark.parametrize(
+    "error, expected",
+    [
+        (ValueError(SECRET), "CusTextError: custext_failing failed (ValueError)"),
+        (SettingError("eps must be numbers"), "SettingError: eps must be numbers"),
+    ],
+)
+def test_an_error_of_ours_keeps_its_message_and_any_other_is_not_quoted(error: Exception, expected: str) -> None:
+    """In the traceback, which Spark writes to its logs."""
+    from custext_sql.spark.functions import quote_no_data
+
+    def custext_failing(text: pa.Array) -> pa.Array:
+        raise error
+
+    with pytest.raises(CusTextError) as raised:
+        quote_no_data(custext_failing)(pa.array([SECRET]))
+    found = "".join(traceback.format_exception(raised.value))
+    assert expected in found and SECRET not in found
 
 
 def _read_files(folder: Path) -> dict[Path, bytes]:

@@ -51,7 +51,7 @@ def test_a_move_that_fails_or_is_interrupted_leaves_one_whole_output(
     with pytest.raises(type(error)):
         sanitize(frame.limit(20), "body", 0.0, force=True, **known)
     assert len(read_rows(tmp_path / "out")) == {"old": 50, "new": 20}[kept]
-    assert list_left(tmp_path) == ["out", "own.duckdb"]
+    assert list_left(tmp_path) == ["out", "own.duckdb", "own.ledger.sqlite"]
     states = [release.state for release in read_ledger(own_db).releases]
     assert states == (["complete", "pending"] if isinstance(error, KeyboardInterrupt) else ["complete"])
 
@@ -104,5 +104,5 @@ def test_an_output_is_replaced_only_on_demand_and_never_if_it_is_the_input(
     (foreign / "important.txt").touch()
     with pytest.raises(OutputError, match="was not written by custext, so it is not overwritten"):
         sanitize(few, "body", 0.0, force=True, **(known | {"output": foreign}))
-    assert list_left(tmp_path) == ["foreign", "link", output.name, "own.duckdb"]
+    assert list_left(tmp_path) == ["foreign", "link", output.name, "own.duckdb", "own.ledger.sqlite"]
     assert list_left(foreign) == ["important.txt"]
