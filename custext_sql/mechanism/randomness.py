@@ -96,10 +96,20 @@ class SecretKey:
         rows = join_rows((lengths, np.arange(0, len(lengths) + 1, 8)), *columns)
         return _hash_each(rows, self._row_key, 2 * _HALF).reshape(-1, 2 * _HALF)
 
-    def digest_ids(self, records: TextColumn) -> Hashes:
-        """Return the digest of the ID in each record: of what follows its first colon, or of all of it."""
-        rows = join_rows((records.text, records.offsets))
-        return _hash_each((row[row.find(b":") + 1 :] for row in rows), self._id_key, _SHORT).view("<u8")
+    def digest_ids(self, records: TextColumn, *, named: bool) -> tuple[Places, Hashes]:
+        """Return the digests of the IDs that records may have, and the row of each.
+
+        The ID of a record is what follows its first colon, or all of it. named: whether each record is COLUMN:ID; else
+        a record with a colon may be an ID as a whole, such as "x:1", and has both digests, so that it adds to whatever
+        was drawn for either.
+        """
+        rows = list(join_rows((records.text, records.offsets)))
+        ids = [row[row.find(b":") + 1 :] for row in rows]
+        places = [*range(len(rows))]
+        if not named:
+            places += [place for place, row in enumerate(rows) if b":" in row]
+            ids += [rows[place] for place in places[len(rows) :]]
+        return np.array(places, dtype=np.int64), _hash_each(ids, self._id_key, _SHORT).view("<u8")
 
 
 class KeyedRandomness:
@@ -124,11 +134,14 @@ class KeyedRandomness:
         shifts = PER_BLOCK * (np.cumsum(blocks) - blocks) - rows[:-1]  # from a place to the index of its draw
         return draw_streams(self._digests[:, :_HALF], blocks, stream).take(places + shifts.repeat(counts))
 
-    def digest(self, marks: tuple[Numbers, Kinds] | None = None) -> tuple[Hashes, Hashes]:
-        """Return two digests of each row: of the ID in its record, and of its record and text.
+    def digest(
+        self, marks: tuple[Numbers, Kinds] | None = None, *, named: bool = False
+    ) -> tuple[Places, Hashes, Hashes]:
+        """Return rows, and two digests of each: of the ID in its record, and of its record and text.
 
-        marks: the row of each word, in ascending order, and a mark. A row with a mark other than 0 has another digest
-        of its text, which depends on all its marks.
+        A row occurs twice if its record may have either of two IDs; see `SecretKey.digest_ids`. marks: the row of each
+        word, in ascending order, and a mark. A row with a mark other than 0 has another digest of its text, which
+        depends on all its marks.
         """
         texts = self._digests[:, _HALF : _HALF + _SHORT].copy().view("<u8").reshape(-1)
         if marks is not None:
@@ -137,7 +150,8 @@ class KeyedRandomness:
                 within = slice(*np.searchsorted(of_words, [row, row + 1]).tolist())
                 marked = blake2b(kinds[within].tobytes(), key=self._digests[row, _HALF:].tobytes(), digest_size=_SHORT)
                 texts[row] = int.from_bytes(marked.digest(), "little")
-        return self._key.digest_ids(self._records), texts
+        rows, ids = self._key.digest_ids(self._records, named=named)
+        return rows, ids, texts.take(rows)
 
 
 def _derive(secret: bytes, purpose: bytes) -> bytes:

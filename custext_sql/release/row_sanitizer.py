@@ -31,7 +31,7 @@ class RowSanitizer:
         for name, column in zip(self.columns, map(TextColumn.from_arrow, texts), strict=True):
             records = None if identifiers is None or key is None else key.name_records(name, identifiers)
             collected = _Collected()
-            new = self.sanitizer.sanitize_column(column, records=records, tally=collected)
+            new = self.sanitizer.sanitize_column(column, records=records, named=True, tally=collected)
             counts.append(collected.join())
             missing &= False if column.missing is None else column.missing
             done.append(new.to_arrow())

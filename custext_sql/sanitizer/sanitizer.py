@@ -286,9 +286,10 @@ class Sanitizer:
         plus: Plus | None = None,
         *,
         records: Any = None,
+        named: bool = False,
         tally: Recorder | None = None,
     ) -> TextColumn:
-        """Return a sanitized column. tally: counts what happened."""
+        """Return a sanitized column. named: whether each record is COLUMN:ID. tally: counts what happened."""
         settings = self.settings.settle_rows(eps, plus, len(column))
         known_by = self.settings.settle_records(records, len(column))
         done = []
@@ -298,7 +299,7 @@ class Sanitizer:
             if tally is not None:
                 counts = replaced.count()
                 if isinstance(randomness, KeyedRandomness):
-                    counts = counts.with_digests(*randomness.digest())
+                    counts = counts.with_digests(*randomness.digest(named=named))
                 tally.add(counts, missing=block.missing)
             done.append((replaced.text, replaced.offsets))
         return join_blocks(done, column.missing)

@@ -59,10 +59,10 @@ class Counts:
         unknown = self.unknown_texts[within] - first, self.unknown_hashes[within]
         return Counts(self.numbers[texts], self.spent[texts], *unknown)
 
-    def with_digests(self, records: Hashes, texts: Hashes) -> "Counts":
-        """Return the counts with the digests of the record and of the text of each row, as far as it spent anything."""
-        words = self.numbers[:, Kind.REPLACED]
-        some = ((words > 0) & (self.spent > 0)).nonzero()[0]
+    def with_digests(self, rows: Places, records: Hashes, texts: Hashes) -> "Counts":
+        """Return the counts with the digests of the record and of the text of rows that spent anything."""
+        words = self.numbers[:, Kind.REPLACED].take(rows)
+        some = ((words > 0) & (self.spent.take(rows) > 0)).nonzero()[0]
         drawn = np.empty(len(some), dtype=DRAWN)
         drawn["record"], drawn["text"], drawn["words"] = records.take(some), texts.take(some), words.take(some)
         return replace(self, drawn=drawn)

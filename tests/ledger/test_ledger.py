@@ -10,7 +10,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from custext_sql import read_ledger
+from custext_sql import Sanitizer, read_ledger
 from custext_sql.errors import BudgetError
 from custext_sql.ledger import connections
 from custext_sql.store.outputs import AtomicOutput
@@ -102,6 +102,19 @@ def test_other_columns_by_the_same_key_are_other_draws(db: Path, folder: Path) -
     assert run("sanitize", "in.csv", "1.csv", "--column", "body", *keyed).exit_code == 0
     assert run("sanitize", "in.csv", "2.csv", "--column", "body", *keyed).exit_code == 0
     assert "total eps of 3" in run("sanitize", "in.csv", "3.csv", "--column", "title", *keyed).output
+
+
+@pytest.mark.parametrize("identifier", ["x", "x:1", "a:b:c", ":"])
+def test_a_row_is_the_same_whether_its_record_names_the_column(db: Path, folder: Path, identifier: str) -> None:
+    (folder / "in.csv").write_text(f"id,body\n{identifier},alice bob\n")
+    assert run("keygen", "k").exit_code == 0
+    keyed = ("--key-file", "k", "--record-column", "id", "--dataset", "d")
+    assert run("sanitize", "in.csv", "out.csv", "--column", "body", *keyed).exit_code == 0
+    sanitizer = Sanitizer.load(db, key_file="k")
+    sanitizer.release(["alice bob"], records=[f"body:{identifier}"], dataset="d")  # the same draws again
+    assert [total.total_eps for total in list_totals(db)] == [2]
+    sanitizer.release(["alice bob"], records=[identifier], dataset="d")
+    assert [total.total_eps for total in list_totals(db)] == [4]
 
 
 def test_a_key_knows_rows_by_one_column(db: Path, folder: Path) -> None:

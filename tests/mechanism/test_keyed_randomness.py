@@ -108,8 +108,8 @@ def test_draws_of_rows_positions_and_streams_are_uniform_and_uncorrelated() -> N
 
 
 def digest(rows: Sequence[Row], secret: bytes = SECRET) -> list[tuple[int, int]]:
-    """Return the digests of some rows: of the ID in the record, and of the record and the text."""
-    ids, texts = open_rows(rows, secret).digest()
+    """Return the digests of rows whose records name a column: of the ID, and of the record and the text."""
+    _, ids, texts = open_rows(rows, secret).digest(named=True)
     return list(zip(ids.tolist(), texts.tolist(), strict=True))
 
 
@@ -149,6 +149,16 @@ def test_digests_of_ids_are_equal_in_all_columns_of_a_row(rows: list[Row]) -> No
     assert found == [digest([(f"another:{name}", "text")])[0][0] for name in names]
 
 
+@given(few_rows)
+def test_a_record_that_may_be_an_id_with_a_colon_counts_for_either(rows: list[Row]) -> None:
+    found = list(zip(*(part.tolist() for part in open_rows(rows).digest()), strict=True))
+    known = digest([(f"column:{record}", "") for record, _ in rows])  # of the whole record
+    whole = [
+        (place, known[place][0], digest(rows)[place][1]) for place, (record, _) in enumerate(rows) if ":" in record
+    ]
+    assert found == [(place, *pair) for place, pair in enumerate(digest(rows))] + whole
+
+
 @given(st.text("ab:\0", max_size=20), st.integers(0, 20), st.integers(0, 20))
 def test_what_belongs_to_the_record_is_no_part_of_the_text(whole: str, one: int, other: int) -> None:
     cuts = [(whole[:place], whole[place:]) for place in (min(one, len(whole)), min(other, len(whole)))]
@@ -160,7 +170,7 @@ def test_what_belongs_to_the_record_is_no_part_of_the_text(whole: str, one: int,
 
 def test_digests_of_a_slice_are_those_of_its_rows() -> None:
     column, records = (TextColumn(*join_texts(texts)) for texts in (["x", "text", "more"], ["x", "0", "1"]))
-    ids, texts = KeyedRandomness(SecretKey(SECRET), records[slice(1, 3)], column[slice(1, 3)]).digest()
+    _, ids, texts = KeyedRandomness(SecretKey(SECRET), records[slice(1, 3)], column[slice(1, 3)]).digest()
     assert list(zip(ids.tolist(), texts.tolist(), strict=True)) == digest([("0", "text"), ("1", "more")])
 
 
@@ -171,7 +181,7 @@ def test_the_digest_of_a_row_with_marks_depends_on_its_own_marks_alone(marks: li
     def find(some: list[Row], marked: list[list[int]]) -> list[tuple[int, int]]:
         of_row = np.repeat(np.arange(len(some)), [len(each) for each in marked])
         flat = np.array([mark for each in marked for mark in each], dtype=np.uint8)
-        ids, texts = open_rows(some).digest((of_row, flat))
+        _, ids, texts = open_rows(some).digest((of_row, flat))
         return list(zip(ids.tolist(), texts.tolist(), strict=True))
 
     together = find(rows, marks)
