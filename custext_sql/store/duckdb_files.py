@@ -88,16 +88,10 @@ def open_file(path: Path, *, read_only: bool) -> duckdb.DuckDBPyConnection:
                 _note_first(path, connection, _list_databases(connection)[0][0])
                 return connection
             holder, cursor = _find_holder(path)
-            [(name, is_read)] = cursor.execute(
-                "SELECT database_name, readonly FROM duckdb_databases() WHERE database_name = current_database()"
-            ).fetchall()
-            if not read_only and (is_read or holder.inherited):
+            if not read_only and (problem := _find_obstacle(path, holder, cursor)):
                 cursor.close()
-                raise _AgainError(
-                    f"{path} is being read by this process, or by the one that it was forked from; close what reads "
-                    "it, or try again later"
-                )
-            _holders.append(_Holder(holder.file, ref(cursor), name, holder.inherited))
+                raise problem
+            _holders.append(_Holder(holder.file, ref(cursor), holder.name, holder.inherited))
             return cursor
 
     return when_free(path, attempt)
@@ -320,6 +314,20 @@ def _find_holder(path: Path) -> tuple[_Holder, duckdb.DuckDBPyConnection]:
     if known:  # perhaps another thread is about to close the file
         raise _AgainError(str(refuse_second(path)))
     raise refuse_second(path)
+
+
+def _find_obstacle(path: Path, holder: _Holder, cursor: duckdb.DuckDBPyConnection) -> Exception | None:
+    """Return the error if nothing can be written to a file through this connection; None if it can."""
+    if holder.inherited:
+        return DatabaseError(f"cannot write {path}: this process was forked from one that has it open")
+    if _list_databases(cursor)[0][0] != holder.name:
+        return DatabaseError(
+            f"cannot write {path}: this process has it attached to another connection; close that first"
+        )
+    query = "SELECT readonly FROM duckdb_databases() WHERE database_name = current_database()"
+    if cursor.execute(query).fetchall() == [(True,)]:
+        return _AgainError(f"{path} is being read by this process; close what reads it, or try again later")
+    return None
 
 
 def _note_fork() -> None:
