@@ -138,7 +138,7 @@ def test_the_core_installs_no_library_of_an_extra() -> None:
     extras = project["optional-dependencies"]
     core = {_name_of(requirement) for requirement in project["dependencies"]}
     assert not core & {_name_of(requirement) for extra in extras.values() for requirement in extra}
-    assert set(map(_name_of, extras["evaluation"])) == {"scikit-learn", "scipy"}
+    assert set(map(_name_of, extras["evaluation"])) == {"scikit-learn", "scipy", "matplotlib"}
     assert set(map(_name_of, extras["models"])) == {"torch", "transformers"}
     assert set(map(_name_of, extras["spark"])) == {"pyspark"}
     assert set(map(_name_of, extras["playground"])) == {"fastapi", "uvicorn"}

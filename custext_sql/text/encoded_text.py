@@ -6,7 +6,6 @@ from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
 from custext_sql.arrays import Bytes, Flags, Hashes, Places
 from custext_sql.text.characters import INVISIBLE, SYMBOL, traits
@@ -218,6 +217,8 @@ def find_distinct(content: Bytes, starts: Places, ends: Places) -> DistinctSpans
 
     In `to be to`, the spans of the three words give `tobe`, offsets 0 2 4 and numbers 0 1 0.
     """
+    import pyarrow as pa  # slow to load, and spaCy loads this module into every pipeline
+
     lengths = ends - starts
     bounds = pa.py_buffer(np.append(0, np.cumsum(lengths)))
     buffers = [None, bounds, pa.py_buffer(content.take(spread_out(starts, lengths)))]

@@ -231,8 +231,8 @@ def test_the_page_shows_both_texts_and_is_self_contained(starter_db: Path) -> No
     nlp = make_pipeline(starter_db, plus=True, policy="paper")
     page = render(nlp.pipe(["The doctor <b>said</b> & left.", "Zzyzxa"]), title="A & B")
     assert page.count("<article>") == 2 and "<title>A &amp; B</title>" in page
-    assert '<mark class="replaced" title="replaced">doctor</mark>' in page
-    assert '<mark class="stopword clear"' in page and '<mark class="unknown clear"' in page
+    assert '<mark class="mark-green" title="replaced">doctor</mark>' in page
+    assert '<mark class="mark-gray clear"' in page and '<mark class="mark-red clear"' in page
     assert "&lt;" in page and "<b>said" not in page
     assert "http" not in page and "src=" not in page
     with pytest.raises(CusTextError, match='set "output": "annotate"'):

@@ -166,7 +166,7 @@ def test_symbols_are_counted_as_one_counts_them_by_hand_and_what_is_said_to_be_s
         receipt = sanitizer.release(rows, 0.5, plus)[1]
         spent = sanitizer.spend(open_column(rows)[0], 0.5, plus)
         assert receipt.symbols == sum(map(count_symbols, seen))
-        assert spent.sum() == pytest.approx(receipt.sampled * 0.5)
+        assert spent.sum() == pytest.approx(receipt.replaced * 0.5)
         assert spent.max(initial=0.0) == pytest.approx(receipt.largest_row_eps)
 
 
