@@ -25,6 +25,7 @@ _EPSILONS = 256  # largest number of eps in the cache
 _CELLS_BUILT = 1 << 21  # at once, for several eps
 _CELLS_VERIFIED = 1 << 19  # at once, when no table is kept
 _DRAWS_PER_ROW = 0.5  # in one call; from here on, shortcuts pay off
+_ROWS_AT_ONCE = 2048  # of shortcuts: the counts of so many take a few megabytes
 _SHORTCUTS_PER_OUTPUT = 12  # at least; fewer are ambiguous more often, more take more memory
 _LAST = np.uint64((1 << 64) - 1)  # the largest draw: no draw is above it
 
@@ -69,11 +70,15 @@ def find_shortcuts(thresholds: Weights) -> Shortcuts:
     count, largest = thresholds.shape
     kind: Any = np.uint8 if largest < np.iinfo(np.uint8).max else np.uint16
     bits = (_SHORTCUTS_PER_OUTPUT * largest).bit_length()
-    rows, columns = (thresholds < _LAST).nonzero()
-    places = (thresholds[rows, columns] >> np.uint64(64 - bits)).view(np.int64)
-    counts = np.bincount(places + (rows << bits), minlength=count << bits).astype(kind).reshape(count, 1 << bits)
-    shortcuts: Shortcuts = np.cumsum(counts, axis=1, dtype=kind)
-    shortcuts[counts > 0] = np.iinfo(kind).max
+    shortcuts: Shortcuts = np.empty((count, 1 << bits), dtype=kind)
+    for first in range(0, count, _ROWS_AT_ONCE):
+        some = slice(first, first + _ROWS_AT_ONCE)
+        rows, columns = (thresholds[some] < _LAST).nonzero()
+        places = (thresholds[some][rows, columns] >> np.uint64(64 - bits)).view(np.int64)
+        size = len(thresholds[some])
+        counts = np.bincount(places + (rows << bits), minlength=size << bits).astype(kind).reshape(size, 1 << bits)
+        np.cumsum(counts, axis=1, dtype=kind, out=shortcuts[some])
+        shortcuts[some][counts > 0] = np.iinfo(kind).max
     return shortcuts
 
 
