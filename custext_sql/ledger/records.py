@@ -143,7 +143,7 @@ def _merge(known: Drawn, new: Drawn, *, keep_all: bool) -> tuple[int, Drawn]:
     keep_all: return all draws instead, each once.
     """
     if not keep_all:
-        known = known[np.isin(known["record"], new["record"])]
+        known = known[np.isin(known["record"], new["record"], kind="sort")]  # NumPy 2.0 fails on large ones otherwise
     both = np.concatenate([known, new])
     is_new = np.arange(len(both)) >= len(known)
     order = np.lexsort((is_new, both["text"], both["record"]))

@@ -2,11 +2,11 @@
 
 DuckDB uses POSIX locks: as soon as a process closes any descriptor of a file, it loses all its locks on that file, even
 those of descriptors still in use, and another process may write to the open file. (This has corrupted a database.) So a
-file that this process has open is never opened a second time. It is used through the connection that has it, if this
-module opened or was shown that connection, and refused otherwise. Nothing here looks into a file except through DuckDB.
+file that this process has open is never opened a second time. It is read through the connection that has it, if that is
+known, or through DuckDB's own cache of instances. Nothing here looks into a file except through DuckDB.
 
-A file may be replaced by another (see rewriting.py) after DuckDB has opened it and before DuckDB locks it. What is
-written to such a file would be lost, so every file is checked once it is locked.
+A file may be replaced by another (see rewriting.py) after DuckDB has opened it and before DuckDB locks it. What
+is written to such a file would be lost, so every file is checked once it is locked.
 """
 
 import os
@@ -23,19 +23,25 @@ from weakref import ref
 import duckdb
 
 from custext_sql.errors import DamagedFileError, DatabaseError, ForeignFileError, tell_failure
+from custext_sql.store.descriptors import (
+    FileID,
+    find_open_name,
+    identify,
+    is_open_here,
+    list_open_files,
+    was_replaced,
+)
 from custext_sql.store.quoting import quote_name, quote_path
+from custext_sql.store.shared_instances import (
+    READ,
+    WRITE,
+    refuse_second,
+    share_instance,
+)
 
 PATIENCE = 5.0  # seconds to wait while another process has a file open
 
-# DuckDB 2.0 writes files in extra threads. If a write fails or is interrupted, they may wait for each other forever (in
-# AsyncWriteQueue::AbortWrites): seen in 7 of 60 runs on a full disk. Without them, a failed write is simply an error.
-NO_ASYNC_WRITES: dict[str, Any] = {"async_threads": 0}
-SETTINGS: dict[str, Any] = {**NO_ASYNC_WRITES, "autoinstall_known_extensions": False}  # do not download extensions
-_READ: dict[str, Any] = {**SETTINGS, "access_mode": "READ_ONLY"}
-_WRITE: dict[str, Any] = {**SETTINGS, "memory_limit": "256MB"}  # otherwise DuckDB keeps a large transaction in memory
-
 _TICK = 0.1  # seconds between attempts
-_DESCRIPTORS = (Path("/proc/self/fd"), Path("/dev/fd"))  # where the system lists the descriptors of this process
 _LOCKED = "IO Error: Could not set lock on file "
 _FOREIGN = re.compile(r"IO Error: (?:Extension |The file .* is not a valid DuckDB database file!$)", re.DOTALL)
 _NEWER = re.compile(
@@ -48,10 +54,10 @@ CUT_OFF = (  # how messages about files begin that are incomplete
 )
 
 _Result = TypeVar("_Result")
-_FileID = tuple[int, int]  # device and inode
 
 _opening = threading.RLock()  # held from the check whether a file is open until it is opened
 _holders: list["_Holder"] = []
+_inherited: frozenset[FileID] = frozenset()  # in a fork: files that the parent had open
 
 
 class _AgainError(Exception):
@@ -63,12 +69,12 @@ class _AgainError(Exception):
 
 @dataclass(frozen=True)
 class _Holder:
-    """A connection whose instance has a file open, under a name. inherited: by a fork, whose writes would be lost."""
+    """A connection whose instance has a file open, under a name. is_main: as its main database, not attached."""
 
-    file: _FileID
+    file: FileID
     connection: "ref[duckdb.DuckDBPyConnection]"
     name: str
-    inherited: bool = False
+    is_main: bool = False
 
 
 def open_file(path: Path, *, read_only: bool) -> duckdb.DuckDBPyConnection:
@@ -81,18 +87,27 @@ def open_file(path: Path, *, read_only: bool) -> duckdb.DuckDBPyConnection:
     def attempt() -> duckdb.DuckDBPyConnection:
         with _opening:
             if not is_open_here(path):
-                connection = connect_file(path, _READ if read_only else _WRITE)
-                if _was_replaced(path):
+                connection = connect_file(path, READ if read_only else WRITE)
+                if was_replaced(path):
                     connection.close()
                     raise _AgainError
-                _note_first(path, connection, _list_databases(connection)[0][0])
                 return connection
-            holder, cursor = _find_holder(path)
-            if not read_only and (problem := _find_obstacle(path, holder, cursor)):
-                cursor.close()
-                raise problem
-            _holders.append(_Holder(holder.file, ref(cursor), holder.name, holder.inherited))
-            return cursor
+            if not read_only and identify(path) in _inherited:
+                raise DatabaseError(f"cannot write {path}: this process was forked from one that has it open")
+            holder, is_main = _find_holder(path)
+            if holder is not None and read_only:
+                return holder
+            if holder is not None:
+                holder.close()
+            if holder is None or is_main:
+                shared = share_instance(_find_shared_name(path))
+                if read_only or not _is_read_only(shared):
+                    return shared
+                shared.close()
+                raise _AgainError(f"{path} is being read by this process; close what reads it, or try again later")
+            raise DatabaseError(
+                f"cannot write {path}: this process has it attached to another connection; close that first"
+            )
 
     return when_free(path, attempt)
 
@@ -108,10 +123,18 @@ def connect_file(path: Path, config: dict[str, Any]) -> duckdb.DuckDBPyConnectio
         if "in-memory database in read-only mode" not in str(error):
             raise
         raise ForeignFileError(f"{path} is not a DuckDB file") from None
-    if not _list_databases(connection)[0][1]:
+    opened = connection.execute(
+        "SELECT path FROM duckdb_databases() WHERE NOT internal ORDER BY database_oid"
+    ).fetchall()
+    if not opened[0][0]:
         connection.close()
         raise ForeignFileError(f"{path} is not a DuckDB file")
     return connection
+
+
+def _is_read_only(connection: duckdb.DuckDBPyConnection) -> bool:
+    found = connection.execute("SELECT readonly FROM duckdb_databases() WHERE database_name = current_database()")
+    return found.fetchall() == [(True,)]
 
 
 def attach_file(connection: duckdb.DuckDBPyConnection, path: Path, name: str) -> bool:
@@ -122,23 +145,10 @@ def attach_file(connection: duckdb.DuckDBPyConnection, path: Path, name: str) ->
             if is_open_here(path):
                 return False
             _attach(connection, path, name, "READ_ONLY")
-            _note_first(path, connection, name)
+            _holders.append(_Holder(identify(path), ref(connection), name))
             return True
 
     return when_free(path, attempt)
-
-
-def note_attached(cursor: duckdb.DuckDBPyConnection, connection: duckdb.DuckDBPyConnection, path: Path) -> None:
-    """Remember a connection if it has a file open, so that the file is used through it.
-
-    cursor: a cursor of the connection, so that a result of the connection itself stays open.
-    """
-    for name, attached in _list_databases(cursor):
-        with suppress(OSError):
-            if attached and Path(attached).samefile(path):
-                with _opening:
-                    _holders.append(_Holder(_identify(path), ref(connection), name))
-                return
 
 
 @contextmanager
@@ -147,7 +157,7 @@ def hold_still(connection: duckdb.DuckDBPyConnection, path: Path, name: str) -> 
 
     The file is complete without a write-ahead log, so it can be replaced. DatabaseError if this process has it open.
     """
-    log = _name_log(path)
+    log = path.with_name(f"{path.name}.wal")
 
     def attempt() -> None:
         before = log.stat() if log.exists() else None
@@ -168,6 +178,13 @@ def hold_still(connection: duckdb.DuckDBPyConnection, path: Path, name: str) -> 
             connection.execute(f"DETACH {name}")
 
 
+def _attach(connection: duckdb.DuckDBPyConnection, path: Path, name: str, mode: str) -> None:
+    connection.execute(f"ATTACH {quote_path(path)} AS {quote_name(name)} (TYPE duckdb, {mode})")
+    if was_replaced(path):
+        connection.execute(f"DETACH {quote_name(name)}")
+        raise _AgainError
+
+
 @contextmanager
 def private_log(path: Path) -> Iterator[None]:
     """Give the write-ahead log the permissions of its database, as SQLite does: DuckDB would let every user read it.
@@ -175,7 +192,7 @@ def private_log(path: Path) -> Iterator[None]:
     DuckDB creates the log on the first commit, and writes to an empty one that is already there.
     """
     path = path.resolve()  # DuckDB writes the log beside the file itself, not beside a link to it
-    log = _name_log(path)
+    log = path.with_name(f"{path.name}.wal")
     try:
         descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_EXCL, path.stat().st_mode & 0o666)
     except OSError:  # another connection of this process created it
@@ -187,6 +204,22 @@ def private_log(path: Path) -> Iterator[None]:
     finally:
         if log.exists() and not log.stat().st_size:  # nothing was changed
             log.unlink()
+
+
+def note_attached(cursor: duckdb.DuckDBPyConnection, connection: duckdb.DuckDBPyConnection, path: Path) -> None:
+    """Remember a user's connection if it has a file open, so that the file is read through it.
+
+    cursor: a cursor of the connection, so that a result of the connection itself stays open.
+    """
+    rows = cursor.execute(
+        "SELECT database_name, path FROM duckdb_databases() WHERE NOT internal ORDER BY database_oid"
+    ).fetchall()  # the first row is the main database of the instance
+    for place, (name, attached) in enumerate(rows):
+        with suppress(OSError):
+            if attached and Path(attached).samefile(path):
+                with _opening:
+                    _holders.append(_Holder(identify(path), ref(connection), str(name), is_main=place == 0))
+                return
 
 
 def when_free(path: Path, attempt: Callable[[], _Result]) -> _Result:
@@ -216,14 +249,6 @@ def when_free(path: Path, attempt: Callable[[], _Result]) -> _Result:
         time.sleep(_TICK)
 
 
-def refuse_second(path: Path) -> DatabaseError:
-    """Return the error for a file that this process already has open in a connection that cannot be shared."""
-    return DatabaseError(
-        f"cannot open {path}: this process already has it open in another connection; close that connection first, or "
-        "use it: custext_sql.register(connection)"
-    )
-
-
 def find_reason(error: Exception) -> str:
     """Return why DuckDB failed, without quoting its message."""
     if is_damaged(error):
@@ -241,101 +266,37 @@ def is_damaged(error: Exception) -> bool:
     return type(error) is duckdb.Error or str(error).startswith(CUT_OFF)
 
 
-def is_open_here(path: Path) -> bool:
-    """Return whether this process has the file open, found out without opening it, and under any of its names.
-
-    False on systems that do not list descriptors: closing one releases no lock of another there.
-    """
-    try:
-        return _identify(path) in (_list_open_files() or ())
-    except OSError:  # the file does not exist
-        return False
-
-
-def _was_replaced(path: Path) -> bool:
-    """Return whether the file that this process has just opened is no longer at its path.
-
-    False on systems that do not list descriptors; they do not let a file be replaced while it is open.
-    """
-    return _list_open_files() is not None and not is_open_here(path)
-
-
-def _list_open_files() -> set[_FileID] | None:
-    folder = next((folder for folder in _DESCRIPTORS if folder.is_dir()), None)
-    if folder is None:
-        return None
-    found = set()
-    for descriptor in [int(entry.name) for entry in folder.iterdir() if entry.name.isdecimal()]:
-        with suppress(OSError):
-            status = os.fstat(descriptor)
-            found.add((status.st_dev, status.st_ino))
-    return found
-
-
-def _identify(path: Path) -> _FileID:
-    status = path.stat()
-    return status.st_dev, status.st_ino
-
-
-def _name_log(path: Path) -> Path:
-    return path.with_name(f"{path.name}.wal")
-
-
-def _list_databases(connection: duckdb.DuckDBPyConnection) -> list[tuple[str, str | None]]:
-    """Return the name and the file of each database of an instance, the main one first."""
-    return connection.execute(
-        "SELECT database_name, path FROM duckdb_databases() WHERE NOT internal ORDER BY database_oid"
-    ).fetchall()
-
-
-def _attach(connection: duckdb.DuckDBPyConnection, path: Path, name: str, mode: str) -> None:
-    connection.execute(f"ATTACH {quote_path(path)} AS {quote_name(name)} (TYPE duckdb, {mode})")
-    if _was_replaced(path):
-        connection.execute(f"DETACH {quote_name(name)}")
-        raise _AgainError
-
-
-def _note_first(path: Path, connection: duckdb.DuckDBPyConnection, name: str) -> None:
-    """Remember the only connection that has the file open, and forget those that had it before."""
-    first = _Holder(_identify(path), ref(connection), name)
-    _holders[:] = [*(holder for holder in _holders if holder.file != first.file), first]
-
-
-def _find_holder(path: Path) -> tuple[_Holder, duckdb.DuckDBPyConnection]:
-    """Return a known holder of a file with a cursor of its connection; DatabaseError if none is known."""
-    wanted = _identify(path)
-    known = [holder for holder in _holders if holder.file == wanted]
-    for holder in known:
-        with suppress(duckdb.Error):  # it was closed or detached in the meantime
-            if (connection := holder.connection()) is not None:
+def _find_holder(path: Path) -> tuple[duckdb.DuckDBPyConnection | None, bool]:
+    """Return a cursor of a known connection to the file, or None, and whether the file is its main database."""
+    wanted = identify(path)
+    for holder in tuple(_holders):
+        connection = holder.connection()
+        try:
+            if connection is None:
+                raise duckdb.ConnectionException("gone")
+            if holder.file == wanted:
                 cursor = connection.cursor()
                 cursor.execute(f"USE {quote_name(holder.name)}")
-                return holder, cursor
-    if known:  # perhaps another thread is about to close the file
-        raise _AgainError(str(refuse_second(path)))
-    raise refuse_second(path)
+                return cursor, holder.is_main
+        except duckdb.Error:  # closed or detached in the meantime
+            _holders.remove(holder)
+    return None, False
 
 
-def _find_obstacle(path: Path, holder: _Holder, cursor: duckdb.DuckDBPyConnection) -> Exception | None:
-    """Return the error if nothing can be written to a file through this connection; None if it can."""
-    if holder.inherited:
-        return DatabaseError(f"cannot write {path}: this process was forked from one that has it open")
-    if _list_databases(cursor)[0][0] != holder.name:
-        return DatabaseError(
-            f"cannot write {path}: this process has it attached to another connection; close that first"
-        )
-    query = "SELECT readonly FROM duckdb_databases() WHERE database_name = current_database()"
-    if cursor.execute(query).fetchall() == [(True,)]:
-        return _AgainError(f"{path} is being read by this process; close what reads it, or try again later")
-    return None
+def _find_shared_name(path: Path) -> Path:
+    """Return the path under which this process has a file open, since DuckDB treats two links as two files."""
+    name = find_open_name(path)
+    if name is None and path.stat().st_nlink > 1:
+        raise refuse_second(path)
+    return name or path
 
 
-def _note_fork() -> None:
-    """Remember, in a fork, that its parent has these files open: what the fork wrote to them would be lost."""
-    global _opening
+def _note_inherited() -> None:
+    """Remember, in a fork, which files the parent had open: what the fork wrote to them would be lost."""
+    global _inherited, _opening
+    _inherited = list_open_files()
     _opening = threading.RLock()  # a thread that the fork does not have may hold that of the parent
-    _holders[:] = [_Holder(holder.file, holder.connection, holder.name, inherited=True) for holder in _holders]
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_note_fork)
+    os.register_at_fork(after_in_child=_note_inherited)

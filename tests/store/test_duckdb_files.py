@@ -14,7 +14,7 @@ from custext_sql import Sanitizer, build_mapping, connect, list_mappings, load_m
 from custext_sql.errors import DatabaseError
 from custext_sql.store import duckdb_files
 from custext_sql.store.database import reading
-from custext_sql.store.duckdb_files import is_open_here
+from custext_sql.store.descriptors import is_open_here
 from tests.ledger_entries import list_releases
 from tests.processes import can_write
 
@@ -23,7 +23,7 @@ def sanitize_elsewhere(database: Path, folder: Path) -> subprocess.CompletedProc
     """Make a release in another process, which reads the database and writes to its ledger."""
     (folder / "in.csv").write_text("id,body\n1,alice bob\n")
     script = (
-        "from custext_sql.store import duckdb_files; duckdb_files.PATIENCE = 0.5; "
+        "from custext_sql.store.files import duckdb_files; duckdb_files.PATIENCE = 0.5; "
         "from custext_sql.cli import main; main()"
     )
     command = [sys.executable, "-c", script, "--db", database, "sanitize", "in.csv", "out.csv", "--column", "body"]
@@ -34,7 +34,7 @@ def sanitize_elsewhere(database: Path, folder: Path) -> subprocess.CompletedProc
 def test_a_writer_that_loads_and_builds_keeps_others_out(mapped_db: Path, tmp_path: Path) -> None:
     """This once corrupted a database: one process has it open and reads it, another writes to it, the first builds."""
     with duckdb.connect(mapped_db) as own:
-        register(own, mapped_db)
+        Sanitizer.load(mapped_db)
         refused = sanitize_elsewhere(mapped_db, tmp_path)
         assert refused.returncode == 1 and "is in use by another process" in refused.stderr
         build_mapping(mapped_db, embedding="small", k=5)
@@ -57,8 +57,8 @@ def test_registering_on_the_database_itself_admits_no_second_writer(mapped_db: P
 @pytest.mark.parametrize("read_only", [True, False])
 def test_what_is_loaded_while_a_connection_is_open_is_read_through_it(mapped_db: Path, read_only: bool) -> None:
     with duckdb.connect(mapped_db, read_only=read_only) as own:
-        register(own, mapped_db)
         Sanitizer.load(mapped_db)
+        register(own, mapped_db)
         assert not can_write(mapped_db)
     with connect(mapped_db) as connection:
         assert is_open_here(mapped_db)
@@ -108,9 +108,8 @@ def test_a_database_that_somebody_attached_is_read_through_that_connection(mappe
 def test_links_lead_to_the_same_file(mapped_db: Path, tmp_path: Path) -> None:
     link = tmp_path / "link.duckdb"
     link.symlink_to(mapped_db)
-    with duckdb.connect(mapped_db) as own:
+    with duckdb.connect(mapped_db):
         assert is_open_here(link)
-        register(own, link)
         Sanitizer.load(link)
         assert not can_write(mapped_db)
     assert not is_open_here(link)
@@ -124,11 +123,10 @@ def test_a_hard_link_is_the_same_file(mapped_db: Path, tmp_path: Path, attach: b
     with duckdb.connect() if attach else duckdb.connect(mapped_db) as own:
         if attach:
             own.execute(f"ATTACH '{mapped_db}' AS mine")
-        with pytest.raises(DatabaseError, match="this process already has it open"):
+            with pytest.raises(DatabaseError, match="this process already has it open"):
+                Sanitizer.load(link)
+        else:
             Sanitizer.load(link)
-        register(own, link)
-        Sanitizer.load(link)
-        if not attach:
             build_mapping(link, embedding="small", k=5)
         assert not can_write(mapped_db)
     assert can_write(mapped_db)
@@ -148,12 +146,10 @@ def test_a_fork_does_not_write_to_what_its_parent_has_open(mapped_db: Path) -> N
     """The write would seem to succeed, and the parent's next checkpoint would undo it."""
     script = """
         import duckdb, os, sys
-        from custext_sql import CusTextError, build_mapping, load_mapping, register
+        from custext_sql import CusTextError, build_mapping
         own = duckdb.connect(sys.argv[1])
-        register(own, sys.argv[1])
         child = os.fork()
         if not child:
-            load_mapping(sys.argv[1])
             try:
                 build_mapping(sys.argv[1], embedding="small", k=5)
             except CusTextError as error:
