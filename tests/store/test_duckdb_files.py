@@ -23,7 +23,7 @@ def sanitize_elsewhere(database: Path, folder: Path) -> subprocess.CompletedProc
     """Make a release in another process, which reads the database and writes to its ledger."""
     (folder / "in.csv").write_text("id,body\n1,alice bob\n")
     script = (
-        "from custext_sql.store.files import duckdb_files; duckdb_files.PATIENCE = 0.5; "
+        "from custext_sql.store import duckdb_files; duckdb_files.PATIENCE = 0.5; "
         "from custext_sql.cli import main; main()"
     )
     command = [sys.executable, "-c", script, "--db", database, "sanitize", "in.csv", "out.csv", "--column", "body"]
