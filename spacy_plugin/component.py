@@ -16,24 +16,13 @@ from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.util import minibatch, raise_error
 
-from custext_sql import (
-    BudgetError,
-    CusTextError,
-    DatabaseError,
-    Dataset,
-    KeyFile,
-    KeyFileError,
-    MappingError,
-    Policy,
-    Receipt,
-    Release,
-    SanitizedTokens,
-    Sanitizer,
-    SettingError,
-    Settings,
-    TokenBatch,
-    suggest,
-)
+from custext_sql import CusTextError, Dataset, Policy, Receipt, Sanitizer
+from custext_sql.errors import BudgetError, DatabaseError, KeyFileError, MappingError, SettingError
+from custext_sql.ledger.release import Release
+from custext_sql.parameters import suggest
+from custext_sql.sanitizer.settings import Settings
+from custext_sql.sanitizer.token_batch import SanitizedTokens, TokenBatch
+from custext_sql.store.key_files import KeyFile
 from spacy_plugin.factory import check_attributes, is_sanitized, store_results
 from spacy_plugin.new_docs import Flags, NewText, Tokenizer, check_carry, write_doc
 from spacy_plugin.sensitive_tokens import LabelCheck, TokenChoice, read_choice
@@ -56,7 +45,7 @@ class CusText:
     """A pipeline component that sanitizes Docs.
 
     The text of each Doc is sanitized once, when it passes, as `custext_sql.Sanitizer.sanitize` would do it. Settings
-    that are not given come from the key file, if there is one, else they have the defaults of `custext_sql.Settings`.
+    that are not given come from the key file, if there is one, else they have the defaults of `Sanitizer.load`.
 
     database, mapping, eps, plus, calibration, ledger: as for `custext_sql.Sanitizer.load`. policy: its name, or a dict
     of parts of `custext_sql.Policy`, such as {"units": "keep", "keep_words": ["agent"]}.

@@ -11,7 +11,8 @@ import numpy.typing as npt
 from spacy.tokens import Doc, Span
 from spacy.vocab import Vocab
 
-from custext_sql import CusTextError, Policy, SettingError
+from custext_sql import CusTextError, Policy
+from custext_sql.errors import SettingError
 from spacy_plugin.factory import KEY, RECORD_KEY, REPLACED
 
 Tokenizer = Callable[[str], Doc]

@@ -5,7 +5,9 @@ from itertools import pairwise
 
 from spacy.tokens import Doc
 
-from custext_sql import CusTextError, Kind, Piece, Receipt, write_comparison
+from custext_sql import CusTextError, Kind, Receipt
+from custext_sql.html.comparison import write_comparison
+from custext_sql.sanitizer.traced_text import Piece
 from spacy_plugin.factory import find_joined, is_replaced
 
 

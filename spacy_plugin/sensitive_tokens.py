@@ -29,7 +29,9 @@ from spacy.strings import get_string_id
 from spacy.tokens import Doc
 from spacy.util import registry
 
-from custext_sql import PrivacyWarning, SettingError, WordList, suggest
+from custext_sql.errors import PrivacyWarning, SettingError
+from custext_sql.parameters import suggest
+from custext_sql.text.word_boundaries import WordList
 
 Floats = npt.NDArray[np.float64]
 Number = StrictFloat | StrictInt
@@ -287,7 +289,7 @@ def _read_words(path: str) -> list[str]:
 
 
 def _check_budget(key: str, epsilon: float) -> float:
-    from custext_sql import Settings  # imports DuckDB, so only when a component is made
+    from custext_sql.sanitizer.settings import Settings  # imports DuckDB, so only when a component is made
 
     try:
         return Settings(eps=epsilon).eps

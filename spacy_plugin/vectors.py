@@ -6,7 +6,9 @@ import numpy as np
 import spacy
 from spacy.vectors import Mode
 
-from custext_sql import SourceError, VectorSource, open_word_vectors
+from custext_sql.errors import SourceError
+from custext_sql.vectors.array_files import open_word_vectors
+from custext_sql.vectors.source import VectorSource
 
 
 def open_pipeline_vectors(name: str) -> VectorSource:

@@ -32,13 +32,23 @@ PARTS = {  # each part of the package, and the parts that it may import
     "store": STORE,
     "ledger": STORE | {"store"},
     "sql": STORE | {"store", "ledger"},
-    "release": STORE | {"store", "ledger", "sql"},
+    "files": STORE | {"store", "ledger", "sql"},
     "html": BASE | PURE,
-    "experiments": STORE | {"store", "ledger", "sql", "release", "html"},
+    "experiments": STORE | {"store", "ledger", "sql", "files", "html"},
     "starter": set(),  # data only
-    "spark": {"public names", "release"},
-    "playground": {"public names", "kinds"},
-    "cli": STORE | {"store", "ledger", "sql", "release", "html", "experiments", "playground", "public names"},
+    "spark": {"public names", "errors", "parameters", "sanitizer", "store", "files"},
+    "playground": {
+        "public names",
+        "errors",
+        "kinds",
+        "sanitizer",
+        "mapping",
+        "store",
+        "ledger",
+        "files",
+        "experiments",
+    },
+    "cli": STORE | {"store", "ledger", "sql", "files", "html", "experiments", "playground", "public names"},
     "__main__": {"cli"},
 }
 SQLALCHEMY = ("ledger/connections.py", "ledger/places.py", "ledger/records.py", "ledger/schema.py", "ledger/store.py")
@@ -161,13 +171,30 @@ def test_a_library_is_used_in_its_part_only(libraries: set[str], places: tuple[s
         assert inside or not found, f"{path.relative_to(ROOT)} imports {', '.join(found)}"
 
 
-def test_adapters_use_public_names_only() -> None:
-    for path in (ROOT / "spacy_plugin").glob("*.py"):
-        assert all(name == "custext_sql" for name in own(path)), path
-    for part in ("spark", "playground"):
-        for path in (PACKAGE / part).glob("*.py"):
-            others = {name for name in own(path) if name != "custext_sql" and find_part(name) != part}
-            assert others <= {"custext_sql.kinds", "custext_sql.release.opening"}, path  # the table; a type alone
+ADAPTERS = {  # what each adapter uses besides the public names: the rooms that it is built on
+    "spacy_plugin": {
+        "errors",
+        "kinds",
+        "parameters",
+        "text",
+        "sanitizer",
+        "mapping",
+        "vectors",
+        "store",
+        "ledger",
+        "html",
+    },
+    "custext_sql/spark": {"errors", "parameters", "sanitizer", "store", "files"},
+    "custext_sql/playground": {"errors", "kinds", "sanitizer", "mapping", "store", "ledger", "files", "experiments"},
+}
+
+
+@pytest.mark.parametrize("adapter", ADAPTERS)
+def test_adapters_are_built_on_public_names_and_a_few_rooms(adapter: str) -> None:
+    own_part = Path(adapter).name
+    for path in (ROOT / adapter).glob("*.py"):
+        rooms = {find_part(name) for name in own(path)} - {"public names", own_part}
+        assert rooms <= ADAPTERS[adapter], path
 
 
 def test_the_spark_adapter_is_thin() -> None:
@@ -211,7 +238,7 @@ def read_sources() -> Iterator[Path]:
 
 def test_tests_mirror_the_parts() -> None:
     folders = {path.name for path in (ROOT / "tests").iterdir() if (path / "__init__.py").exists()}
-    assert folders <= {*PARTS, "spacy_plugin", "benchmarks", "journeys", "stored"}
+    assert folders <= {*PARTS, "spacy_plugin", "journeys", "stored"}
 
 
 def test_the_map_of_the_house_names_no_file_that_is_gone() -> None:

@@ -13,20 +13,12 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from custext_sql import (
-    Receipt,
-    Sanitizer,
-    SettingError,
-    audit,
-    connect,
-    inspect_word,
-    make_key,
-    read_ledger,
-    sanitize_file,
-)
+from custext_sql import Receipt, Sanitizer, audit, connect, make_key, read_ledger, sanitize_file
 from custext_sql.cli import main
+from custext_sql.errors import SettingError
 from custext_sql.kinds import Kind
 from custext_sql.mapping.mapping import Mapping
+from custext_sql.mechanism.sampler import inspect_word
 from custext_sql.sanitizer.vocabulary import Vocabulary
 from tests.small_mapping import small_mapping
 

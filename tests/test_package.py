@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[1]
 def test_public_names_are_all_there() -> None:
     for name in custext_sql.__all__:
         assert getattr(custext_sql, name).__name__ == name
-    assert dir(custext_sql) == sorted([*custext_sql.__all__, "__version__"])
+    assert dir(custext_sql) == sorted([*custext_sql.__all__, "__version__", "experiments"])
     assert custext_sql.__version__ == importlib.metadata.version("custext-sql")
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         custext_sql.nothing  # noqa: B018

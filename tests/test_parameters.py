@@ -1,7 +1,6 @@
 """Messages about names and numbers."""
 
-from custext_sql import suggest
-from custext_sql.parameters import count_of
+from custext_sql.parameters import count_of, suggest
 
 
 def test_a_noun_agrees_with_its_number() -> None:

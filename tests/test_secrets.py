@@ -17,8 +17,9 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from custext_sql import CusTextError, build_mapping, connect, load_embeddings, make_key, safe_errors
+from custext_sql import CusTextError, build_mapping, connect, load_embeddings, make_key
 from custext_sql.cli import main
+from custext_sql.sql.query_errors import safe_errors
 from tests.conftest import WORDS
 from tests.secret_calls import CALLS
 from tests.secret_cases import COMMANDS, STREAMS

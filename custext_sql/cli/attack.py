@@ -70,7 +70,7 @@ def query_command(db: str | None, words: tuple[str, ...], eps: list[float], **se
       custext attack query car she --eps 1,2,3,8
       custext attack query --sample 200 --eps 1
     """
-    from custext_sql import attack_query
+    from custext_sql.experiments import attack_query
 
     with progress_bar("attacking") as progress:
         attack = attack_query(db, words, eps=eps, progress=progress, **settings)
@@ -160,7 +160,7 @@ def bayes_command(db: str | None, eps: list[float], plus: bool, **settings: Any)
       custext attack bayes --eps 1,2,3
       custext attack bayes --public news.csv --public-column body --plus
     """
-    from custext_sql import attack_bayes
+    from custext_sql.experiments import attack_bayes
 
     with progress_bar("attacking") as progress:
         attack = attack_bayes(db, eps=eps, plus=plus, progress=progress, **settings)
@@ -203,7 +203,7 @@ def context_command(db: str | None, plus: bool, **settings: Any) -> Iterator[Any
       custext attack context reviews.csv --column body --public news.txt
       custext attack context reviews.txt --public news.txt --eps 0,1,8 --plus
     """
-    from custext_sql import attack_context
+    from custext_sql.experiments import attack_context
 
     with progress_bar("attacking") as progress:
         attack = attack_context(db, plus=plus, progress=progress, **settings)
@@ -254,7 +254,7 @@ def mask_command(db: str | None, **settings: Any) -> Iterator[Any]:
       custext attack mask reviews.csv --column body --model bert-base-uncased
       custext attack mask reviews.csv --column body --model ngram --public news.txt
     """
-    from custext_sql import attack_mask
+    from custext_sql.experiments import attack_mask
 
     with progress_bar("attacking") as progress:
         attack = attack_mask(db, progress=progress, **settings)

@@ -86,8 +86,8 @@ def info_command(db: str | None) -> Iterator[Any]:
       custext info
       custext --db my.duckdb info --json
     """
-    from custext_sql import list_embeddings, list_mappings
-    from custext_sql.store.contents import list_stopwords
+    from custext_sql import list_mappings
+    from custext_sql.store.contents import list_embeddings, list_stopwords
     from custext_sql.store.database import locate
     from custext_sql.store.rewriting import measure_free, suggest_compacting
 
@@ -265,7 +265,7 @@ def compact_command(db: str | None) -> Iterator[Any]:
       custext compact
       custext --db my.duckdb compact --json
     """
-    from custext_sql import compact_database
+    from custext_sql.store.rewriting import compact_database
 
     done = compact_database(db)
     yield done

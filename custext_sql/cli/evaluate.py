@@ -19,8 +19,8 @@ from custext_sql.cli.options import (
     write_option,
 )
 from custext_sql.cli.output import print_table, progress_bar, report_skipped
+from custext_sql.files.inputs.file_formats import tell_format
 from custext_sql.parameters import count_of
-from custext_sql.release.inputs.file_formats import tell_format
 
 if TYPE_CHECKING:
     from custext_sql.experiments.evaluation.evaluations import Figure, TradeOff, UtilityResult
@@ -126,7 +126,7 @@ def utility_command(db: str | None, /, eps: list[float], **given: Any) -> Iterat
       custext evaluate utility --train CoLA/train.tsv --test CoLA/dev.tsv --no-quotes --no-header --text 4 --label 2
       custext evaluate utility --data sst2.duckdb --train-table train --test-table dev --text sentence
     """
-    from custext_sql import evaluate_utility
+    from custext_sql.experiments import evaluate_utility
 
     with progress_bar("evaluating") as progress:
         evaluation = evaluate_utility(db, eps=eps, progress=progress, **_find_settings(given))
@@ -203,7 +203,7 @@ def tradeoff_command(db: str | None, /, html: str | None, force: bool, **given: 
       custext evaluate tradeoff --corpus sentence_polarity --mapping glove-k10 --mapping glove-k50 --attack bayes
       custext evaluate tradeoff --corpus sentence_polarity --attack context --public news.txt
     """
-    from custext_sql import evaluate_tradeoff
+    from custext_sql.experiments import evaluate_tradeoff
     from custext_sql.experiments.tradeoff_page import write_tradeoff
     from custext_sql.store.outputs import check_place
 
@@ -248,7 +248,7 @@ def _find_settings(given: dict[str, Any]) -> dict[str, Any]:
 
 def _find_data(given: dict[str, Any]) -> dict[str, Any]:
     """Return the training and test data as keyword arguments."""
-    from custext_sql.release.inputs.texts import DataFiles, DataTable
+    from custext_sql.files.inputs.texts import DataFiles, DataTable
 
     path, train, test = given["data_file"], given["train_table"], given["test_table"]
     if path is None and train is None and test is None:

@@ -130,7 +130,7 @@ def unstrike_command(db: str | None, release: str) -> Iterator[Any]:
     Example:
       custext ledger unstrike 1f3a9c02
     """
-    from custext_sql import unstrike_release
+    from custext_sql.ledger.corrections import unstrike_release
 
     found = unstrike_release(db, release=release)
     yield found.to_dict()
@@ -151,7 +151,7 @@ def verify_command(context: click.Context, file: str, as_json: bool) -> None:
     Example:
       custext verify sanitized.csv
     """
-    from custext_sql import find_releases
+    from custext_sql.ledger.overview import find_releases
 
     found = find_releases(file, context.obj)
     if as_json:

@@ -107,7 +107,8 @@ def inspect_command(db: str | None, word: str, mapping: str | None, eps: float, 
     Example:
       custext inspect she --eps 1
     """
-    from custext_sql import inspect_word, load_mapping
+    from custext_sql import load_mapping
+    from custext_sql.mechanism.sampler import inspect_word
 
     found = inspect_word(load_mapping(db, mapping), word, eps, calibration=calibration)
     yield found

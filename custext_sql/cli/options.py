@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from custext_sql.cli.output import print_json
-from custext_sql.release.inputs.file_formats import FORMAT_NAMES, tell_format
+from custext_sql.files.inputs.file_formats import FORMAT_NAMES, tell_format
 
 if TYPE_CHECKING:
-    from custext_sql.release.inputs.texts import Texts
+    from custext_sql.files.inputs.texts import Texts
     from custext_sql.sanitizer.policy import Policy
 
     _ListOfNumbers = click.ParamType[list[float]]
@@ -257,7 +257,7 @@ def input_options(*, required: bool) -> Decorator:
 
 
 def _find_texts(given: dict[str, Any], *, required: bool) -> "Texts | None":
-    from custext_sql.release.inputs.texts import DataFiles, DataTable
+    from custext_sql.files.inputs.texts import DataFiles, DataTable
 
     named, data, table = (given.pop(name) for name in ("input_", "data_file", "table"))
     files = {name: given.pop(name) for name in _FILES}
@@ -304,7 +304,7 @@ PUBLIC_OPTIONS = ("public", *(f"public_{name}" for name in ("table", "column", *
 
 
 def _find_public(given: dict[str, Any]) -> "Texts | None":
-    from custext_sql.release.inputs.texts import DataFiles, DataTable
+    from custext_sql.files.inputs.texts import DataFiles, DataTable
 
     options = [write_option(name) for name in PUBLIC_OPTIONS[1:] if given[name]]
     path, table = given.pop("public"), given.pop("public_table")
@@ -327,7 +327,7 @@ def write_option(name: str) -> str:
 
 def show_input(data: "Texts | None") -> str:
     """Return the arguments with which a command names texts; INPUT if there are none."""
-    from custext_sql.release.inputs.texts import DataFiles, DataTable
+    from custext_sql.files.inputs.texts import DataFiles, DataTable
 
     if isinstance(data, DataTable):
         return shlex.join(["--data", str(data.path), "--table", data.table])

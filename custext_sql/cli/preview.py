@@ -26,9 +26,9 @@ from custext_sql.kinds import IN_CLEAR, KINDS, Fate, Kind
 from custext_sql.parameters import count_of
 
 if TYPE_CHECKING:
-    from custext_sql.release.inputs.texts import Texts
-    from custext_sql.release.preview.comparison import ComparedRow, Comparison
-    from custext_sql.release.preview.leaks import LeakedKind, Leaks
+    from custext_sql.files.inputs.texts import Texts
+    from custext_sql.files.preview.comparison import ComparedRow, Comparison
+    from custext_sql.files.preview.leaks import LeakedKind, Leaks
 
 _WIDTH = 80
 _LONGEST = 48  # characters of a word that are shown
@@ -79,7 +79,7 @@ def diff_command(
       custext diff reviews.csv --column body --policy paper --only-leaks
       custext diff reviews.csv --column body --key-file nightly.key --record-column id
     """
-    from custext_sql.release.preview.comparison import compare_texts
+    from custext_sql.files.preview.comparison import compare_texts
     from custext_sql.store.outputs import check_place
 
     if rows is not None and sample is not None:

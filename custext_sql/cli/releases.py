@@ -23,11 +23,11 @@ from custext_sql.cli.options import (
     record_column_option,
 )
 from custext_sql.cli.output import counting_bar, print_json, print_table, progress_bar, show_control, warn
+from custext_sql.files.inputs.file_formats import FORMAT_NAMES
 from custext_sql.parameters import count_of
-from custext_sql.release.inputs.file_formats import FORMAT_NAMES
 
 if TYPE_CHECKING:
-    from custext_sql.release.query_releases import Answer
+    from custext_sql.files.query_releases import Answer
     from custext_sql.sanitizer.receipt import Receipt
     from custext_sql.store.key_files import KeySettings
 
@@ -100,8 +100,8 @@ def sanitize_command(
         --append --record-column id --key-file shop.key
       custext sanitize - - < reviews.txt > sanitized.txt
     """
-    from custext_sql.release.spooled_streams import STANDARD
-    from custext_sql.release.text_releases import sanitize_text
+    from custext_sql.files.spooled_streams import STANDARD
+    from custext_sql.files.text_releases import sanitize_text
 
     if (data is None) != (table is None):
         raise click.UsageError("--data and --table go together: a DuckDB file and one of its tables.")
@@ -242,7 +242,7 @@ def sql_command(
       custext sql "FROM custext_distribution('doctor', 1.0)"
     """
     from custext_sql import Dataset, Sanitizer
-    from custext_sql.release.query_releases import ReleasingQuery
+    from custext_sql.files.query_releases import ReleasingQuery
     from custext_sql.sql.queries import let_threads_alternate
 
     if into is not None and data is None:

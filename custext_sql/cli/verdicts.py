@@ -33,7 +33,7 @@ from custext_sql.cli.output import again, draw_bar, print_json, print_table, pro
 if TYPE_CHECKING:
     from custext_sql.experiments.choosing import Candidate, Choice
     from custext_sql.experiments.verdict import Verdict
-    from custext_sql.release.inputs.texts import Texts
+    from custext_sql.files.inputs.texts import Texts
 
 _SHOWN = (0.0, 1.0, 2.0, 3.0, 5.0, 8.0, 12.0, 20.0)  # eps of the printed curve
 _WIDTH = 80
@@ -74,7 +74,7 @@ def report_command(db: str | None, /, html: str | None, **settings: Any) -> Iter
       custext report reviews.csv --column body --eps 0 --public news.txt --html report.html
       custext report --data shop.duckdb --table reviews --column body --html report.html
     """
-    from custext_sql import write_report
+    from custext_sql.experiments import write_report
     from custext_sql.experiments.verdict import write_opening, write_verdict
 
     with progress_bar("measuring") as progress:
@@ -163,7 +163,7 @@ def choose_command(db: str | None, /, data: "Texts | None", column: str | None, 
       custext choose --data shop.duckdb --table reviews --column body --k 20,40 --max-attack 0.3
       custext choose reviews.csv --column body --attack context --public news.txt
     """
-    from custext_sql import choose
+    from custext_sql.experiments import choose
     from custext_sql.experiments.choice_lines import list_commands
 
     with progress_bar("choosing") as progress:

@@ -8,10 +8,10 @@ from itertools import count
 from pathlib import Path
 
 from custext_sql.experiments.choosing import Candidate, Choice
+from custext_sql.files.inputs.file_formats import tell_format
+from custext_sql.files.inputs.texts import DataFiles, DataTable, Texts, find_format, open_texts
 from custext_sql.html.escaped_pages import list_blocks, render_text
 from custext_sql.parameters import count_of
-from custext_sql.release.inputs.file_formats import tell_format
-from custext_sql.release.inputs.texts import DataFiles, DataTable, Texts, find_format, open_texts
 from custext_sql.store.mappings import write_options
 from custext_sql.store.quoting import quote_name
 

@@ -27,6 +27,7 @@ from custext_sql.experiments.report import (
     measure_sample,
 )
 from custext_sql.experiments.verdict import GUESSED, Figures, Verdict, judge, vary
+from custext_sql.files.inputs.texts import Texts, list_texts, name_texts
 from custext_sql.ledger.dataset import Dataset
 from custext_sql.mapping.mapping import Mapping
 from custext_sql.mapping.recipe import Recipe
@@ -37,7 +38,6 @@ from custext_sql.mechanism.weights import (
     check_epsilon,
     matrices_by_size,
 )
-from custext_sql.release.inputs.texts import Texts, list_texts, name_texts
 from custext_sql.sanitizer.policy import DEFAULT_POLICY, Policy, choose_policy, name_policy
 from custext_sql.store.database import Database
 

@@ -22,10 +22,10 @@ from custext_sql.experiments.mechanisms import CUSTEXT, CUSTEXT_PLUS, MechanismU
 from custext_sql.experiments.public_texts import check_column_use, list_public
 from custext_sql.experiments.report import list_counts
 from custext_sql.experiments.verdict import CERTAINTY, Figures, Verdict, judge, vary
+from custext_sql.files.inputs.texts import Texts, name_texts
 from custext_sql.kinds import Kind
 from custext_sql.mechanism.weights import check_epsilon
 from custext_sql.parameters import check_type
-from custext_sql.release.inputs.texts import Texts, name_texts
 from custext_sql.sanitizer.receipt import Receipt
 from custext_sql.sanitizer.sanitizer import Sanitizer
 from custext_sql.sanitizer.vocabulary import SPELLINGS

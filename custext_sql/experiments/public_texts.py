@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from custext_sql.errors import SettingError
-from custext_sql.release.inputs.encodings import renamed_errors
-from custext_sql.release.inputs.texts import Texts, has_columns, list_texts, stream_texts
+from custext_sql.files.inputs.encodings import renamed_errors
+from custext_sql.files.inputs.texts import Texts, has_columns, list_texts, stream_texts
 from custext_sql.text.columns import TextColumn
 
 _OPTIONS = {

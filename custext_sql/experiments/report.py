@@ -32,6 +32,8 @@ from custext_sql.experiments.charts import Point, Series, embed_chart, shorten
 from custext_sql.experiments.mechanisms import MappingUnderTest, ShareDone, list_strings, part_of
 from custext_sql.experiments.public_texts import find_public_column
 from custext_sql.experiments.verdict import CERTAINTY, SECTIONS, Figures, Verdict, judge, vary
+from custext_sql.files.inputs.input_files import list_files
+from custext_sql.files.inputs.texts import DataFiles, DataTable, Texts, name_texts, open_texts, stream_texts
 from custext_sql.html.escaped_pages import render_page
 from custext_sql.kinds import COUNTS, Kind, list_treatments
 from custext_sql.ledger.checks import find_second_mapping
@@ -43,8 +45,6 @@ from custext_sql.ledger.spending import add_up, find_related
 from custext_sql.mapping.mapping import Mapping as Tables
 from custext_sql.mechanism.weights import CALIBRATIONS, check_calibration, check_epsilon
 from custext_sql.parameters import count_of
-from custext_sql.release.inputs.input_files import list_files
-from custext_sql.release.inputs.texts import DataFiles, DataTable, Texts, name_texts, open_texts, stream_texts
 from custext_sql.sanitizer.policy import DEFAULT_POLICY, Policy, name_policy
 from custext_sql.sanitizer.receipt import Receipt
 from custext_sql.sanitizer.sanitizer import Sanitizer

@@ -5,7 +5,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from custext_sql import Policy, Settings
+from custext_sql import Policy
+from custext_sql.sanitizer.settings import Settings
 
 MOST_CHARACTERS = 200_000  # of a text
 _MOST_NAMES = 100  # columns of a release

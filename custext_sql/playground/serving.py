@@ -18,11 +18,13 @@ from types import FrameType
 
 import uvicorn
 
-from custext_sql import CusTextError, DataFiles, DataTable, PrivacyWarning, SettingError, scratch_folder
+from custext_sql import CusTextError, DataFiles, DataTable
+from custext_sql.errors import PrivacyWarning, SettingError
 from custext_sql.playground.application import make_application
 from custext_sql.playground.guard import Doorway, Guard, is_loopback
 from custext_sql.playground.uploads import MOST_BYTES, Uploads
 from custext_sql.playground.workbench import Workbench
+from custext_sql.store.outputs import scratch_folder
 
 LOOPBACK = "127.0.0.1"
 USUAL_PORT = 8790

@@ -14,16 +14,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from custext_sql import (
-    ComparedRow,
-    CusTextError,
-    SettingError,
-    SourceError,
-    compare_texts,
-    find_leaks,
-    list_columns,
-    sanitize_file,
-)
+from custext_sql import CusTextError, compare_texts, find_leaks, sanitize_file
+from custext_sql.errors import SettingError, SourceError
+from custext_sql.files.inputs.texts import list_columns
+from custext_sql.files.preview.comparison import ComparedRow
 from custext_sql.playground.requests import Choice, PreviewRequest, ReleaseRequest
 from custext_sql.playground.workbench import show_receipt
 

@@ -10,20 +10,12 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from custext_sql import (
-    DataFiles,
-    DataTable,
-    Kind,
-    Receipt,
-    Sanitizer,
-    SettingError,
-    TextAttacker,
-    TracedText,
-    judge_text,
-    list_mappings,
-)
+from custext_sql import DataFiles, DataTable, Kind, Receipt, Sanitizer, list_mappings
+from custext_sql.errors import SettingError
+from custext_sql.experiments import TextAttacker, judge_text
 from custext_sql.kinds import KINDS, spread_counts
 from custext_sql.playground.requests import AttackRequest, Choice, DrawnRequest, TextRequest, WordRequest
+from custext_sql.sanitizer.traced_text import TracedText
 
 _SANITIZERS, _ATTACKERS = 4, 4  # kept ready
 _Made = TypeVar("_Made")

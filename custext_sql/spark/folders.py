@@ -16,7 +16,7 @@ from typing import Any
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException
 
-from custext_sql import OutputError
+from custext_sql.errors import OutputError
 
 _OWNER = "700"
 _MARK = "_custext"  # an empty file in every output; readers skip names that begin with an underscore

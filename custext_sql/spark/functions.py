@@ -9,7 +9,8 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql.functions import arrow_udf  # type: ignore[attr-defined]
 
-from custext_sql import CusTextError, KeyFileError, Policy, Sanitizer, SettingError
+from custext_sql import CusTextError, Policy, Sanitizer
+from custext_sql.errors import KeyFileError, SettingError
 from custext_sql.spark.shipping import open_shipped, ship
 
 

@@ -18,19 +18,12 @@ from pyspark.sql import functions as sf
 from pyspark.sql.types import ByteType, DataType, IntegerType, LongType, ShortType, StringType
 
 import custext_sql
-from custext_sql import (
-    OutputError,
-    PrivacyWarning,
-    Receipt,
-    ReleaseReport,
-    SettingError,
-    SourceError,
-    add_part,
-    open_release,
-    sanitize_part,
-    suggest,
-)
-from custext_sql.release.opening import OtherOptions, check_chosen, check_ids, check_record_column
+from custext_sql import Receipt
+from custext_sql.errors import OutputError, PrivacyWarning, SettingError, SourceError
+from custext_sql.files.opening import OtherOptions, check_chosen, check_ids, check_record_column, open_release
+from custext_sql.files.parts import add_part, sanitize_part
+from custext_sql.files.release_report import ReleaseReport
+from custext_sql.parameters import suggest
 from custext_sql.spark.folders import DraftFolder
 from custext_sql.spark.functions import make_arrow_function
 from custext_sql.spark.shipping import Shipped, open_shipped, ship

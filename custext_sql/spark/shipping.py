@@ -10,7 +10,9 @@ from typing import Any
 from pyspark import SparkFiles
 
 import custext_sql
-from custext_sql import KeyFileError, Sanitizer, SettingError, read_key_file
+from custext_sql import Sanitizer
+from custext_sql.errors import KeyFileError, SettingError
+from custext_sql.store.key_files import read_key_file
 
 _OPEN = 4  # sanitizers that a worker keeps open
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from custext_sql import Sanitizer
+from tests.files.test_data_files import db, folder, run
 from tests.ledger_entries import list_releases
-from tests.release.test_data_files import db, folder, run
 
 __all__ = ["db", "folder"]  # fixtures
 

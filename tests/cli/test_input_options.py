@@ -8,7 +8,7 @@ import duckdb
 import pytest
 
 from custext_sql.cli import main
-from tests.release.test_data_files import db, folder, run
+from tests.files.test_data_files import db, folder, run
 
 __all__ = ["db", "folder"]  # fixtures
 

@@ -7,7 +7,7 @@ import pytest
 
 from custext_sql.store.database import writing
 from custext_sql.store.stopwords import write_stopwords
-from tests.release.test_data_files import db, folder, run
+from tests.files.test_data_files import db, folder, run
 
 __all__ = ["db", "folder"]  # fixtures
 Options = tuple[str, str, str]

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from custext_sql import build_mapping, evaluate_utility
+from custext_sql import build_mapping
+from custext_sql.experiments import evaluate_utility
 from custext_sql.experiments.evaluation.experiment import EvaluationSetup
 from custext_sql.experiments.evaluation.paper_table import find_paper_value
 from custext_sql.mapping.recipe import Recipe

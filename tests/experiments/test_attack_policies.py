@@ -5,7 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from custext_sql import Policy, Sanitizer, attack_context, attack_mask
+from custext_sql import Policy, Sanitizer
+from custext_sql.experiments import attack_context, attack_mask
 from custext_sql.experiments.attacks.context_attack import count_context_guesses, learn_bigrams
 from custext_sql.experiments.attacks.context_model import Alphabet
 from custext_sql.experiments.mechanisms import MECHANISMS, MappingUnderTest

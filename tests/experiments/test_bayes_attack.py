@@ -6,8 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from custext_sql import Policy, Sanitizer, attack_bayes, load_mapping
+from custext_sql import Policy, Sanitizer, load_mapping
 from custext_sql.errors import CusTextError
+from custext_sql.experiments import attack_bayes
 from custext_sql.experiments.attacks.bayes_attack import (
     Prior,
     count_words,

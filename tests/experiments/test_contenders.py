@@ -5,16 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from custext_sql import (
-    build_mapping,
-    choose,
-    drop_embedding,
-    list_mappings,
-    load_embeddings,
-    load_mapping,
-    use_mapping,
-)
+from custext_sql import build_mapping, drop_embedding, list_mappings, load_embeddings, load_mapping, use_mapping
 from custext_sql.errors import CusTextError
+from custext_sql.experiments import choose
 from custext_sql.experiments.choosing import WordFrequencies, sample_texts
 from custext_sql.experiments.contenders import list_sizes, list_stored
 from custext_sql.experiments.mechanisms import MappingUnderTest

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from custext_sql import Sanitizer, attack_context, load_mapping
+from custext_sql import Sanitizer, load_mapping
 from custext_sql.errors import CusTextError
+from custext_sql.experiments import attack_context
 from custext_sql.experiments.attacks.context_attack import (
     ContextAttacker,
     ContextCounts,

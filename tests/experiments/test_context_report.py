@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from custext_sql import evaluate_tradeoff, write_report, write_tradeoff
 from custext_sql.errors import CusTextError
+from custext_sql.experiments import evaluate_tradeoff, write_report, write_tradeoff
 from custext_sql.experiments.evaluation.evaluations import TradeOffEvaluation
 from custext_sql.experiments.evaluation.experiment import Experiment
 

@@ -9,7 +9,7 @@ import pytest
 
 from custext_sql.errors import CusTextError
 from custext_sql.experiments.evaluation.datasets import LabeledTexts, read_labeled, read_sentence_polarity
-from custext_sql.release.inputs.texts import DataFiles
+from custext_sql.files.inputs.texts import DataFiles
 
 SST2 = "sentence\tlabel\nhide new secretions from the parental units \t0\nan \"odd quote , isn't it \t1\n"
 QNLI = 'index\tquestion\tsentence\tlabel\n0\tWhat came?\tAs of that day, "it" came.\tentailment\n'

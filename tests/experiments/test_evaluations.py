@@ -6,20 +6,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from custext_sql import (
-    TradeOff,
-    attack_context,
-    build_mapping,
-    drop_embedding,
-    evaluate_tradeoff,
-    evaluate_utility,
-    load_embeddings,
-)
+from custext_sql import build_mapping, drop_embedding, load_embeddings
 from custext_sql.errors import CusTextError
+from custext_sql.experiments import attack_context, evaluate_tradeoff, evaluate_utility
 from custext_sql.experiments.attacks.bayes_attack import measure_success
 from custext_sql.experiments.attacks.mask_attack import GuessCounts, attack_trial, choose_guesser
 from custext_sql.experiments.evaluation.datasets import LabeledTexts, read_sentence_polarity
-from custext_sql.experiments.evaluation.evaluations import measure_in_clear, measure_utility, summarize
+from custext_sql.experiments.evaluation.evaluations import TradeOff, measure_in_clear, measure_utility, summarize
 from custext_sql.experiments.evaluation.experiment import Experiment
 from custext_sql.experiments.mechanisms import MappingUnderTest, MechanismUnderTest, list_trials
 from custext_sql.kinds import Kind

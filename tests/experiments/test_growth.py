@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from custext_sql import choose
+from custext_sql.experiments import choose
 from custext_sql.experiments.choice_lines import describe_choice
 from custext_sql.experiments.choosing import Candidate, Choice, measure_growth
 

@@ -5,7 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from custext_sql import attack_context, build_mapping, choose
+from custext_sql import build_mapping
+from custext_sql.experiments import attack_context, choose
 from custext_sql.experiments.mechanisms import MappingUnderTest
 
 MIXED, APART = "starter-euclidean-k20", "apart"

@@ -39,8 +39,8 @@ from custext_sql.experiments.report import (
     measure_one_output,
 )
 from custext_sql.experiments.verdict import Figures
+from custext_sql.files.inputs.texts import Texts
 from custext_sql.mapping.mapping import Mapping
-from custext_sql.release.inputs.texts import Texts
 from custext_sql.text.columns import open_column
 
 TEXTS = ["the doctor was kind", None, "", "she paid 12345 dollars to zyzzyvaberg", "the car", "write to a.b@c.org"]

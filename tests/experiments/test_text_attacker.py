@@ -7,17 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from custext_sql import (
-    CusTextError,
-    Kind,
-    MappingError,
-    Policy,
-    Sanitizer,
-    SettingError,
-    TextAttacker,
-    attack_context,
-    make_key,
-)
+from custext_sql import CusTextError, Kind, Policy, Sanitizer, make_key
+from custext_sql.errors import MappingError, SettingError
+from custext_sql.experiments import TextAttacker, attack_context
 from custext_sql.mapping.mapping import Mapping
 from custext_sql.sanitizer.settings import Settings
 from tests.small_mapping import small_mapping
@@ -100,7 +92,7 @@ def test_single_guesses_are_the_most_likely_words(
         assert again == (guess, again[1]) and again[1] == pytest.approx(certainty, rel=1e-12)
 
 
-@pytest.mark.filterwarnings("ignore::custext_sql.PrivacyWarning")
+@pytest.mark.filterwarnings("ignore::custext_sql.errors.PrivacyWarning")
 @pytest.mark.parametrize("plus", [False, True])
 @pytest.mark.parametrize("eps", [0.0, 2.0])
 def test_with_public_texts_the_guesses_are_those_of_the_context_attack(few_db: Path, plus: bool, eps: float) -> None:

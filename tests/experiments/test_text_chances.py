@@ -6,9 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from custext_sql import Sanitizer, TextAttacker, WordChances, attack_query, judge_text, load_mapping
-from custext_sql.experiments import one_text
+from custext_sql import Sanitizer, load_mapping
+from custext_sql.experiments import TextAttacker, attack_query, judge_text, one_text
 from custext_sql.experiments.attacks.query_attack import count_draws
+from custext_sql.experiments.one_text import WordChances
 from custext_sql.mapping.mapping import Mapping
 from custext_sql.sanitizer.settings import Settings
 from tests.experiments.test_text_attacker import PUBLIC, STOPWORDS, TEXT, WORDS, list_group, make_mapping, weigh
@@ -59,7 +60,7 @@ def test_chances_are_those_of_the_best_guess_for_each_output(
     assert list_values(attacker.expect(TEXT)) == pytest.approx(expected)
 
 
-@pytest.mark.filterwarnings("ignore::custext_sql.PrivacyWarning")
+@pytest.mark.filterwarnings("ignore::custext_sql.errors.PrivacyWarning")
 def test_chances_are_the_shares_of_a_simulation_which_would_notice_three_percent(mapping: Mapping) -> None:
     count, eps = 20_000, 6.0
     sanitizer = Sanitizer(mapping, STOPWORDS, Settings(eps=eps, plus=True), seed=11)
@@ -78,7 +79,7 @@ def test_chances_are_the_shares_of_a_simulation_which_would_notice_three_percent
             assert abs(share - (chance + 0.03)) > error
 
 
-@pytest.mark.filterwarnings("ignore::custext_sql.PrivacyWarning")
+@pytest.mark.filterwarnings("ignore::custext_sql.errors.PrivacyWarning")
 @pytest.mark.parametrize("eps", [0.0, 4.0])
 def test_the_chances_with_context_are_the_shares_of_guesses_from_the_same_draws(mapping: Mapping, eps: float) -> None:
     sanitizer = Sanitizer(mapping, STOPWORDS, Settings(eps=eps, plus=True), seed=0)

@@ -4,10 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from custext_sql import Policy, Receipt, Sanitizer, SettingError, TextAttacker, TracedText, Verdict, judge_text
-from custext_sql.experiments.verdict import Figures, judge, vary
+from custext_sql import Policy, Receipt, Sanitizer
+from custext_sql.errors import SettingError
+from custext_sql.experiments import TextAttacker, judge_text
+from custext_sql.experiments.verdict import Figures, Verdict, judge, vary
 from custext_sql.mapping.mapping import Mapping
 from custext_sql.sanitizer.settings import Settings
+from custext_sql.sanitizer.traced_text import TracedText
 from tests.experiments.test_text_attacker import PUBLIC, STOPWORDS, TEXT, WORDS, make_mapping
 from tests.experiments.test_verdict import COUNTS, GREEN, NONE, list_sentences
 from tests.small_mapping import small_mapping

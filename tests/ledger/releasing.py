@@ -10,7 +10,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from custext_sql import BudgetError, Dataset, Sanitizer, connect, sanitize_file
+from custext_sql import Dataset, Sanitizer, connect, sanitize_file
+from custext_sql.errors import BudgetError
 from tests.processes import start
 
 TEXTS = ["alice met bob", "carol dave erin frank", "zzz 12"]

@@ -14,9 +14,9 @@ from custext_sql import Sanitizer, read_ledger
 from custext_sql.errors import BudgetError
 from custext_sql.ledger import connections
 from custext_sql.store.outputs import AtomicOutput
+from tests.files.test_data_files import db, folder, run
 from tests.ledger_entries import enter_release, list_releases, list_totals
 from tests.processes import hold_ledger, start
-from tests.release.test_data_files import db, folder, run
 
 __all__ = ["db", "folder"]  # fixtures
 

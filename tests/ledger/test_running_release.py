@@ -6,19 +6,9 @@ from typing import Any
 
 import pytest
 
-from custext_sql import (
-    BudgetError,
-    CusTextError,
-    Dataset,
-    KeyFileError,
-    Release,
-    Sanitizer,
-    SettingError,
-    build_mapping,
-    make_key,
-    read_ledger,
-    settle_release,
-)
+from custext_sql import CusTextError, Dataset, Sanitizer, build_mapping, make_key, read_ledger, settle_release
+from custext_sql.errors import BudgetError, KeyFileError, SettingError
+from custext_sql.ledger.release import Release
 from custext_sql.ledger.running import check_running, settle_all
 from custext_sql.text.columns import open_column
 from tests.ledger_entries import peek_releases

@@ -11,19 +11,11 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from custext_sql import (
-    Dataset,
-    Sanitizer,
-    connect,
-    make_key,
-    read_ledger,
-    settle_release,
-    strike_release,
-    unstrike_release,
-)
+from custext_sql import Dataset, Sanitizer, connect, make_key, read_ledger, settle_release, strike_release
 from custext_sql.cli import main
 from custext_sql.errors import BudgetError, DatabaseError, SettingError
 from custext_sql.ledger import connections
+from custext_sql.ledger.corrections import unstrike_release
 from custext_sql.ledger.places import LedgerFile
 from tests.ledger_entries import complete_release, enter_release, list_releases, list_totals, peek_releases
 from tests.processes import hold_ledger

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from custext_sql import Dataset, Sanitizer, build_mapping
 from custext_sql.errors import BudgetError, SettingError
 from custext_sql.ledger.spending import check_budget, sum_spent, write_eps
+from tests.files.test_data_files import db, folder, run
 from tests.ledger_entries import list_releases, list_totals, make_release
-from tests.release.test_data_files import db, folder, run
 
 __all__ = ["db", "folder"]  # fixtures
 

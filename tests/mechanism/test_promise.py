@@ -14,9 +14,9 @@ from click.testing import CliRunner
 
 from custext_sql import Policy, Sanitizer, audit, build_mapping, connect, load_embeddings, load_mapping, make_key
 from custext_sql.cli import main
+from custext_sql.files.query_releases import ReleasingQuery
 from custext_sql.mapping.mapping import Mapping
 from custext_sql.mechanism.sampler import Sampler
-from custext_sql.release.query_releases import ReleasingQuery
 from custext_sql.sanitizer.settings import Settings
 from tests import shipped_stopwords
 from tests.ledger_entries import list_releases

@@ -4,7 +4,8 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from custext_sql import Sanitizer, TextAttacker
+from custext_sql import Sanitizer
+from custext_sql.experiments import TextAttacker
 from custext_sql.playground.serving import Address
 from tests.playground.browser import MARKS, Visit, expect
 

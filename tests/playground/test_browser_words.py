@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from custext_sql import Sanitizer, TextAttacker
+from custext_sql import Sanitizer
+from custext_sql.experiments import TextAttacker
 from tests.playground.browser import MARKS, Locator, Visit, expect
 
 pytestmark = MARKS

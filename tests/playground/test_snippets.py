@@ -18,13 +18,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from custext_sql import Policy, Settings
+from custext_sql import Policy
 from custext_sql.playground.requests import Choice, PolicyChoice, SettingsRequest
 from custext_sql.playground.serving import Address
 from custext_sql.playground.snippets import write_snippets
+from custext_sql.sanitizer.settings import Settings
 from tests.conftest import copy_database
+from tests.files.test_data_files import run
 from tests.playground.requesting import ask, connect
-from tests.release.test_data_files import run
 
 SENTENCE = "My doctor said the surgery went well."
 TEXTS = ["My doctor said the surgery went well.", "zorglub called 98765 times", "Write to a@b.org", "The FAMILY's film"]

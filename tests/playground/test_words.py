@@ -9,7 +9,8 @@ from typing import Any
 import httpx
 import pytest
 
-from custext_sql import Sanitizer, TextAttacker, judge_text
+from custext_sql import Sanitizer
+from custext_sql.experiments import TextAttacker, judge_text
 from custext_sql.playground.serving import Address
 from tests.playground.conftest import PUBLIC
 from tests.playground.requesting import ask, connect, explain

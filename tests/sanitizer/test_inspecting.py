@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from custext_sql import KeyFileError, MappingError, Policy, Sanitizer, SettingError, make_key
+from custext_sql import Policy, Sanitizer, make_key
+from custext_sql.errors import KeyFileError, MappingError, SettingError
 from custext_sql.mapping.mapping import Mapping
 from custext_sql.mechanism.sampler import Sampler
 from custext_sql.sanitizer.settings import Settings
@@ -79,7 +80,7 @@ def test_wrong_settings_are_refused(mapping: Mapping) -> None:
         sanitizer.with_policy("loose")
 
 
-@pytest.mark.filterwarnings("ignore::custext_sql.PrivacyWarning")
+@pytest.mark.filterwarnings("ignore::custext_sql.errors.PrivacyWarning")
 def test_another_policy_changes_nothing_else(mapping: Mapping) -> None:
     stopwords, text = frozenset({"bob"}), "Alice and Bob 12 zyzzyva " * 20
     given = {"eps": 3.0, "plus": True, "calibration": "tight"}

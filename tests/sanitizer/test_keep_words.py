@@ -7,23 +7,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from custext_sql import (
-    KeyFileError,
-    Policy,
-    Sanitizer,
-    SettingError,
-    Settings,
-    SourceError,
-    connect,
-    make_key,
-    read_key_file,
-)
+from custext_sql import Policy, Sanitizer, connect, make_key
+from custext_sql.errors import KeyFileError, SettingError, SourceError
 from custext_sql.kinds import Kind
 from custext_sql.mapping.mapping import Mapping
 from custext_sql.sanitizer.policy import name_policy
+from custext_sql.sanitizer.settings import Settings
 from custext_sql.sanitizer.vocabulary import Vocabulary
+from custext_sql.store.key_files import read_key_file
 from custext_sql.text.word_boundaries import read_word_file
-from tests.release.test_data_files import db, folder, run
+from tests.files.test_data_files import db, folder, run
 from tests.small_mapping import small_mapping
 
 __all__ = ["db", "folder"]  # fixtures

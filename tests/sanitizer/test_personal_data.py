@@ -13,7 +13,7 @@ import pytest
 from custext_sql import Policy, Sanitizer
 from custext_sql.text.characters import APOSTROPHES
 from custext_sql.text.word_boundaries import fold_word
-from tests.release.test_data_files import folder, run
+from tests.files.test_data_files import folder, run
 from tests.text.test_word_boundaries import read_words
 
 __all__ = ["folder"]  # a fixture

@@ -10,8 +10,8 @@ import spacy
 from custext_sql import Policy, Sanitizer, connect, make_key, register
 from custext_sql.errors import PrivacyWarning
 from custext_sql.sanitizer.policy import POLICIES
+from tests.files.test_data_files import db, folder, run
 from tests.ledger_entries import list_releases
-from tests.release.test_data_files import db, folder, run
 
 __all__ = ["db", "folder"]  # fixtures
 

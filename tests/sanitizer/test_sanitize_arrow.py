@@ -17,7 +17,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from custext_sql import CusTextError, Sanitizer, SettingError, connect
+from custext_sql import CusTextError, Sanitizer, connect
+from custext_sql.errors import SettingError
 from custext_sql.sanitizer.tally import Tally
 from custext_sql.text import columns
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from custext_sql import CusTextError, Policy, Sanitizer, SettingError, make_key
-from custext_sql.errors import PrivacyWarning
+from custext_sql import CusTextError, Policy, Sanitizer, make_key
+from custext_sql.errors import PrivacyWarning, SettingError
 from custext_sql.mapping.mapping import Mapping
 from custext_sql.mechanism.certified_table import certify
 from custext_sql.sanitizer.settings import Settings

@@ -14,8 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from custext_sql import CusTextError, MappingError, OutputError, Policy, Sanitizer, SettingError, read_key_file
+from custext_sql import CusTextError, Policy, Sanitizer
+from custext_sql.errors import MappingError, OutputError, SettingError
 from custext_sql.sanitizer.settings import Settings
+from custext_sql.store.key_files import read_key_file
 from tests.small_mapping import small_mapping
 
 WORDS = ["alice", "bob", "carol", "dave", "erin", "frank"]

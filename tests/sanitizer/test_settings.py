@@ -10,20 +10,10 @@ import numpy as np
 import pytest
 import spacy
 
-from custext_sql import (
-    CusTextError,
-    Policy,
-    Sanitizer,
-    SettingError,
-    Settings,
-    attack_context,
-    choose,
-    connect,
-    find_leaks,
-    make_key,
-    register,
-    sanitize_file,
-)
+from custext_sql import CusTextError, Policy, Sanitizer, connect, find_leaks, make_key, register, sanitize_file
+from custext_sql.errors import SettingError
+from custext_sql.experiments import attack_context, choose
+from custext_sql.sanitizer.settings import Settings
 from custext_sql.store.key_files import KeyFile, KeySettings
 
 OTHERS = {"eps": 2.0, "plus": False, "policy": "paper", "calibration": "paper", "language": "german"}

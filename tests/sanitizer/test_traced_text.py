@@ -6,9 +6,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from custext_sql import Kind, Policy, Sanitizer, SettingError, TracedText, make_key
+from custext_sql import Kind, Policy, Sanitizer, make_key
+from custext_sql.errors import SettingError
 from custext_sql.mapping.mapping import Mapping
 from custext_sql.sanitizer.settings import Settings
+from custext_sql.sanitizer.traced_text import TracedText
 from custext_sql.text.word_boundaries import fold_word
 from tests.small_mapping import small_mapping
 
@@ -46,7 +48,7 @@ def cut(text: str, traced: TracedText, *, new: bool) -> tuple[list[str], list[st
     return words, gaps
 
 
-@pytest.mark.filterwarnings("ignore::custext_sql.PrivacyWarning")
+@pytest.mark.filterwarnings("ignore::custext_sql.errors.PrivacyWarning")
 @given(text=TEXTS, policy=st.sampled_from(POLICIES), eps=st.sampled_from([0.0, 2.0]), plus=st.booleans())
 @example(text="", policy=POLICIES[0], eps=1.0, plus=False)
 @example(text="\u200b", policy=POLICIES[0], eps=1.0, plus=False)

@@ -12,7 +12,8 @@ from spacy.language import Language
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 
-from custext_sql import CusTextError, PrivacyWarning, SettingError
+from custext_sql import CusTextError
+from custext_sql.errors import PrivacyWarning, SettingError
 from spacy_plugin.component import CusText
 from tests.spacy_plugin.pipelines import PATTERNS, copy_pipeline, make_pipeline
 

@@ -12,7 +12,8 @@ from typing import Any
 import duckdb
 import pytest
 
-from custext_sql import PrivacyWarning, read_ledger, register
+from custext_sql import read_ledger, register
+from custext_sql.errors import PrivacyWarning
 from custext_sql.store.outputs import publish_text
 from tests.processes import find_files, start, wait_for
 from tests.spark import MARKS

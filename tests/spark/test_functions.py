@@ -11,9 +11,10 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from custext_sql import CusTextError, KeyFileError, Sanitizer, SettingError, make_key, register
+from custext_sql import CusTextError, Sanitizer, make_key, register
+from custext_sql.errors import KeyFileError, SettingError
+from tests.files.test_equal_texts import TEXTS
 from tests.processes import find_files, wait_for
-from tests.release.test_equal_texts import TEXTS
 from tests.spark import MARKS
 from tests.spark.cluster import Cluster
 from tests.spark.reviews import write_reviews
@@ -118,7 +119,7 @@ def test_keyed_draws_are_the_same_from_action_to_action(session: Any) -> None:
 
 
 def test_the_same_record_and_text_give_the_same_bytes_as_in_python(session: Any, starter_db: Path, key: Path) -> None:
-    """The other interfaces are compared with Python in tests/release/test_equal_texts.py, with these texts."""
+    """The other interfaces are compared with Python in tests/files/test_equal_texts.py, with these texts."""
     frame = session.createDataFrame([*enumerate(TEXTS)], "id INT, body STRING").repartition(3)
     found = frame.selectExpr("id", "custext_sanitize_keyed(body, concat('body:', CAST(id AS STRING))) AS new").collect()
     records = [f"body:{number}" for number in range(len(TEXTS))]

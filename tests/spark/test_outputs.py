@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from custext_sql import OutputError, read_ledger
+from custext_sql import read_ledger
+from custext_sql.errors import OutputError
 from tests.spark import MARKS
 from tests.spark.reviews import list_left, read_rows
 

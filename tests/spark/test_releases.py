@@ -11,17 +11,8 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from custext_sql import (
-    BudgetError,
-    OutputError,
-    Receipt,
-    ReleaseWarning,
-    SettingError,
-    SourceError,
-    make_key,
-    read_ledger,
-    sanitize_file,
-)
+from custext_sql import Receipt, make_key, read_ledger, sanitize_file
+from custext_sql.errors import BudgetError, OutputError, ReleaseWarning, SettingError, SourceError
 from tests.processes import wait_for
 from tests.spark import MARKS
 from tests.spark.cluster import Cluster

@@ -15,8 +15,8 @@ from click.testing import CliRunner, Result
 from custext_sql import Sanitizer, build_mapping, load_mapping, use_mapping
 from custext_sql.cli import main
 from custext_sql.errors import CusTextError, QueryError
-from custext_sql.release import query_releases
-from custext_sql.release.query_releases import ReleasingQuery
+from custext_sql.files import query_releases
+from custext_sql.files.query_releases import ReleasingQuery
 from custext_sql.store import outputs
 from tests.ledger_entries import list_releases
 from tests.processes import start, wait_for

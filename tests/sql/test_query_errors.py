@@ -9,10 +9,9 @@ import duckdb
 import pytest
 from click.testing import CliRunner
 
-from custext_sql import safe_errors
 from custext_sql.cli import main
 from custext_sql.errors import QueryError
-from custext_sql.sql.query_errors import explain
+from custext_sql.sql.query_errors import explain, safe_errors
 
 MARKER = "SECRETMARKER"
 ROWS = 30_000  # more rows than DuckDB samples to guess types

@@ -13,9 +13,7 @@ import pytest
 
 from custext_sql import (
     CusTextError,
-    DatabaseError,
     Sanitizer,
-    SettingError,
     build_mapping,
     connect,
     load_embeddings,
@@ -23,6 +21,7 @@ from custext_sql import (
     register,
     sanitize_file,
 )
+from custext_sql.errors import DatabaseError, SettingError
 from custext_sql.ledger.release import Release
 from custext_sql.sanitizer.vocabulary import Vocabulary
 from custext_sql.sql import functions as sql_functions

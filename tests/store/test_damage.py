@@ -14,21 +14,13 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
-from custext_sql import (
-    DatabaseError,
-    QueryError,
-    Sanitizer,
-    build_mapping,
-    compact_database,
-    connect,
-    list_mappings,
-    use_mapping,
-)
+from custext_sql import Sanitizer, build_mapping, connect, list_mappings, use_mapping
 from custext_sql.cli import main
+from custext_sql.errors import DatabaseError, QueryError
 from custext_sql.sql.query_errors import safe_errors
 from custext_sql.store import duckdb_files
 from custext_sql.store.database_files import is_interrupt
-from custext_sql.store.rewriting import upgrade_database
+from custext_sql.store.rewriting import compact_database, upgrade_database
 from tests.processes import hold_open
 
 HEADER, BLOCK = 4096, 262_144  # bytes; a file has three headers, then blocks, each with a checksum of 8 bytes

@@ -8,7 +8,8 @@ import duckdb
 import numpy as np
 import pytest
 
-from custext_sql import CusTextError, drop_embedding, list_embeddings, load_embeddings
+from custext_sql import CusTextError, drop_embedding, load_embeddings
+from custext_sql.store.contents import list_embeddings
 from custext_sql.vectors import text_files
 from tests.vector_samples import Matrix, glove_text, gzipped, stored_vectors, word2vec_text, write_glove
 

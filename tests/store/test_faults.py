@@ -11,8 +11,9 @@ import duckdb
 import numpy as np
 import pytest
 
-from custext_sql import list_embeddings, list_mappings, load_mapping
+from custext_sql import list_mappings, load_mapping
 from custext_sql.ledger.entries import COMPLETE, PENDING
+from custext_sql.store.contents import list_embeddings
 from tests.killing import Jobs, Moments
 from tests.ledger_entries import list_releases
 from tests.vector_samples import stored_vectors, write_glove

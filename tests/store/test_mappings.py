@@ -13,7 +13,6 @@ from custext_sql import (
     build_mapping,
     drop_embedding,
     drop_mapping,
-    list_embeddings,
     list_mappings,
     load_embeddings,
     load_mapping,
@@ -23,6 +22,7 @@ from custext_sql.cli import main
 from custext_sql.mapping.mapping import fingerprint
 from custext_sql.mapping.similarity import STEPS
 from custext_sql.store import mappings
+from custext_sql.store.contents import list_embeddings
 
 HIS = "(group_id, position) = (SELECT (group_id, position) FROM groups WHERE token = 'bob')"  # the row of bob's scores
 CHANGES = {

@@ -10,13 +10,13 @@ import duckdb
 import pytest
 from click.testing import CliRunner, Result
 
-from custext_sql import Sanitizer, build_mapping, compact_database, load_embeddings
+from custext_sql import Sanitizer, build_mapping, load_embeddings
 from custext_sql.cli import main
 from custext_sql.errors import PrivacyWarning
-from custext_sql.release.duckdb_instances import open_instance
+from custext_sql.files.duckdb_instances import open_instance
 from custext_sql.store.database import default_path, locate, reading, warn_if_open
 from custext_sql.store.database_files import writing_file
-from custext_sql.store.rewriting import upgrade_database
+from custext_sql.store.rewriting import compact_database, upgrade_database
 from tests.conftest import copy_database
 
 

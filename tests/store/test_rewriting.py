@@ -12,12 +12,18 @@ import duckdb
 import pytest
 from click.testing import CliRunner
 
-from custext_sql import build_mapping, compact_database, drop_embedding, drop_mapping, load_mapping
+from custext_sql import build_mapping, drop_embedding, drop_mapping, load_mapping
 from custext_sql.cli import main
 from custext_sql.errors import DatabaseError
 from custext_sql.store import duckdb_files, rewriting
 from custext_sql.store.database import reading, writing
-from custext_sql.store.rewriting import find_difference, measure_free, suggest_compacting, upgrade_database
+from custext_sql.store.rewriting import (
+    compact_database,
+    find_difference,
+    measure_free,
+    suggest_compacting,
+    upgrade_database,
+)
 from tests.killing import Jobs
 from tests.processes import hold_open, start
 

@@ -8,18 +8,12 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from custext_sql import (
-    Sanitizer,
-    find_releases,
-    list_embeddings,
-    list_mappings,
-    load_mapping,
-    read_key_file,
-    read_ledger,
-    register,
-)
+from custext_sql import Sanitizer, list_mappings, load_mapping, read_ledger, register
 from custext_sql.ledger.connections import upgrade_ledger
+from custext_sql.ledger.overview import find_releases
 from custext_sql.ledger.places import LedgerFile
+from custext_sql.store.contents import list_embeddings
+from custext_sql.store.key_files import read_key_file
 from custext_sql.store.rewriting import upgrade_database
 from custext_sql.store.schema import REVISIONS
 from tests.store.test_migrations import EVERYTHING, fetch

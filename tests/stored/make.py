@@ -15,7 +15,6 @@ import duckdb
 from custext_sql import (
     add_stopwords,
     build_mapping,
-    compact_database,
     load_embeddings,
     make_key,
     read_ledger,
@@ -23,6 +22,7 @@ from custext_sql import (
     strike_release,
 )
 from custext_sql.ledger.places import LedgerFile
+from custext_sql.store.rewriting import compact_database
 
 HERE = Path(__file__).parent
 TEXTS = HERE / "texts.csv"

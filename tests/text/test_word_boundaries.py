@@ -10,10 +10,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from custext_sql import SettingError, WordList
+from custext_sql.errors import SettingError
 from custext_sql.text.characters import APOSTROPHES, CHANGING, find_scripts, find_usual_scripts, traits
 from custext_sql.text.encoded_text import EncodedText, find_rows
-from custext_sql.text.word_boundaries import are_words, find_parts, fold_word
+from custext_sql.text.word_boundaries import WordList, are_words, find_parts, fold_word
 
 texts = st.text(
     st.one_of(st.characters(exclude_categories=["Cs"]), st.sampled_from("aB9_'`\u00b4\u2018\u2019 \n.-\u0301é中ب😀\0")),

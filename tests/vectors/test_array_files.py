@@ -8,8 +8,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from custext_sql import build_mapping, list_embeddings, load_embeddings, load_mapping
+from custext_sql import build_mapping, load_embeddings, load_mapping
 from custext_sql.errors import CusTextError
+from custext_sql.store.contents import list_embeddings
 from custext_sql.vectors.opening import open_vectors
 from tests.vector_samples import stored_vectors, write_glove
 from tests.vectors.test_vector_files import NAMES, VECTORS, assert_read, read_all

@@ -10,10 +10,11 @@ import duckdb
 import numpy as np
 import pytest
 
-from custext_sql import build_mapping, drop_embedding, list_embeddings, list_mappings, load_embeddings, load_mapping
+from custext_sql import build_mapping, drop_embedding, list_mappings, load_embeddings, load_mapping
 from custext_sql.errors import SettingError
 from custext_sql.mapping.recipe import Recipe
 from custext_sql.store.building import build_default, load_starter
+from custext_sql.store.contents import list_embeddings
 from custext_sql.store.database import default_path
 from custext_sql.vectors.source import Batch
 from custext_sql.vectors.starter import FILES, FIRST_WORDS, GROUPS, STEP, WORDS, open_starter, pack, unpack

@@ -11,10 +11,10 @@ from custext_sql.arrays import Flags, Floats, Sizes, Weights
 from custext_sql.errors import SettingError, SourceError
 from custext_sql.experiments.mechanisms import CUSTEXT, MappingUnderTest, ShareDone, list_epsilons, part_of
 from custext_sql.experiments.public_texts import check_column_use, stream_public
+from custext_sql.files.inputs.texts import Texts, name_texts, stream_texts
 from custext_sql.kinds import Kind
 from custext_sql.mapping.mapping import Mapping
 from custext_sql.mechanism.weights import CALIBRATIONS, matrices_by_size
-from custext_sql.release.inputs.texts import Texts, name_texts, stream_texts
 from custext_sql.sanitizer.policy import Policy, name_policy
 from custext_sql.store.database import Database
 from custext_sql.text.columns import TextColumn

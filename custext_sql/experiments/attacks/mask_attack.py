@@ -25,9 +25,9 @@ from custext_sql.experiments.mechanisms import (
     part_of,
 )
 from custext_sql.experiments.public_texts import find_public_column, list_public
+from custext_sql.files.inputs.texts import Texts, list_texts, name_texts
 from custext_sql.kinds import Kind
 from custext_sql.parameters import check_at_least, count_of
-from custext_sql.release.inputs.texts import Texts, list_texts, name_texts
 from custext_sql.sanitizer.policy import Policy, name_policy
 from custext_sql.sanitizer.traced_text import Piece
 from custext_sql.sanitizer.vocabulary import Vocabulary

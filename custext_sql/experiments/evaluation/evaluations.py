@@ -33,8 +33,8 @@ from custext_sql.experiments.evaluation.models import (
 from custext_sql.experiments.evaluation.paper_table import find_paper_value
 from custext_sql.experiments.mechanisms import ORIGINAL, ShareDone, Trial, part_of
 from custext_sql.experiments.public_texts import list_public
+from custext_sql.files.inputs.texts import Texts, name_texts
 from custext_sql.kinds import Kind
-from custext_sql.release.inputs.texts import Texts, name_texts
 from custext_sql.store.database import Database
 from custext_sql.text.columns import open_column
 

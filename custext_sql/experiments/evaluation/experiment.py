@@ -18,9 +18,9 @@ from custext_sql.experiments.mechanisms import (
     list_strings,
     list_trials,
 )
+from custext_sql.files.inputs.texts import AnyPath, DataFiles, DataTable
 from custext_sql.mapping.recipe import Recipe
 from custext_sql.parameters import check_at_least, find_closest
-from custext_sql.release.inputs.texts import AnyPath, DataFiles, DataTable
 from custext_sql.sanitizer.policy import Policy, name_policy
 from custext_sql.store.database import Database
 

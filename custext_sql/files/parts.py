@@ -1,0 +1,70 @@
+"""Rows of a release that several processes sanitize in parts, such as tasks on a cluster."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+import pyarrow as pa
+
+from custext_sql.errors import SettingError
+from custext_sql.files.row_sanitizer import RowSanitizer
+from custext_sql.ledger.release import Release
+from custext_sql.sanitizer.sanitizer import Sanitizer
+from custext_sql.sanitizer.tally import Tally
+from custext_sql.text.columns import TextColumn
+
+
+def sanitize_part(
+    sanitizer: Sanitizer, columns: Mapping[str, pa.Array], ids: pa.Array | None = None
+) -> tuple[dict[str, pa.Array], bytes]:
+    """Return the sanitized columns of some rows of a release, and their counts, for `add_part`.
+
+    eps and plus are those of the sanitizer. ids: with a key, one per row; the record of a text is COLUMN:ID.
+    """
+    _check_part(sanitizer, columns, ids)
+    tally = Tally()
+    done = RowSanitizer(sanitizer, list(columns)).sanitize(list(columns.values()), ids, tally)
+    rows = len(next(iter(columns.values())))
+    part = {"made_with": _describe(sanitizer), "counts": tally.pack().decode(), "rows": rows}
+    return dict(zip(columns, done, strict=True)), json.dumps(part).encode()
+
+
+def _check_part(sanitizer: Sanitizer, columns: Mapping[str, pa.Array], ids: pa.Array | None) -> None:
+    if not columns:
+        raise SettingError("a part must have at least one column")
+    if ids is None and sanitizer.key is not None:
+        raise SettingError("draws from a key need the ID of each row: sanitize_part(sanitizer, columns, ids)")
+    if ids is not None and sanitizer.key is None:
+        raise SettingError("IDs are only for draws from a key; use sanitizer.with_key(read_key_file(PATH))")
+    if len({*map(len, columns.values()), *([] if ids is None else [len(ids)])}) > 1:
+        raise SettingError("all columns of a part, and its IDs, must have the same number of rows")
+    if ids is None or (pa.types.is_integer(ids.type) and not ids.null_count):
+        return
+    if ids.null_count:
+        raise SettingError("record must not be NULL: it identifies the text")
+    try:
+        TextColumn.from_arrow(ids)
+    except SettingError as error:
+        raise SettingError(f"IDs{str(error).removeprefix('texts')}") from None
+
+
+def _describe(sanitizer: Sanitizer) -> dict[str, Any]:
+    """Return the settings that all parts of a release must share."""
+    return asdict(sanitizer.terms) | {"eps": sanitizer.settings.eps, "plus": sanitizer.settings.plus}
+
+
+def add_part(release: Release[Sanitizer], counts: bytes) -> int:
+    """Add what `sanitize_part` returned for a part to a release, and return the number of its rows.
+
+    Add each part of the output exactly once. SettingError if it was made with other settings than the release.
+    """
+    try:
+        part = json.loads(counts)
+        made_with, packed, rows = part["made_with"], part["counts"].encode(), int(part["rows"])
+    except (AttributeError, LookupError, TypeError, ValueError):
+        raise SettingError("counts must be what sanitize_part returned") from None
+    if made_with != _describe(release.sanitizer):
+        raise SettingError("a part was made with other settings than the release: mapping, eps, plus, policy or key")
+    release.tally.add_packed(packed)
+    return rows

@@ -1,0 +1,136 @@
+"""Some of the user's texts before and after, for their owner to look at; nothing is released."""
+
+import os
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from custext_sql.arrays import Places
+from custext_sql.errors import SettingError
+from custext_sql.files.inputs.texts import Texts, name_texts, stream_rows
+from custext_sql.files.opening import check_ids, check_record_column
+from custext_sql.files.preview.picked_rows import FirstRows, PickedRow, Picker, SampledRows
+from custext_sql.kinds import Fate, Kind
+from custext_sql.parameters import check_at_least, count_of
+from custext_sql.sanitizer.sanitizer import Sanitizer
+from custext_sql.sanitizer.traced_text import Piece
+from custext_sql.store.database import Database
+from custext_sql.text.columns import TextColumn
+
+
+@dataclass(frozen=True)
+class ComparedRow:
+    """A text before and after, in pieces. place: the number of its row, from 1. is_null: whether the text is NULL."""
+
+    place: int
+    pieces: list[Piece]
+    is_null: bool = False
+
+    @property
+    def is_unchanged(self) -> bool:
+        """Whether the text has words, and all of them came out as they went in, apart from case."""
+        words = [piece for piece in self.pieces if piece.kind is not None]
+        return bool(words) and all(piece.is_same for piece in words)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Some texts before and after, for people who are allowed to read both.
+
+    name: that of the data. eps: the budget per word. rows: the texts. may_leak: whether the policy lets words pass that
+    are not in the vocabulary. rows_read: how many rows were read to find these.
+    """
+
+    name: str
+    eps: float
+    rows: list[ComparedRow]
+    may_leak: bool
+    rows_read: int
+
+    @property
+    def unchanged(self) -> str:
+        """How many texts came out unchanged, in words; empty if none did."""
+        number = sum(row.is_unchanged for row in self.rows)
+        return f"{count_of(number, 'text')} came out unchanged" if number else ""
+
+
+def compare_texts(
+    data: Texts,
+    *,
+    column: str | None = None,
+    rows: int = 5,
+    sample: int | None = None,
+    characters: int | None = None,
+    only_leaks: bool = False,
+    record_column: str | None = None,
+    key_file: str | os.PathLike[str] | None = None,
+    seed: int | None = None,
+    database: Database = None,
+    **settings: Any,
+) -> Comparison:
+    """Return some texts before and after.
+
+    column: the column of files or of a table; lines of text have none. rows: how many texts, from the top. sample:
+    instead of these, so many texts, drawn uniformly from all. characters: how many to show of each text; longer ones
+    are cut after a word. only_leaks: only texts with a word that passes in the clear, other than stopwords, endings and
+    listed words. key_file, record_column: show what a release with this key gives. seed: for a repeatable sample and
+    repeatable draws. settings: others of `Sanitizer.load`.
+
+    Nothing is entered in the ledger, because the result holds the originals.
+    """
+    check_at_least(rows, 1, "rows")
+    if sample is not None:
+        check_at_least(sample, 1, "sample")
+    if characters is not None and characters < 1:
+        raise SettingError(f"characters must be at least 1; found {characters}")
+    sanitizer = Sanitizer.load(database, key_file=key_file, seed=None if key_file is not None else seed, **settings)
+    check_record_column(sanitizer.key, record_column)
+    picker: Picker = FirstRows(rows) if sample is None else SampledRows(sample, seed)
+    leaking = [kind for kind, one in sanitizer.policy.treatments.items() if one.fate is Fate.EXPOSED]
+    read, exact = 0, column
+    with closing(stream_rows(data, column, record_column)) as blocks:
+        for block in blocks:
+            places = _find_leaking(sanitizer, block.texts, leaking) if only_leaks else np.arange(len(block.texts))
+            picker.add(block, read, places)
+            read, exact = read + len(block.texts), block.column
+            if picker.is_done or (only_leaks and not leaking):
+                break
+    picked = picker.list_rows()
+    texts = [row.text if row.text is None or exact is not None else row.text.rstrip("\r\n") for row in picked]
+    if characters is not None:
+        texts = [text and _cut(text, characters) for text in texts]
+    records = (
+        None if record_column is None else _name_records(sanitizer, name_texts(data), record_column, exact, picked)
+    )
+    compared = sanitizer.compare(texts, records=records)
+    found = [ComparedRow(row.place, pieces, row.text is None) for row, pieces in zip(picked, compared, strict=True)]
+    return Comparison(name_texts(data), sanitizer.settings.eps, found, bool(leaking), read)
+
+
+def _cut(text: str, characters: int) -> str:
+    """Return the beginning of a long text, up to a space if there is one, since a part of a word is another word."""
+    if len(text) <= characters:
+        return text
+    return f"{text[:characters].rpartition(' ')[0] or text[:characters]} ..."
+
+
+def _find_leaking(sanitizer: Sanitizer, texts: TextColumn, kinds: list[Kind]) -> Places:
+    """Return the rows with a word of one of these kinds."""
+    leaking, before = [np.zeros(0, dtype=np.int64)], 0
+    for _, found in sanitizer.find_words(texts):
+        leaking.append(before + np.unique(found.rows[np.isin(found.kinds, kinds)]))
+        before += len(found.offsets) - 1
+    return np.concatenate(leaking)
+
+
+def _name_records(
+    sanitizer: Sanitizer, name: str, record_column: str, column: str | None, rows: list[PickedRow]
+) -> list[str]:
+    """Return the record of each text; SourceError if an ID is missing or occurs twice."""
+    assert sanitizer.key is not None and column is not None
+    ids = [row.id for row in rows]
+    present = [one for one in ids if one is not None]
+    check_ids(name, record_column, len(ids) - len(present), len(present) - len(set(present)))
+    return sanitizer.key.name_records(column, ids)

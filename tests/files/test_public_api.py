@@ -1,0 +1,279 @@
+"""The Python functions release the same as the command line: equal outputs, ledger rows and limits."""
+
+import inspect
+import io
+import json
+import sys
+import warnings
+from collections.abc import Callable
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from custext_sql import CusTextError, Dataset, Policy, Sanitizer, make_key, read_ledger, sanitize_file, sanitize_table
+from custext_sql.cli.releases import sanitize_command
+from custext_sql.errors import OutputError, PrivacyWarning, ReleaseWarning, SettingError
+from custext_sql.files.opening import ReleaseOptions
+from custext_sql.files.release_report import ReleaseReport
+from custext_sql.files.text_releases import sanitize_text
+from tests.files.test_data_files import db, folder, run, write_csv
+
+__all__ = ["db", "folder"]  # fixtures
+
+OPTIONS = set(ReleaseOptions.__annotations__)
+LINES = b"Alice met Bob\r\nthe carol dave\n\nlast"
+_OWN = {"release_id", "run_id", "started_at", "completed_at", "outputs"}  # what no two releases share
+
+
+@pytest.fixture
+def data(db: Path, folder: Path) -> Path:
+    """Write texts in every format, and a key."""
+    write_csv(folder / "in.csv")
+    (folder / "in.txt").write_bytes(LINES)
+    (folder / "in.jsonl").write_text('{"id": 1, "body": "alice bob"}\n{"id": 2, "body": null}\n')
+    (folder / "parts").mkdir()
+    for number in range(3):
+        (folder / "parts" / f"{number}.csv").write_text(f"id,body\n{number},alice bob carol\n")
+    with duckdb.connect("shop.duckdb") as connection:
+        connection.execute("CREATE TABLE reviews AS SELECT i AS id, 'alice bob' AS body FROM range(50) r(i)")
+        connection.execute("CREATE TABLE odd AS SELECT 1 AS id, 'alice Zzyzxa' AS body")
+    make_key("k", db, eps=2.0, plus=True)
+    return folder
+
+
+def list_entries(db: Path) -> list[dict[str, Any]]:
+    """Return the rows of the ledger without the fields that differ between any two releases."""
+    rows = read_ledger(db).to_dict()["releases"]
+    return [{name: value for name, value in row.items() if name not in _OWN} for row in rows]
+
+
+def as_json(report: ReleaseReport) -> Any:
+    """Return a receipt as JSON gives it back, with lists in place of tuples."""
+    return json.loads(json.dumps(report.receipt.to_dict()))
+
+
+def release(*arguments: Any, seed: int = 1, **options: Any) -> ReleaseReport:
+    """Call `sanitize_file` with repeatable draws."""
+    with pytest.warns(PrivacyWarning, match="seed"):
+        return sanitize_file(*arguments, seed=seed, **options)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("given", "suffix", "column"),
+    [
+        ("in.csv", ".csv", "body"),
+        ("in.csv", ".csv.gz", "body"),
+        ("in.csv", ".parquet", "body"),
+        ("in.jsonl", ".jsonl", "body"),
+        ("in.txt", ".txt", None),
+        ("parts", ".csv", "body"),
+        ("parts/*.csv", ".jsonl", "body"),
+    ],
+)
+def test_files_come_out_as_from_the_command(db: Path, data: Path, given: str, suffix: str, column: str | None) -> None:
+    chosen = [] if column is None else [column]
+    options = [part for name in chosen for part in ("--column", name)]
+    target, other, last = (data / f"{name}{suffix}" for name in ("one", "two", "three"))
+    told = json.loads(run("sanitize", given, target, *options, "--plus", "--seed", "1", "--json").stdout)
+    report = release(given, other, columns=chosen, plus=True, database=db)
+    assert other.read_bytes()[10:] == target.read_bytes()[10:]  # the first bytes of gzip hold the time
+    assert told["receipt"] == as_json(report)
+    assert (told["rows"], told["copied"], str(other)) == (report.rows, list(report.copied), report.output)
+    first, second = list_entries(db)
+    assert first == second and first["state"] == "complete"
+    release(given, last, columns=chosen, plus=True, seed=2, database=db)
+    assert last.read_bytes()[10:] != target.read_bytes()[10:]
+
+
+@pytest.mark.slow
+def test_streams_are_read_and_written(db: Path, data: Path) -> None:
+    limited: dict[str, Any] = {"max_row_eps": 50.0}  # so that all must be read before anything is written
+    rows: dict[str, Any] = {"format": "csv", "columns": "body"}
+    for content, options in ((LINES, {}), (LINES, limited), ((data / "in.csv").read_bytes(), rows)):
+        written = io.BytesIO()
+        report = release(io.BytesIO(content), written, **options)
+        arguments = ["--format", "csv", "--column", "body"] if "format" in options else []
+        command = run("sanitize", "-", "-", *arguments, "--seed", "1", input=content)
+        assert written.getvalue() == command.stdout_bytes and written.getvalue() != content
+        assert (report.output, report.rows) == (None, 4)
+    entries = list_entries(db)
+    assert [entry["dataset"] for entry in entries] == ["<stdin>"] * 6 and entries[0::2] == entries[1::2]
+
+
+def test_streams_and_files_mix(db: Path, data: Path) -> None:
+    written = io.BytesIO()
+    release("in.csv", written, columns="body")
+    release(io.BytesIO((data / "in.csv").read_bytes()), "out.csv", columns="body", format="csv")
+    assert (data / "out.csv").read_bytes() == written.getvalue()
+    with pytest.raises(SettingError, match="must be a binary stream"):
+        sanitize_file(io.StringIO("alice"), "x.txt")  # type: ignore[arg-type]
+    with pytest.raises(SettingError, match="must be a binary stream"):
+        sanitize_file("in.txt", io.StringIO())  # type: ignore[arg-type]
+
+
+def test_a_dash_is_the_standard_stream(db: Path, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    written = io.BytesIO()
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(LINES)))
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written))
+    assert release("-", "-").rows == 4
+    release("in.txt", "out.txt")
+    assert written.getvalue() == (data / "out.txt").read_bytes()
+
+
+def test_keys_bring_their_settings(db: Path, data: Path) -> None:
+    keyed = ("--column", "body", "--key-file", "k", "--record-column", "id")
+    assert run("sanitize", "in.csv", "one.csv", *keyed).exit_code == 0
+    report = sanitize_file("in.csv", "two.csv", columns="body", key_file="k", record_column="id")
+    assert (data / "one.csv").read_bytes() == (data / "two.csv").read_bytes()
+    first, second = list_entries(db)
+    assert first == second and (first["eps"], first["plus"], first["draws"]) == (2.0, True, "keyed")
+    assert report.receipt.eps == 2.0
+    make_key("other", db, eps=2.0, plus=True)
+    (data / "many.csv").write_text("id,body\n" + "".join(f"{number},alice bob carol\n" for number in range(40)))
+    for key in ("k", "other"):
+        dataset = Dataset("many", reuse_key=True)
+        sanitize_file("many.csv", key + ".csv", columns="body", key_file=key, record_column="id", dataset=dataset)
+    assert (data / "k.csv").read_bytes() != (data / "other.csv").read_bytes()
+    with pytest.raises(CusTextError, match="this key is for eps = 2"):
+        sanitize_file("in.csv", "x.csv", columns="body", key_file="k", record_column="id", eps=1.0)
+    with pytest.raises(SettingError, match="need a column of IDs.*record_column="):
+        sanitize_file("in.csv", "x.csv", columns="body", key_file="k")
+
+
+def test_what_is_not_given_is_the_default(db: Path, data: Path) -> None:
+    report = sanitize_file("in.csv", "out.csv", columns="body")
+    [entry] = list_entries(db)
+    assert (entry["eps"], entry["plus"], entry["calibration"], entry["draws"]) == (1.0, False, "paper", "fresh")
+    assert entry["policy"].startswith("unknown=mask numbers=mask") and report.copied == ("id", "note", "n")
+    sanitize_file("in.csv", "two.csv", columns="body", eps=3.0, plus=True, calibration="tight", policy="paper")
+    entry = list_entries(db)[1]
+    assert (entry["eps"], entry["plus"], entry["calibration"]) == (3.0, True, "tight")
+    assert entry["policy"].startswith("unknown=keep numbers=shape")
+
+
+@pytest.mark.parametrize(("function", "places"), [(sanitize_file, 2), (sanitize_table, 3)])
+def test_everything_that_is_given_is_used(
+    monkeypatch: pytest.MonkeyPatch, function: Callable[..., object], places: int
+) -> None:
+    used: dict[str, object] = {}
+
+    def open_release(name: str, **options: object) -> None:
+        used.update(options)
+        raise InterruptedError
+
+    monkeypatch.setattr(f"{function.__module__}.open_release", open_release)
+    given = {name: object() for name in OPTIONS}
+    with pytest.raises(InterruptedError):
+        function(*["x"] * places, **given)
+    assert used == given
+
+
+def test_a_release_takes_every_setting_of_a_sanitizer() -> None:
+    settings = set(inspect.signature(Sanitizer.load).parameters)
+    limits = {"columns", "record_column", "max_row_eps", "budget_total", "dataset", "second_mapping", "reuse_key"}
+    assert settings | limits == set(OPTIONS) and not settings & limits
+
+
+def test_the_command_offers_what_the_functions_take() -> None:
+    offered = {str(parameter.name) for parameter in sanitize_command.params}
+    taken = {name for function in (sanitize_file, sanitize_table) for name in inspect.signature(function).parameters}
+    taken = taken - {"options"} | OPTIONS
+    assert taken - offered == {"input", "output", "progress", "database", "quotes", "ledger"}
+    parts = {field.name for field in fields(Policy)} - {"invisible"}
+    assert offered - taken == {"arguments", "as_json", "no_quotes"} | parts
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("output", ["clean", "out.parquet", "out.csv"])
+def test_tables_come_out_as_from_the_command(db: Path, data: Path, output: str) -> None:
+    form = ("sanitize", "--data", "shop.duckdb", "--table", "reviews", output, "--column", "body", "--seed", "1")
+    found, reports = [], []
+    for way in ("command", "function"):
+        if way == "command":
+            reports.append(json.loads(run(*form, "--json").stdout))
+        else:
+            with pytest.warns(PrivacyWarning, match="seed"):
+                report = sanitize_table("shop.duckdb", "reviews", output, columns=["body"], seed=1, force=True)
+            reports.append({"output": output, "rows": report.rows, "copied": list(report.copied)})
+            reports[-1]["receipt"] = as_json(report)
+            assert report.output == (output if "." in output else f"shop.duckdb, table {output}")
+        with duckdb.connect("shop.duckdb", read_only=True) as connection:
+            rows = f"FROM '{output}' ORDER BY id" if "." in output else f"FROM {output} ORDER BY id"
+            found.append(connection.execute(rows).fetchall())
+    assert found[0] == found[1] and len(found[0]) == 50 and len({body for _, body in found[0]}) > 1
+    assert reports[0] == reports[1]
+    first, second = list_entries(db)
+    assert first == second and first["dataset"] == f"{(data / 'shop.duckdb').resolve()}:reviews"
+
+
+def test_what_passes_is_told_in_warnings(db: Path, data: Path) -> None:
+    """Unexpected warnings fail tests, so this also shows that the strict policy gives none."""
+    strict = sanitize_file("in.txt", "strict.txt", eps=0)  # each line has a word that changes
+    assert strict.receipt.warnings == ()
+    with pytest.warns(ReleaseWarning) as caught:
+        report = sanitize_file("in.csv", "paper.csv", columns="body", policy="paper")
+    assert [str(warning.message) for warning in caught] == list(report.receipt.warnings) != []
+    assert {Path(warning.filename).name for warning in caught} == {Path(__file__).name}
+    with pytest.warns(ReleaseWarning, match="1 word .* passed unchanged"):
+        sanitize_table("shop.duckdb", "odd", "clean", columns="body", policy="paper")
+    with pytest.warns(ReleaseWarning, match="1 word .* passed unchanged"):
+        sanitize_text("alice Zzyzxa", policy="paper")
+
+
+def test_the_command_prints_every_warning_once(db: Path, data: Path) -> None:
+    shown = run("sanitize", "in.csv", "paper.csv", "--column", "body", "--policy", "paper", "--seed", "1").stderr
+    lines = [line for line in shown.splitlines() if line.startswith("Warning: ")]
+    assert len(lines) == len(set(lines)) and "seed" in lines[0] and len(lines) > 1
+    assert shown.splitlines()[0] == lines[0]  # printed before the work is done
+    assert shown.index(lines[1]) > shown.index("replaced")  # printed with the receipt
+
+
+def test_one_text_is_entered_in_the_ledger(db: Path, data: Path) -> None:
+    with pytest.warns(PrivacyWarning, match="seed"):
+        text, report = sanitize_text("alice bob", seed=1, database=db)
+    told = json.loads(run("sanitize", "alice bob", "--seed", "1", "--json").stdout)
+    assert told == {"text": text, "receipt": as_json(report)} and text != "alice bob"
+    first, second = list_entries(db)
+    assert first == second and first["dataset"] == "<argument>"
+
+
+def test_the_ledger_is_what_the_command_shows(db: Path, data: Path) -> None:
+    assert read_ledger(db).releases == [] and read_ledger(db).totals == []
+    for number, name in enumerate(("a", "a", "b")):
+        sanitize_file("parts", f"{number}.csv", columns="body", dataset=name)
+    ledger = read_ledger(db)
+    shown = json.loads(run("ledger", "--json").stdout)
+    found = ledger.to_dict()
+    assert [total["total_eps"] for total in found["totals"]] == [6.0, 3.0]
+    assert found == shown
+    assert [release.dataset for release in read_ledger(db, dataset="B").releases] == ["b"]
+    assert read_ledger(db, dataset="c").releases == []
+    assert run("ledger", "--export", "command.json").exit_code == 0
+    ledger.write(data / "function.json")
+    assert (data / "command.json").read_text() == (data / "function.json").read_text()
+    assert json.loads((data / "function.json").read_text()) == shown["releases"]
+    ledger.write(data / "all.csv")
+    assert len((data / "all.csv").read_text().splitlines()) == 4
+    with pytest.raises(OutputError, match="must end in .csv or .json"):
+        ledger.write(data / "all.txt")
+    with pytest.raises(OutputError, match="already exists"):
+        ledger.write(data / "all.csv")
+
+
+def test_progress_is_told(db: Path, data: Path) -> None:
+    (data / "long.txt").write_text("alice bob carol\n" * 400_000)
+    told: list[tuple[float, int, int]] = []
+    sanitize_file("long.txt", "out.txt", progress=lambda *so_far: told.append(so_far))
+    shares, rows, words = zip(*told, strict=True)
+    assert list(shares) == sorted(shares) and 0 < shares[0] < shares[-1] <= 1
+    assert rows[-1] > rows[0] > 0 and all(word == 3 * row for row, word in zip(rows, words, strict=True))
+
+
+def test_nothing_warns_when_all_is_well(db: Path, data: Path) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert sanitize_file("in.txt", "out.txt", eps=0).rows == 4
