@@ -13,7 +13,7 @@ from custext_sql.store.duckdb_files import connect_file, private_log, when_free
 from custext_sql.store.outputs import scratch_folder
 from custext_sql.store.shared_instances import SETTINGS
 
-_MEMORY = "300MB"  # DuckDB's limit; what does not fit is spilled into a private folder
+_MEMORY = "150MB"  # DuckDB's limit; what does not fit is spilled into a private folder
 
 
 @contextmanager

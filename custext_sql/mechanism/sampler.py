@@ -22,7 +22,7 @@ Shortcuts = npt.NDArray[np.uint8] | npt.NDArray[np.uint16]
 
 _BYTES = 1 << 28  # cached for all eps together; the least recently used eps is dropped first
 _EPSILONS = 256  # largest number of eps in the cache
-_CELLS_BUILT = 1 << 21  # at once, for several eps
+_CELLS_BUILT = 1 << 18  # at once: each takes some 60 bytes meanwhile
 _CELLS_VERIFIED = 1 << 19  # at once, when no table is kept
 _DRAWS_PER_ROW = 0.5  # in one call; from here on, shortcuts pay off
 _ROWS_AT_ONCE = 2048  # of shortcuts: the counts of so many take a few megabytes
@@ -61,18 +61,18 @@ def _bisect(thresholds: Weights, rows: Numbers, draws: Draws) -> Numbers:
     return below
 
 
-def find_shortcuts(thresholds: Weights) -> Shortcuts:
+def find_shortcuts(thresholds: Weights, used: int | None = None) -> Shortcuts:
     """Return for each row, and each value of a draw's highest bits, how many thresholds lie below all such draws.
 
     Where a threshold has the same highest bits, draws differ: the largest number of the type is stored instead, and all
-    64 bits decide. Shortcuts pay off only for many draws.
+    64 bits decide. Shortcuts pay off only for many draws. used: the number of rows to fill; the others stay undefined.
     """
-    count, largest = thresholds.shape
+    (room, largest), used = thresholds.shape, len(thresholds) if used is None else used
     kind: Any = np.uint8 if largest < np.iinfo(np.uint8).max else np.uint16
     bits = (_SHORTCUTS_PER_OUTPUT * largest).bit_length()
-    shortcuts: Shortcuts = np.empty((count, 1 << bits), dtype=kind)
-    for first in range(0, count, _ROWS_AT_ONCE):
-        some = slice(first, first + _ROWS_AT_ONCE)
+    shortcuts: Shortcuts = np.empty((room, 1 << bits), dtype=kind)
+    for first in range(0, used, _ROWS_AT_ONCE):
+        some = slice(first, min(first + _ROWS_AT_ONCE, used))
         rows, columns = (thresholds[some] < _LAST).nonzero()
         places = (thresholds[some][rows, columns] >> np.uint64(64 - bits)).view(np.int64)
         size = len(thresholds[some])
@@ -87,11 +87,13 @@ class _Table:
     """What was verified so far at one eps.
 
     shifts: by group, what to add to the number of a word to find its row. The sum is negative if the group is not
-    verified yet. thresholds: for each row, the last draw that selects each output, then 2**64 - 1 up to the size of the
-    largest group.
+    verified yet. rows: how many there are; the arrays have room for more, which later versions of the table share.
+    thresholds: for each row, the last draw that selects each output, then 2**64 - 1 up to the size of the largest
+    group.
     """
 
     shifts: Numbers
+    rows: int
     thresholds: Weights
     shortcuts: Shortcuts | None = None
 
@@ -100,18 +102,37 @@ class _Table:
         """The memory that it takes."""
         return sum(part.nbytes for part in (self.shifts, self.thresholds, self.shortcuts) if part is not None)
 
-    def extend(self, groups: Sizes, sizes: Sizes, first_words: Sizes, thresholds: Weights) -> "_Table":
+    def extend(self, groups: Sizes, mapping: Mapping, thresholds: Weights) -> "_Table":
         """Return the table with the rows of more groups. Other threads may be reading this one."""
-        shifts = self.shifts.copy()
-        shifts[groups] = len(self.thresholds) + np.cumsum(sizes) - sizes - first_words
-        shortcuts = self.shortcuts
+        sizes, shifts = mapping.sizes[groups], self.shifts.copy()
+        shifts[groups] = self.rows + np.cumsum(sizes) - sizes - mapping.word_starts[groups]
+        rows, most, shortcuts = self.rows + len(thresholds), len(mapping.words), self.shortcuts
         if shortcuts is not None:
-            shortcuts = np.concatenate([shortcuts, find_shortcuts(thresholds)])
-        return _Table(shifts, np.concatenate([self.thresholds, thresholds]), shortcuts)
+            shortcuts = _append(shortcuts, self.rows, find_shortcuts(thresholds), most)
+        return _Table(shifts, rows, _append(self.thresholds, self.rows, thresholds, most), shortcuts)
 
     def wants_shortcuts(self, draws: int) -> bool:
         """Return whether so many draws make shortcuts pay off that the table does not have yet."""
-        return self.shortcuts is None and _DRAWS_PER_ROW * len(self.thresholds) <= draws
+        return self.shortcuts is None and _DRAWS_PER_ROW * self.rows <= draws
+
+    def with_shortcuts(self) -> "_Table":
+        """Return the table with shortcuts."""
+        return replace(self, shortcuts=find_shortcuts(self.thresholds, self.rows))
+
+
+def _append(rows: npt.NDArray[Any], used: int, new: npt.NDArray[Any], most: int) -> npt.NDArray[Any]:
+    """Return an array whose first `used` rows are those given, followed by new ones, with room for `most` at the most.
+
+    If the given array has no room left, the new one has four times what it needs: memory that is never written to costs
+    nothing.
+    """
+    end = used + len(new)
+    if end > len(rows):
+        larger = np.empty((min(4 * end, most), rows.shape[1]), dtype=rows.dtype)
+        larger[:used] = rows[:used]
+        rows = larger
+    rows[used:end] = new
+    return rows
 
 
 class Sampler:
@@ -194,7 +215,7 @@ class Sampler:
                 tables = self._extend(epsilons, tables, missing)
             for place, (epsilon, table) in enumerate(zip(epsilons, tables, strict=True)):
                 if table.wants_shortcuts(len(words[place])):
-                    tables[place] = replace(table, shortcuts=find_shortcuts(table.thresholds))
+                    tables[place] = table.with_shortcuts()
                 self._tables[epsilon] = tables[place]
                 self._tables.move_to_end(epsilon)
             self._latest = (epsilons[-1], tables[-1])
@@ -207,25 +228,29 @@ class Sampler:
 
     def _empty(self) -> _Table:
         shifts = np.full(len(self.mapping.sizes), -len(self.mapping.words), dtype=np.int64)
-        return _Table(shifts, np.zeros((0, int(self.mapping.sizes.max())), dtype=np.uint64))
+        return _Table(shifts, 0, np.zeros((0, int(self.mapping.sizes.max())), dtype=np.uint64))
 
     def _extend(self, epsilons: Sequence[float], tables: Sequence[_Table], missing: Sequence[Sizes]) -> list[_Table]:
-        """Return the tables at each eps, extended by their missing groups. All groups are verified in one call."""
-        groups, counts = np.concatenate(missing), list(map(len, missing))
+        """Return the tables at each eps, extended by their missing groups, which are built and verified in parts."""
+        extended, groups = list(tables), np.concatenate(missing)
+        owners = np.repeat(np.arange(len(tables)), list(map(len, missing)))
+        for part in _cut(np.cumsum(self.mapping.sizes[groups] ** 2), _CELLS_BUILT):
+            thresholds = self._build(groups[part], np.array(epsilons)[owners[part]])
+            for owner in np.unique(owners[part]).tolist():
+                own = owners[part] == owner
+                rows = thresholds[np.repeat(own, self.mapping.sizes[groups[part]])]
+                extended[owner] = extended[owner].extend(groups[part][own], self.mapping, rows)
+        return extended
+
+    def _build(self, groups: Sizes, epsilons: Floats) -> Weights:
+        """Return the verified thresholds of groups, each at its own epsilon, in the layout of a table."""
         sizes = self.mapping.sizes[groups]
         scores = self.mapping.scores[cells_of(self.mapping.sizes, groups)]
-        made = certify(sizes, scores, np.repeat(np.array(epsilons), counts), self.calibration)
         outputs = np.repeat(sizes, sizes)[:, None]
-        thresholds = np.full((len(outputs), tables[0].thresholds.shape[1]), _LAST)
-        thresholds[np.arange(thresholds.shape[1]) < outputs] = made.last_draws()
-        extended, start = list(tables), 0
-        for place, new in enumerate(missing):
-            if len(new):
-                sizes = self.mapping.sizes[new]
-                end = start + int(sizes.sum())
-                extended[place] = tables[place].extend(new, sizes, self.mapping.word_starts[new], thresholds[start:end])
-                start = end
-        return extended
+        thresholds = np.full((len(outputs), int(self.mapping.sizes.max())), _LAST)
+        filled = np.arange(thresholds.shape[1]) < outputs
+        thresholds[filled] = certify(sizes, scores, epsilons, self.calibration).last_draws()
+        return thresholds
 
     def _forget(self, keep: int) -> None:
         """Drop the least recently used tables while the cache is too large, but keep those of the last `keep` eps."""
