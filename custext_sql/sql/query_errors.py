@@ -21,7 +21,7 @@ from custext_sql.errors import CusTextError, QueryError, tell_failure
 from custext_sql.sql.data_errors import explain_data
 from custext_sql.sql.error_templates import fill_template
 from custext_sql.sql.query_words import QueryWords
-from custext_sql.store.duckdb_files import CUT_OFF
+from custext_sql.store.duckdb_files import is_damaged
 
 _OWN = re.compile(r"Invalid Input Error: Python exception occurred while executing the UDF: (\w+): (.*)", re.DOTALL)
 _SIGNATURES = {
@@ -106,7 +106,7 @@ def explain(error: duckdb.Error | OSError, query: str | None = None, names: Coll
         or _explain_syntax(message, words, query)
         or _explain_query(message, words)
         or _explain_machine(message, words)
-        or (_DAMAGED if message.startswith(("Corrupt database file: ", *CUT_OFF)) else None)
+        or (_DAMAGED if is_damaged(error) else None)
     )
     kind = type(error).__name__.removesuffix("Exception")
     failed = f"the query failed with DuckDB's {kind} error" if isinstance(error, duckdb.Error) else "the query failed"

@@ -5,8 +5,11 @@ those of descriptors still in use, and another process may write to the open fil
 file that this process has open is never opened a second time. It is read through the connection that has it, if that is
 known, or through DuckDB's own cache of instances. Nothing here looks into a file except through DuckDB.
 
-A file may be replaced by another (see rewriting.py) after DuckDB has opened it and before DuckDB locks it. What
-is written to such a file would be lost, so every file is checked once it is locked.
+DuckDB 2.0 reads the headers of a file before it locks the file, unless it is told that the file is one of its own (by
+`duckdb:PATH`, or `TYPE duckdb` in ATTACH). If another process writes or replaces the file in between, these headers are
+of an earlier state: the file then seems to be damaged, and what the other process wrote is lost. So nothing is opened
+without that. Even so, a file may be replaced (see rewriting.py) after DuckDB has opened it and before DuckDB locks it.
+What is written to such a file would be lost, so every file is checked once it is locked.
 """
 
 import os
@@ -33,6 +36,7 @@ from custext_sql.store.descriptors import (
 )
 from custext_sql.store.quoting import quote_name, quote_path
 from custext_sql.store.shared_instances import (
+    PREFIX,
     READ,
     WRITE,
     refuse_second,
@@ -43,14 +47,13 @@ PATIENCE = 5.0  # seconds to wait while another process has a file open
 
 _TICK = 0.1  # seconds between attempts
 _LOCKED = "IO Error: Could not set lock on file "
-_FOREIGN = re.compile(r"IO Error: (?:Extension |The file .* is not a valid DuckDB database file!$)", re.DOTALL)
+_FOREIGN = re.compile(r"IO Error: The file .* is not a valid DuckDB database file!$", re.DOTALL)
 _NEWER = re.compile(
     r"IO Error: Trying to read a database file with .* created with a newer version of DuckDB", re.DOTALL
 )
-CUT_OFF = (  # how messages about files begin that are incomplete
-    "IO Error: Could not read enough bytes from file ",
-    "IO Error: Failure while replaying WAL file ",
-    "INTERNAL Error: Failure while replaying WAL file ",
+_DAMAGED = re.compile(  # how messages about damaged or incomplete files, and their logs, begin
+    "(?:(?:Data Corruption|IO|INTERNAL) Error: )?"
+    "(?:Corrupt|Data corruption|Could not read enough bytes from file |Failure while replaying WAL file )"
 )
 
 _Result = TypeVar("_Result")
@@ -113,23 +116,8 @@ def open_file(path: Path, *, read_only: bool) -> duckdb.DuckDBPyConnection:
 
 
 def connect_file(path: Path, config: dict[str, Any]) -> duckdb.DuckDBPyConnection:
-    """Connect to a DuckDB file that this process does not have open; ForeignFileError for files of other formats.
-
-    DuckDB itself would open a CSV, JSON or Parquet file as a view in a database in memory.
-    """
-    try:
-        connection = duckdb.connect(path, config=config)
-    except duckdb.CatalogException as error:
-        if "in-memory database in read-only mode" not in str(error):
-            raise
-        raise ForeignFileError(f"{path} is not a DuckDB file") from None
-    opened = connection.execute(
-        "SELECT path FROM duckdb_databases() WHERE NOT internal ORDER BY database_oid"
-    ).fetchall()
-    if not opened[0][0]:
-        connection.close()
-        raise ForeignFileError(f"{path} is not a DuckDB file")
-    return connection
+    """Connect to a file that this process does not have open; DuckDB raises an IO error if it is of another format."""
+    return duckdb.connect(f"{PREFIX}{path}", config=config)
 
 
 def _is_read_only(connection: duckdb.DuckDBPyConnection) -> bool:
@@ -255,15 +243,13 @@ def find_reason(error: Exception) -> str:
         return "the file is damaged; restore a backup of it"
     if _NEWER.match(str(error)):
         return "a newer version of DuckDB wrote it; run: pip install --upgrade duckdb"
-    return tell_failure(str(error)) or f"DuckDB's {type(error).__name__.removesuffix('Exception')} error"
+    kind = type(error).__name__.removesuffix("Exception")
+    return tell_failure(str(error)) or ("an error of DuckDB" if kind == "Error" else f"DuckDB's {kind} error")
 
 
 def is_damaged(error: Exception) -> bool:
-    """Return whether DuckDB reports that a file, or its write-ahead log, is damaged or incomplete.
-
-    DuckDB's error type for wrong checksums has no class of its own in Python: only the base class stands for it.
-    """
-    return type(error) is duckdb.Error or str(error).startswith(CUT_OFF)
+    """Return whether DuckDB says that a file, or its write-ahead log, is damaged or incomplete."""
+    return _DAMAGED.match(str(error)) is not None
 
 
 def _find_holder(path: Path) -> tuple[duckdb.DuckDBPyConnection | None, bool]:

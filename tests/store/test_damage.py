@@ -169,6 +169,36 @@ def test_a_file_in_use_is_in_use(odd_db: Path, monkeypatch: pytest.MonkeyPatch) 
                 call(odd_db)
 
 
+def test_a_file_is_locked_before_it_is_read(odd_db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """DuckDB reads headers first unless told the format: those of a file that another process may be writing now."""
+    monkeypatch.setattr(duckdb_files, "PATIENCE", 0.1)
+    with hold_open(odd_db):
+        with odd_db.open("r+b") as file:
+            file.write(b"SQLite format 3\0")
+        for call in CALLS:
+            with pytest.raises(DatabaseError, match="is in use by another process; try again later"):
+                call(odd_db)
+
+
+@pytest.mark.parametrize(
+    ("message", "told"),
+    [
+        ("Corrupt database file: computed checksum 1 does not match stored checksum 2", "the file is damaged"),
+        ("Corrupted uncompressed string segment: dictionary is outside the segment", "the file is damaged"),
+        ("Invalid Error: Resource temporarily unavailable", "an error of DuckDB$"),
+        ("Settings Error: corrupt", "an error of DuckDB$"),
+    ],
+)
+def test_only_damage_is_called_damage(odd_db: Path, message: str, told: str) -> None:
+    """DuckDB's errors of several kinds have no class of their own in Python."""
+
+    def fail() -> None:
+        raise duckdb.Error(message)
+
+    with pytest.raises(DatabaseError, match=f"cannot open .*: {told}"):
+        duckdb_files.when_free(odd_db, fail)
+
+
 def test_a_file_without_permission_is_not_in_use(odd_db: Path) -> None:
     """Its path contains "lock"."""
     error = duckdb.IOException(f'IO Error: Cannot open file "{odd_db}": Permission denied')

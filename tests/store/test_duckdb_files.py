@@ -185,3 +185,9 @@ def test_a_detached_or_lost_connection_is_not_asked(mapped_db: Path) -> None:
     Sanitizer.load(mapped_db)
     del connection
     build_mapping(mapped_db, embedding="small", k=5)
+
+
+def test_fifty_threads_read_one_database(mapped_db: Path) -> None:
+    with ThreadPoolExecutor(50) as pool:
+        mappings = pool.map(lambda _: load_mapping(mapped_db).info, range(200))
+        assert set(mappings) == {load_mapping(mapped_db).info}
