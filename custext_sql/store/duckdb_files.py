@@ -26,22 +26,16 @@ from weakref import ref
 import duckdb
 
 from custext_sql.errors import DamagedFileError, DatabaseError, ForeignFileError, tell_failure
-from custext_sql.store.descriptors import (
-    FileID,
-    find_open_name,
-    identify,
-    is_open_here,
-    list_open_files,
-    was_replaced,
-)
 from custext_sql.store.quoting import quote_name, quote_path
-from custext_sql.store.shared_instances import (
-    PREFIX,
-    READ,
-    WRITE,
-    refuse_second,
-    share_instance,
-)
+
+# DuckDB 2.0 writes files in extra threads. If a write fails or is interrupted, they may wait for each other forever (in
+# AsyncWriteQueue::AbortWrites): seen in 7 of 60 runs on a full disk. Without them, a failed write is simply an error.
+NO_ASYNC_WRITES: dict[str, Any] = {"async_threads": 0}
+SETTINGS: dict[str, Any] = {**NO_ASYNC_WRITES, "autoinstall_known_extensions": False}  # do not download extensions
+_READ: dict[str, Any] = {**SETTINGS, "access_mode": "READ_ONLY"}
+_WRITE: dict[str, Any] = {**SETTINGS, "memory_limit": "256MB"}  # otherwise DuckDB keeps a large transaction in memory
+_PREFIX = "duckdb:"  # names the format, so that DuckDB does not look into a file before it locks it
+_ATTACHED_AS = re.compile(r'already attached by database "(.*)"')
 
 PATIENCE = 5.0  # seconds to wait while another process has a file open
 
@@ -56,11 +50,14 @@ _DAMAGED = re.compile(  # how messages about damaged or incomplete files, and th
     "(?:Corrupt|Data corruption|Could not read enough bytes from file |Failure while replaying WAL file )"
 )
 
+_FOLDERS = (Path("/proc/self/fd"), Path("/dev/fd"))  # where the system lists the descriptors of this process
+
+_FileID = tuple[int, int]  # device and inode
 _Result = TypeVar("_Result")
 
 _opening = threading.RLock()  # held from the check whether a file is open until it is opened
 _holders: list["_Holder"] = []
-_inherited: frozenset[FileID] = frozenset()  # in a fork: files that the parent had open
+_inherited: frozenset[_FileID] = frozenset()  # in a fork: files that the parent had open
 
 
 class _AgainError(Exception):
@@ -74,7 +71,7 @@ class _AgainError(Exception):
 class _Holder:
     """A connection whose instance has a file open, under a name. is_main: as its main database, not attached."""
 
-    file: FileID
+    file: _FileID
     connection: "ref[duckdb.DuckDBPyConnection]"
     name: str
     is_main: bool = False
@@ -90,12 +87,12 @@ def open_file(path: Path, *, read_only: bool) -> duckdb.DuckDBPyConnection:
     def attempt() -> duckdb.DuckDBPyConnection:
         with _opening:
             if not is_open_here(path):
-                connection = connect_file(path, READ if read_only else WRITE)
-                if was_replaced(path):
+                connection = connect_file(path, _READ if read_only else _WRITE)
+                if _was_replaced(path):
                     connection.close()
                     raise _AgainError
                 return connection
-            if not read_only and identify(path) in _inherited:
+            if not read_only and _identify(path) in _inherited:
                 raise DatabaseError(f"cannot write {path}: this process was forked from one that has it open")
             holder, is_main = _find_holder(path)
             if holder is not None and read_only:
@@ -103,7 +100,7 @@ def open_file(path: Path, *, read_only: bool) -> duckdb.DuckDBPyConnection:
             if holder is not None:
                 holder.close()
             if holder is None or is_main:
-                shared = share_instance(_find_shared_name(path))
+                shared = _share_instance(_find_shared_name(path))
                 if read_only or not _is_read_only(shared):
                     return shared
                 shared.close()
@@ -117,7 +114,7 @@ def open_file(path: Path, *, read_only: bool) -> duckdb.DuckDBPyConnection:
 
 def connect_file(path: Path, config: dict[str, Any]) -> duckdb.DuckDBPyConnection:
     """Connect to a file that this process does not have open; DuckDB raises an IO error if it is of another format."""
-    return duckdb.connect(f"{PREFIX}{path}", config=config)
+    return duckdb.connect(f"{_PREFIX}{path}", config=config)
 
 
 def _is_read_only(connection: duckdb.DuckDBPyConnection) -> bool:
@@ -133,7 +130,7 @@ def attach_file(connection: duckdb.DuckDBPyConnection, path: Path, name: str) ->
             if is_open_here(path):
                 return False
             _attach(connection, path, name, "READ_ONLY")
-            _holders.append(_Holder(identify(path), ref(connection), name))
+            _holders.append(_Holder(_identify(path), ref(connection), name))
             return True
 
     return when_free(path, attempt)
@@ -168,7 +165,7 @@ def hold_still(connection: duckdb.DuckDBPyConnection, path: Path, name: str) -> 
 
 def _attach(connection: duckdb.DuckDBPyConnection, path: Path, name: str, mode: str) -> None:
     connection.execute(f"ATTACH {quote_path(path)} AS {quote_name(name)} (TYPE duckdb, {mode})")
-    if was_replaced(path):
+    if _was_replaced(path):
         connection.execute(f"DETACH {quote_name(name)}")
         raise _AgainError
 
@@ -206,7 +203,7 @@ def note_attached(cursor: duckdb.DuckDBPyConnection, connection: duckdb.DuckDBPy
         with suppress(OSError):
             if attached and Path(attached).samefile(path):
                 with _opening:
-                    _holders.append(_Holder(identify(path), ref(connection), str(name), is_main=place == 0))
+                    _holders.append(_Holder(_identify(path), ref(connection), str(name), is_main=place == 0))
                 return
 
 
@@ -254,7 +251,7 @@ def is_damaged(error: Exception) -> bool:
 
 def _find_holder(path: Path) -> tuple[duckdb.DuckDBPyConnection | None, bool]:
     """Return a cursor of a known connection to the file, or None, and whether the file is its main database."""
-    wanted = identify(path)
+    wanted = _identify(path)
     for holder in tuple(_holders):
         connection = holder.connection()
         try:
@@ -271,16 +268,120 @@ def _find_holder(path: Path) -> tuple[duckdb.DuckDBPyConnection | None, bool]:
 
 def _find_shared_name(path: Path) -> Path:
     """Return the path under which this process has a file open, since DuckDB treats two links as two files."""
-    name = find_open_name(path)
+    name = _find_open_name(path)
     if name is None and path.stat().st_nlink > 1:
         raise refuse_second(path)
     return name or path
 
 
+def _share_instance(path: Path) -> duckdb.DuckDBPyConnection:
+    """Return a connection to the instance of the file in this process, whatever its settings."""
+    usual = {given.name.partition(".")[0] for given in (path, path.resolve())}
+    for name in (f"{_PREFIX}{path}", path):  # the second for a user's own connection
+        for read_only, config in ((False, {}), (False, _WRITE), (False, _READ), (True, {})):
+            try:
+                return duckdb.connect(name, read_only=read_only, config=config)
+            except duckdb.ConnectionException as error:
+                if "different configuration" not in str(error):
+                    raise
+            except duckdb.Error as error:
+                attached = _ATTACHED_AS.search(str(error))
+                if attached is None:
+                    raise
+                if name == path:
+                    _lock_again(path)
+                    raise
+                if attached[1].removesuffix("_db") not in usual:
+                    raise refuse_second(path) from None  # an instance has the name of its file: this is another's
+                break
+    raise refuse_second(path)
+
+
+def _lock_again(path: Path) -> None:
+    """Lock a file again: DuckDB lost its lock when it opened and closed the attached file to find out its type."""
+    import fcntl
+
+    for descriptor in _list_descriptors(path):
+        writes = fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE != os.O_RDONLY
+        try:
+            fcntl.lockf(descriptor, (fcntl.LOCK_EX if writes else fcntl.LOCK_SH) | fcntl.LOCK_NB)
+        except OSError:
+            raise DatabaseError(
+                f"{path}: another process opened it while this process had it attached, and either may now corrupt it; "
+                "close it in this process now"
+            ) from None
+
+
+def refuse_second(path: Path) -> DatabaseError:
+    """Return the error for a file that this process already has open in a connection that cannot be shared."""
+    return DatabaseError(
+        f"cannot open {path}: this process already has it open in another connection; close that connection first, or "
+        "use it: custext_sql.register(connection)"
+    )
+
+
+def _identify(path: Path) -> _FileID:
+    """Return what identifies a file, whatever its name; OSError if it does not exist."""
+    status = path.stat()
+    return status.st_dev, status.st_ino
+
+
+def is_open_here(path: Path) -> bool:
+    """Return whether this process has the file open."""
+    return bool(_list_descriptors(path))
+
+
+def _was_replaced(path: Path) -> bool:
+    """Return whether the file that this process has just opened is no longer at its path.
+
+    False on systems that do not list descriptors; they do not let a file be replaced while it is open.
+    """
+    return _find_folder() is not None and not is_open_here(path)
+
+
+def _list_descriptors(path: Path) -> list[int]:
+    """Return the descriptors of a file in this process."""
+    with suppress(OSError):  # the file does not exist
+        wanted = _identify(path)
+        return [descriptor for descriptor, found in _identify_all().items() if found == wanted]
+    return []
+
+
+def _list_open_files() -> frozenset[_FileID]:
+    """Return every file that this process has open."""
+    return frozenset(_identify_all().values())
+
+
+def _find_open_name(path: Path) -> Path | None:
+    """Return the path under which this process has a file open, or None if the system does not tell."""
+    for descriptor in _list_descriptors(path):
+        with suppress(OSError):
+            name = (_FOLDERS[0] / str(descriptor)).readlink()
+            if name.samefile(path):
+                return name
+    return None
+
+
+def _identify_all() -> dict[int, _FileID]:
+    """Return the file of each descriptor; none on systems where closing one releases no lock of another."""
+    folder = _find_folder()
+    names = [] if folder is None else [entry.name for entry in folder.iterdir()]
+    found = {}
+    for descriptor in map(int, filter(str.isdecimal, names)):
+        with suppress(OSError):
+            status = os.fstat(descriptor)
+            found[descriptor] = (status.st_dev, status.st_ino)
+    return found
+
+
+def _find_folder() -> Path | None:
+    return next((folder for folder in _FOLDERS if folder.is_dir()), None)
+
+
 def _note_inherited() -> None:
     """Remember, in a fork, which files the parent had open: what the fork wrote to them would be lost."""
     global _inherited, _opening
-    _inherited = list_open_files()
+    _inherited = _list_open_files()
     _opening = threading.RLock()  # a thread that the fork does not have may hold that of the parent
 
 

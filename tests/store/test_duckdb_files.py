@@ -14,7 +14,7 @@ from custext_sql import Sanitizer, build_mapping, connect, list_mappings, load_m
 from custext_sql.errors import DatabaseError
 from custext_sql.store import duckdb_files
 from custext_sql.store.database import reading
-from custext_sql.store.descriptors import is_open_here
+from custext_sql.store.duckdb_files import is_open_here
 from tests.ledger_entries import list_releases
 from tests.processes import can_write
 
