@@ -18,7 +18,7 @@ from custext_sql.cli import main
 from custext_sql.errors import SettingError
 from custext_sql.kinds import Kind
 from custext_sql.mapping.mapping import Mapping
-from custext_sql.mechanism.sampler import inspect_word
+from custext_sql.mechanism.sampler import Sampler, find_distribution
 from custext_sql.sanitizer.vocabulary import Vocabulary
 from tests.small_mapping import small_mapping
 
@@ -181,7 +181,7 @@ def test_an_audit_certifies_every_group(starter_db: Path, plus: bool) -> None:
 
 
 def test_a_word_has_one_possible_replacement(mapping: Mapping, mapped_db: Path) -> None:
-    found = inspect_word(mapping, "Carol", 0)
+    found = find_distribution(Sampler(mapping, "paper"), "Carol", 0)
     representative = mapping.words[Vocabulary(mapping, ()).representatives(False)[mapping.find("carol")]]
     assert (found.group[0].output, found.group[0].probability) == (representative, 1.0)
     assert {replacement.probability for replacement in found.group[1:]} == {0.0}

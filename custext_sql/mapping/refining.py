@@ -10,7 +10,7 @@ from custext_sql.arrays import Flags, Floats, Numbers, Places, Points, Vectors
 from custext_sql.mapping.grouping import Partition
 from custext_sql.mapping.similarity import Geometric
 
-RefiningProgress = Callable[[float], None]  # the share of the work that is done
+RefiningProgress = Callable[[float], None]  # called with the share of the work that is done
 Moves = npt.NDArray[np.void]  # of MOVE
 
 RADIUS = 2048  # of the ball of quantized points: squared distances, up to 2**24, are exact in float32
@@ -43,9 +43,9 @@ def refine_partition(
 ) -> Partition:
     """Return groups of the same sizes with a lower cost, or the same groups if no swap gains enough.
 
-    ranks: the place of each word in the vector file, from 1. The cost is the weighted sum of squared distances of
-    words to the centers of their groups. Frequent words, which come first in the file, weigh more, and the logarithm
-    of the rank is one more coordinate of a word's point: a word hides better among words that are about as frequent.
+    The cost is the weighted sum of squared distances of words to the centers of their groups. ranks: the place of each
+    word in the vector file, from 1. Frequent words weigh more, and the logarithm of the rank is one more coordinate of
+    a word's point: a word hides better among words that are about as frequent.
     """
     board = Board(quantize_points(vectors, similarity, ranks), weigh_words(ranks), partition)
     before = board.cost()
@@ -72,7 +72,9 @@ def quantize_points(vectors: Vectors, similarity: Geometric, ranks: Numbers) -> 
     mean /= len(vectors)
     typical = _find_typical([_lengths(points - mean) for _, points in similarity.split_points(vectors)])
     scale = 2.0 ** -float(np.frexp(typical / _TYPICAL)[1])
-    octaves = _octaves(ranks)
+    # About the binary logarithm of the ranks: exact for powers of two, linear between, alike on every machine
+    mantissas, exponents = np.frexp(ranks.astype(np.float64))
+    octaves = exponents + 2.0 * mantissas
     heights = (octaves - np.median(octaves)) * (_OCTAVE * typical * scale)
     rows = np.ones((len(vectors), vectors.shape[1] + 3), dtype=np.float32)
     longest = RADIUS - float(np.ceil(np.sqrt(rows.shape[1])))  # rounding a point and a center adds at most that
@@ -81,13 +83,6 @@ def quantize_points(vectors: Vectors, similarity: Geometric, ranks: Numbers) -> 
         rows[block, :-2] = np.rint(_limit(raised, longest))
         rows[block, -1] = np.square(rows[block, :-2]).sum(axis=1)
     return rows
-
-
-def _octaves(ranks: Numbers) -> Floats:
-    """Return about the binary logarithm: exact for powers of two, linear between them, alike on every machine."""
-    mantissas, exponents = np.frexp(ranks.astype(np.float64))
-    octaves: Floats = exponents + 2.0 * mantissas
-    return octaves
 
 
 def _lengths(points: Floats) -> Floats:
@@ -146,7 +141,7 @@ def ranks_within(groups: Places, keys: Numbers) -> Places:
 
 
 def choose_disjoint(left: Places, right: Places, count: int) -> Places:
-    """Return the positions of pairs that share no number below `count`, the first pairs first."""
+    """Return the positions of pairs that share no number below `count`. Earlier pairs have precedence."""
     waiting = np.arange(len(left))
     chosen: list[Places] = []
     while len(waiting):
@@ -241,8 +236,7 @@ class Board:
     def best_moves(self, groups: Places, others: Places, *, fixed_centers: bool) -> Moves:
         """Return, for each of the groups and each of its `others`, the move of the word that promises most.
 
-        others: a row for each of the groups, itself last. fixed_centers: promise only what the
-        move gains if no center moves.
+        others: a row for each of the groups, itself last. fixed_centers: promise what the move gains if no center moves.
         """
         moves = np.empty(others.shape, dtype=MOVE)
         kind = np.float64 if fixed_centers else np.float32  # exact, or fast

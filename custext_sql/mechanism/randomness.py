@@ -35,12 +35,10 @@ class Randomness(Protocol):
     """A source of uniform 64-bit integers."""
 
     def draw(self, places: Places, find_rows: Callable[[], Places], stream: int) -> Draws:
-        """Return a draw for each of some words, or of some digits.
+        """Return a draw for each of some words (stream WORDS), or of some digits (stream DIGITS).
 
         places: where they are among all words of the texts, or all digits, in ascending order. find_rows: returns the
         place where each row begins, and at the end the number of all words, or all digits; only keyed draws need it.
-        stream: WORDS or DIGITS.
-
         For the second and the last of five words in two rows, of two and three words: places 1 4, rows 0 2 5.
         """
 
@@ -58,11 +56,7 @@ class SecureRandomness:
 
 
 class SeededRandomness:
-    """Draws that are the same for the same seed.
-
-    For tests and demonstrations only: anyone who knows the seed can reproduce the draws. Creating one warns with a
-    PrivacyWarning.
-    """
+    """Draws that anyone who knows the seed can reproduce: for tests and demonstrations. Creating one warns."""
 
     def __init__(self, seed: int) -> None:
         if check_whole(seed, "seed") < 0:
@@ -79,9 +73,9 @@ class SecretKey:
     """The keys that are derived from one secret. name: identifies the secret and may be published."""
 
     def __init__(self, secret: bytes) -> None:
-        self._row_key = _derive(secret, b"custext row")
-        self._id_key = _derive(secret, b"custext record")
-        self.name = _derive(secret, b"custext name").hex()[:16]
+        purposes = (b"custext row", b"custext record", b"custext name")
+        derived = [blake2b(purpose, key=secret, digest_size=32).digest() for purpose in purposes]
+        self._row_key, self._id_key, self.name = derived[0], derived[1], derived[2].hex()[:16]
 
     def __reduce__(self) -> Any:
         raise TypeError("a secret key cannot be pickled; pass on the path of its key file instead")
@@ -103,13 +97,11 @@ class SecretKey:
         a record with a colon may be an ID as a whole, such as "x:1", and has both digests, so that it adds to whatever
         was drawn for either.
         """
-        rows = list(join_rows((records.text, records.offsets)))
-        ids = [row[row.find(b":") + 1 :] for row in rows]
-        places = [*range(len(rows))]
-        if not named:
-            places += [place for place, row in enumerate(rows) if b":" in row]
-            ids += [rows[place] for place in places[len(rows) :]]
-        return np.array(places, dtype=np.int64), _hash_each(ids, self._id_key, _SHORT).view("<u8")
+        rows = join_rows((records.text, records.offsets))
+        whole = [] if named else [place for place, row in enumerate(rows) if b":" in row]
+        ids = [row[row.find(b":") + 1 :] for row in rows] + [rows[place] for place in whole]
+        places = np.concatenate([np.arange(len(rows)), np.array(whole, dtype=np.int64)])
+        return places, _hash_each(ids, self._id_key, _SHORT).view("<u8")
 
 
 class KeyedRandomness:
@@ -152,10 +144,6 @@ class KeyedRandomness:
                 texts[row] = int.from_bytes(marked.digest(), "little")
         rows, ids = self._key.digest_ids(self._records, named=named)
         return rows, ids, texts.take(rows)
-
-
-def _derive(secret: bytes, purpose: bytes) -> bytes:
-    return blake2b(purpose, key=secret, digest_size=32).digest()
 
 
 def _hash_each(rows: Iterable[bytes], key: bytes, size: int) -> Bytes:
