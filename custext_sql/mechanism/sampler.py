@@ -110,7 +110,7 @@ class _Table:
 
 
 def _append(rows: npt.NDArray[Any], used: int, new: npt.NDArray[Any], most: int) -> npt.NDArray[Any]:
-    """Return an array whose first `used` rows are those given, followed by new ones. most: rows that it may ever need."""
+    """Return an array whose first `used` rows are those given, then new ones. most: rows that it may ever need."""
     end = used + len(new)
     if end > len(rows):  # four times what it needs: memory that is never written to costs nothing
         larger = np.empty((min(4 * end, most), rows.shape[1]), dtype=rows.dtype)

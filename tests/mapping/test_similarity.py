@@ -19,7 +19,6 @@ from custext_sql.mapping.similarity import (
     choose_similarity,
     scale_scores,
     score_groups,
-    zero_rows,
 )
 
 
@@ -66,10 +65,6 @@ def test_a_function_that_returns_something_else_is_an_error(result: Floats, mess
 
 def test_functions_without_a_name_are_called_custom() -> None:
     assert choose_similarity(lambda rows, columns: rows @ columns.T, True).name == "custom"
-
-
-def test_zero_rows() -> None:
-    assert zero_rows(np.array([[0.0, 1.0], [0.0, 0.0], [-0.0, 0.0]])).tolist() == [1, 2]
 
 
 closeness = hnp.arrays(
