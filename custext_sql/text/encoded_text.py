@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -86,8 +87,7 @@ class EncodedText:
 def drop_invisible(text: EncodedText, offsets: Places, texts: Places) -> tuple[EncodedText, Places]:
     """Return the text without invisible and private-use characters, and the offsets moved accordingly.
 
-    A variation selector after a symbol stays, because it says how to show the symbol. texts: where each text begins and
-    ends; a symbol at the end of the previous text does not count.
+    A variation selector after a symbol of the same text stays: it says how to show the symbol. texts: their bounds.
     """
     wide = text.wide
     if wide is None or not (dropped := (wide.traits & INVISIBLE) != 0).any():
@@ -200,12 +200,8 @@ def _decode_wide(text: Bytes) -> WideCharacters:
     return WideCharacters(leads, 2 + (codes >= 0x800) + (codes >= 0x10000), codes)
 
 
-@dataclass(frozen=True, eq=False)
-class DistinctSpans:
-    """Distinct spans end to end.
-
-    offsets: where each begins and ends. numbers: for each given span, the number of its distinct span.
-    """
+class DistinctSpans(NamedTuple):
+    """Distinct spans end to end, where each begins and ends, and the number of the distinct span of each given one."""
 
     content: Bytes
     offsets: Places
@@ -220,8 +216,8 @@ def find_distinct(content: Bytes, starts: Places, ends: Places) -> DistinctSpans
     import pyarrow as pa  # slow to load, and spaCy loads this module into every pipeline
 
     lengths = ends - starts
-    bounds = pa.py_buffer(np.append(0, np.cumsum(lengths)))
-    buffers = [None, bounds, pa.py_buffer(content.take(spread_out(starts, lengths)))]
+    given = np.append(0, np.cumsum(lengths)), content.take(spread_out(starts, lengths))
+    buffers = [None, *map(pa.py_buffer, given)]
     encoded = pa.LargeBinaryArray.from_buffers(pa.large_binary(), len(starts), buffers).dictionary_encode()
     _, bounds, different = encoded.dictionary.buffers()
     offsets = np.frombuffer(bounds, dtype=np.int64)[: len(encoded.dictionary) + 1]

@@ -31,7 +31,7 @@ def look_up(lexicon: Lexicon, rows: list[str]) -> list[int]:
 
 @pytest.fixture(scope="module")
 def listed() -> Lexicon:
-    return Lexicon(LISTED)
+    return Lexicon(LISTED, {})
 
 
 @settings(max_examples=400)
@@ -40,13 +40,13 @@ def listed() -> Lexicon:
 def test_words_are_found_as_a_dictionary_finds_them(listed: Lexicon, rows: list[str]) -> None:
     expected = [LISTED.index(fold_word(row)) if fold_word(row) in LISTED else -1 for row in rows]
     assert look_up(listed, rows) == expected
-    assert set(look_up(Lexicon([]), rows)) == {-1}
+    assert set(look_up(Lexicon([], {}), rows)) == {-1}
 
 
 def test_every_word_of_a_real_vocabulary_is_found_and_no_other() -> None:
     vocabulary = [word for batch in open_starter().batches for word in batch.words]
     folded = list(dict.fromkeys(map(fold_word, vocabulary)))
-    lexicon = Lexicon(folded)
+    lexicon = Lexicon(folded, {})
     assert len(lexicon) == len(folded)
     numbers = {word: number for number, word in enumerate(folded)}
     shouted = [word.upper() for word in folded]
@@ -59,7 +59,7 @@ def test_every_character_is_folded_as_python_does() -> None:
     characters = [chr(code) for code in range(1, 0x110000) if not 0xD800 <= code < 0xE000]
     changed = [character for character in characters if character.lower() != character]
     lower = list(dict.fromkeys(character.lower() for character in changed))
-    lexicon = Lexicon(lower)
+    lexicon = Lexicon(lower, {})
     assert look_up(lexicon, changed) == [lower.index(character.lower()) for character in changed]
 
 
@@ -102,8 +102,8 @@ def test_words_are_found_however_unicode_writes_them(written: str, word: str | N
 
 
 def test_what_nfkc_takes_apart_is_not_looked_up_and_what_it_writes_as_digits_is_a_number() -> None:
-    assert normalized(Lexicon(["1⁄2", "12"]), ["½", "１２"]) == [-1, 1]
-    assert normalized(Lexicon(["12"]), ["１２", "²", "①⑨", "𝟙𝟚", "²a", "½"]) == [0, DIGITS, DIGITS, 0, -1, -1]
+    assert normalized(Lexicon(["1⁄2", "12"], {}), ["½", "１２"]) == [-1, 1]
+    assert normalized(Lexicon(["12"], {}), ["１２", "²", "①⑨", "𝟙𝟚", "²a", "½"]) == [0, DIGITS, DIGITS, 0, -1, -1]
 
 
 def test_a_word_that_occurs_again_is_found_again() -> None:
