@@ -134,10 +134,7 @@ def overlapping_chunks(padded: Bytes) -> Hashes:
 
 
 def hash_spans(padded: Bytes, starts: Places, ends: Places) -> Hashes:
-    """Return a 64-bit hash of the bytes of each span; different spans almost never have the same.
-
-    padded: a text followed by PADDING bytes. Hashes are valid only within this process.
-    """
+    """Return a 64-bit hash of each span of a text with PADDING, valid only in this process."""
     lengths = ends - starts
     chunks = overlapping_chunks(padded)
     hashes = _scramble(chunks[starts] & FIRST_BYTES.take(np.minimum(lengths, 8)))
@@ -151,7 +148,7 @@ def hash_spans(padded: Bytes, starts: Places, ends: Places) -> Hashes:
 
 
 def _scramble(numbers: Hashes) -> Hashes:
-    """Return a pseudorandom number for each number, by SplitMix64."""
+    """Return SplitMix64 of each number."""
     mixed = (numbers + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
