@@ -83,13 +83,6 @@ def test_groups_equal_the_oracle_with_many_equal_points(measure: str, monkeypatc
         taken |= set(group)
 
 
-def test_groups_do_not_depend_on_the_size_of_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    vectors = random_vectors(700)
-    usual = as_lists(partition_words(vectors, MEASURES["euclidean"], 5))
-    monkeypatch.setattr(grouping, "_BLOCK_BYTES", 0)
-    assert as_lists(partition_words(vectors, MEASURES["euclidean"], 5)) == usual
-
-
 def test_pivots_follow_the_given_order() -> None:
     vectors = random_vectors(50)
     order = np.random.default_rng(3).permutation(50)

@@ -53,15 +53,6 @@ def test_blocks_are_those_of_the_standard(key: str, counter: int, nonce: str, bl
     assert stream.astype("<u8").tobytes()[-64:].hex() == block
 
 
-def test_blocks_do_not_depend_on_their_neighbors(monkeypatch: pytest.MonkeyPatch) -> None:
-    some = [(as_key(key), counter, block) for key, counter, nonce, block in VECTORS if nonce == NONE] * 5
-    keys, counters, blocks = zip(*some, strict=True)
-    for at_once in (1, 3, 19, 20, 21):
-        monkeypatch.setattr(chacha20, "_AT_ONCE", at_once)
-        found = run_blocks(np.stack(keys), np.array(counters), (0, 0, 0))
-        assert [row.tobytes().hex() for row in found] == list(blocks)
-
-
 def test_a_stream_begins_with_block_0_and_has_the_number_of_the_stream_in_its_nonce() -> None:
     whole = draw_streams(np.stack([as_key(ZEROS)] * 2), np.array([1, 2]), 0)
     first, second = (np.frombuffer(bytes.fromhex(block), dtype="<u8") for _, _, _, block in VECTORS[1:3])

@@ -89,13 +89,6 @@ def test_other_tokens() -> None:
     assert not any(are_words(["\u0301", "\u0301a", "a'\u0301b"]))
 
 
-def test_columns_of_tokens_are_judged_one_by_one() -> None:
-    tokens = ["she", "'s", "", "don't", "a b", "x", "", "o'b'c", "a-b"]
-    assert are_words(tokens).tolist() == [True, False, False, True, False, True, False, True, False]
-    assert are_words([]).tolist() == []
-    assert are_words(["", ""]).tolist() == [False, False]
-
-
 @given(st.lists(texts, max_size=8))
 def test_tokens_are_words_if_they_read_as_one(tokens: list[str]) -> None:
     expected = [len(read_words(token)) == 1 and len("'".join(read_words(token)[0])) == len(token) for token in tokens]
@@ -135,13 +128,6 @@ def test_every_character_that_nfkc_may_change_is_looked_at() -> None:
             assert int(traits.find(np.array([int(canonical[1], 16)]))[0]) & CHANGING, canonical
         if 0xAC00 <= code < 0xD7A4:  # Hangul is composed by a formula
             assert all(int(traits.find(np.array([ord(one)]))[0]) & CHANGING for one in decomposed[1:])
-
-
-def test_a_text_of_ten_megabytes() -> None:
-    text = "movie—good naïve 中文 it's " * 300_000
-    parts = find_parts(EncodedText(np.frombuffer(text.encode(), dtype=np.uint8)), np.array([0, len(text.encode())]))
-    assert len(parts.starts) == 6 * 300_000
-    assert len(parts.joined) == 300_000
 
 
 def test_folding() -> None:
