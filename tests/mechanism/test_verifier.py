@@ -2,6 +2,7 @@
 
 import math
 from decimal import Decimal, localcontext
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -159,8 +160,12 @@ def test_a_constant_output_of_its_group_holds() -> None:
 
 def test_arrays_that_do_not_fit_are_refused() -> None:
     fitting, ones = np.full(4, 1 << 63, dtype=np.uint64), np.ones(1)
-    wrong = [(fitting[:3], ones, None), (fitting.astype(np.int64), ones, None), (fitting, np.ones(2), None)]
-    wrong += [(fitting, ones.astype(np.float32), None), (fitting, ones, np.ones(3, dtype=bool))]  # type: ignore[list-item]
+    wrong: list[tuple[Any, Any, Any]] = [(fitting[:3], ones, None), (fitting.astype(np.int64), ones, None)]
+    wrong += [
+        (fitting, np.ones(2), None),
+        (fitting, ones.astype(np.float32), None),
+        (fitting, ones, np.ones(3, dtype=bool)),
+    ]
     for weights, epsilons, drawn in wrong:
         with pytest.raises(ValueError, match="expected one .* per"):
             verify_weights(np.array([2]), [weights], epsilons, drawn)
