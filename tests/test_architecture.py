@@ -55,7 +55,7 @@ LIBRARIES = {  # where each library is imported
     "alembic": ("store/migrating.py",),
     "sqlalchemy": ("store/migrating.py", "ledger"),
     "jinja2 markupsafe html": ("html/escaped_pages.py",),
-    "cryptography": ("mechanism/chacha20.py",),
+    "cryptography": ("mechanism/randomness.py",),
     "nltk": ("store/stopwords.py", "experiments"),
     "torch transformers sklearn scipy": ("experiments",),
     "matplotlib": ("experiments/charts.py",),

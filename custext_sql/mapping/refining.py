@@ -62,9 +62,9 @@ def weigh_words(ranks: Numbers) -> Numbers:
 
 
 def quantize_points(vectors: Vectors, similarity: Geometric, ranks: Numbers) -> Points:
-    """Return the rows of a Board for points in integers, with the logarithm of the rank as their last coordinate.
+    """Return the rows of a Board: points in integers, scaled by a power of two, those very far away moved closer.
 
-    Points are scaled by a power of two, and those very far from the others are moved closer.
+    Their last coordinate is the logarithm of the rank.
     """
     usual = _find_typical([_lengths(points) for _, points in similarity.split_points(vectors)])
     mean: Floats = sum(_limit(points, 4 * usual).sum(axis=0) for _, points in similarity.split_points(vectors))
@@ -103,11 +103,10 @@ def _limit(points: Floats, longest: float) -> Floats:
 
 @dataclass(frozen=True)
 class Pairs:
-    """Pairs of groups between which words may be swapped.
+    """Pairs of groups, first and second, between which words may be swapped.
 
-    first, second: the groups of each pair. others: a row for each group, with the groups it is paired with, then
-    itself. forth, back: where the first group of a pair has the second one in `others`, counted through all rows, and
-    vice versa.
+    others: a row for each group, with the groups it is paired with, then itself. forth, back: where the first group of
+    a pair has the second one in `others`, counted through all rows, and vice versa.
     """
 
     first: Places
@@ -275,7 +274,11 @@ class Board:
         If x leaves the group with center c and total weight W, and y joins it, then its cost falls by w_x |x - c|^2 -
         w_y |y - c|^2 + |w_x (x - c) - w_y (y - c)|^2 / (W - w_x + w_y), because the center moves.
         """
-        between = self._between(left["slot"], right["slot"])
+        between = np.empty(len(left), dtype=np.int64)
+        for start in range(0, len(left), _ROWS):
+            one, other = (moves["slot"][start : start + _ROWS] for moves in (left, right))
+            apart = self.rows[one, :-2] - self.rows[other, :-2]
+            between[start : start + _ROWS] = np.square(apart).sum(axis=1)  # exact: integers, at most 2**24 in total
         total = np.zeros(len(between), dtype=np.int64)
         for out, into in ((left, right), (right, left)):
             away, home = self.weights[out["slot"]], self.weights[into["slot"]]
@@ -284,14 +287,6 @@ class Board:
             total += away * out["near"] - home * into["far"]
             total += shift // (self.masses[out["slot"] // self.k] - away + home)
         return total
-
-    def _between(self, left: Places, right: Places) -> Numbers:
-        squares = np.empty(len(left), dtype=np.int64)
-        for start in range(0, len(left), _ROWS):
-            part = slice(start, start + _ROWS)
-            apart = self.rows[left[part], :-2] - self.rows[right[part], :-2]
-            squares[part] = np.square(apart).sum(axis=1)  # exact: integers, at most 2**24 in total
-        return squares
 
     def pair_near_groups(self) -> Pairs:
         """Return pairs of groups whose centers are near each other."""
@@ -355,8 +350,7 @@ class Board:
 def refine_board(board: Board, progress: Progress | None = None) -> tuple[Pairs, int]:
     """Swap words on the board until no candidate gains more than the least gain, and return both.
 
-    The first swaps are between groups that are near each other. Then candidates are all swaps between the group of a
-    word and one of the groups nearest to the word.
+    The first swaps are between near groups; then, between the group of a word and one of those nearest to the word.
     """
     report = progress or (lambda share: None)
     least = max(1, board.cost() // (_PRECISION * int(np.count_nonzero(board.taken))))
@@ -372,10 +366,10 @@ def refine_board(board: Board, progress: Progress | None = None) -> tuple[Pairs,
 def _swap_words(board: Board, pairs: Pairs, least: int, *, to_the_end: bool) -> int:
     """Swap words between the groups of the pairs in rounds, and return the least gain of a swap in the last round.
 
-    Each round looks at one swap for each pair of groups, of the words that promise most. In the bold rounds, it makes
-    all swaps that share no word, although their gains do not quite add up; later, swaps that share no group. After
-    the patient rounds, the least gain doubles from round to round, so that the rounds end. To the end means until no
-    swap gains enough, not even when centers are taken as fixed, which finds the best swap of each pair of groups.
+    Each round looks at one swap per pair of groups, of the words that promise most. The bold rounds make all swaps that
+    share no word, although their gains do not quite add up; later ones, swaps that share no group. After the patient
+    rounds, the least gain doubles each round, so that the rounds end. To the end means until no swap gains enough, not
+    even with fixed centers, which finds the best swap of each pair of groups.
     """
     moves = np.empty(pairs.others.shape, dtype=MOVE)
     stale = np.ones(board.groups, dtype=bool)

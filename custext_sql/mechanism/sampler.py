@@ -123,8 +123,7 @@ def _append(rows: npt.NDArray[Any], used: int, new: npt.NDArray[Any], most: int)
 class Sampler:
     """The exponential mechanism on the groups of a mapping. Threads may share it.
 
-    The table of a group at an eps is verified in this process before the first draw from it. Groups that do not occur
-    cost nothing.
+    The table of a group at an eps is verified in this process before the first draw from it.
     """
 
     def __init__(self, mapping: Mapping, calibration: str) -> None:
@@ -168,10 +167,7 @@ class Sampler:
         return [end - before for before, end in zip([-1, *ends], ends, strict=False)]
 
     def worst_log_ratio(self, epsilons: Sequence[float], drawn: Flags | None = None) -> float:
-        """Return the largest log-ratio of all groups, over the tables at all these eps together.
-
-        drawn: which words of the mapping are drawn at all; others are not considered as inputs. None: all are drawn.
-        """
+        """Return the largest log-ratio of all groups, over the tables at all these eps together, of the drawn words."""
         budgets, mapping = [check_epsilon(epsilon) for epsilon in epsilons], self.mapping
         found = []
         for part in _cut(np.cumsum(mapping.sizes**2), _CELLS_VERIFIED):

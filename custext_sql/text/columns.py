@@ -44,7 +44,13 @@ class TextColumn:
     @classmethod
     def from_arrow(cls, array: pa.Array | pa.ChunkedArray) -> "TextColumn":
         """Return a column from an array of any text type of Arrow; SettingError if it has other values."""
-        _check_arrow(array)  # also needed for data from DuckDB, which does not validate Arrow tables
+        kinds = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view, pa.types.is_null)
+        if not any(is_kind(_type_of_values(array)) for is_kind in kinds):
+            raise SettingError(f"texts must be strings or missing; found a column of {tell_arrow_type(array.type)}")
+        try:
+            array.validate(full=True)  # also data from DuckDB, which does not validate Arrow tables
+        except pa.ArrowException:
+            raise SettingError("texts must be valid Arrow data in UTF-8; found an invalid column") from None
         if isinstance(array, pa.ChunkedArray):  # several chunks may exceed 2 GB together
             chunks = array.chunks or [pa.nulls(0, pa.large_string())]
             array = chunks[0] if len(chunks) == 1 else pa.concat_arrays([_to_large_string(chunk) for chunk in chunks])
@@ -67,16 +73,6 @@ class TextColumn:
         validity = None if self.missing is None else pa.py_buffer(np.packbits(~self.missing, bitorder="little"))
         offsets, text = pa.py_buffer(self.offsets), pa.py_buffer(self.text)
         return pa.LargeStringArray.from_buffers(len(self), offsets, text, validity)
-
-
-def _check_arrow(texts: pa.Array | pa.ChunkedArray) -> None:
-    kinds = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view, pa.types.is_null)
-    if not any(is_kind(_type_of_values(texts)) for is_kind in kinds):
-        raise SettingError(f"texts must be strings or missing; found a column of {tell_arrow_type(texts.type)}")
-    try:
-        texts.validate(full=True)
-    except pa.ArrowException:
-        raise SettingError("texts must be valid Arrow data in UTF-8; found an invalid column") from None
 
 
 def _type_of_values(texts: pa.Array | pa.ChunkedArray) -> pa.DataType:
@@ -113,7 +109,7 @@ def join_blocks(blocks: Sequence[tuple[Bytes, Places]], missing: Flags | None) -
 
 
 def split_column(column: TextColumn) -> Iterator[tuple[slice, TextColumn]]:
-    """Yield the rows of a column in blocks, each with its slice."""
+    """Return the blocks of a column, each with the slice of its rows."""
     return ((rows, column[rows]) for rows in slice_texts(column.offsets))
 
 

@@ -54,7 +54,11 @@ class EncodedText:
     @cached_property
     def wide(self) -> WideCharacters | None:
         """The non-ASCII characters; None if there are none."""
-        return _decode_wide(self.content) if self.content.max(initial=0) >= 0x80 else None
+        if self.content.max(initial=0) < 0x80:
+            return None
+        leads, tail = (self.content >= 0xC0).nonzero()[0], self.content[self.content >= 0x80]
+        codes = np.frombuffer(tail.tobytes().decode().encode("utf-32-le"), dtype="<u4").astype(np.int64)
+        return WideCharacters(leads, 2 + (codes >= 0x800) + (codes >= 0x10000), codes)
 
     @cached_property
     def lowered(self) -> Bytes:
@@ -189,12 +193,6 @@ def spread_out(starts: Places, lengths: Places) -> Places:
     steps = np.ones(int(ends[-1]), dtype=np.int64)  # between positions; a cumulative sum is faster than repeat
     steps[0], steps[ends[:-1]] = starts[0], starts[1:] - starts[:-1] - lengths[:-1] + 1
     return np.cumsum(steps, out=steps)
-
-
-def _decode_wide(text: Bytes) -> WideCharacters:
-    leads, tail = (text >= 0xC0).nonzero()[0], text[text >= 0x80]
-    codes = np.frombuffer(tail.tobytes().decode().encode("utf-32-le"), dtype="<u4").astype(np.int64)
-    return WideCharacters(leads, 2 + (codes >= 0x800) + (codes >= 0x10000), codes)
 
 
 class DistinctSpans(NamedTuple):

@@ -196,7 +196,9 @@ def _find_windows(
     content = text.content
     colons, dashes, signs, tags, dots, degrees = _find_marks(text)
     after = content.take(colons + 1, mode="clip")
-    anchors = (colons[(after == ord("/")) | (after >= 0x80)], signs, tags, dots[_are_in_hosts(content, dots)])
+    before, first, second = (content.take(dots + step, mode="clip") for step in (-1, 1, 2))
+    in_hosts = _BEGINS_SUFFIX[first, second] | (before | 0x20 == ord("w")) | (before >= 0x80)  # or as in www.
+    anchors = (colons[(after == ord("/")) | (after >= 0x80)], signs, tags, dots[in_hosts])
     if sum(map(len, anchors)):
         yield ADDRESSES, _cut_at_spaces(text, np.sort(np.concatenate(anchors)), offsets)
     width, far = (1, _HEX_REACH) if text.wide is None else (3, 4 * _HEX_REACH)  # of a colon, and to the next mark
@@ -226,22 +228,11 @@ def _find_windows(
 def _find_marks(text: EncodedText) -> Iterator[Places]:
     """Yield where each of : - @ # . and the degree sign is, or a character that stands for it."""
     places = ((text.content - np.uint8(ord("#"))) <= ord("@") - ord("#")).nonzero()[0]
-    marks = text.content.take(places)
-    if text.wide is not None:
-        kinds = unit_characters.find(text.wide.codes)
-        wide = np.isin(kinds, _MARKS).nonzero()[0]
-        places = np.concatenate([places, text.wide.leads[wide]])
-        marks = np.concatenate([marks, kinds[wide].astype(np.uint8)])
-        order = np.argsort(places, kind="stable")
-        places, marks = places[order], marks[order]
-    return (places[marks == mark] for mark in _MARKS)
-
-
-def _are_in_hosts(content: Bytes, dots: Places) -> Flags:
-    """Return which dots follow a w, as in www, or come before what a suffix may begin with."""
-    before, first, second = (content.take(dots + step, mode="clip") for step in (-1, 1, 2))
-    found: Flags = _BEGINS_SUFFIX[first, second] | (before | 0x20 == ord("w")) | (before >= 0x80)
-    return found
+    marks, wide = text.content.take(places), text.wide
+    kinds = None if wide is None else unit_characters.find(wide.codes)
+    for mark in _MARKS:
+        found = places[marks == mark]
+        yield found if wide is None else np.sort(np.concatenate([found, wide.leads[kinds == mark]]))
 
 
 def _find_near(marks: Places, reach: int) -> Places:

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from custext_sql.arrays import Bytes
-from custext_sql.mechanism import chacha20
-from custext_sql.mechanism.chacha20 import Nonce, draw_streams, run_blocks, stream_each
+from custext_sql.mechanism import randomness
+from custext_sql.mechanism.randomness import Nonce, draw_streams, run_blocks, stream_each
 
 ZEROS, NONE = "00" * 32, "00" * 12
 _STANDARD = """
@@ -77,5 +77,5 @@ def test_many_short_streams_take_numpy_and_few_or_long_ones_openssl(
     rows: int, blocks: int, way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Otherwise, the test above would compare one way with itself."""
-    monkeypatch.delattr(chacha20, "stream_each" if way == "run_blocks" else "run_blocks")
+    monkeypatch.delattr(randomness, "stream_each" if way == "run_blocks" else "run_blocks")
     draw_streams(np.zeros((rows, 32), dtype=np.uint8), np.full(rows, blocks), 0)
