@@ -196,8 +196,8 @@ def _find_windows(
     content = text.content
     colons, dashes, signs, tags, dots, degrees = _find_marks(text)
     after = content.take(colons + 1, mode="clip")
-    before, first, second = (content.take(dots + step, mode="clip") for step in (-1, 1, 2))
-    in_hosts = _BEGINS_SUFFIX[first, second] | (before | 0x20 == ord("w")) | (before >= 0x80)  # or as in www.
+    before, second, third = (content.take(dots + step, mode="clip") for step in (-1, 1, 2))
+    in_hosts = _BEGINS_SUFFIX[second, third] | (before | 0x20 == ord("w")) | (before >= 0x80)  # as in .com or www.
     anchors = (colons[(after == ord("/")) | (after >= 0x80)], signs, tags, dots[in_hosts])
     if sum(map(len, anchors)):
         yield ADDRESSES, _cut_at_spaces(text, np.sort(np.concatenate(anchors)), offsets)
