@@ -53,14 +53,6 @@ def test_blocks_are_those_of_the_standard(key: str, counter: int, nonce: str, bl
     assert stream.astype("<u8").tobytes()[-64:].hex() == block
 
 
-def test_a_stream_begins_with_block_0_and_has_the_number_of_the_stream_in_its_nonce() -> None:
-    whole = draw_streams(np.stack([as_key(ZEROS)] * 2), np.array([1, 2]), 0)
-    first, second = (np.frombuffer(bytes.fromhex(block), dtype="<u8") for _, _, _, block in VECTORS[1:3])
-    assert whole.tolist() == [*first, *first, *second]
-    other = draw_streams(as_key(ZEROS)[None], np.array([1]), 7)
-    assert other.astype("<u8").tobytes() == run_blocks(as_key(ZEROS)[None], np.array([0]), (0, 7, 0)).tobytes()
-
-
 @given(st.lists(st.integers(0, 5), max_size=12), st.sampled_from([0, 1, 2**32 - 1]), st.integers(0, 3))
 def test_both_ways_to_compute_streams_give_the_same_bytes(blocks: list[int], stream: int, seed: int) -> None:
     """Repeated 40 times, there are enough keys for NumPy; alone, there are few enough for OpenSSL."""

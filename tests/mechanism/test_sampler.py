@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from custext_sql.arrays import Weights
-from custext_sql.errors import SettingError
 from custext_sql.mapping.mapping import Mapping
 from custext_sql.mechanism import sampler as module
 from custext_sql.mechanism.certified_table import certify
@@ -155,14 +154,6 @@ def test_a_row_of_weights_is_the_verified_one(mapping: Mapping) -> None:
     sampler = Sampler(mapping, "paper")
     assert list(chain(*(sampler.row(word, 2.0) for word in range(23)))) == table.weights.tolist()
     assert sampler.worst_log_ratio([2.0]) == table.log_ratios.max()
-
-
-@pytest.mark.parametrize("wrong", [0.0005, -1.0, math.nan, math.inf, 101.0])
-def test_every_eps_is_checked(mapping: Mapping, wrong: float) -> None:
-    with pytest.raises(SettingError, match="eps must be 0, or between"):
-        Sampler(mapping, "paper").sample(
-            np.zeros(2, dtype=np.int64), np.array([1.0, wrong]), np.zeros(2, dtype=np.uint64)
-        )
 
 
 @pytest.mark.parametrize("calibration", ["paper", "tight"])

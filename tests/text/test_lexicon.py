@@ -1,12 +1,11 @@
 """Words are found if and only if a dictionary of folded words finds them, however the keys of a hash table collide."""
 
-import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from custext_sql.text.encoded_text import EncodedText, join_texts
-from custext_sql.text.lexicon import DIGITS, NOT_LISTED, HashTable, Lexicon, find_aliases, fold_text
+from custext_sql.text.lexicon import DIGITS, Lexicon, find_aliases, fold_text
 from custext_sql.text.word_boundaries import are_words, fold_word, normalize_words
 from custext_sql.vectors.starter import open_starter
 
@@ -110,15 +109,3 @@ def test_normal_forms_are_those_that_python_finds_one_by_one(rows: list[str]) ->
         return numbers.get(normal, DIGITS if normal.isdecimal() and normal != row else -1)
 
     assert normalized(Lexicon(listed, aliases), rows) == list(map(look_up_alone, rows))
-
-
-@pytest.mark.parametrize("count", [0, 1, 2, 1000, 60_000])
-@pytest.mark.parametrize("parts", [1, 3])
-def test_keys_are_found_and_others_are_not(count: int, parts: int) -> None:
-    rng = np.random.default_rng(count)
-    keys = [rng.integers(1, 1 << 63, size=2 * count, dtype=np.uint64) for _ in range(parts)]
-    numbers = rng.permutation(count)
-    table = HashTable([key[:count] for key in keys], numbers)
-    found = table.find(keys)
-    assert found[:count].tolist() == numbers.tolist()
-    assert set(found[count:].tolist()) <= {NOT_LISTED}
