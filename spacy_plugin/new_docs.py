@@ -13,6 +13,7 @@ from spacy.vocab import Vocab
 
 from custext_sql import CusTextError, Policy
 from custext_sql.errors import SettingError
+from custext_sql.parameters import check_type
 from spacy_plugin.factory import KEY, RECORD_KEY, REPLACED
 
 Tokenizer = Callable[[str], Doc]
@@ -71,14 +72,11 @@ class NewText:
 
 def check_carry(carry: Iterable[str] | None) -> frozenset[str]:
     """Return what to carry: the default for None; "tokens" is added if an entry belongs to tokens."""
-    if isinstance(carry, str):
-        raise SettingError(f'carry must be a list, as in ["{carry}"]; found str')
-    if not isinstance(carry, Iterable | None):
+    if isinstance(carry, str) or not isinstance(carry, Iterable | None):
         raise SettingError(f'carry must be a list, as in ["pos"]; found {type(carry).__name__}')
     chosen = list(DEFAULT if carry is None else carry)
     for name in chosen:
-        if not isinstance(name, str):
-            raise SettingError(f"carry must be a list of names; found {type(name).__name__}")
+        check_type(name, str, "carry must be a list of names")
         if name not in CARRIED:
             raise SettingError(f"carry: {name!r} cannot be carried; possible entries: {', '.join(CARRIED)}")
     return frozenset(chosen) | ({"tokens"} if _OF_TOKENS.intersection(chosen) else set())

@@ -108,15 +108,6 @@ def test_words_are_one_stop_and_arrows_move_between_them(visit: Visit) -> None:
     expect(words.nth(1)).to_be_focused()  # where it was
 
 
-@pytest.mark.parametrize("key", ["Enter", "Space"])
-def test_enter_and_space_open_a_word_and_do_not_scroll(visit: Visit, key: str) -> None:
-    visit.write("doctor")
-    tab_to(visit, visit.words())
-    press(visit, key)
-    expect(visit.region("A word and its group")).to_contain_text("doctor became")
-    expect(visit.words().first).to_be_focused()
-
-
 def test_every_stop_of_the_tab_key_is_visible_and_none_is_a_trap(visit: Visit) -> None:
     visit.words().first.click()
     card = visit.region("A word and its group")
@@ -203,26 +194,6 @@ def test_a_text_that_arrives_while_a_word_has_the_focus_does_not_take_it_away(vi
     expect(visit.words().nth(2)).to_be_focused()
     press(visit, "ArrowRight")
     expect(visit.words().nth(3)).to_be_focused()
-
-
-def test_showing_all_words_of_a_group_does_not_lose_the_focus(visit: Visit) -> None:
-    visit.write("doctor")
-    visit.words().first.click()
-    tab_to(visit, visit.page.get_by_role("button", name="Show all 20 words"))
-    visit.page.keyboard.press("Enter")
-    expect(visit.region("A word and its group").locator("tbody tr:visible")).to_have_count(20)
-    focus = visit.page.evaluate("document.activeElement.closest('#word-card') !== null")
-    assert focus, "the focus should stay in the card"
-
-
-def test_showing_the_rest_of_a_long_text_does_not_lose_the_focus(visit: Visit) -> None:
-    with visit.answer("/api/sanitize"):
-        visit.text.fill("doctor " * 5000)
-    more = visit.output().get_by_role("button", name=re.compile("Show the other"))
-    more.focus()
-    visit.page.keyboard.press("Enter")
-    expect(more).to_have_count(0)
-    assert visit.words().evaluate_all("elements => elements.includes(document.activeElement)")
 
 
 def test_a_file_can_be_released_by_keys(releasing: Address, browse: Callable[..., Visit]) -> None:

@@ -48,8 +48,7 @@ def run_in_processes(folder: Path, method: str, **config: Any) -> "subprocess.Co
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("output", ["annotate", "replace"])
-@pytest.mark.parametrize("method", ["fork", "spawn"])
+@pytest.mark.parametrize(("method", "output"), [("fork", "annotate"), ("spawn", "replace")])
 def test_processes_draw_independently(mapped_db: Path, tmp_path: Path, method: str, output: str) -> None:
     """60 equal texts of 24 words with four almost equally likely outputs each: no two results are equal."""
     done = run_in_processes(tmp_path, method, database=str(mapped_db), eps=0.01, output=output)
@@ -62,11 +61,10 @@ def test_processes_draw_independently(mapped_db: Path, tmp_path: Path, method: s
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", ["fork", "spawn"])
-def test_worker_processes_check_labels_too(mapped_db: Path, tmp_path: Path, method: str) -> None:
+def test_worker_processes_check_labels_too(mapped_db: Path, tmp_path: Path) -> None:
     for label in ("PERSON", "PERSN"):
         sensitive = {"@misc": "custext.entities.v1", "labels": [label]}
-        done = run_in_processes(tmp_path, method, database=str(mapped_db), sensitive=sensitive)
+        done = run_in_processes(tmp_path, "spawn", database=str(mapped_db), sensitive=sensitive)
         assert (done.returncode == 0) == bool(done.stdout) == (label == "PERSON"), done.stderr
         assert ("the label 'PERSN'; did you mean 'PERSON'?" in done.stderr) == (label == "PERSN")
 

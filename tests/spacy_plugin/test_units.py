@@ -96,7 +96,7 @@ marks = st.sampled_from([" ", " ", " ", "-", "/", ".", ":", "://", "@", "(", ")"
 EXCHANGE = str.maketrans("02345678john", "86754032mary")  # years of the 1900s stay such years
 
 
-@settings(max_examples=100)
+@settings(max_examples=40)
 @given(st.lists(st.tuples(parts, marks), max_size=10), st.sampled_from([None, *CUTS]), st.booleans())
 def test_a_new_doc_has_the_text_of_the_sanitizer_and_nothing_of_a_unit(
     pipeline: Open, sanitizer: Sanitizer, written: list[tuple[str, str]], where: str | None, tokens: bool
@@ -135,7 +135,7 @@ CHOICES: list[tuple[Any, list[str]]] = [  # what is sensitive, and the units tha
 ]
 
 
-@pytest.mark.parametrize("carry", [None, DEFAULT, TOKENS])
+@pytest.mark.parametrize("carry", [None, TOKENS])
 @pytest.mark.parametrize(("sensitive", "expected"), CHOICES)
 def test_a_unit_is_masked_if_one_of_its_tokens_is_chosen(
     few_template: Path, sensitive: Any, expected: list[str], carry: tuple[str, ...] | None
