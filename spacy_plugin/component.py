@@ -113,7 +113,14 @@ class CusText:
     def _settle_source(self, nlp: Language | None) -> None:
         """Settle and check what the sanitizer is loaded with, and load it."""
         source = self._source
-        source["eps"] = _check_eps(source.get("eps"), self.sensitive)
+        if source.get("eps") is not None:
+            source["eps"] = Settings(eps=source["eps"]).eps
+            if source["eps"] not in self.sensitive.list_budgets(source["eps"]):
+                raise SettingError(
+                    f'eps: no token would be drawn at eps {source["eps"]:g}, because "sensitive" gives each of its '
+                    'names its own eps; remove "eps", or, to replace all other tokens too, set '
+                    f'"others": {source["eps"]:g} in "sensitive"'
+                )
         source["policy"] = _read_policy(source.get("policy"))
         is_keyed = source.get("key_file") is not None
         if self.mask_unknown and not is_keyed:
@@ -155,11 +162,7 @@ class CusText:
 
     @property
     def receipt(self) -> Receipt:
-        """The receipt of all Docs that this component has sanitized in this process.
-
-        With `n_process` above 1, each worker counts its own Docs and the main process counts none. A component that was
-        pickled or loaded from disk starts from zero.
-        """
+        """The receipt of all Docs that this component has sanitized in this process; workers count their own."""
         return self._release.receipt
 
     def __call__(self, doc: Doc) -> Doc:
@@ -168,10 +171,7 @@ class CusText:
         return result
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
-        """Yield sanitized Docs, one batch at a time.
-
-        A Doc that cannot be sanitized goes to the error handler and is not yielded.
-        """
+        """Yield sanitized Docs, one batch at a time. One that fails goes to the error handler and is not yielded."""
         for docs in minibatch(stream, batch_size):  # type: ignore[no-untyped-call]
             yield from self._sanitize_or_handle(docs)
 
@@ -238,7 +238,7 @@ class CusText:
         batch, spaces = join_tokens(docs)
         budgets = np.concatenate([self.sensitive.find_budgets(doc, self.eps) for doc in docs])
         key = self.sanitizer.key
-        records = None if key is None else _find_records(key, docs)
+        records = None if key is None else [_find_record(key, doc) for doc in docs]
         with self._release.drawing() as tally:
             result = self.sanitizer.sanitize_tokens(batch, budgets, listed=self.sensitive.listed, records=records)
             finished = []
@@ -254,8 +254,7 @@ class CusText:
     def _look_around(self) -> None:
         """Find the tokenizer of the pipeline, and whether a component before this one declares that it finds sentences.
 
-        Both stay the same once the pipeline is gone, which happens if the component was sourced from it or was pickled.
-        A pickle includes the tokenizer and its vocabulary, which has every word that the pipeline has seen.
+        Both stay the same once the pipeline is gone: the component may have been sourced from it, or pickled.
         """
         nlp = self._find_pipeline()
         if nlp is not None and self._tokenizer is not None:
@@ -293,38 +292,19 @@ def _split_texts(batch: TokenBatch, spaces: Flags, result: SanitizedTokens) -> I
         )
 
 
-def _find_records(key: KeyFile, docs: Sequence[Doc]) -> list[str]:
-    """Return the record of each Doc, which keyed draws need. Raise KeyFileError if a Doc has none."""
-    records = [doc._.custext_record for doc in docs]
-    for record in records:
-        if not isinstance(record, str):
-            found = "none" if record is None else type(record).__name__
-            raise KeyFileError(
-                f"key_file: {key.path}: keyed draws need a record for every Doc: set doc._.custext_record to a string "
-                f"before the Doc reaches custext; found {found}"
-            )
-    return records
-
-
-def _check_eps(eps: float | None, choice: TokenChoice) -> float | None:
-    """Return the eps that was given. Raise SettingError if it is invalid or no token would use it."""
-    if eps is None:
-        return None
-    checked = Settings(eps=eps).eps
-    if checked not in choice.list_budgets(checked):
-        raise SettingError(
-            f'eps: no token would be drawn at eps {checked:g}, because "sensitive" gives each of its names its own '
-            f'eps; remove "eps", or, to replace all other tokens too, set "others": {checked:g} in "sensitive"'
-        )
-    return checked
+def _find_record(key: KeyFile, doc: Doc) -> str:
+    """Return the record of a Doc, which keyed draws need. Raise KeyFileError if it has none."""
+    record = doc._.custext_record
+    if isinstance(record, str):
+        return record
+    raise KeyFileError(
+        f"key_file: {key.path}: keyed draws need a record for every Doc: set doc._.custext_record to a string before "
+        f"the Doc reaches custext; found {'none' if record is None else type(record).__name__}"
+    )
 
 
 def _find_language(language: str | None, nlp: Language | None, needs_stopwords: bool) -> str | None:
-    """Return the language of the texts, as NLTK calls it; None if NLTK has no stopwords for it, or it is unknown.
-
-    language: what the config gives, else it is that of the pipeline. Raise SettingError if that of the pipeline is
-    needed for its stopwords, and NLTK has none.
-    """
+    """Return the language of the texts, as NLTK calls it: as given, else that of the pipeline; None if unknown."""
     if language is not None or nlp is None:
         return language if language in _LANGUAGES.values() else None
     found: str | None = _LANGUAGES.get(nlp.lang or "")

@@ -1,11 +1,10 @@
 """What every pipeline of an environment imports: the factory `custext`, and attributes such as `doc._.custext`.
 
-SpaCy loads this module even for pipelines that do not use the component. So it stays light; the rest is imported when
-the component is added.
+SpaCy loads this module even for pipelines without the component, so it stays light.
 
-The results of a Doc are in one entry of `doc.user_data`, in types that spaCy can serialize, so that they travel with
-the Doc to other processes and to files. On a new Doc, which may be released, that entry is a constant. Counts and kinds
-would reveal something about the original: for a text of one word, whether the word has changed.
+The results of a Doc are in one entry of `doc.user_data`, in types that spaCy can serialize. On a new Doc, which may be
+released, that entry is a constant. Counts and kinds would reveal something about the original: for a text of one word,
+whether the word has changed.
 """
 
 from contextlib import suppress
@@ -49,10 +48,9 @@ def make_custext(
     dataset: Any = None,
     ledger: Any = None,
 ) -> "CusText":
-    """Return the component for a pipeline, made from its config. Raise CusTextError if the config is invalid.
+    """Return the component for a pipeline, made from its config; see `spacy_plugin.component.CusText`.
 
-    See `spacy_plugin.component.CusText` for the settings, all of which are optional. The component checks the values
-    itself: spaCy's own messages about types print the whole config.
+    The component checks the types itself: spaCy's own messages about them print the whole config.
     """
     settings = locals()  # all arguments
     from spacy_plugin.component import CusText
@@ -121,11 +119,7 @@ def _get_receipt(doc: Doc) -> "Receipt | None":
 
 
 def _get_replacement(token: Token) -> str | None:
-    """Return the replacement of the token; the token itself if it was kept, and on a new Doc.
-
-    If a word or unit spans several tokens, its output is the replacement of the first; that of the others is empty,
-    or what follows the word.
-    """
+    """Return the replacement of the token, which for a word of several tokens is at the first; itself on a new Doc."""
     if is_replaced(token.doc):
         return token.text
     found = find_results(token.doc, token)
@@ -136,10 +130,9 @@ def _get_replacement(token: Token) -> str | None:
 
 
 def _get_kind(token: Token) -> str | None:
-    """Return the kind of the token: replaced, stopword, unknown, number, ending, kept, alone or unit.
+    """Return the kind of the token, such as "replaced": of several words, the heaviest one in `custext_sql.kinds`.
 
-    A token of several words, or parts of words, has the first kind that occurs among unit, unknown, alone, number,
-    replaced, stopword and ending. None on a new Doc, where the kind would distinguish a drawn "and" from a kept one.
+    None on a new Doc, where the kind would distinguish a drawn "and" from a kept one.
     """
     found = find_results(token.doc, token)
     return None if found is None else Kind(found["kinds"][token.i]).name.lower()

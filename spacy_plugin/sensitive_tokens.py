@@ -1,12 +1,9 @@
 """Which tokens are replaced, at what privacy budget: choices that a config can name, and a check of their labels.
 
 `sensitive` in the component's config is one of the choices below, or your own: with `@spacy.registry.misc("NAME")`,
-register a function that returns a function. The component calls the latter with a Doc. It must return a list or array
-with one value per token: True (replace it, at the component's eps), False (keep it, in the clear), or an eps, a float.
-Its attribute `budgets` must list every eps that it can return, so that the guarantee does not depend on the text.
-
-A choice that depends on the text is itself visible in the output. Which words stayed, and how far words of a kind were
-moved, shows what the pipeline took them for.
+register a function that returns a function of a Doc. That must return a list or array with one value per token: True
+(replace it, at the component's eps), False (keep it, in the clear), or an eps, a float. Its attribute `budgets` must
+list every eps that it can return, so that the guarantee does not depend on the text.
 """
 
 import gc
@@ -55,7 +52,7 @@ _SET_NO_LABELS = {"doc_cleaner", "merge_entities", "merge_noun_chunks", "merge_s
 class TokenChoice:
     """A rule for which tokens are sensitive, with budgets that are known before any text is seen: here, all tokens.
 
-    keeps_stopwords: as in CusText+. listed: the only words that are drawn, if there is a list of them.
+    keeps_stopwords: as in CusText+. listed: the only words that are drawn, if there is a list.
     """
 
     keeps_stopwords: bool = False
@@ -158,10 +155,7 @@ class ByFunction(TokenChoice):
 
 
 def read_choice(sensitive: Any) -> TokenChoice:
-    """Return the choice that `sensitive` stands for: all tokens for None; a function is wrapped as a choice.
-
-    Raise SettingError for anything else, and if the attribute `budgets` of a function is invalid.
-    """
+    """Return the choice that `sensitive` stands for: all tokens for None; a function is wrapped as a choice."""
     if sensitive is None:
         return TokenChoice()
     if isinstance(sensitive, TokenChoice):
@@ -188,11 +182,7 @@ def choose_all_but_stopwords() -> TokenChoice:
 
 
 def choose_entities(labels: Named, others: Number | None = None) -> ByAttribute:
-    """Choose the tokens of entities.
-
-    labels: a list of entity labels, or a dict with an eps per label. others: the eps of all other tokens; if it is not
-    given, they stay unchanged.
-    """
+    """Choose tokens of entities by label, or with an eps per label. others: the eps of all other tokens, else kept."""
     return _choose_by(ENT_TYPE, "labels", labels, others)
 
 
@@ -211,16 +201,9 @@ def choose_tags(tags: Named, others: Number | None = None) -> ByAttribute:
 
 
 def choose_words(
-    words: list[str] | None = None,
-    path: str | None = None,
-    eps: Number | None = None,
-    others: Number | None = None,
+    words: list[str] | None = None, path: str | None = None, eps: Number | None = None, others: Number | None = None
 ) -> ByWord:
-    """Choose tokens that contain a listed word, or a part of one, in upper or lower case.
-
-    words: a list, or path: a UTF-8 file with one word per line. eps: of these tokens; default: the component's.
-    others: as for entities.
-    """
+    """Choose tokens that contain a listed word, or a part of one, in any case. path: a file with one word per line."""
     if (words is None) == (path is None):
         raise SettingError('sensitive: give either "words" (a list) or "path" (a file with one word per line)')
     if words == []:
@@ -291,13 +274,12 @@ def _check_budget(key: str, epsilon: float | None) -> Any:
 
 
 class LabelCheck:
-    """Reports labels of a choice that no component before custext sets, once a Doc reaches custext.
+    """Reports labels of a choice that no component before custext sets: their words would stay in the clear.
 
-    The words meant would stay in the clear. Until then, labels can still be added. If all components that set labels
-    list them, a missing label is an error, on every Doc until the pipeline is changed; else it is a warning, given
-    once. It is also a warning if the Docs have a label that no component lists, because then other labels may come from
-    the same place. Nothing is reported if no component before custext sets labels, or for Docs of another pipeline:
-    their labels come from elsewhere. A pickle includes the labels listed at that time.
+    Labels can be added until the first Doc comes. If all components that set labels list them, a missing label is an
+    error, on every Doc until the pipeline is changed. It is only a warning, given once, if a component lists none, or
+    if the Docs have a label that no component lists. Nothing is reported if no component before custext sets labels, or
+    for Docs of another pipeline: their labels come from elsewhere.
     """
 
     def __init__(self, choice: TokenChoice) -> None:
@@ -308,10 +290,7 @@ class LabelCheck:
         self._is_done = not self._chosen
 
     def check(self, find_pipeline: Callable[[], Language | None], component: object, docs: Sequence[Doc]) -> None:
-        """Report labels that nothing sets, if these are the first Docs. find_pipeline: None if it is gone.
-
-        Raise SettingError if it is certain that no component sets them, else give a PrivacyWarning.
-        """
+        """Raise SettingError, or give a PrivacyWarning, about labels that nothing sets, if these are the first Docs."""
         if self._is_done or not (listed := self._find_listed(find_pipeline(), component, docs)):
             return
         known = set().union(*listed.values())

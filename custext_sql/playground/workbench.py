@@ -26,7 +26,7 @@ class Recent:
 
     def __init__(self, size: int) -> None:
         self._lock = threading.Lock()
-        self._find_place = lru_cache(size)(lambda name: (threading.Lock(), []))  # the thing, once it was made
+        self._find_place = lru_cache(size)(_make_place)
 
     def find(self, name: Hashable, make: Callable[[], _Made]) -> _Made:
         """Return the thing of that name. Meanwhile, other threads find others."""
@@ -37,6 +37,11 @@ class Recent:
                 made.append(make())
         found: _Made = made[0]
         return found
+
+
+def _make_place(name: Hashable) -> tuple[threading.Lock, list[Any]]:
+    """Return a place for a thing, which is in the list once it was made, and a lock to hold meanwhile."""
+    return threading.Lock(), []
 
 
 class Workbench:
@@ -61,7 +66,7 @@ class Workbench:
     def open(self, choice: Choice) -> Sanitizer:
         """Return the sanitizer for some settings."""
 
-        named = {"mapping": choice.mapping, "calibration": choice.calibration}
+        named: dict[str, Any] = {"mapping": choice.mapping, "calibration": choice.calibration}
         found = self._sanitizers.find(tuple(named.values()), lambda: Sanitizer.load(self.database, **named))
         return found.with_policy(choice.policy.settle())
 
@@ -126,7 +131,7 @@ class Workbench:
         return {"verdict": asdict(verdict), "receipt": show_receipt(receipt)}
 
     def _open_attacker(self, choice: Choice) -> TextAttacker:
-        public = {"public": self._public, "public_column": self._public_column}
+        public: dict[str, Any] = {"public": self._public, "public_column": self._public_column}
         name = choice.mapping, choice.calibration, choice.policy.model_dump_json(), choice.plus
         return self._attackers.find(name, lambda: TextAttacker(self.open(choice), plus=choice.plus, **public))
 

@@ -59,17 +59,6 @@ def test_the_cards_below_say_which_setting_they_are_about(visit: Visit) -> None:
         expect(visit.region("The same settings").locator("code")).to_contain_text(f"--eps {eps}")
 
 
-def test_a_word_of_the_second_can_be_opened(visit: Visit) -> None:
-    visit.write("doctor")
-    compare(visit)
-    visit.choose_eps("End", pane=1)
-    visit.words(1).first.click()
-    card = visit.region("A word and its group")
-    expect(card).to_contain_text(f"became {visit.read_output(1)}")
-    visit.words(0).first.click()  # its text may still be drawn, and the card follows
-    visit.wait_until(lambda: f"became {visit.read_output(0)}\n" in card.inner_text())
-
-
 def test_the_comparison_can_be_removed(visit: Visit) -> None:
     visit.write(TEXT)
     visit.choose_eps("ArrowRight", times=3)

@@ -158,15 +158,6 @@ def test_a_file_can_be_deleted_from_the_server(clerk: Visit, tmp_path: Path) -> 
     hand_in(clerk, write_csv(tmp_path))  # the same one again
 
 
-def test_the_settings_are_those_of_the_text(clerk: Visit, tmp_path: Path) -> None:
-    hand_in(clerk, write_csv(tmp_path))
-    with clerk.answer("/preview"):
-        clerk.files.get_by_label("Keep stopwords").check()
-    clerk.page.locator("#tab-text").click()
-    expect(clerk.pane().get_by_role("checkbox", name="Keep stopwords")).to_be_checked()
-    assert clerk.read_eps() == 0
-
-
 def test_hostile_names_and_cells_are_shown_as_they_are(clerk: Visit, tmp_path: Path) -> None:
     attack = "<img src=x onerror=alert(1)>"
     path = tmp_path / "a<b>&'c.csv"

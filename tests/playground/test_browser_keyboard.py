@@ -162,24 +162,6 @@ def test_no_update_loses_the_focus(visit: Visit) -> None:
     use(visit.page.locator("#tab-file"), "ArrowLeft")
 
 
-def test_a_verdict_that_arrives_while_it_has_the_focus_does_not_take_it_away(visit: Visit) -> None:
-    points = visit.page.get_by_text("Every point of the verdict")
-    unfolded = visit.region("Verdict").locator("details[open]")
-    expect(visit.busy).to_have_count(0)
-    held: list[Any] = []
-    visit.page.route("**/api/verdict", lambda route: held.append(route))
-    for count in (1, 0):
-        visit.page.get_by_role("button", name="Draw again").press("Enter")
-        visit.wait_until(lambda: held)
-        tab_to(visit, points)
-        press(visit, "Enter")
-        expect(unfolded).to_have_count(count)
-        held.pop().continue_()
-        expect(visit.busy).to_have_count(0)
-        expect(points).to_be_focused()
-        expect(unfolded).to_have_count(count)
-
-
 def test_a_text_that_arrives_while_a_word_has_the_focus_does_not_take_it_away(visit: Visit) -> None:
     visit.write("doctor and mother and film")
     held: list[Any] = []
@@ -218,14 +200,3 @@ def test_a_file_can_be_released_by_keys(releasing: Address, browse: Callable[...
     tab_to(visit, visit.page.get_by_role("button", name="Delete this file"))
     visit.page.keyboard.press("Enter")
     expect(visit.page.locator("#file-input")).to_be_focused()
-
-
-def test_after_the_token_the_focus_is_in_the_text(tab: Visit, playground: Address) -> None:
-    tab.expected = ("403",)
-    tab.page.goto(f"{tab.origin}/")
-    field = tab.page.get_by_label("Address or token")
-    expect(field).to_be_focused()
-    tab.page.keyboard.type(playground.token)
-    tab.page.keyboard.press("Enter")
-    tab.wait_for_text()
-    expect(tab.page.locator("#text")).to_be_focused()

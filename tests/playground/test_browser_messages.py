@@ -104,13 +104,6 @@ def test_a_server_that_was_stopped_is_missed(browse: Callable[..., Visit], serve
         expect(visit.message).to_contain_text("out of date")
 
 
-def test_an_answer_that_is_no_json_gets_a_message(visit: Visit) -> None:
-    visit.expected = ("500",)
-    visit.page.route("**/api/sanitize", lambda route: route.fulfill(status=500, body="<html>"))
-    visit.text.fill("doctor")
-    expect(visit.message).to_contain_text("500")
-
-
 def test_an_answer_that_comes_late_does_not_replace_a_newer_one(visit: Visit) -> None:
     """The server is slow with the first text, and quick with the second."""
     held: list[object] = []
@@ -148,19 +141,6 @@ def test_a_message_is_in_view_wherever_the_person_is(
     with visit.page.expect_download():
         release.click()
     expect(visit.message).to_be_hidden()
-
-
-def test_guesses_that_come_late_leave_the_message_that_a_text_is_too_long(visit: Visit) -> None:
-    visit.turn_on_attack()
-    held: list[Any] = []
-    visit.page.route("**/api/attack", lambda route: held.append(route), times=1)
-    visit.text.fill("doctor and mother")
-    visit.wait_until(lambda: held)
-    visit.text.fill(TOO_LONG)
-    expect(visit.message).to_contain_text("too long")
-    held[0].continue_()
-    expect(visit.words()).to_have_count(3)
-    expect(visit.message).to_contain_text("too long")
 
 
 def test_a_mapping_that_is_not_here_is_said(visit: Visit) -> None:

@@ -111,7 +111,8 @@ def test_the_policy_forbids_everything_else(visit: Visit) -> None:
     }""")
     for statement, directive in FORBIDDEN:
         visit.page.evaluate(f"() => {{ {statement} }}")
-        visit.wait_until(lambda directive=directive: directive in read_forbidden(visit))
+        while directive not in read_forbidden(visit):
+            visit.page.wait_for_timeout(20)
     assert [url for url in visit.answered if "example" in url.url] == []
     expect(visit.text).to_be_visible()
 
@@ -175,8 +176,3 @@ def test_no_other_page_can_read_the_window_that_it_opens(other: Page, visit: Vis
     visit.wait_until(lambda: opened.value.url.startswith(visit.origin))
     assert opened.value.evaluate("window.opener") is None
     visit.wait_until(lambda: other.evaluate("opened.closed"))  # as far as the other page can see
-
-
-def test_the_page_leads_nowhere_else(visit: Visit) -> None:
-    assert len(visit.context.pages) == 1
-    assert visit.page.locator("a[href^='http'], form[action]").count() == 0

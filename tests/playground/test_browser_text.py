@@ -30,13 +30,6 @@ def test_typing_changes_the_sanitized_text(visit: Visit) -> None:
     assert first[0]["before"] == "doctor" and second[0]["before"] == "doctor and mother"
 
 
-def test_the_sanitized_text_has_as_many_words_and_keeps_what_is_between_them(visit: Visit) -> None:
-    found = visit.write("doctor, mother:\n\n  film — home!")
-    assert re.sub(r"\w+", "", found["after"]) == ", :\n\n   — !"
-    assert visit.words().count() == 4
-    assert visit.output().evaluate("element => getComputedStyle(element).whiteSpace").startswith("pre-wrap")
-
-
 @pytest.mark.parametrize("key, eps", [("End", "50"), ("ArrowLeft", "0.89")])
 def test_keys_move_the_slider(visit: Visit, key: str, eps: str) -> None:
     visit.choose_eps(key)
@@ -73,16 +66,6 @@ def test_plus_keeps_stopwords(visit: Visit) -> None:
     ]
     expect(visit.region("Receipt")).to_contain_text("stopwords")
     expect(visit.region("The same settings").locator("code")).to_contain_text("--plus")
-
-
-def test_a_text_that_comes_out_unchanged_is_told(visit: Visit) -> None:
-    visit.write("the and was")
-    with visit.redrawing():
-        visit.pane().get_by_role("checkbox", name="Keep stopwords").check()
-    expect(visit.region("Receipt").locator(".warning")).to_have_text(re.compile("^1 text came out unchanged: "))
-    visit.write(TEXT)
-    expect(visit.region("Receipt")).to_contain_text("stopwords")
-    expect(visit.region("Receipt")).not_to_contain_text("came out unchanged")
 
 
 def test_the_policy_decides_about_unknown_words_and_units(visit: Visit) -> None:
@@ -129,17 +112,6 @@ def test_the_verdict_follows_the_text_and_the_settings(visit: Visit) -> None:
     expect(visit.region("Verdict")).to_contain_text(second[0]["verdict"]["summary"][0]["text"])
 
 
-def test_the_calibration_changes_the_draws(visit: Visit) -> None:
-    text = " ".join([TEXT] * 20)
-    visit.write(text)
-    visit.choose_eps("ArrowRight", times=14)
-    own = visit.output().get_by_role("button", name=re.compile("drew itself"))
-    before = own.count()
-    with visit.redrawing():
-        visit.setting("Calibration").select_option("tight")
-    assert own.count() > before  # the same eps, spent in full
-
-
 def test_snippets_have_the_current_settings(visit: Visit, served_db: Path) -> None:
     visit.choose_eps("End")
     for name, value in (("Mapping", "starter-euclidean-k5"), ("Calibration", "tight"), ("Policy", "paper")):
@@ -171,16 +143,3 @@ def test_without_a_clipboard_the_snippet_is_selected(visit: Visit) -> None:
     snippets.get_by_role("button", name="Copy").click()
     expect(snippets.get_by_role("status")).to_contain_text("Ctrl+C")
     assert visit.page.evaluate("getSelection().toString()") == snippets.locator("code").inner_text()
-
-
-def test_a_snippet_stays_selected_while_it_is_the_same(visit: Visit) -> None:
-    code = visit.region("The same settings").locator("code")
-    expect(code).to_contain_text("custext")
-    expect(visit.busy).to_have_count(0)
-    code.select_text()
-    before = visit.page.evaluate("getSelection().toString()")
-    assert before == code.inner_text()
-    with visit.answer("/api/snippets"), visit.answer("/api/verdict"):
-        visit.page.get_by_role("button", name="Draw again").press("Enter")
-    expect(visit.busy).to_have_count(0)
-    assert visit.page.evaluate("getSelection().toString()") == before

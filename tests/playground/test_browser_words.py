@@ -102,15 +102,6 @@ def test_a_word_that_is_not_replaced_explains_itself(visit: Visit) -> None:
         assert "clear" not in card.inner_text()
 
 
-def test_a_word_in_the_clear_says_so(visit: Visit) -> None:
-    visit.write("the doctor")
-    with visit.redrawing():
-        visit.pane().get_by_role("checkbox", name="Keep stopwords").check()
-    card = open_word(visit)
-    expect(card).to_contain_text("stopwords are kept")
-    expect(card).to_contain_text("in the clear")
-
-
 def test_the_card_never_shows_another_draw(visit: Visit) -> None:
     """After a new draw it tells about the new word, or about none."""
     text = " ".join(["doctor"] * 30)

@@ -11,7 +11,7 @@ import spacy
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 
-from custext_sql import CusTextError, Sanitizer, build_mapping, load_embeddings
+from custext_sql import CusTextError, build_mapping, load_embeddings
 from spacy_plugin.component import CusText
 from tests.spacy_plugin.pipelines import make_pipeline, tokens_of
 from tests.vector_samples import write_glove
@@ -67,18 +67,6 @@ def test_a_new_doc_of_many_words_is_a_function_of_its_text(titles_db: Path) -> N
     nlp = open_pipeline(titles_db)
     inputs = [f"{a}. ({b}) {c}!" for a in ("Mr", "Sir") for b in ("Mr", "lord.") for c in ("dame", "Mr.")]
     assert check_text_determines_doc(nlp, inputs, 100) > 30
-
-
-@pytest.mark.slow
-def test_a_new_doc_is_a_function_of_its_text_for_words_that_the_tokenizer_knows(english_db: Path) -> None:
-    """Such as "Miss." and "vs.": one token each, while other words of their groups become two with a period."""
-    nlp = open_pipeline(english_db)
-    sanitizer = Sanitizer.load(english_db)
-    for word in ("miss", "mass", "vs", "ill", "co"):
-        group = sorted(sanitizer.distribution(word, 1.0))
-        inputs = [f"{form}." for member in group for form in (member, member.capitalize())]
-        assert len({len(nlp.tokenizer(text)) for text in inputs}) > 1  # the groups do contain such words
-        assert check_text_determines_doc(nlp, inputs, 5) > 5
 
 
 def test_carried_tokens_reveal_what_the_default_does_not(titles_db: Path) -> None:
