@@ -51,7 +51,7 @@ CALLS: tuple[Callable[[Path], object], ...] = (
 )
 
 
-@pytest.mark.parametrize("place", [0, 4, 16, HEADER - 1, HEADER, HEADER + 8, HEADER + 900, 2 * HEADER, 2 * HEADER + 24])
+@pytest.mark.parametrize("place", [4, HEADER - 1, HEADER + 8, 2 * HEADER])
 def test_a_flipped_byte_in_a_header_is_damage(odd_db: Path, place: int) -> None:
     flip(odd_db, place)
     for call in CALLS:
@@ -80,7 +80,7 @@ def test_a_flipped_byte_anywhere_is_damage_or_not_seen(odd_db: Path) -> None:
     assert seen >= len(CALLS)
 
 
-@pytest.mark.parametrize("size", [100, HEADER, 2 * HEADER, 3 * HEADER - 1, 3 * HEADER, 20_000, BLOCK])
+@pytest.mark.parametrize("size", [100, 3 * HEADER, BLOCK])
 def test_a_file_that_was_cut_off_is_damaged(odd_db: Path, size: int) -> None:
     os.truncate(odd_db, size)
     for call in CALLS:
@@ -228,7 +228,7 @@ def test_damaged_data_is_named_too(mapped_db: Path, tmp_path: Path) -> None:
         f"cannot open {data}: the file is damaged; restore a backup of it\n" in CliRunner().invoke(main, query).output
     )
     said = set()
-    for place in range(3 * HEADER + 100, len(good), BLOCK):
+    for place in range(3 * HEADER + 100, len(good), 4 * BLOCK):
         data.write_bytes(good)
         flip(data, place)
         said.add(CliRunner().invoke(main, query).output)
