@@ -87,7 +87,7 @@ def open_file(path: Path, *, read_only: bool) -> duckdb.DuckDBPyConnection:
     def attempt() -> duckdb.DuckDBPyConnection:
         with _opening:
             if not is_open_here(path):
-                connection = connect_file(path, _READ if read_only else _WRITE)
+                connection = connect_file(path.resolve(), _READ if read_only else _WRITE)
                 if _was_replaced(path):
                     connection.close()
                     raise _AgainError
@@ -280,7 +280,7 @@ def _share_instance(path: Path) -> duckdb.DuckDBPyConnection:
     usual = {given.name.partition(".")[0] for given in (path, path.resolve())}
     for config in (_WRITE, _READ):
         try:
-            return connect_file(path, config)
+            return connect_file(path.resolve(), config)
         except duckdb.Error as error:
             attached = _ATTACHED_AS.search(str(error))
             if attached is not None and attached[1].removesuffix("_db") in usual:
