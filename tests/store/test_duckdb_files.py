@@ -203,5 +203,5 @@ def test_a_detached_or_lost_connection_is_not_asked(mapped_db: Path) -> None:
 
 def test_fifty_threads_read_one_database(mapped_db: Path) -> None:
     with ThreadPoolExecutor(50) as pool:
-        mappings = pool.map(lambda _: load_mapping(mapped_db).info, range(200))
+        mappings = pool.map(lambda _: load_mapping(mapped_db).info, range(50))
         assert set(mappings) == {load_mapping(mapped_db).info}
