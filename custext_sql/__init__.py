@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from custext_sql.errors import CusTextError as CusTextError
-    from custext_sql.files.file_releases import sanitize_file as sanitize_file
     from custext_sql.files.inputs.texts import DataFiles as DataFiles
     from custext_sql.files.inputs.texts import DataTable as DataTable
     from custext_sql.files.preview.comparison import compare_texts as compare_texts
     from custext_sql.files.preview.leaks import find_leaks as find_leaks
-    from custext_sql.files.table_releases import sanitize_table as sanitize_table
+    from custext_sql.files.releases import sanitize_file as sanitize_file
+    from custext_sql.files.releases import sanitize_table as sanitize_table
     from custext_sql.kinds import Kind as Kind
     from custext_sql.ledger.corrections import settle_release as settle_release
     from custext_sql.ledger.corrections import strike_release as strike_release
@@ -58,8 +58,8 @@ _HOME = {
     "drop_embedding": "store.contents",
     "add_stopwords": "store.contents",
     "audit": "store.auditing",
-    "sanitize_file": "files.file_releases",
-    "sanitize_table": "files.table_releases",
+    "sanitize_file": "files.releases",
+    "sanitize_table": "files.releases",
     "DataFiles": "files.inputs.texts",
     "DataTable": "files.inputs.texts",
     "find_leaks": "files.preview.leaks",

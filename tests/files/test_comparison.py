@@ -14,8 +14,7 @@ from custext_sql import DataTable
 from custext_sql.errors import CusTextError
 from custext_sql.files.inputs import texts
 from custext_sql.files.inputs.texts import TextRows
-from custext_sql.files.preview.comparison import compare_texts
-from custext_sql.files.preview.picked_rows import SampledRows
+from custext_sql.files.preview.comparison import SampledRows, compare_texts
 from custext_sql.text.columns import open_column
 from tests.files.test_data_files import db, folder, run
 from tests.ledger_entries import list_releases

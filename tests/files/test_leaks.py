@@ -84,7 +84,7 @@ def test_counts_agree_with_a_plain_count_however_blocks_are_cut(
     (folder / "in.txt").write_text("".join(lines))
     expected = Counter(word for line in lines for word in re.findall(r"\w+", line.lower()) if word not in known)
     monkeypatch.setattr(word_counts, "_MOST_ROWS", 500)
-    monkeypatch.setattr("custext_sql.files.inputs.text_lines._CHUNK", 4000)
+    monkeypatch.setattr("custext_sql.files.inputs.encodings._CHUNK", 4000)
     leaks = find_leaks("in.txt", top=None)
     assert words_of(leaks, "unknown") == expected
     assert by_kind(leaks)["unknown"].distinct == len(expected)

@@ -16,9 +16,8 @@ import pytest
 from custext_sql import CusTextError, Dataset, Policy, Sanitizer, make_key, read_ledger, sanitize_file, sanitize_table
 from custext_sql.cli.releases import sanitize_command
 from custext_sql.errors import OutputError, PrivacyWarning, ReleaseWarning, SettingError
-from custext_sql.files.opening import ReleaseOptions
-from custext_sql.files.release_report import ReleaseReport
-from custext_sql.files.text_releases import sanitize_text
+from custext_sql.files.line_releases import sanitize_text
+from custext_sql.files.opening import ReleaseOptions, ReleaseReport
 from tests.files.test_data_files import db, folder, run, write_csv
 
 __all__ = ["db", "folder"]  # fixtures

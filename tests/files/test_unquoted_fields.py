@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from custext_sql import DataFiles, find_leaks, sanitize_file
 from custext_sql.errors import CusTextError, OutputError, SettingError
 from custext_sql.files.inputs.texts import list_texts
-from custext_sql.files.unquoted_fields import UnquotedFields
+from custext_sql.files.row_releases import UnquotedFields
 from tests.files.test_data_files import db, folder, run
 from tests.ledger_entries import list_releases
 

@@ -13,12 +13,13 @@ from custext_sql.errors import OutputError, SettingError
 from custext_sql.files.inputs.file_formats import tell_format
 from custext_sql.files.inputs.texts import Texts, name_texts, stream_rows
 from custext_sql.files.opening import RowProgress
-from custext_sql.files.preview.advice import LeakFacts, advise
 from custext_sql.files.preview.word_counts import (
     LEAKED_KINDS,
     LISTED,
+    NUMBER,
     OTHER_SCRIPT,
     SYMBOL,
+    UNKNOWN,
     WordCounts,
     counting_words,
 )
@@ -32,6 +33,10 @@ from custext_sql.store.database import Database
 from custext_sql.store.outputs import atomic_output, check_place
 from custext_sql.text.characters import find_usual_scripts
 from custext_sql.text.units import UNIT_TYPES
+
+_ENOUGH_WORDS = 20  # to judge the language of texts
+_MANY = 0.02  # of the words that are not kept: worth other vectors
+_LOAD = "custext load FILE --name NAME, then: custext map --embedding NAME"
 
 
 @dataclass(frozen=True)
@@ -163,7 +168,7 @@ def find_leaks(
     }
     kept = sum(count for one, count in usual.values() if one.fate is Fate.KEPT)
     passing = sum(kind.count for kind in kinds if kind.in_clear and kind.kind != SYMBOL)
-    facts = LeakFacts(counts.words, counts.words - kept, {kind.kind: kind.count for kind in kinds}, sanitizer.policy)
+    advice = _advise(counts.words, counts.words - kept, {kind.kind: kind.count for kind in kinds}, sanitizer.policy)
     return Leaks(
         data=name_texts(data),
         mapping=sanitizer.mapping.info.name,
@@ -176,7 +181,7 @@ def find_leaks(
         unchanged_at_eps_0=int(unchanged[0]),
         unchanged_at_any_eps=int(unchanged[1]),
         kinds=kinds,
-        advice=advise(facts),
+        advice=advice,
     )
 
 
@@ -220,3 +225,48 @@ def _write(counts: WordCounts, target: Path, fates: dict[str, str], *, force: bo
     with atomic_output(target, force=force, private=True) as output:
         counts.write(output.path, fates)
         output.publish()
+
+
+def _advise(words: int, decided: int, counts: dict[str, int], policy: Policy) -> tuple[str, ...]:
+    """Return what to do, as sentences, the most urgent first.
+
+    words: how many there are. decided: those of them that are not kept. counts: of the kinds that occur.
+    """
+
+    def share(*kinds: str) -> float:
+        return sum(counts.get(kind, 0) for kind in kinds) / max(1, decided)
+
+    found = []
+    strange = share(UNKNOWN, OTHER_SCRIPT)
+    if strange and policy.unknown == "keep":
+        found.append(
+            'Unknown words pass in the clear. To mask them: --unknown mask (in Python: Policy(unknown="mask")).'
+        )
+    if share(NUMBER) and policy.numbers == "keep":
+        found.append('Numbers pass in the clear. To mask them: --numbers mask (in Python: Policy(numbers="mask")).')
+    if share(NUMBER) and policy.units == "keep":
+        found.append(
+            "Dates, phone numbers and the like are treated part by part. To mask each as a whole: --units mask (in "
+            'Python: Policy(units="mask")).'
+        )
+    if decided >= _ENOUGH_WORDS and strange > 0.5:
+        found.append(
+            "Most words are unknown: the texts and the mapping seem to be in different languages. Load vectors for "
+            f"their language: {_LOAD}; its stopwords: custext stopwords --language LANGUAGE"
+        )
+    elif decided >= _ENOUGH_WORDS and share(OTHER_SCRIPT) >= _MANY:
+        found.append(f"Some texts are in another script. To replace those words too, load vectors for it: {_LOAD}")
+    elif strange >= _MANY:
+        found.append(f"With a larger vocabulary, more of the unknown words are replaced: {_LOAD}")
+    if strange:
+        found.append(
+            "Words that are public anyway, such as the labels of speakers, can stay: list them in a file, --keep-words "
+            "FILE (in Python: Policy(keep_words=...)). Make that list from public knowledge, not from the words shown "
+            "here: a list made from private texts gives some of their words away. For the same reason, never build a "
+            "mapping from them."
+        )
+    if counts.get(SYMBOL):
+        found.append("Symbols always pass. If some of them must not, remove them from the texts first.")
+    if not counts:
+        found.append("Nothing to do: every word is in the vocabulary." if words else "The texts have no words.")
+    return tuple(found)
