@@ -30,7 +30,7 @@ def split(text: str) -> list[list[str]]:
     return [line.split("\t") for line in text.removesuffix("\n").split("\n")]
 
 
-@settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=2, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     rows=st.lists(st.tuples(FIELDS, st.sampled_from(['"', '""', '"."', ",", "'"]), FIELDS), min_size=20, max_size=40)
 )

@@ -1,10 +1,11 @@
 """Some of the user's texts before and after, for their owner to look at; nothing is released."""
 
 import os
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 from heapq import heappush, heapreplace
-from typing import Any, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -87,7 +88,7 @@ def compare_texts(
         raise SettingError(f"characters must be at least 1; found {characters}")
     sanitizer = Sanitizer.load(database, key_file=key_file, seed=None if key_file is not None else seed, **settings)
     check_record_column(sanitizer.key, record_column)
-    picker: Picker = FirstRows(rows) if sample is None else SampledRows(sample, seed)
+    picker = PickedRows(rows) if sample is None else PickedRows(sample, random_numbers(seed))
     leaking = [kind for kind, one in sanitizer.policy.treatments.items() if one.fate is Fate.EXPOSED]
     read, exact = 0, column
     with closing(stream_rows(data, column, record_column)) as blocks:
@@ -97,16 +98,19 @@ def compare_texts(
             read, exact = read + len(block.texts), block.column
             if picker.is_done or (only_leaks and not leaking):
                 break
-    picked = picker.list_rows()
+    picked, name, records = picker.list_rows(), name_texts(data), None
     texts = [row.text if row.text is None or exact is not None else row.text.rstrip("\r\n") for row in picked]
     if characters is not None:
         texts = [text and _cut(text, characters) for text in texts]
-    records = (
-        None if record_column is None else _name_records(sanitizer, name_texts(data), record_column, exact, picked)
-    )
+    if record_column is not None:
+        assert sanitizer.key is not None and exact is not None
+        ids = [row.id for row in picked]
+        present = [one for one in ids if one is not None]
+        check_ids(name, record_column, len(ids) - len(present), len(present) - len(set(present)))
+        records = sanitizer.key.name_records(exact, ids)
     compared = sanitizer.compare(texts, records=records)
     found = [ComparedRow(row.place, pieces, row.text is None) for row, pieces in zip(picked, compared, strict=True)]
-    return Comparison(name_texts(data), sanitizer.settings.eps, found, bool(leaking), read)
+    return Comparison(name, sanitizer.settings.eps, found, bool(leaking), read)
 
 
 def _cut(text: str, characters: int) -> str:
@@ -125,73 +129,40 @@ def _find_leaking(sanitizer: Sanitizer, texts: TextColumn, kinds: list[Kind]) ->
     return np.concatenate(leaking)
 
 
-def _name_records(
-    sanitizer: Sanitizer, name: str, record_column: str, column: str | None, rows: "list[PickedRow]"
-) -> list[str]:
-    """Return the record of each text; SourceError if an ID is missing or occurs twice."""
-    assert sanitizer.key is not None and column is not None
-    ids = [row.id for row in rows]
-    present = [one for one in ids if one is not None]
-    check_ids(name, record_column, len(ids) - len(present), len(present) - len(set(present)))
-    return sanitizer.key.name_records(column, ids)
-
-
-@dataclass(frozen=True, order=True)
-class PickedRow:
+class PickedRow(NamedTuple):
     """A row that was picked. place: its number, from 1. id: that in the record column, if one was read."""
 
     place: int
     text: str | None
-    id: str | None = None
+    id: str | None
 
 
-class Picker(Protocol):
-    """Picks rows from blocks."""
+def random_numbers(seed: int | None) -> Callable[[int], Hashes]:
+    """Return a function that draws so many numbers: repeatable ones, or from the operating system's secure source."""
+    if seed is None:
+        return lambda count: np.frombuffer(os.urandom(8 * count), dtype=np.uint64)
+    generator = np.random.default_rng(seed)
+    return lambda count: generator.integers(0, 1 << 64, size=count, dtype=np.uint64)
+
+
+class PickedRows:
+    """Picks some rows of texts that are read in blocks: those with the smallest numbers.
+
+    most: how many. draw: gives each row a random number, for a uniform sample; without it, the first rows are picked.
+    """
+
+    def __init__(self, most: int, draw: Callable[[int], Hashes] | None = None) -> None:
+        self._most, self._draw = most, draw
+        self._picked: list[tuple[int, PickedRow]] = []  # a heap; the largest number is the first, since all are negated
 
     @property
     def is_done(self) -> bool:
         """Whether further rows make no difference."""
+        return self._draw is None and len(self._picked) >= self._most
 
     def add(self, rows: TextRows, before: int, some: Places) -> None:
         """Offer rows of a block. before: how many rows earlier blocks had. some: the indices of rows on offer."""
-
-    def list_rows(self) -> list[PickedRow]:
-        """Return the rows that were picked, in the order of the input."""
-
-
-class FirstRows:
-    """Picks the first rows. most: how many."""
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._rows: list[PickedRow] = []
-
-    @property
-    def is_done(self) -> bool:
-        return len(self._rows) >= self._most
-
-    def add(self, rows: TextRows, before: int, some: Places) -> None:
-        self._rows += [_read_row(rows, before, row) for row in some[: self._most - len(self._rows)].tolist()]
-
-    def list_rows(self) -> list[PickedRow]:
-        return self._rows
-
-
-class SampledRows:
-    """Picks a uniform sample: every row gets a random number, and those with the smallest numbers are picked.
-
-    most: how many. seed: for a repeatable sample; without it, numbers come from the operating system's secure source.
-    """
-
-    is_done = False
-
-    def __init__(self, most: int, seed: int | None = None) -> None:
-        self._most = most
-        self._generator = None if seed is None else np.random.default_rng(seed)
-        self._picked: list[tuple[int, PickedRow]] = []  # a heap; the largest number is the first, since all are negated
-
-    def add(self, rows: TextRows, before: int, some: Places) -> None:
-        numbers = self._draw(len(some))
+        numbers = before + some if self._draw is None else self._draw(len(some))
         if len(numbers) > self._most:
             nearest = np.argpartition(numbers, self._most)[: self._most]
             some, numbers = some[nearest], numbers[nearest]
@@ -202,18 +173,10 @@ class SampledRows:
                 heapreplace(self._picked, (-number, _read_row(rows, before, row)))
 
     def list_rows(self) -> list[PickedRow]:
+        """Return the rows that were picked, in the order of the input."""
         return sorted((row for _, row in self._picked), key=lambda row: row.place)
-
-    def _draw(self, count: int) -> Hashes:
-        if self._generator is None:
-            return np.frombuffer(os.urandom(8 * count), dtype=np.uint64)
-        return self._generator.integers(0, 1 << 64, size=count, dtype=np.uint64)
 
 
 def _read_row(rows: TextRows, before: int, row: int) -> PickedRow:
-    texts = rows.texts
-    is_missing = texts.missing is not None and bool(texts.missing[row])
-    content = texts.text[texts.offsets[row] : texts.offsets[row + 1]].tobytes().decode()
-    return PickedRow(
-        before + row + 1, None if is_missing else content, None if rows.ids is None else rows.ids[row].as_py()
-    )
+    [text] = rows.texts[row : row + 1].to_arrow().to_pylist()
+    return PickedRow(before + row + 1, text, None if rows.ids is None else rows.ids[row].as_py())
