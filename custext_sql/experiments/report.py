@@ -32,7 +32,7 @@ from custext_sql.experiments.charts import Point, Series, embed_chart, shorten
 from custext_sql.experiments.mechanisms import MappingUnderTest, ShareDone, list_strings, part_of
 from custext_sql.experiments.public_texts import find_public_column
 from custext_sql.experiments.verdict import CERTAINTY, SECTIONS, Figures, Verdict, judge, vary
-from custext_sql.files.inputs.input_files import list_files
+from custext_sql.files.inputs.file_formats import list_files
 from custext_sql.files.inputs.texts import DataFiles, DataTable, Texts, name_texts, open_texts, stream_texts
 from custext_sql.html.escaped_pages import render_page
 from custext_sql.kinds import COUNTS, Kind, list_treatments
