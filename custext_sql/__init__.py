@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from custext_sql.files.preview.leaks import find_leaks as find_leaks
     from custext_sql.files.table_releases import sanitize_table as sanitize_table
     from custext_sql.kinds import Kind as Kind
-    from custext_sql.ledger.corrections import settle_release as settle_release
-    from custext_sql.ledger.corrections import strike_release as strike_release
     from custext_sql.ledger.dataset import Dataset as Dataset
-    from custext_sql.ledger.overview import read_ledger as read_ledger
+    from custext_sql.ledger.ledger import read_ledger as read_ledger
+    from custext_sql.ledger.ledger import settle_release as settle_release
+    from custext_sql.ledger.ledger import strike_release as strike_release
     from custext_sql.mapping.mapping import Mapping as Mapping
     from custext_sql.sanitizer.policy import Policy as Policy
     from custext_sql.sanitizer.receipt import Receipt as Receipt
@@ -66,9 +66,9 @@ _HOME = {
     "compare_texts": "files.preview.comparison",
     "Dataset": "ledger.dataset",
     "make_key": "sanitizer.settings",
-    "read_ledger": "ledger.overview",
-    "settle_release": "ledger.corrections",
-    "strike_release": "ledger.corrections",
+    "read_ledger": "ledger.ledger",
+    "settle_release": "ledger.ledger",
+    "strike_release": "ledger.ledger",
     "Policy": "sanitizer.policy",
     "Receipt": "sanitizer.receipt",
     "Kind": "kinds",

@@ -51,13 +51,12 @@ PARTS = {  # each part of the package, and the parts that it may import
     "cli": STORE | {"store", "ledger", "sql", "files", "html", "experiments", "playground", "public names"},
     "__main__": {"cli"},
 }
-SQLALCHEMY = ("ledger/connections.py", "ledger/places.py", "ledger/records.py", "ledger/schema.py", "ledger/store.py")
+SQLALCHEMY = ("ledger/places.py", "ledger/records.py", "ledger/schema.py")
 ARRAYS = {"numpy"}
 LIBRARIES = {  # what pure modules import besides NumPy and the standard library
     "text/columns.py": {"pyarrow", "pandas", "polars"},  # if the user has them
     "text/encoded_text.py": {"pyarrow"},
     "sanitizer/replacer.py": {"pyarrow"},
-    "sanitizer/row_settings.py": {"pyarrow"},
     "mechanism/chacha20.py": {"cryptography"},
 }
 

@@ -14,8 +14,8 @@ from click.testing import CliRunner, Result
 from custext_sql import Dataset, Sanitizer, connect, make_key, read_ledger, settle_release, strike_release
 from custext_sql.cli import main
 from custext_sql.errors import BudgetError, DatabaseError, SettingError
-from custext_sql.ledger import connections
-from custext_sql.ledger.corrections import unstrike_release
+from custext_sql.ledger import places
+from custext_sql.ledger.ledger import unstrike_release
 from custext_sql.ledger.places import LedgerFile
 from tests.ledger_entries import complete_release, enter_release, list_releases, list_totals, peek_releases
 from tests.processes import hold_ledger
@@ -108,7 +108,7 @@ def test_no_correction_makes_a_ledger(mapped_db: Path) -> None:
 
 
 def test_a_correction_that_cannot_be_written_is_an_error(mapped_db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "_PATIENCE", 0.3)
+    monkeypatch.setattr(places, "_PATIENCE", 0.3)
     pending = enter_release(mapped_db, "d")
     with hold_ledger(mapped_db), pytest.raises(DatabaseError, match="cannot write the ledger .*: another process"):
         settle_release(mapped_db, release=pending.release_id, row_eps=4)

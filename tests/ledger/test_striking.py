@@ -11,8 +11,8 @@ from click.testing import CliRunner, Result
 from custext_sql import read_ledger, strike_release
 from custext_sql.cli import main
 from custext_sql.errors import BudgetError, KeyFileError, SettingError
-from custext_sql.ledger.corrections import unstrike_release
 from custext_sql.ledger.entries import Entry
+from custext_sql.ledger.ledger import unstrike_release
 from tests.ledger_entries import complete_release, enter_release
 
 REASON = "deleted on May 3, nobody had downloaded it"

@@ -2,16 +2,13 @@
 
 import pickle
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from custext_sql import Policy, Sanitizer, make_key
 from custext_sql.errors import KeyFileError, MappingError, SettingError
 from custext_sql.mapping.mapping import Mapping
-from custext_sql.mechanism.sampler import Sampler
 from custext_sql.sanitizer.settings import Settings
-from custext_sql.sanitizer.vocabulary import Guarantees, Vocabulary
 from tests.small_mapping import small_mapping
 
 WORDS = ["alice", "bob", "carol", "dave", "erin", "frank", "naïve", "heidi"]
@@ -120,19 +117,3 @@ def test_a_key_works_with_its_policy_only(mapped_db: Path, tmp_path: Path) -> No
     with pytest.raises(KeyFileError, match="this key is for policy = "):
         keyed.with_policy("paper")
     assert keyed.with_fresh_draws().with_policy("paper").policy.unknown == "keep"
-
-
-class Forgetful(dict[Any, Any]):
-    """A dict that another thread clears after every write."""
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        super().__setitem__(key, value)
-        self.clear()
-
-
-def test_a_guarantee_is_found_although_another_thread_clears_the_cache(
-    mapping: Mapping, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    guarantees = Guarantees(mapping, Vocabulary(mapping, frozenset()), Sampler(mapping, "paper"))
-    monkeypatch.setattr(guarantees, "_found", Forgetful())
-    assert guarantees.find([2.0], [False]).budgets == (2.0,)

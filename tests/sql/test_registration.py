@@ -23,7 +23,7 @@ from custext_sql import (
 )
 from custext_sql.errors import DatabaseError, SettingError
 from custext_sql.ledger.release import Release
-from custext_sql.sanitizer.vocabulary import Vocabulary
+from custext_sql.sanitizer.words import Vocabulary
 from custext_sql.sql import functions as sql_functions
 
 

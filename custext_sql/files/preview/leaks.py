@@ -26,8 +26,7 @@ from custext_sql.kinds import IN_CLEAR, Counted, Fate, Kind, spread_counts
 from custext_sql.parameters import check_at_least
 from custext_sql.sanitizer.policy import UNIT_MASKS, Policy, name_policy
 from custext_sql.sanitizer.sanitizer import Sanitizer
-from custext_sql.sanitizer.vocabulary import Vocabulary
-from custext_sql.sanitizer.words import FoundWords
+from custext_sql.sanitizer.words import FoundWords, Vocabulary
 from custext_sql.store.database import Database
 from custext_sql.store.outputs import atomic_output, check_place
 from custext_sql.text.characters import find_usual_scripts
