@@ -146,13 +146,15 @@ class Release(Generic[_Drawer]):
     @property
     def receipt(self) -> Receipt:
         """The receipt of all that was drawn so far in this process."""
-        return self._make_receipt(self.tally)
+        return self.make_receipt(self.tally)
 
-    def make_receipt(self, counts: Counts) -> Receipt:
+    def make_receipt(self, counted: Tally | Counts) -> Receipt:
         """Return the receipt of some of the texts alone."""
-        tally = Tally()
-        tally.add(counts)
-        return self._make_receipt(tally)
+        tally = counted if isinstance(counted, Tally) else Tally()
+        if isinstance(counted, Counts):
+            tally.add(counted)
+        budgets, plus = self._budgets or {0.0}, self._plus or {False}
+        return tally.receipt(self.sanitizer.policy, self.sanitizer.guarantee(budgets, plus, self._given[2]))
 
     def publish(self, publish: Callable[[], object] | None = None, outputs: Iterable[dict[str, str]] = ()) -> Receipt:
         """Enter the release as pending, call `publish`, which makes the output appear, and enter it as complete.
@@ -181,12 +183,11 @@ class Release(Generic[_Drawer]):
         self._publish(publish, self._make_entry())
 
     def _publish(self, publish: Callable[[], object] | None, entry: Entry) -> None:
-        if self._place is None:
+        if self._place is not None:
+            self._enter(entry if publish is not None else finish(entry))
+        if self._place is None or publish is None:
             if publish is not None:
                 publish()
-            return
-        self._enter(entry if publish is not None else finish(entry))
-        if publish is None:
             return
         from custext_sql.ledger.schema import delete_entry, update_entry  # loads SQLAlchemy
 
@@ -317,24 +318,14 @@ class Release(Generic[_Drawer]):
 
     def _make_entry(self) -> Entry:
         eps = max(self._budgets, default=None)
-        known = {
-            "dataset": self.dataset.name,
-            "parts": list(self.dataset.parts),
-            "sanitized": list(self.columns),
-            "copied": list(self.copied),
-            "record_column": self.record_column,
-            "eps": eps,
-            "plus": next(iter(self._plus)) if len(self._plus) == 1 else None,
-            "at_least": self._at_least and eps != 0,
-        }
+        known: dict[str, Any] = {"dataset": self.dataset.name, "parts": list(self.dataset.parts), "eps": eps}
+        known |= {"sanitized": list(self.columns), "copied": list(self.copied), "record_column": self.record_column}
+        known |= {"plus": next(iter(self._plus)) if len(self._plus) == 1 else None}
+        known |= {"at_least": self._at_least and eps != 0}
         terms = self.sanitizer.terms
         if terms.key_id is not None and not self.is_keyed:
             terms = replace(terms, draws="fresh", key_id=None)
         return new_entry(terms, **(known | self._known))
-
-    def _make_receipt(self, tally: Tally) -> Receipt:
-        guarantee = self.sanitizer.guarantee(self._budgets or {0.0}, self._plus or {False}, self._given[2])
-        return tally.receipt(self.sanitizer.policy, guarantee)
 
 
 def check_running(dataset: str | Dataset) -> Dataset:

@@ -26,10 +26,8 @@ class Receipt(Counted):
     counted once: words = replaced + stopwords + unknown_kept + unknown_masked + unknown_random + numbers + endings +
     kept + units + alone_masked. These are attributes too, such as `receipt.replaced`.
 
-    rows: rows with a text that is not NULL; outside of tables, each text is a row. (`ReleaseReport.rows` counts all
-        rows.)
-    words: all words of the texts.
-    counts: how many of them there are of each kind, by name:
+    rows: rows with a text that is not NULL; outside of tables, each text is a row.
+    words, counts: all words of the texts, and how many of them there are of each kind, by name:
         replaced: words replaced by a draw from their group, or at eps = 0 by its representative.
         stopwords: stopwords kept because of `plus`.
         unknown_kept, unknown_masked, unknown_random: words outside the vocabulary, by what the policy did with them.
@@ -41,19 +39,14 @@ class Receipt(Counted):
     replaced_unchanged: words replaced by themselves. It reveals something about the originals, so it must not be stored
         (see `to_dict`). None if it is unknown, because other processes made the release.
     characters_in_clear: characters of words that were kept, and so are in the clear.
-    eps: the largest of `budgets`.
-    budgets: every eps per word that was in use, in ascending order.
+    eps: the largest of `budgets`, which are all eps per word that were in use, in ascending order.
     largest_row_eps, mean_row_eps: the largest and the mean eps spent on one row.
     mapping, fingerprint: the mapping that the words were drawn from.
-    worst_log_ratio: the largest verified log-ratio of two words of a group that are drawn at the same eps.
-    union_log_ratio: the same for two words that may be drawn at different eps; infinite if one of them is 0.
-    hides_among: each replaced word hides among at least this many words of its group, including itself.
-    symbols: characters that are kept and are neither words, spaces nor punctuation (pictures, flags, control
-        characters).
+    worst_log_ratio, union_log_ratio, hides_among: what was verified, see `Guarantee`.
+    symbols: characters that are kept and are neither words, spaces nor punctuation (pictures, control characters).
     unknown_distinct: the number of distinct words, ignoring case, that unknown_kept counts.
-    texts_unchanged: texts that have words, all of which were kept or replaced by themselves, so that the text came out
-        unchanged apart from case. In a table, each column of a row is a text. Like replaced_unchanged, it must not be
-        stored beside the output.
+    texts_unchanged: texts that came out unchanged apart from case: all words were kept or replaced by themselves. In a
+        table, each column of a row is a text. Like replaced_unchanged, it must not be stored beside the output.
     """
 
     rows: int
@@ -98,8 +91,10 @@ class Receipt(Counted):
 
     def describe(self) -> str:
         """Return the receipt in two or three lines, for people."""
-        generalized = self.budgets == (0.0,)
-        parts = [f"{self.replaced:,} replaced" + _count_unchanged(self.replaced_unchanged, generalized=generalized)]
+        generalized, same = self.budgets == (0.0,), self.replaced_unchanged
+        own = f"{'by' if generalized else 'drew'} {'itself' if same == 1 else 'themselves'}"
+        how = f" ({same:,} {own})" if same else ""
+        parts = [f"{self.replaced:,} replaced{how}"]
         for entry, one in list_treatments("mask"):  # the receipt does not know what became of numbers
             if one.fate is not Fate.REPLACED and (number := self.counts[one.name]):
                 parts.append(count_of(number, entry.label + one.suffix, entry.labels + one.suffix))
@@ -133,12 +128,6 @@ class Receipt(Counted):
         """
         found = {name: value for name, value in spread_counts(asdict(self)).items() if name not in _UNSAVED}
         return found | {"union_log_ratio": self.union_log_ratio if math.isfinite(self.union_log_ratio) else None}
-
-
-def _count_unchanged(number: int | None, *, generalized: bool) -> str:
-    """Return how many words were replaced by themselves, in parentheses; empty if none were, or if it is unknown."""
-    own = "itself" if number == 1 else "themselves"
-    return f" ({number:,} {'by' if generalized else 'drew'} {own})" if number else ""
 
 
 @dataclass(frozen=True)
@@ -179,10 +168,9 @@ class Guarantees:
         case = tuple(sorted(check_epsilon(epsilon) for epsilon in budgets)), frozenset(plus), listed
         found = self._found.get(case)
         if found is None:
-            found = self._verify(*case)
-            if len(self._found) >= _REMEMBERED:  # other threads may be looking: they hold what they found
+            if len(self._found) >= _REMEMBERED:
                 self._found.clear()
-            self._found[case] = found
+            found = self._found[case] = self._verify(*case)
         return found
 
     def _verify(self, budgets: tuple[float, ...], plus: frozenset[bool], listed: frozenset[str] | None) -> Guarantee:
@@ -200,10 +188,7 @@ class Guarantees:
             budgets=budgets,
             worst_log_ratio=worst,
             union_log_ratio=union,
-            hides_among=min(
-                vocabulary.hides_among(keep) if listed is None else vocabulary.hides_among_listed(keep, listed)
-                for keep in plus
-            ),
+            hides_among=min(vocabulary.hides_among(keep, listed) for keep in plus),
         )
 
     def _compare_representatives(self, plus: frozenset[bool]) -> float:

@@ -42,18 +42,18 @@ class RowSettings:
     epsilon: float | Floats
     plus: bool | Flags
 
-    def at(self, rows: slice | Places) -> "RowSettings":
+    @classmethod
+    def of(cls, epsilon: Any, plus: Any, rows: int) -> "RowSettings":
+        """Return the settings of `rows` rows. Raise SettingError if a value is invalid or their number is wrong."""
+        epsilon, plus = _read_values(epsilon, "eps"), _read_values(plus, "plus")
+        return cls(_check_epsilons(epsilon, rows), _check_plus(plus, rows))
+
+    def at(self, rows: slice) -> "RowSettings":
         """Return the settings of some rows."""
         return RowSettings(
             self.epsilon[rows] if isinstance(self.epsilon, np.ndarray) else self.epsilon,
             self.plus[rows] if isinstance(self.plus, np.ndarray) else self.plus,
         )
-
-
-def check_settings(epsilon: Any, plus: Any, rows: int) -> RowSettings:
-    """Return the settings of `rows` rows. Raise SettingError if a value is invalid or their number is wrong."""
-    epsilon, plus = _read_values(epsilon, "eps"), _read_values(plus, "plus")
-    return RowSettings(_check_epsilons(epsilon, rows), _check_plus(plus, rows))
 
 
 def check_count(what: str, found: int, rows: int, *, dimensions: int = 1) -> None:

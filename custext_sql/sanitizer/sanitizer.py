@@ -24,15 +24,7 @@ from custext_sql.mechanism.sampler import Distribution, Sampler, find_distributi
 from custext_sql.parameters import check_type
 from custext_sql.sanitizer.policy import Policy, choose_policy
 from custext_sql.sanitizer.receipt import Guarantee, Guarantees, Receipt
-from custext_sql.sanitizer.replacer import (
-    Epsilon,
-    Plus,
-    Replaced,
-    Replacer,
-    RowSettings,
-    check_count,
-    check_settings,
-)
+from custext_sql.sanitizer.replacer import Epsilon, Plus, Replaced, Replacer, RowSettings, check_count
 from custext_sql.sanitizer.sanitizer_files import read_sanitizer_file, write_sanitizer_file
 from custext_sql.sanitizer.settings import Settings
 from custext_sql.sanitizer.tally import Recorder, Tally
@@ -345,7 +337,7 @@ class Sanitizer:
         SettingError if they are invalid; KeyFileError if they differ from what the key was made for.
         """
         usual = self.settings
-        given = check_settings(usual.eps if eps is None else eps, usual.plus if plus is None else plus, rows)
+        given = RowSettings.of(usual.eps if eps is None else eps, usual.plus if plus is None else plus, rows)
         if self.key is not None:
             for epsilon in np.unique(given.epsilon).tolist():
                 self.key.check_setting("eps", epsilon)

@@ -15,6 +15,8 @@ from custext_sql.store.key_files import KeyFile, KeySettings, digest_stopwords, 
 from custext_sql.store.mappings import find_mapping
 from custext_sql.store.stopwords import SHIPPED_LANGUAGE, read_stopwords
 
+_OF_KEYS = ("mapping", "eps", "plus", "calibration", "language")
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -54,33 +56,21 @@ class Settings:
     def settle(
         cls,
         *,
-        mapping: str | None = None,
-        eps: float | None = None,
-        plus: bool | None = None,
-        policy: str | Policy | None = None,
-        calibration: str | None = None,
-        language: str | None = None,
         key: KeyFile | str | os.PathLike[str] | None = None,
+        policy: str | Policy | None = None,
+        **given: Any,
     ) -> "Settings":
-        """Return settings: each argument if it is given, else the key's value, else the default.
+        """Return settings: each argument if it is given and not None, else the key's value, else the default.
 
-        key: a key, or the path of its file. KeyFileError if the file cannot be used, or an argument differs from what
-        the key was made for; the mapping is compared by its fingerprint, when it is loaded. SettingError if an argument
-        is invalid.
+        key: a key, or the path of its file. given: the other fields. KeyFileError if the file cannot be used, or an
+        argument differs from what the key was made for; the mapping is compared by its fingerprint, when it is loaded.
+        SettingError if an argument is invalid.
         """
         key = key if key is None or isinstance(key, KeyFile) else read_key_file(key)
-        chosen: dict[str, Any] = {
-            "mapping": mapping,
-            "eps": eps,
-            "plus": plus,
-            "policy": policy if key is None else key.choose_policy(policy),
-            "calibration": calibration,
-            "language": language,
-        }
-        usual = {} if key is None else {name: getattr(key.settings, name) for name in chosen}
-        settled = cls(**(usual | {name: value for name, value in chosen.items() if value is not None}), key=key)
         if key is None:
-            return settled
+            return cls(**{name: value for name, value in (given | {"policy": policy}).items() if value is not None})
+        chosen = {name: getattr(key.settings, name) if given.get(name) is None else given[name] for name in _OF_KEYS}
+        settled = cls(**chosen, policy=key.choose_policy(policy), key=key)
         for name in ("language", "calibration", "eps", "plus"):
             key.check_setting(name, getattr(settled, name))
         return settled

@@ -117,11 +117,10 @@ class RecordLog:
 
     def add(self, draws: Drawn) -> None:
         """Add draws, in any order."""
-        if len(draws):
-            self._new.append(draws)
-            self._pending += len(draws)
-            if self._pending >= _RUN:
-                self._end_run(to_file=True)
+        self._new += [draws] if len(draws) else []
+        self._pending += len(draws)
+        if self._pending >= _RUN:
+            self._end_run(to_file=True)
 
     def __bool__(self) -> bool:
         return bool(self._new or self._runs)

@@ -82,16 +82,16 @@ class Vocabulary:
             return np.where(plus, self._kinds[True].take(words), self._kinds[False].take(words))
         return self._kinds[plus].take(words)
 
-    def hides_among(self, plus: bool) -> int:
-        """Return how many words, including itself, a replaced word hides among at least; 0 if none is replaced."""
-        return self._hides_among[plus]
+    def hides_among(self, plus: bool, listed: frozenset[str] | None = None) -> int:
+        """Return how many words, including itself, a replaced word hides among at least; 0 if none is replaced.
 
-    def hides_among_listed(self, plus: bool, listed: frozenset[str]) -> int:
-        """Return the same if only listed words are replaced. Those that are masked hide among each other."""
-        together = self._count_listed(plus, listed)[1]
-        sizes = together[together > 1]
-        masked = int(self.find_alone(plus, listed).sum())
-        return min([*sizes.tolist(), *([masked] if masked else [])], default=0)
+        listed: the only words that are replaced, if there is a list. Those that are masked hide among each other.
+        """
+        if listed is None:
+            return self._hides_among[plus]
+        together, masked = self._count_listed(plus, listed)[1], int(self.find_alone(plus, listed).sum())
+        sizes = together[together > 1].tolist()
+        return min([*sizes, masked] if masked else sizes, default=0)
 
     def find_alone(self, plus: bool, listed: frozenset[str]) -> Flags:
         """Return which words, by number, are masked because no other listed word of their group would be replaced."""

@@ -11,7 +11,6 @@ import duckdb
 import pytest
 
 from custext_sql import Sanitizer, read_ledger
-from custext_sql.errors import BudgetError
 from custext_sql.ledger import places
 from custext_sql.store.outputs import AtomicOutput
 from tests.files.test_data_files import db, folder, run
@@ -69,41 +68,6 @@ def test_texts_and_queries_are_entered_without_their_words(db: Path, folder: Pat
         assert SECRET.encode() not in path.read_bytes(), path
 
 
-def test_what_failed_is_not_entered(db: Path, folder: Path) -> None:
-    write_texts(folder / "in.csv", "alice")
-    (folder / "out.csv").write_text("precious")
-    assert run("sanitize", "in.csv", "out.csv", "--column", "body").exit_code == 1
-    assert run("sql", "SELECT error('x') AS a FROM 'in.csv'", "--output", "o.csv").exit_code == 1
-    assert list_releases(db) == []
-
-
-@pytest.mark.slow
-def test_fresh_releases_add_up_and_a_key_counts_once(db: Path, folder: Path) -> None:
-    write_texts(folder / "in.csv", "alice bob", "carol")
-    assert run("keygen", "k", "--eps", "2").exit_code == 0
-    keyed = ("--key-file", "k", "--record-column", "id")
-    for number, options in enumerate([(), ("--eps", "3"), keyed, keyed, keyed]):
-        result = run("sanitize", "in.csv", f"out{number}.csv", "--column", "body", *options)
-        assert result.exit_code == 0, result.output
-    [total] = list_totals(db)
-    assert (total.releases, total.pending, total.total_eps) == (5, 0, Decimal(2 + 6 + 4))
-    shown = run("ledger").output
-    assert shown.count("complete") == 5 and shown.split()[-1] == "12"
-    assert json.loads(run("ledger", "--json").stdout)["totals"][0]["total_eps"] == 12
-    assert (
-        run("ledger", "--dataset", "other").output == "No releases of other. To see all releases, run: custext ledger\n"
-    )
-
-
-def test_other_columns_by_the_same_key_are_other_draws(db: Path, folder: Path) -> None:
-    (folder / "in.csv").write_text("id,title,body\n1,alice,bob carol\n")
-    assert run("keygen", "k").exit_code == 0
-    keyed = ("--key-file", "k", "--record-column", "id", "--budget-total", "2")
-    assert run("sanitize", "in.csv", "1.csv", "--column", "body", *keyed).exit_code == 0
-    assert run("sanitize", "in.csv", "2.csv", "--column", "body", *keyed).exit_code == 0
-    assert "total eps of 3" in run("sanitize", "in.csv", "3.csv", "--column", "title", *keyed).output
-
-
 @pytest.mark.parametrize("identifier", ["x", "a:b:c"])
 def test_a_row_is_the_same_whether_its_record_names_the_column(db: Path, folder: Path, identifier: str) -> None:
     (folder / "in.csv").write_text(f"id,body\n{identifier},alice bob\n")
@@ -149,14 +113,6 @@ def test_a_stream_that_was_cut_off_has_spent_what_it_gave(db: Path, folder: Path
     assert (release.state, release.largest_row_eps) == ("pending", Decimal(3))
     refused = run("sanitize", "in.txt", "out.txt", "--dataset", "d", "--budget-total", "5")
     assert "total eps of 6" in refused.output
-
-
-def test_unknown_spending_is_no_spending_to_build_on(db: Path) -> None:
-    enter_release(db, "d")  # never completed, as if it was killed
-    with pytest.raises(BudgetError, match="an earlier release is running or was interrupted"):
-        enter_release(db, "d", largest_row_eps=1, budget_total=100.0)
-    assert "unknown" in run("ledger").output
-    assert json.loads(run("ledger", "--json").stdout)["totals"][0]["total_eps"] is None
 
 
 def test_exports_hold_everything(db: Path, folder: Path) -> None:
@@ -214,14 +170,6 @@ def test_a_total_budget_holds(db: Path, folder: Path) -> None:
     keyed = ("--key-file", "k", "--record-column", "id", "--column", "body", "--budget-total", "6")
     assert run("sanitize", "in.csv", "4.csv", *keyed).exit_code == 0
     assert run("sanitize", "in.csv", "5.csv", *keyed).exit_code == 0  # the same keyed draws cost nothing more
-
-
-def test_the_budget_is_decided_where_the_release_is_entered(db: Path) -> None:
-    """Between the first check and the entry, another process may have spent the rest."""
-    enter_release(db, "d", largest_row_eps=3, budget_total=5.0)
-    with pytest.raises(BudgetError, match="total eps of 6"):
-        enter_release(db, "d", largest_row_eps=3, budget_total=5.0)
-    assert [release.state for release in list_releases(db)] == ["pending"]
 
 
 @pytest.mark.parametrize("form", ["csv", "stream", "table", "query"])
@@ -295,15 +243,3 @@ def test_an_output_that_may_be_there_stays_in_the_ledger(
     assert run("sanitize", "in.csv", "out.csv", "--column", "body").exit_code != 0
     assert [release.state for release in list_releases(db)] == states
     assert (folder / "out.csv").exists() == bool(states)
-
-
-def test_a_table_is_pending_until_it_is_there(db: Path, folder: Path) -> None:
-    with duckdb.connect("shop.duckdb") as connection:
-        connection.execute("CREATE TABLE t AS SELECT 'alice' AS body")
-    done = run("sanitize", "--data", "shop.duckdb", "--table", "t", "u", "--column", "body", "--budget-total", "1")
-    assert done.exit_code == 0
-    refused = run("sanitize", "--data", "shop.duckdb", "--table", "t", "v", "--column", "body", "--budget-total", "1")
-    assert refused.exit_code == 1
-    with duckdb.connect("shop.duckdb") as connection:
-        tables = connection.execute("SELECT table_name FROM duckdb_tables() ORDER BY 1").fetchall()
-    assert tables == [("t",), ("u",)]

@@ -36,29 +36,6 @@ def test_a_release_without_a_dataset_only_counts(mapped_db: Path) -> None:
     assert not read_ledger(mapped_db).releases and not mapped_db.with_suffix(".ledger.sqlite").exists()
 
 
-def test_all_draws_are_one_release_in_the_ledger(mapped_db: Path) -> None:
-    release = Release(
-        Sanitizer.load(mapped_db),
-        check_running("notes"),
-        budgets={0.5, 2.0},
-        plus={False},
-        at_least=True,
-        runs=True,
-        run_id="r",
-    )
-    release.check()
-    seen = []
-    for _ in range(2):
-        draw(release, ["alice bob"], 2.0)
-        settle_all()
-        [entered] = peek_releases(mapped_db)
-        seen.append((entered.release_id, entered.started_at, entered.state))
-    assert seen[0] == seen[1]
-    assert (entered.dataset, entered.row_count, entered.replaced, entered.eps) == ("notes", 2, 4, 2.0)
-    assert entered.at_least and entered.run_id == "r"
-    assert release.receipt.budgets == (0.5, 2.0)
-
-
 def test_a_release_of_one_process_is_a_run_of_its_own(mapped_db: Path) -> None:
     """Otherwise two of them would count as parts with other rows."""
     sanitizer = Sanitizer.load(mapped_db)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from custext_sql import Policy, Sanitizer, make_key
-from custext_sql.errors import KeyFileError, MappingError, SettingError
+from custext_sql.errors import KeyFileError, MappingError
 from custext_sql.mapping.mapping import Mapping
 from custext_sql.sanitizer.settings import Settings
 from tests.small_mapping import small_mapping
@@ -63,18 +63,6 @@ def test_a_word_is_inspected_in_any_spelling_that_is_replaced_in_texts(mapping: 
 def test_words_that_the_mapping_lacks_are_refused(mapping: Mapping, word: str) -> None:
     with pytest.raises(MappingError, match="the word is not in mapping 'small'"):
         Sanitizer(mapping).inspect(word)
-
-
-def test_wrong_settings_are_refused(mapping: Mapping) -> None:
-    sanitizer = Sanitizer(mapping)
-    with pytest.raises(SettingError, match="the word must be a string; found int"):
-        sanitizer.inspect(5)  # type: ignore[arg-type]
-    with pytest.raises(SettingError, match="eps must be 0, or between"):
-        sanitizer.inspect("alice", -1.0)
-    with pytest.raises(SettingError, match="plus must be a bool"):
-        sanitizer.inspect("alice", plus="no")  # type: ignore[arg-type]
-    with pytest.raises(SettingError, match="policy must be one of"):
-        sanitizer.with_policy("loose")
 
 
 @pytest.mark.filterwarnings("ignore::custext_sql.errors.PrivacyWarning")

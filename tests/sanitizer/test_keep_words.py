@@ -74,15 +74,6 @@ def test_kept_words_are_not_stopwords(mapping: Mapping, plus: bool) -> None:
     assert kinds.tolist() == [Kind.KEPT, Kind.STOPWORD if plus else Kind.REPLACED]
 
 
-def test_the_representative_is_no_kept_word(mapping: Mapping) -> None:
-    plain = load(mapping)
-    representative = plain.sanitize("alice", 0.0)
-    sanitizer = load(mapping, representative)
-    other = next(word for word in find_group(mapping, "alice") if word != representative)
-    assert sanitizer.sanitize(other, 0.0) != representative
-    assert sanitizer.sanitize(representative, 0.0) == representative
-
-
 def test_the_guarantee_is_that_of_the_words_that_are_replaced(mapping: Mapping) -> None:
     group = find_group(mapping, "alice")
     whole, less = load(mapping), load(mapping, group[0])

@@ -60,37 +60,6 @@ def test_experiments_stay_with_the_paper(db: Path) -> None:
         assert "mask them all (strict, the default" in shown, command
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("route", ["text", "file", "lines", "query"])
-def test_words_that_passed_are_told_with_their_number(db: Path, folder: Path, route: str) -> None:
-    rows = ["alice zzyzx", "Zzyzx qqq alice", "bob"]
-    (folder / "in.csv").write_text("id,body\n" + "".join(f"{number},{row}\n" for number, row in enumerate(rows)))
-    (folder / "in.txt").write_text("\n".join(rows))
-    query = "SELECT custext_sanitize(body, 1, true) AS body FROM 'in.csv'"
-    arguments = {
-        "text": ["sanitize", " ".join(rows)],
-        "file": ["sanitize", "in.csv", "out.csv", "--column", "body"],
-        "lines": ["sanitize", "in.txt", "out.txt", "--json"],
-        "query": ["sql", query],
-    }[route]
-    warning = "Warning: 3 words (2 distinct) are not in the vocabulary and passed unchanged\n"
-    assert warning in run(*arguments, "--policy", "paper").stderr
-    for output in ("out.csv", "out.txt"):
-        (folder / output).unlink(missing_ok=True)
-    assert "passed unchanged" not in run(*arguments).stderr
-
-
-@pytest.mark.parametrize("policy", ["strict", "paper"])
-def test_another_script_gets_a_warning_of_its_own(db: Path, policy: str) -> None:
-    text = "мой врач в бостоне сказал что операция прошла успешно и всё хорошо alice"
-    done = run("sanitize", text, "--policy", policy)
-    warning = (
-        "Warning: most words (12 of 13) are not in the vocabulary; the texts may be in a different language or script"
-    )
-    assert warning in done.stderr
-    assert "most words" not in run("sanitize", "alice bob carol zzz " * 4, "--policy", policy).stderr
-
-
 def test_columns_that_were_copied_are_named(db: Path, folder: Path) -> None:
     (folder / "in.csv").write_text("id,body,note,Title\n1,alice,x,bob\n")
     done = run("sanitize", "in.csv", "out.csv", "--column", "body", "--column", "title")

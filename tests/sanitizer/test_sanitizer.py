@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from custext_sql import CusTextError, Policy, Sanitizer, make_key
+from custext_sql import CusTextError, Policy, Sanitizer
 from custext_sql.errors import PrivacyWarning, SettingError
 from custext_sql.mapping.mapping import Mapping
 from custext_sql.mechanism.certified_table import certify
@@ -172,15 +172,6 @@ def test_the_warning_about_a_seed_shows_the_line_of_the_caller(mapping: Mapping,
 def test_a_wrong_type_is_named(call: Callable[[object], object], wrong: object, message: str) -> None:
     with pytest.raises(SettingError, match=message):
         call(wrong)
-
-
-def test_names_must_be_strings(mapped_db: Path) -> None:
-    with pytest.raises(SettingError, match="mapping must be the name of a mapping; found int"):
-        Sanitizer.load(mapped_db, mapping=5)  # type: ignore[arg-type]
-    with pytest.raises(SettingError, match="language must be a string; found int"):
-        Sanitizer.load(mapped_db, language=5)  # type: ignore[arg-type]
-    with pytest.raises(SettingError, match="the key file must be a path; found int"):
-        make_key(5, mapped_db)  # type: ignore[arg-type]
 
 
 def test_bad_parameters_are_named(mapping: Mapping, sanitizer: Sanitizer) -> None:
