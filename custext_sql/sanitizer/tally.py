@@ -125,6 +125,10 @@ class RecordLog:
     def __bool__(self) -> bool:
         return bool(self._new or self._runs)
 
+    def take_all(self) -> Drawn:
+        """Return all draws, for a log of a few texts."""
+        return np.concatenate([no_draws(), *map(self.read, range(PREFIXES))])
+
     def read(self, prefix: int) -> Drawn:
         """Return all draws with a prefix."""
         if self._new:
@@ -210,7 +214,7 @@ class Tally:
             "largest": self._largest,
             "spent": self._spent,
             "unknown": self._unknown.merge().astype("<u8").tobytes().hex(),
-            "drawn": b"".join(self.records.read(prefix).tobytes() for prefix in range(PREFIXES)).hex(),
+            "drawn": self.records.take_all().tobytes().hex(),
         }
         return json.dumps(counts).encode()
 
