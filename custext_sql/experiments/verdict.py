@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
+from custext_sql.experiments.bayes_attack import CERTAINTY
 from custext_sql.html.escaped_pages import list_blocks, render_text
 from custext_sql.kinds import Fate, list_treatments
 from custext_sql.parameters import count_of
@@ -137,7 +138,6 @@ class Threshold(NamedTuple):
 # Up to a fifth of the words, someone who acts on a guess is usually wrong. With two fifths of them, it is usually clear
 # what a sentence is about.
 GUESSED = Threshold(0.2, 0.4)
-CERTAINTY = 0.9  # from which on an attacker is nearly certain of a word
 
 # Between two texts made of the same groups, an attacker can be e^x / (1 + e^x) certain at most: 75% at ln 3, 95% at
 # ln 19. Beyond that, the eps of a row is no meaningful promise.

@@ -10,7 +10,7 @@ import pytest
 from custext_sql import build_mapping
 from custext_sql.errors import CusTextError
 from custext_sql.experiments import attack_context, choose, write_report
-from custext_sql.experiments.attacks.bayes_attack import Prior, count_words, measure_bayes, uniform_prior
+from custext_sql.experiments.bayes_attack import Prior, count_words, measure_bayes, uniform_prior
 from custext_sql.experiments.choosing import BOUNDS, Candidate, find_candidate, find_eps_limit, pick_candidate
 from custext_sql.experiments.mechanisms import MappingUnderTest
 from custext_sql.experiments.report import Attacked

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from custext_sql.errors import CusTextError
-from custext_sql.experiments.evaluation.datasets import LabeledTexts, read_labeled, read_sentence_polarity
+from custext_sql.experiments.texts import LabeledTexts, read_labeled, read_sentence_polarity
 from custext_sql.files.inputs.texts import DataFiles
 
 SST2 = "sentence\tlabel\nhide new secretions from the parental units \t0\nan \"odd quote , isn't it \t1\n"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from custext_sql.errors import SettingError
-from custext_sql.experiments.evaluation.experiment import check_model
+from custext_sql.experiments.evaluations import check_model
 from custext_sql.experiments.extras import check_installed, import_library
 
 EXTRAS = ("sklearn", "scipy", "torch", "transformers", "huggingface_hub")

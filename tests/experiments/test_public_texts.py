@@ -11,8 +11,7 @@ import pytest
 from custext_sql import CusTextError, DataFiles, DataTable
 from custext_sql.cli import main
 from custext_sql.experiments import attack_context
-from custext_sql.experiments.evaluation.datasets import read_labeled
-from custext_sql.experiments.public_texts import find_public_column, list_public
+from custext_sql.experiments.texts import find_public_column, list_public, read_labeled
 from tests.cli.test_commands import run
 
 FORMATS = ("csv", "tsv", "parquet", "jsonl")

@@ -11,7 +11,7 @@ from scipy.stats import binom
 from custext_sql import build_mapping, load_embeddings, load_mapping
 from custext_sql.errors import CusTextError
 from custext_sql.experiments import attack_query
-from custext_sql.experiments.attacks.query_attack import (
+from custext_sql.experiments.query_attack import (
     count_for_likeliest,
     count_for_mode,
     find_quantile,

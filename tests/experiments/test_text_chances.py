@@ -8,8 +8,8 @@ import pytest
 
 from custext_sql import Sanitizer, load_mapping
 from custext_sql.experiments import TextAttacker, attack_query, judge_text, one_text
-from custext_sql.experiments.attacks.query_attack import count_draws
 from custext_sql.experiments.one_text import WordChances
+from custext_sql.experiments.query_attack import count_draws
 from custext_sql.mapping.mapping import Mapping
 from custext_sql.sanitizer.settings import Settings
 from tests.experiments.test_text_attacker import PUBLIC, STOPWORDS, TEXT, WORDS, list_group, make_mapping, weigh

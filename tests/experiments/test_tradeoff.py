@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from custext_sql.experiments import tradeoff_page
+from custext_sql.experiments import evaluations
 from custext_sql.experiments.charts import draw_chart
-from custext_sql.experiments.evaluation.evaluations import (
+from custext_sql.experiments.evaluations import (
+    EvaluationSetup,
     Figure,
     TradeOff,
     TradeOffEvaluation,
 )
-from custext_sql.experiments.evaluation.experiment import EvaluationSetup
 
 
 @pytest.mark.parametrize("metric, low", [("accuracy", 0.0), ("pearson", -0.03)])
@@ -21,8 +21,8 @@ def test_an_error_bar_goes_below_0_only_for_a_correlation(
     point = TradeOff("custext", "glove", None, 20, 1.0, metric, Figure(0.02, 0.05), "mask", Figure(0.1, None))
     setup = EvaluationSetup("train; test", metric, "model", 1, 1, ("glove",), "paper", "paper", {})
     given: dict[str, Any] = {}
-    monkeypatch.setattr(tradeoff_page, "embed_chart", lambda title, series, **more: given.update(more, series=series))
-    tradeoff_page.render_tradeoff(TradeOffEvaluation(setup, "mask", (point,)))
+    monkeypatch.setattr(evaluations, "embed_chart", lambda title, series, **more: given.update(more, series=series))
+    evaluations.render_tradeoff(TradeOffEvaluation(setup, "mask", (point,)))
     figure = draw_chart(**given)
     [[(_, lowest), _]] = figure.axes[0].collections[0].get_segments()
     assert lowest == pytest.approx(low)
