@@ -17,8 +17,10 @@ PUBLIC = ["the doctor wrote to x@y.com and the nurse was late", "on 1999-12-31 t
 KEPT = Policy(keep_words=["nurse", "zzyzxa"])
 
 
-@pytest.mark.parametrize("policy", ["strict", "paper", KEPT, Policy(units="keep", unknown="keep", numbers="keep")])
-@pytest.mark.parametrize("plus", [False, True])
+@pytest.mark.parametrize(
+    "policy, plus",
+    [("strict", False), ("paper", True), (KEPT, True), (Policy(units="keep", unknown="keep", numbers="keep"), False)],
+)
 def test_attacks_see_the_words_that_a_release_would_make(few_db: Path, policy: str | Policy, plus: bool) -> None:
     """Counts of the attack are those of a receipt: words, replaced words, and words in the clear."""
     under_test = MappingUnderTest(few_db, policy=policy)
@@ -38,11 +40,11 @@ def test_attacks_see_the_words_that_a_release_would_make(few_db: Path, policy: s
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_the_share_in_the_clear_is_that_of_words_kept(few_db: Path, name: str) -> None:
     trial = Trial(MappingUnderTest(few_db, policy=KEPT), name, 1.0)
-    share = trial.find_share_in_clear(TEXTS * 100)
+    share = trial.find_share_in_clear(TEXTS * 20)
     if name == "original":
         assert share == 1.0
         return
-    pieces = [piece for row in trial.compare(TEXTS * 100) for piece in row if piece.kind is not None]
+    pieces = [piece for row in trial.compare(TEXTS * 20) for piece in row if piece.kind is not None]
     kept = [piece.in_clear for piece in pieces]
     if name == "santext+":  # frequent words that stay can only have been kept, since it draws rare ones only
         frequent = set(np.array(MappingUnderTest(few_db).mapping.words)[MappingUnderTest(few_db).space.ranks < 300])

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from custext_sql.arrays import Draws, Floats, Numbers, Points
 from custext_sql.experiments.baselines import Fbdd, RandomWords, SanText, SanTextPlus, WordSpace
 
-STRATA = 20_000
+STRATA = 10_000
 
 
 def make_space(count: int, dimension: int = 5, seed: int = 0, scale: float = 1.0) -> WordSpace:

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from custext_sql import build_mapping, drop_embedding, load_embeddings
+from custext_sql import build_mapping, drop_embedding
 from custext_sql.errors import CusTextError
 from custext_sql.experiments import attack_context, evaluate_tradeoff, evaluate_utility
 from custext_sql.experiments.bayes_attack import measure_guess
 from custext_sql.experiments.evaluations import Experiment, TradeOff, measure_in_clear, measure_utility, summarize
 from custext_sql.experiments.mask_attack import attack_trial, choose_guesser, find_r_mask
 from custext_sql.experiments.mechanisms import MappingUnderTest, Trial, list_trials
-from custext_sql.experiments.texts import LabeledTexts, read_sentence_polarity
+from custext_sql.experiments.texts import LabeledTexts
 from custext_sql.kinds import Kind
 
 PUBLIC = ["the film was great and the story was dull", "a great story", "a dull film"]
@@ -31,10 +31,9 @@ def attack(database: Path, experiment: Experiment, mechanism: str, epsilon: floa
     return [attack_trial(trial, experiment.tested, open_guesser, lambda share: None) for trial in trials]
 
 
-@pytest.mark.slow
-def test_a_table_has_one_trial_per_eps_and_seed(few_db: Path) -> None:
-    build_mapping(few_db, embedding="starter", k=10)
-    mappings = [MappingUnderTest(few_db), MappingUnderTest(few_db, mapping="starter-euclidean-k10")]
+def test_a_table_has_one_trial_per_eps_and_seed(mapped_db: Path) -> None:
+    build_mapping(mapped_db, embedding="small", k=8)
+    mappings = [MappingUnderTest(mapped_db), MappingUnderTest(mapped_db, mapping="small-euclidean-k8")]
     for name, count in (("original", 1), ("random", 3), ("custext", 12), ("santext", 6)):  # SANTEXT has no groups
         assert len(list_trials(mappings, [name], [1.0, 2.0], 3)) == count
 
@@ -95,29 +94,6 @@ def test_training_and_test_rows_have_equally_many_texts(experiment: Experiment) 
         Experiment(experiment.train, LabeledTexts("pairs", [("one", "two")], ["1"]))
 
 
-@pytest.mark.slow
-def test_on_sentence_polarity_mechanisms_rank_as_in_the_paper(shared_data: Path, few_db: Path) -> None:
-    """With one seed; the benchmark `evaluation` measures the whole table."""
-    experiment = Experiment(*read_sentence_polarity(str(shared_data / "sentence_polarity.zip")))
-    under_test = MappingUnderTest(few_db, mapping="starter-euclidean-k20")  # a third of the words, for SANTEXT's sake
-    trials = list_trials([under_test], ["original", "custext+", "custext", "santext", "random"], [1.0], 1)
-    found = dict(zip([trial.name for trial in trials], measure_utility(experiment, trials), strict=True))
-    assert found["original"] > found["custext+"] > found["custext"] > found["santext"] + 0.07
-    assert abs(found["random"] - 0.5) < 0.06
-
-
-@pytest.mark.slow
-def test_more_eps_is_more_useful_and_less_private(few_db: Path, experiment: Experiment) -> None:
-    found = evaluate(few_db, experiment, mechanisms=["custext", "random"], eps=[0.5, 20.0], seeds=2)
-    points = {(one.mechanism, one.eps): one for one in found}
-    little, much = points["custext", 0.5], points["custext", 20.0]
-    assert little.utility.mean < much.utility.mean
-    assert little.success.mean < much.success.mean
-    assert points["random", None].success.mean < much.success.mean
-    assert much.attack == "mask (ngram)" and much.k == 20
-    assert much.utility.spread is not None and much.success.spread is not None
-
-
 def test_points_are_means_over_seeds(few_db: Path, experiment: Experiment) -> None:
     trials = list_trials([MappingUnderTest(few_db)], ["custext"], [3.0], 3)
     [point] = evaluate(few_db, experiment, mechanisms="custext", eps=3.0, seeds=3)
@@ -152,18 +128,6 @@ def test_bayes_uses_groups_and_frequencies(few_db: Path, experiment: Experiment)
         evaluate(few_db, experiment, mechanisms="santext", seeds=1, **settings)
     with pytest.raises(CusTextError, match="the mechanism original leaves all words in the clear"):
         evaluate(few_db, experiment, mechanisms="original", seeds=1, **settings)
-
-
-@pytest.mark.slow
-def test_vectors_of_two_embeddings_are_two_rows(few_db: Path, experiment: Experiment) -> None:
-    """This includes two embeddings from one file, of which more was loaded the second time."""
-    load_embeddings(few_db, "starter", name="less", limit=1000)
-    build_mapping(few_db, embedding="less", k=20)
-    names = ["starter-euclidean-k20", "less-euclidean-k20"]
-    points = evaluate(few_db, experiment, mappings=names, mechanisms=["random", "santext"], eps=5.0, seeds=1)
-    assert len(points) == 4 and {(one.mechanism, one.embedding) for one in points} == {
-        (mechanism, embedding) for mechanism in ("random", "santext") for embedding in ("starter", "less")
-    }
 
 
 def test_kept_stopwords_are_easy_to_guess(few_db: Path, experiment: Experiment) -> None:
