@@ -26,14 +26,15 @@ def test_everything_but_evaluations_and_models_works_without_extras(
     labeled.write_text("text,label\na good film,1\na bad film,0\n")
     data = ["--train", labeled, "--test", labeled, "--text", "text"]
     mask = ["attack", "mask", texts, "--rows", "2", "--eps", "1", "--model"]
-    for arguments in (
+    commands: list[list[str | Path]] = [
         ["sanitize", texts, tmp_path / "out.txt"],
         ["attack", "bayes", "--eps", "1"],
         ["attack", "query", "alice", "--eps", "8", "--trials", "100"],
         [*mask, "ngram", "--public", texts],
         ["choose", texts, "--max-attack", "0.99"],
         ["report", "--html", tmp_path / "report.html", texts, "--word", "alice"],
-    ):
+    ]
+    for arguments in commands:
         assert run("--db", mapped_db, *arguments).exit_code == 0, arguments
     for arguments, library, extra in (
         (["evaluate", "utility", *data], "scikit-learn", "evaluation"),
