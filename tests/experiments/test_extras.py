@@ -24,8 +24,8 @@ def test_everything_but_evaluations_and_models_works_without_extras(
     texts, labeled = tmp_path / "texts.txt", tmp_path / "labeled.csv"
     texts.write_text("alice met bob and carol\ndave and erin saw frank\n" * 5)
     labeled.write_text("text,label\na good film,1\na bad film,0\n")
-    data = ["--train", labeled, "--test", labeled, "--text", "text"]
-    mask = ["attack", "mask", texts, "--rows", "2", "--eps", "1", "--model"]
+    data: list[str | Path] = ["--train", labeled, "--test", labeled, "--text", "text"]
+    mask: list[str | Path] = ["attack", "mask", texts, "--rows", "2", "--eps", "1", "--model"]
     commands: list[list[str | Path]] = [
         ["sanitize", texts, tmp_path / "out.txt"],
         ["attack", "bayes", "--eps", "1"],
