@@ -103,6 +103,13 @@ def describe_columns(connection: duckdb.DuckDBPyConnection, reader: str) -> dict
     return {row[0]: row[1] for row in connection.execute(f"DESCRIBE SELECT * FROM {reader}").fetchall()}
 
 
+def is_custext(connection: duckdb.DuckDBPyConnection) -> bool:
+    """Return whether a connection is to a custext database."""
+    with safe_errors():
+        names = {name for (name,) in connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()}
+    return names >= {"alembic_version", "mappings", "score_rows"}
+
+
 def open_table(connection: duckdb.DuckDBPyConnection, name: str, table: str) -> Source:
     """Return a table or view of a connection as a source. name: what errors call the DuckDB file.
 
