@@ -64,11 +64,6 @@ def test_registering_again_serves_the_mapping_as_it_is_now(mapped_db: Path) -> N
     assert len(outputs) == 2
 
 
-def test_instances_do_not_share_what_they_serve(mapped_db: Path) -> None:
-    with connect(mapped_db) as one, connect(mapped_db, policy="paper") as other:
-        assert (served_policy(one), served_policy(other)) == ("strict", "paper")
-
-
 def test_a_transaction_that_rolls_back_leaves_the_functions(mapped_db: Path) -> None:
     with duckdb.connect() as connection:
         connection.execute("BEGIN")
@@ -127,17 +122,6 @@ def test_keys_share_everything_but_themselves(mapped_db: Path, tmp_path: Path) -
     assert len({connection.execute(query).fetchone() for connection in connections}) == 3
     for connection in connections:
         connection.close()
-
-
-@pytest.mark.slow
-def test_equal_sanitizers_are_shared_and_others_are_let_go(mapped_db: Path) -> None:
-    with duckdb.connect() as connection:
-        register(connection, mapped_db)
-        before = count_vocabularies()
-        for _ in range(5):
-            register(connection, mapped_db)
-            register(connection, mapped_db, policy="paper")
-        assert count_vocabularies() <= before + 1
 
 
 @pytest.mark.slow
