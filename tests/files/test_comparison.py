@@ -33,7 +33,7 @@ def write_every_format() -> None:
             connection.execute(f"COPY t TO '{name}'")
 
 
-@pytest.mark.parametrize("source", ["csv", "jsonl", "parquet", "table"])
+@pytest.mark.parametrize("source", ["jsonl", "parquet", "table"])
 def test_with_a_key_the_very_release_is_shown(db: Path, folder: Path, source: str) -> None:
     write_every_format()
     assert run("keygen", "k", "--eps", "2", "--policy", "paper").exit_code == 0

@@ -55,10 +55,13 @@ def run_on(disk: Path, command: Sequence[object], size: str = "600k", **options:
     return process.returncode, printed, errors
 
 
-SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in ("out.parquet", "out.json", "out.tsv.gz", "out.txt.gz")]
+SLOW = [
+    pytest.param(name, marks=pytest.mark.slow)
+    for name in ("out.parquet", "out.json", "out.tsv.gz", "out.txt", "out.txt.gz")
+]
 
 
-@pytest.mark.parametrize("name", ["out.csv", "out.txt", *SLOW])
+@pytest.mark.parametrize("name", ["out.csv", *SLOW])
 def test_a_release_names_the_file(mapped_db: Path, disk: Path, source: Path, name: str) -> None:
     has_columns = not name.startswith("out.txt")
     data = source.with_suffix(".csv" if has_columns else ".txt")
@@ -89,6 +92,7 @@ def test_a_query_into_a_table_names_the_database(mapped_db: Path, disk: Path, so
     assert list_releases(mapped_db) == []
 
 
+@pytest.mark.slow
 def test_a_table_names_the_database(mapped_db: Path, disk: Path, source: Path) -> None:
     data = disk / "shop.duckdb"
     script = 'cp "$1" "$2" && shift 2 && "$@"'

@@ -80,8 +80,6 @@ def test_commands_count_and_warn(db: Path, folder: Path, texts: list[str | None]
     done = run(*arguments, input=lines)
     assert done.exit_code == 0, done.output
     assert "; 2 texts unchanged\n" in done.stderr and f"\nWarning: {WARNING}\n" in done.stderr
-    done = run(*arguments, *(() if "-" in arguments else ("--force",)), "--json", input=lines)
-    assert "texts_unchanged" not in done.stdout and f"Warning: {WARNING}\n" in done.stderr
 
 
 def test_python_counts_and_warns(db: Path, folder: Path, texts: list[str | None]) -> None:
@@ -124,7 +122,7 @@ def test_leaks_counts_them_beforehand(db: Path, texts: list[str | None], policy:
     leaks = find_leaks(rows, plus=plus, policy=policy)
     sanitizer = Sanitizer.load(db, policy=policy)
     assert leaks.unchanged_at_eps_0 == sanitizer.release(rows, 0, plus)[1].texts_unchanged
-    kept = [find_leaks([row], plus=plus, policy=policy) for row in rows]
+    kept = [find_leaks([row], plus=plus, policy=policy) for row in rows if row]
     assert leaks.unchanged_at_any_eps == sum(one.words == one.in_clear > 0 for one in kept)
 
 

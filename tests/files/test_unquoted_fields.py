@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from custext_sql import DataFiles, sanitize_file
+from custext_sql.errors import CusTextError
 from custext_sql.files.inputs.texts import list_texts
 from tests.files.test_data_files import db, folder, run
 from tests.ledger_entries import list_releases
@@ -114,7 +115,7 @@ def test_formats_without_quotes_refuse_the_option(
     wanted = (
         f"Error: {name}: --no-quotes (in Python: quotes=False) is for CSV and TSV files; leave it out for {shown}\n"
     )
-    for command in (["leaks", name], ["diff", name], ["sanitize", name, "out.csv"], ["report", name]):
+    for command in (["leaks", name], ["sanitize", name, "out.csv"]):
         refused = run(*command, *arguments, "--column", "body", "--no-quotes")
         assert refused.exit_code == 1 and refused.output == wanted, command
 
