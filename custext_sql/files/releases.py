@@ -27,6 +27,7 @@ from custext_sql.files.line_releases import release_lines, release_stream
 from custext_sql.files.opening import ReleaseOptions, ReleaseReport, RowProgress, open_release
 from custext_sql.files.row_releases import release_to_file, release_to_table
 from custext_sql.ledger.dataset import STREAM
+from custext_sql.parameters import check_type
 from custext_sql.store.outputs import named_full_disk, scratch_folder
 
 FileOrStream = str | os.PathLike[str] | BinaryIO  # "-" means standard input or output
@@ -136,8 +137,7 @@ def sanitize_table(
     if append and force:
         raise SettingError("use --append or --force (in Python: append, force), not both")
     for given, what in ((data, "data"), (output, "output")):
-        if not isinstance(given, str | os.PathLike):
-            raise SettingError(f"{what} must be a path or a name; found {type(given).__name__}")
+        check_type(given, (str, os.PathLike), f"{what} must be a path or a name")
     path, target = Path(data), os.fspath(output)
     if not path.exists():
         raise SourceError(f"{path} does not exist; expected a DuckDB file")

@@ -197,11 +197,7 @@ def _check_records(connection: duckdb.DuckDBPyConnection, source: Source, column
 
 
 def _register(
-    connection: duckdb.DuckDBPyConnection,
-    release: Release[Sanitizer],
-    *,
-    keyed: bool,
-    unquoted: str | None,
+    connection: duckdb.DuckDBPyConnection, release: Release[Sanitizer], *, keyed: bool, unquoted: str | None
 ) -> None:
     """Create the function of a release: it takes all sanitized columns of a row, and counts the row in the tally.
 

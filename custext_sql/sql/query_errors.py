@@ -11,8 +11,7 @@ import re
 from collections import deque
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
-from functools import cache, wraps
-from typing import Any
+from functools import cache
 
 import duckdb
 
@@ -50,20 +49,6 @@ _EXTENSION = re.compile(
 )
 
 own_messages: deque[str] = deque(maxlen=100)  # recent errors of our functions; anything else like them may be data
-
-
-def remembering(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the function with its errors remembered, to recognize them when DuckDB passes them on as text."""
-
-    @wraps(function)
-    def remembered(*columns: Any) -> Any:
-        try:
-            return function(*columns)
-        except CusTextError as error:
-            own_messages.append(str(error))
-            raise
-
-    return remembered
 
 
 @contextmanager

@@ -120,18 +120,6 @@ def test_queries_of_any_form_are_written(mapped_db: Path, data: Path, tmp_path: 
     assert run("--db", mapped_db, "sql", query, "--data", data).exit_code == 0
 
 
-def test_an_output_is_replaced_only_when_asked(mapped_db: Path, tmp_path: Path) -> None:
-    output = tmp_path / "out.csv"
-    output.write_text("precious")
-    refused = run("--db", mapped_db, "sql", "SELECT 1", "--output", output)
-    message = f"Error: {output} already exists; to overwrite it, use --force (in Python: force=True)\n"
-    assert (refused.exit_code, refused.output) == (1, message)
-    assert output.read_text() == "precious"
-    done = run("--db", mapped_db, "sql", "SELECT 1 AS a", "--output", output, "--force", "--json", "--allow-raw")
-    assert json.loads(done.stdout) == {"output": str(output), "rows": 1, "receipt": None}
-    assert output.read_text() == "a\n1\n"
-
-
 def test_what_cannot_be_written_is_said_before_anything_runs(mapped_db: Path, tmp_path: Path) -> None:
     for output, message in (
         ("out.txt", "out.txt: cannot tell the format; expected a name that ends in .parquet, .csv, .json"),
@@ -148,18 +136,6 @@ def test_a_failing_query_leaves_the_old_output(mapped_db: Path, tmp_path: Path) 
     assert run("--db", mapped_db, "sql", query, "--output", output, "--force").exit_code == 1
     assert output.read_text() == "precious"
     assert [path.name for path in tmp_path.iterdir() if "draft" in path.name] == []
-
-
-def test_a_file_that_is_no_data_is_refused(mapped_db: Path, tmp_path: Path) -> None:
-    (tmp_path / "text").write_text("not a database at all")
-    assert (
-        "nothing does not exist; --data needs a DuckDB file"
-        in run("--db", mapped_db, "sql", "SELECT 1", "--data", tmp_path / "nothing").output
-    )
-    assert (
-        "is not a DuckDB file; name other files in the query: FROM '"
-        in run("--db", mapped_db, "sql", "SELECT 1", "--data", tmp_path / "text").output
-    )
 
 
 def test_ctrl_c_stops_and_leaves_nothing(mapped_db: Path, tmp_path: Path) -> None:
