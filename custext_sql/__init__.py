@@ -22,9 +22,8 @@ if TYPE_CHECKING:
     from custext_sql.files.preview.leaks import find_leaks
     from custext_sql.files.releases import sanitize_file, sanitize_table
     from custext_sql.kinds import Kind
-    from custext_sql.ledger.corrections import settle_release, strike_release
     from custext_sql.ledger.dataset import Dataset
-    from custext_sql.ledger.overview import read_ledger
+    from custext_sql.ledger.ledger import read_ledger, settle_release, strike_release
     from custext_sql.mapping.mapping import Mapping
     from custext_sql.sanitizer.policy import Policy
     from custext_sql.sanitizer.receipt import Receipt
@@ -54,9 +53,8 @@ _NAMES = {
     "files.preview.leaks": "find_leaks",
     "files.releases": "sanitize_file sanitize_table",
     "kinds": "Kind",
-    "ledger.corrections": "settle_release strike_release",
     "ledger.dataset": "Dataset",
-    "ledger.overview": "read_ledger",
+    "ledger.ledger": "read_ledger settle_release strike_release",
     "mapping.mapping": "Mapping",
     "sanitizer.policy": "Policy",
     "sanitizer.receipt": "Receipt",

@@ -20,8 +20,7 @@ from duckdb.func import FunctionNullHandling, PythonUDFType
 from custext_sql.errors import CusTextError, DatabaseError, KeyFileError, SettingError
 from custext_sql.ledger.dataset import Dataset
 from custext_sql.ledger.places import LedgerPlace
-from custext_sql.ledger.release import Release
-from custext_sql.ledger.running import check_running
+from custext_sql.ledger.release import Release, check_running
 from custext_sql.sanitizer.policy import Policy
 from custext_sql.sanitizer.sanitizer import Sanitizer
 from custext_sql.sql.query_errors import own_messages

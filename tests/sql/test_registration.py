@@ -21,7 +21,7 @@ from custext_sql import (
     sanitize_file,
 )
 from custext_sql.errors import DatabaseError, SettingError
-from custext_sql.sanitizer.vocabulary import Vocabulary
+from custext_sql.sanitizer.words import Vocabulary
 
 
 def served_policy(connection: duckdb.DuckDBPyConnection) -> str:

@@ -20,8 +20,7 @@ from custext_sql.kinds import IN_CLEAR, KINDS, Counted, Fate, Kind, spread_count
 from custext_sql.parameters import check_at_least, check_path
 from custext_sql.sanitizer.policy import UNIT_MASKS, Policy, name_policy
 from custext_sql.sanitizer.sanitizer import Sanitizer
-from custext_sql.sanitizer.vocabulary import Vocabulary
-from custext_sql.sanitizer.words import FoundWords
+from custext_sql.sanitizer.words import FoundWords, Vocabulary
 from custext_sql.sql.copy_options import choose_copy_options
 from custext_sql.sql.queries import fetch
 from custext_sql.sql.query_errors import safe_errors
