@@ -10,7 +10,7 @@ from pathlib import Path
 
 from custext_sql.errors import SettingError, SourceError
 from custext_sql.files.inputs.encodings import renamed_errors
-from custext_sql.files.inputs.row_readers import choose_reader
+from custext_sql.files.inputs.source import choose_reader
 from custext_sql.files.inputs.texts import (
     AnyPath,
     DataFiles,

@@ -22,7 +22,7 @@ from custext_sql.experiments.context_attack import (
 )
 from custext_sql.experiments.mechanisms import MappingUnderTest, Trial
 from custext_sql.kinds import Kind
-from custext_sql.sanitizer.vocabulary import Vocabulary
+from custext_sql.sanitizer.words import Vocabulary
 from custext_sql.text.columns import open_column
 
 PUBLIC = [

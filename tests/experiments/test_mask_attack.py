@@ -14,7 +14,7 @@ from custext_sql.experiments.mask_attack import NgramGuesser, count_guesses, lea
 from custext_sql.kinds import Kind
 from custext_sql.parameters import count_of
 from custext_sql.sanitizer.traced_text import Piece
-from custext_sql.sanitizer.vocabulary import Vocabulary
+from custext_sql.sanitizer.words import Vocabulary
 from tests.small_mapping import small_mapping
 
 SPACE = Piece(" ", " ")
