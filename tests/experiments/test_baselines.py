@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from custext_sql.arrays import Draws, Floats, Numbers, Points
 from custext_sql.experiments.baselines import Fbdd, RandomWords, SanText, SanTextPlus, WordSpace
 
-STRATA = 20_000
+STRATA = 10_000
 
 
 def make_space(count: int, dimension: int = 5, seed: int = 0, scale: float = 1.0) -> WordSpace:
@@ -102,9 +102,9 @@ def test_a_text_of_ten_thousand_words_fits_into_a_gigabyte(starter_db: Path) -> 
     """A matrix with a row per word of the text, and a column per word of the vocabulary, would take 1.4 GB."""
     script = """
 import pathlib, sys
-from custext_sql.experiments.mechanisms import MappingUnderTest
+from custext_sql.experiments.mechanisms import MappingUnderTest, Trial
 under_test = MappingUnderTest(sys.argv[1], mapping="starter-euclidean-k20")
-under_test.open("santext").sanitize([" ".join(under_test.mapping.words[:10_000])], 1.0, 0)
+Trial(under_test, "santext", 1.0).sanitize([" ".join(under_test.mapping.words[:10_000])])
 status = pathlib.Path("/proc/self/status").read_text()  # of this program alone, not of the one that started it
 print(len(under_test.mapping.words), status.split("VmHWM:")[1].split()[0])
 """
@@ -140,7 +140,7 @@ def test_fbdd_is_noise_and_the_nearest_word(epsilon: float) -> None:
 
 def test_noise_has_the_length_of_the_gamma_distribution() -> None:
     """The mean is dimension / eps, the variance dimension / eps**2; a deviation of 1% would be seen."""
-    noise = Fbdd(make_space(10, dimension=8))._noise(200_000, 2.0, np.random.default_rng(0))
+    noise = Fbdd(make_space(10, dimension=8)).draw_noise(200_000, 2.0, np.random.default_rng(0))
     lengths = np.linalg.norm(noise, axis=1)
     error = np.sqrt(8.0 / 4.0 / len(lengths))
     assert abs(lengths.mean() - 4.0) < 5 * error < 0.04

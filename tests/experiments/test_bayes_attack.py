@@ -9,12 +9,12 @@ import pytest
 from custext_sql import Policy, Sanitizer, load_mapping
 from custext_sql.errors import CusTextError
 from custext_sql.experiments import attack_bayes
-from custext_sql.experiments.attacks.bayes_attack import (
+from custext_sql.experiments.bayes_attack import (
     Prior,
     count_words,
     measure_bayes,
     measure_floor,
-    measure_success,
+    measure_guess,
     read_frequencies,
     uniform_prior,
 )
@@ -70,8 +70,7 @@ def test_success_grows_from_the_floor_to_certainty(mapped_db: Path, mapping: Map
 
 def test_no_attacker_in_a_simulation_does_better(mapped_db: Path, mapping: Mapping, skewed: Prior) -> None:
     """Draw words from the prior, sanitize them, and apply the table of best guesses to the outputs."""
-    weights = certify(mapping.sizes, mapping.scores, 3.0).weights
-    expected = measure_success(mapping.sizes, weights, skewed.chances)
+    expected = measure_guess(MappingUnderTest(mapped_db), skewed.chances, 3.0)
     sanitizer = Sanitizer.load(mapped_db)
     rows = {word: sanitizer.distribution(word, 3.0) for word in mapping.words}
     best = {

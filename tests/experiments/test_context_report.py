@@ -6,8 +6,7 @@ import pytest
 
 from custext_sql.errors import CusTextError
 from custext_sql.experiments import evaluate_tradeoff, write_report, write_tradeoff
-from custext_sql.experiments.evaluation.evaluations import TradeOffEvaluation
-from custext_sql.experiments.evaluation.experiment import Experiment
+from custext_sql.experiments.evaluations import Experiment, TradeOffEvaluation
 
 pytestmark = pytest.mark.slow
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from custext_sql.errors import SettingError
-from custext_sql.experiments.evaluation.models import (
+from custext_sql.experiments.models import (
     Labels,
     Rows,
     TrainTestSplit,

@@ -7,6 +7,7 @@ import pytest
 
 from custext_sql import build_mapping
 from custext_sql.experiments import attack_context, choose
+from custext_sql.experiments.choosing import mixes_kept
 from custext_sql.experiments.mechanisms import MappingUnderTest
 
 MIXED, APART = "starter-euclidean-k20", "apart"
@@ -21,8 +22,8 @@ def texts(few_db: Path) -> tuple[list[str], list[str]]:
     """
     build_mapping(few_db, embedding="starter", k=20, separate_stopwords=True, name=APART)
     mixed, apart = (MappingUnderTest(few_db, mapping=name) for name in (MIXED, APART))
-    assert mixed.mixes_kept(plus=True)
-    assert not mixed.mixes_kept(plus=False) and not apart.mixes_kept(plus=True)
+    assert mixes_kept(mixed, plus=True)
+    assert not mixes_kept(mixed, plus=False) and not mixes_kept(apart, plus=True)
     sizes, kept, words = mixed.mapping.sizes, mixed.find_undrawn(plus=True), mixed.mapping.words
     drawn, stopwords = [], []
     for start, size in zip((np.cumsum(sizes) - sizes).tolist(), sizes.tolist(), strict=True):

@@ -21,13 +21,14 @@ from custext_sql import (
     sanitize_file,
     sanitize_table,
 )
-from custext_sql.experiments.attacks.bayes_attack import (
+from custext_sql.experiments.bayes_attack import (
     BayesResult,
     Prior,
     count_words,
     join_neighbors,
     measure_bayes,
     measure_floor,
+    measure_one_output,
 )
 from custext_sql.experiments.mechanisms import MappingUnderTest
 from custext_sql.experiments.report import (
@@ -36,7 +37,6 @@ from custext_sql.experiments.report import (
     count_let_through,
     find_earlier,
     list_alternatives,
-    measure_one_output,
 )
 from custext_sql.experiments.verdict import Figures
 from custext_sql.files.inputs.texts import Texts
@@ -96,7 +96,7 @@ def test_certain_and_unchanged_words_match_the_distributions(
         sum(inputs.values()) for inputs in together.values() if max(inputs.values()) >= 0.9 * sum(inputs.values())
     )
     unchanged = sum(inputs.get(output, 0.0) for output, inputs in together.items())
-    found = measure_one_output(attacked, eps)
+    found = measure_one_output(under_test, chances, eps, plus=plus)
     assert found["certain"] == pytest.approx(sure) and found["unchanged"] == pytest.approx(unchanged)
 
 

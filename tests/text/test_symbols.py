@@ -10,6 +10,7 @@ from functools import cache
 from itertools import groupby, pairwise
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -18,13 +19,12 @@ from custext_sql import Policy, Receipt, Sanitizer
 from custext_sql.mapping.mapping import Mapping
 from custext_sql.mechanism.randomness import KeyedRandomness, SecretKey
 from custext_sql.mechanism.sampler import Sampler
-from custext_sql.sanitizer.replacer import Replacer
-from custext_sql.sanitizer.row_settings import RowSettings
+from custext_sql.sanitizer.replacer import Replacer, RowSettings
 from custext_sql.sanitizer.settings import Settings
 from custext_sql.sanitizer.tally import SYMBOLS
 from custext_sql.sanitizer.token_batch import TokenBatch
-from custext_sql.sanitizer.vocabulary import Vocabulary
-from custext_sql.text.columns import TextColumn, open_column
+from custext_sql.sanitizer.words import Vocabulary
+from custext_sql.text.columns import TextColumn
 from custext_sql.text.encoded_text import join_texts
 from custext_sql.text.word_boundaries import normalize_words, split_words
 from tests.small_mapping import small_mapping
@@ -149,7 +149,7 @@ def test_symbols_are_counted_as_one_counts_them_by_hand_and_what_is_said_to_be_s
     seen = [without_invisible(row) if policy == "strict" else row for row in rows]
     for plus in (False, True):
         receipt = sanitizer.release(rows, 0.5, plus)[1]
-        spent = sanitizer.spend(open_column(rows)[0], 0.5, plus)
+        spent = np.array(sanitizer.spend_arrow(pa.array(rows, pa.string()), 0.5, plus).to_pylist())
         assert receipt.symbols == sum(map(count_symbols, seen))
         assert spent.sum() == pytest.approx(receipt.replaced * 0.5)
         assert spent.max(initial=0.0) == pytest.approx(receipt.largest_row_eps)

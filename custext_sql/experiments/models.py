@@ -12,12 +12,11 @@ import numpy.typing as npt
 
 from custext_sql.arrays import Floats, Numbers, Points
 from custext_sql.errors import SourceError
-from custext_sql.experiments.evaluation.datasets import LabeledTexts
 from custext_sql.experiments.extras import Pretrained, choose_device, import_library, load_pretrained
 from custext_sql.experiments.mechanisms import ShareDone
+from custext_sql.experiments.texts import LabeledTexts
 from custext_sql.parameters import check_at_least, check_limit, count_of
-from custext_sql.sanitizer.vocabulary import Vocabulary
-from custext_sql.sanitizer.words import find_words
+from custext_sql.sanitizer.words import Vocabulary, find_words
 from custext_sql.text.columns import open_column
 from custext_sql.text.encoded_text import EncodedText
 

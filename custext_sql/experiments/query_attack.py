@@ -64,7 +64,7 @@ class QueryAttack:
 
     @property
     def results(self) -> tuple[QueryResult, ...]:
-        """The results of all words, those named first."""
+        """Those of all words."""
         return (*self.words, *self.sample)
 
 
@@ -101,14 +101,11 @@ def attack_query(
     check_at_least(seed, 0, "seed")
     check_calibration(calibration)
     places = np.random.default_rng(seed).choice(len(loaded.words), min(count, len(loaded.words)), replace=False)
+    settings: dict[str, Any] = {"calibration": calibration, "seed": seed, "progress": progress}
     others = [loaded.words[place] for place in places]
-    found = (
-        measure_queries(
-            loaded, some, epsilons, calibration=calibration, simulations=count, seed=seed, progress=progress
-        )
-        for some, count in ((named, trials or _SIMULATIONS), (others, trials or _SAMPLE_SIMULATIONS))
-    )
-    return QueryAttack(loaded.info.name, calibration, *map(tuple, found))
+    found = measure_queries(loaded, named, epsilons, simulations=trials or _SIMULATIONS, **settings)
+    sampled = measure_queries(loaded, others, epsilons, simulations=trials or _SAMPLE_SIMULATIONS, **settings)
+    return QueryAttack(loaded.info.name, calibration, tuple(found), tuple(sampled))
 
 
 def measure_queries(
@@ -143,9 +140,8 @@ def measure_queries(
             table = certify(mapping.sizes[group : group + 1], scores, epsilon, calibration)
             matrix = table.weights.reshape(size, size) / 2.0**64
             matrix /= matrix.sum(axis=1, keepdims=True)
-        generators = [np.random.default_rng([seed, word]) for _ in range(2)]
-        mode = count_for_mode(matrix[place], place, simulations=simulations, generator=generators[0])
-        likeliest = count_for_likeliest(matrix, place, simulations=simulations, generator=generators[1])
+        mode = count_for_mode(matrix[place], place, simulations, np.random.default_rng([seed, word]))
+        likeliest = count_for_likeliest(matrix, place, simulations, np.random.default_rng([seed, word]))
         results.append(QueryResult(mapping.words[word], epsilon, *mode, *likeliest, mapping.info.name, calibration))
     return results
 
@@ -173,7 +169,7 @@ class DrawCount(NamedTuple):
     standard_error: float | None
 
 
-def count_for_mode(row: Floats, word: int, *, simulations: int, generator: np.random.Generator) -> DrawCount:
+def count_for_mode(row: Floats, word: int, simulations: int, generator: np.random.Generator) -> DrawCount:
     """Return the draws needed by an attacker who guesses the most frequent output. A tie counts as a failure.
 
     row: the probabilities of the outputs for that word. word: its place in the group.
@@ -184,7 +180,7 @@ def count_for_mode(row: Floats, word: int, *, simulations: int, generator: np.ra
     return _Race(row, np.delete(leads, word, axis=1), simulations, generator).find_least()
 
 
-def count_for_likeliest(matrix: Floats, word: int, *, simulations: int, generator: np.random.Generator) -> DrawCount:
+def count_for_likeliest(matrix: Floats, word: int, simulations: int, generator: np.random.Generator) -> DrawCount:
     """Return the draws needed by an attacker who knows the tables and guesses the input of maximum likelihood.
 
     A tie counts as a failure. matrix: the probabilities of the outputs (columns) for all inputs of the group (rows).
