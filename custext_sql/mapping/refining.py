@@ -244,7 +244,9 @@ class Board:
         for here in self._blocks(groups, self.k + others.shape[1]):
             part = slice(start, start + len(here))
             there = others[part]
-            squares = self._distances(here, there)
+            tiles = self._grouped(here).reshape(len(here), self._tiles, self.k // self._tiles, -1)
+            products = np.matmul(self.centers[there][:, None], tiles.transpose(0, 1, 3, 2))
+            squares = products.transpose(0, 2, 1, 3).reshape(*there.shape, self.k)
             own, weights = squares[:, -1:, :], grouped[here, None, :]
             pulls = np.zeros_like(weights) if fixed_centers else np.square(weights)
             leaving = own * (weights + pulls * inverse[here, None, None])
@@ -260,13 +262,6 @@ class Board:
             moves["slot"][part] = here[:, None] * self.k + best[:, :, 0]
             start += len(here)
         return moves
-
-    def _distances(self, groups: Places, others: Places) -> Points:
-        """Return the squared distances of the centers of each row of `others` to the words of each group."""
-        tiles = self._grouped(groups).reshape(len(groups), self._tiles, self.k // self._tiles, -1)
-        products = np.matmul(self.centers[others][:, None], tiles.transpose(0, 1, 3, 2))
-        squares: Points = products.transpose(0, 2, 1, 3).reshape(*others.shape, self.k)
-        return squares
 
     def gains(self, left: Moves, right: Moves) -> Numbers:
         """Return by how much each pair of moves, one back and one forth, lowers the cost, rounded down.
