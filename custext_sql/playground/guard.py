@@ -91,10 +91,6 @@ class Doorway:
                 return "the token is missing or out of date; open the address that custext playground printed"
         return None
 
-    def limit(self, scope: Scope) -> int:
-        """Return how many bytes a request may have."""
-        return self.most_bytes if scope["path"] == UPLOADS else _MOST_BYTES
-
 
 def is_loopback(host: str) -> bool:
     """Return whether only this machine can reach a server that listens there."""
@@ -116,7 +112,8 @@ class Guard:
             if scope["type"] == "lifespan":
                 await self._application(scope, receive, send)
             return
-        request = _Limited(receive, _protected(send), self._doorway.limit(scope))
+        most = self._doorway.most_bytes if scope["path"] == UPLOADS else _MOST_BYTES
+        request = _Limited(receive, _protected(send), most)
         fault = self._doorway.find_fault(scope)
         if fault is not None:
             await request.refuse(403, fault)
@@ -142,7 +139,6 @@ class _Limited:
             await self.refuse_size()
 
     async def refuse_size(self) -> None:
-        """Answer that the body is too large."""
         await self.refuse(413, f"that is too large: at most {self.limit:,} bytes are accepted")
 
     async def refuse(self, status: int, message: str) -> None:

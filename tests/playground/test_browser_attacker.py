@@ -60,13 +60,6 @@ def test_the_guesses_are_those_of_the_library(visit: Visit, served_db: Path) -> 
     )
 
 
-def test_without_public_texts_the_page_says_that_it_is_a_single_guess(visit: Visit) -> None:
-    visit.write(TEXT)
-    visit.turn_on_attack()
-    expect(visit.pane()).to_contain_text("single guess")
-    expect(visit.pane()).to_contain_text("--public FILE")
-
-
 def test_with_public_texts_the_page_names_them(browse: Callable[..., Visit], public_playground: Address) -> None:
     visit = browse(public_playground)
     visit.open()
@@ -114,24 +107,3 @@ def test_the_switch_can_be_turned_off_again(visit: Visit) -> None:
     expect(visit.output().locator("rt")).to_have_count(0)
     assert visit.read_output() == after
     expect(visit.words().first).to_have_attribute("aria-label", re.compile("replaced|drew itself"))
-
-
-def test_a_text_in_which_nothing_is_replaced_has_nothing_to_guess(visit: Visit) -> None:
-    visit.write("Štěpánková")
-    visit.switch().click()
-    expect(visit.pane()).to_contain_text("No word was replaced")
-    assert visit.read_output() == "<unk>"
-
-
-def test_the_legend_explains_the_marks_of_the_attackers_view(visit: Visit) -> None:
-    visit.turn_on_attack()
-    legend = visit.page.get_by_role("list", name="Marks")
-    expect(legend).to_contain_text("right")
-    expect(legend).to_contain_text("wrong")
-
-
-def test_long_words_that_stay_are_no_problem(visit: Visit) -> None:
-    visit.open("policy=paper&view=attacker")
-    visit.write(f"The doctor said {'x' * 1001} to the family")
-    expect(visit.message).to_be_hidden()
-    expect(visit.output()).to_contain_text("x" * 1001)

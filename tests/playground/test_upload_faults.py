@@ -62,30 +62,17 @@ def refuse(site: Site, name: str, content: bytes) -> str:
         ("a.csv", f"id,body\n1,{SECRET}\n2,{SECRET},{SECRET}\n".encode(), "a.csv"),
         ("a.csv", b"id,body\n1,\xff\xfe" + SECRET.encode(), "a.csv"),
         ("a.parquet", f"PAR1{SECRET}PAR1".encode(), "a.parquet"),
-        ("a.parquet", b"", "a.parquet"),
-        ("a.json", f'[{{"body": "{SECRET}"'.encode(), "a.json"),
         ("a.jsonl", f'{{"body": "{SECRET}"}}\n{SECRET}\n'.encode(), "a.jsonl"),
         ("a.csv.gz", f"id,body\n1,{SECRET}\n".encode(), "a.csv.gz"),
         ("a.txt.gz", b"\x1f\x8b\x08" + SECRET.encode(), "a.txt.gz"),
         ("a.duckdb", b"x", "expected a file whose name ends in .parquet, or in .csv"),
-        ("a.xlsx", b"x", "expected a file whose name ends in .parquet"),
-        ("a", b"x", "expected a file whose name ends in"),
-        (".csv", b"x", "expected a file whose name ends in"),
         ("a.csv.exe", b"x", "expected a file whose name ends in"),
-        ("a.csv/", b"x", "expected a file whose name ends in"),
-        ("a.parquet.gz", b"x", "expected a file whose name ends in"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_explained_and_deleted(
     site: Site, name: str, content: bytes, message: str
 ) -> None:
     assert message in refuse(site, name, content)
-
-
-def test_a_database_under_another_name_is_no_data(site: Site) -> None:
-    content = site.database.read_bytes()
-    for name in ("a.csv", "a.parquet", "a.json"):
-        assert name in refuse(site, name, content)
 
 
 NAMES = {

@@ -15,10 +15,10 @@ from tests.spacy_plugin.pipelines import copy_pipeline, give_records, kinds_of, 
 
 
 @pytest.mark.slow
-def test_a_key_needs_records_and_the_settings_it_was_made_for(starter_db: Path, tmp_path: Path) -> None:
+def test_a_key_needs_records_and_the_settings_it_was_made_for(english_db: Path, tmp_path: Path) -> None:
     key = tmp_path / "key"
-    make_key(key, starter_db, eps=2.0, plus=True)
-    nlp = make_pipeline(starter_db, key_file=str(key))
+    make_key(key, english_db, eps=2.0, plus=True)
+    nlp = make_pipeline(english_db, key_file=str(key))
     with pytest.raises(CusTextError, match="set doc._.custext_record to a string"):
         nlp("doctor")
     doc = nlp.make_doc("doctor")
@@ -28,7 +28,7 @@ def test_a_key_needs_records_and_the_settings_it_was_made_for(starter_db: Path, 
     entities = {"@misc": "custext.entities.v1", "labels": {"PERSON": 1.0}}
     for wrong in ({"eps": 1.0}, {"plus": False}, {"policy": "paper"}, {"sensitive": entities}):
         with pytest.raises(CusTextError, match="this key is for"):
-            make_pipeline(starter_db, key_file=str(key), **wrong)
+            make_pipeline(english_db, key_file=str(key), **wrong)
 
 
 @pytest.mark.slow
@@ -95,10 +95,10 @@ def test_a_key_needs_records_and_the_settings_it_was_made_for(starter_db: Path, 
     ],
 )
 def test_an_invalid_config_is_an_error_when_the_component_is_added(
-    starter_db: Path, config: dict[str, Any], named: str
+    english_db: Path, config: dict[str, Any], named: str
 ) -> None:
     with pytest.raises(Exception, match=named) as caught:
-        spacy.blank("en").add_pipe("custext", config={"database": str(starter_db), **config})
+        spacy.blank("en").add_pipe("custext", config={"database": str(english_db), **config})
     assert isinstance(caught.value, (CusTextError, ValueError))
     assert "policy" not in config or "alice" not in str(caught.value)
 

@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import spacy
 
 from custext_sql import CusTextError, add_stopwords, build_mapping, make_key
 from custext_sql.store.database import writing
@@ -34,13 +33,6 @@ def test_stopwords_are_those_of_the_language_of_the_pipeline(german_db: Path) ->
         assert kinds_of(make_pipeline(german_db, code=code, plus=True, **config)(TEXT)) == expected
 
 
-def test_the_language_is_found_again_after_saving(german_db: Path, tmp_path: Path) -> None:
-    for config in ({}, {"language": "english"}):
-        nlp = make_pipeline(german_db, code="de", plus=True, **config)
-        nlp.to_disk(tmp_path / "saved")
-        assert kinds_of(spacy.load(tmp_path / "saved")(TEXT)) == kinds_of(nlp(TEXT))
-
-
 def test_a_list_of_ones_own_is_used_by_its_name(few_db: Path, tmp_path: Path) -> None:
     (tmp_path / "legal.txt").write_text("will\n", encoding="utf-8")
     add_stopwords(few_db, language="legal", file=tmp_path / "legal.txt")
@@ -50,9 +42,8 @@ def test_a_list_of_ones_own_is_used_by_its_name(few_db: Path, tmp_path: Path) ->
         assert kinds_of(nlp(TEXT))[1:] == ["replaced", "stopword"]
 
 
-@pytest.mark.parametrize("code", ["de", "is", "xx"])
-def test_without_plus_no_list_is_needed(few_template: Path, code: str) -> None:
-    assert kinds_of(make_pipeline(few_template, code=code)("was"))
+def test_without_plus_no_list_is_needed(few_template: Path) -> None:
+    assert kinds_of(make_pipeline(few_template, code="is")("was"))
 
 
 @pytest.mark.parametrize(
