@@ -50,8 +50,6 @@ def test_groups_equal_the_oracle_with_ties(measure: str, data: st.DataObject) ->
     assert as_lists(partition_words(rows, MEASURES[measure], k)) == oracle.greedy_groups(rows, k, DISTANCES[measure])
 
 
-
-
 @measures
 def test_groups_equal_the_oracle_where_float32_cannot_tell(measure: str) -> None:
     """Points are a millionth apart and far from the origin: a float32 product cannot distinguish them."""
