@@ -1,7 +1,7 @@
 """Refines groups: swaps words between them while that brings words closer together, alike on every machine."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -101,16 +101,13 @@ def _limit(points: Floats, longest: float) -> Floats:
     return limited
 
 
-@dataclass(frozen=True)
-class Pairs:
-    """Pairs of groups, first and second, between which words may be swapped.
+class Pairs(NamedTuple):
+    """Pairs of groups between which words may be swapped.
 
     others: a row for each group, with the groups it is paired with, then itself. forth, back: where the first group of
     a pair has the second one in `others`, counted through all rows, and vice versa.
     """
 
-    first: Places
-    second: Places
     others: Places
     forth: Places
     back: Places
@@ -126,7 +123,7 @@ def pair_groups(first: Places, second: Places, count: int) -> Pairs:
     others = np.repeat(np.arange(count)[:, None], ranks.max(initial=-1) + 2, axis=1)
     others[ends, ranks] = np.concatenate([second, first])
     forth, back = (ends * others.shape[1] + ranks).reshape(2, -1)
-    return Pairs(first, second, others, forth, back)
+    return Pairs(others, forth, back)
 
 
 def ranks_within(groups: Places, keys: Numbers) -> Places:

@@ -102,7 +102,8 @@ def largest_gain(board: Board, pairs: Pairs) -> int:
     groups = [slots[board.taken[slots]].tolist() for slots in np.split(np.arange(len(board.words)), board.groups)]
     centers = plain_centers(board.rows, board.weights, groups)
     best = -(2**62)
-    for first, second in zip(pairs.first.tolist(), pairs.second.tolist(), strict=True):
+    firsts, seconds = pairs.forth // pairs.others.shape[1], pairs.others.reshape(-1)[pairs.forth]
+    for first, second in zip(firsts.tolist(), seconds.tolist(), strict=True):
         gains = [
             [
                 int(board.weights[slot])
@@ -153,7 +154,7 @@ def test_no_candidate_is_left_that_gains_more_than_the_least_gain(
     board = board_of(random_vectors(count, dimension, seed), k, measure)
     started = board.cost()
     pairs, least = refine_board(board)
-    assert len(pairs.first)
+    assert len(pairs.forth)
     assert board.cost() < started
     assert largest_gain(board, pairs) <= least
 
