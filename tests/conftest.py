@@ -71,7 +71,7 @@ def own_home(
     monkeypatch.delenv("CUSTEXT_LEDGER", raising=False)
     monkeypatch.delenv("COLUMNS", raising=False)  # pytest's workers have it, and tables would fit it
     yield home
-    if (running := sys.modules.get("custext_sql.ledger.running")) is not None:
+    if (running := sys.modules.get("custext_sql.ledger.release")) is not None:
         running.settle_all()  # while the databases of the test are still there
     shutil.rmtree(home, ignore_errors=True)  # databases of 60 MB and more: a run would fill small disks
 

@@ -18,12 +18,11 @@ from custext_sql import Policy, Receipt, Sanitizer
 from custext_sql.mapping.mapping import Mapping
 from custext_sql.mechanism.randomness import KeyedRandomness, SecretKey
 from custext_sql.mechanism.sampler import Sampler
-from custext_sql.sanitizer.replacer import Replacer
-from custext_sql.sanitizer.row_settings import RowSettings
+from custext_sql.sanitizer.replacer import Replacer, RowSettings
 from custext_sql.sanitizer.settings import Settings
 from custext_sql.sanitizer.tally import SYMBOLS
 from custext_sql.sanitizer.token_batch import TokenBatch
-from custext_sql.sanitizer.vocabulary import Vocabulary
+from custext_sql.sanitizer.words import Vocabulary
 from custext_sql.text.columns import TextColumn
 from custext_sql.text.encoded_text import join_texts
 from custext_sql.text.word_boundaries import normalize_words, split_words
