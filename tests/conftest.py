@@ -26,24 +26,8 @@ settings.register_profile("tests", deadline=None)  # the first example builds ta
 settings.load_profile("tests")
 
 FEW_SHIPPED = 1000  # words, with the fixture of that name
-WORDS = [
-    "alice",
-    "bob",
-    "carol",
-    "dave",
-    "erin",
-    "frank",
-    "grace",
-    "heidi",
-    "ivan",
-    "judy",
-    "mallory",
-    "niaj",
-    "olivia",
-    "peggy",
-    "rupert",
-    "sybil",
-]
+WORDS = ["alice", "bob", "carol", "dave", "erin", "frank", "grace", "heidi", "ivan", "judy"]
+WORDS += ["mallory", "niaj", "olivia", "peggy", "rupert", "sybil"]
 
 
 def write_small_vectors(folder: Path) -> Path:
@@ -87,7 +71,7 @@ def own_home(
     monkeypatch.delenv("CUSTEXT_LEDGER", raising=False)
     monkeypatch.delenv("COLUMNS", raising=False)  # pytest's workers have it, and tables would fit it
     yield home
-    if (running := sys.modules.get("custext_sql.ledger.running")) is not None:
+    if (running := sys.modules.get("custext_sql.ledger.release")) is not None:
         running.settle_all()  # while the databases of the test are still there
     shutil.rmtree(home, ignore_errors=True)  # databases of 60 MB and more: a run would fill small disks
 

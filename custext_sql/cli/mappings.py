@@ -108,9 +108,9 @@ def inspect_command(db: str | None, word: str, mapping: str | None, eps: float, 
       custext inspect she --eps 1
     """
     from custext_sql import load_mapping
-    from custext_sql.mechanism.sampler import inspect_word
+    from custext_sql.mechanism.sampler import Sampler, find_distribution
 
-    found = inspect_word(load_mapping(db, mapping), word, eps, calibration=calibration)
+    found = find_distribution(Sampler(load_mapping(db, mapping), calibration), word, eps)
     yield found
     click.echo(f"{found.word} in {found.mapping}, eps = {found.eps:g}\n")
     largest = found.group[0].probability

@@ -19,11 +19,9 @@ from custext_sql.mechanism.sampler import Sampler
 from custext_sql.mechanism.weights import check_epsilon
 from custext_sql.parameters import check_at_least, suggest
 from custext_sql.sanitizer.policy import Policy, choose_policy
-from custext_sql.sanitizer.replacer import Mechanism, Replaced, Replacer
-from custext_sql.sanitizer.row_settings import RowSettings
+from custext_sql.sanitizer.replacer import Mechanism, Replaced, Replacer, RowSettings
 from custext_sql.sanitizer.traced_text import Piece, list_pieces
-from custext_sql.sanitizer.vocabulary import Vocabulary
-from custext_sql.sanitizer.words import FoundWords
+from custext_sql.sanitizer.words import FoundWords, Vocabulary
 from custext_sql.store.database import Database, reading
 from custext_sql.store.embeddings import read_embeddings, read_vectors
 from custext_sql.store.mappings import find_mapping, read_mapping

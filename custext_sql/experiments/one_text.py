@@ -28,7 +28,7 @@ from custext_sql.mechanism.weights import check_epsilon
 from custext_sql.parameters import check_type
 from custext_sql.sanitizer.receipt import Receipt
 from custext_sql.sanitizer.sanitizer import Sanitizer
-from custext_sql.sanitizer.vocabulary import SPELLINGS
+from custext_sql.sanitizer.words import SPELLINGS
 from custext_sql.text.columns import open_column
 from custext_sql.text.encoded_text import spread_out
 from custext_sql.text.word_boundaries import fold_word
@@ -113,7 +113,7 @@ class TextAttacker:
     ) -> None:
         check_type(sanitizer, Sanitizer, "sanitizer must be a Sanitizer")
         check_column_use(public, public_column, public=True)
-        self.sanitizer, self.plus = sanitizer, bool(sanitizer.settings.settle_rows(None, plus, 1).plus)
+        self.sanitizer, self.plus = sanitizer, bool(sanitizer.settle_rows(None, plus, 1).plus)
         self.public = None if public is None else name_texts(public)
         self._mapping, self._replacer = sanitizer.mapping, sanitizer.replacer
         self._alphabet = Alphabet(self._mapping, self._replacer, plus=self.plus)

@@ -32,16 +32,15 @@ from custext_sql.experiments.charts import Point, Series, embed_chart, shorten
 from custext_sql.experiments.mechanisms import MappingUnderTest, ShareDone, list_strings, part_of
 from custext_sql.experiments.public_texts import find_public_column
 from custext_sql.experiments.verdict import CERTAINTY, SECTIONS, Figures, Verdict, judge, vary
-from custext_sql.files.inputs.input_files import list_files
+from custext_sql.files.inputs.file_formats import list_files
 from custext_sql.files.inputs.texts import DataFiles, DataTable, Texts, name_texts, open_texts, stream_texts
 from custext_sql.html.escaped_pages import render_page
 from custext_sql.kinds import COUNTS, Kind, list_treatments
-from custext_sql.ledger.checks import find_second_mapping
+from custext_sql.ledger.checks import add_up, find_related, find_second_mapping
 from custext_sql.ledger.dataset import Dataset
 from custext_sql.ledger.entries import Terms, new_entry
-from custext_sql.ledger.overview import read_all
+from custext_sql.ledger.ledger import read_all
 from custext_sql.ledger.places import LedgerFile
-from custext_sql.ledger.spending import add_up, find_related
 from custext_sql.mapping.mapping import Mapping as Tables
 from custext_sql.mechanism.weights import CALIBRATIONS, check_calibration, check_epsilon
 from custext_sql.parameters import count_of

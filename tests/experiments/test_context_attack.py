@@ -23,7 +23,7 @@ from custext_sql.experiments.attacks.context_attack import (
 from custext_sql.experiments.attacks.context_model import Alphabet, BigramModel, OutputLikelihoods, find_posteriors
 from custext_sql.experiments.mechanisms import MappingUnderTest, MechanismUnderTest
 from custext_sql.kinds import Kind
-from custext_sql.sanitizer.vocabulary import Vocabulary
+from custext_sql.sanitizer.words import Vocabulary
 from custext_sql.text.columns import open_column
 
 PUBLIC = [

@@ -18,7 +18,7 @@ from custext_sql.parameters import count_of
 from custext_sql.sanitizer.sanitizer import Sanitizer
 from custext_sql.sanitizer.settings import Settings
 from custext_sql.sanitizer.traced_text import Piece
-from custext_sql.sanitizer.vocabulary import Vocabulary
+from custext_sql.sanitizer.words import Vocabulary
 from tests.small_mapping import small_mapping
 
 SPACE = Piece(" ", " ")

@@ -55,7 +55,10 @@ def run_on(disk: Path, command: Sequence[object], size: str = "600k", **options:
     return process.returncode, printed, errors
 
 
-@pytest.mark.parametrize("name", ["out.csv", "out.parquet", "out.json", "out.tsv.gz", "out.txt", "out.txt.gz"])
+SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in ("out.parquet", "out.json", "out.tsv.gz", "out.txt.gz")]
+
+
+@pytest.mark.parametrize("name", ["out.csv", "out.txt", *SLOW])
 def test_a_release_names_the_file(mapped_db: Path, disk: Path, source: Path, name: str) -> None:
     has_columns = not name.startswith("out.txt")
     data = source.with_suffix(".csv" if has_columns else ".txt")
@@ -66,6 +69,7 @@ def test_a_release_names_the_file(mapped_db: Path, disk: Path, source: Path, nam
     assert list_releases(mapped_db) == []
 
 
+@pytest.mark.slow
 def test_a_query_names_the_file(mapped_db: Path, disk: Path, source: Path) -> None:
     query = f"SELECT custext_sanitize(body, 1, false) AS body, id FROM '{source.with_suffix('.csv')}'"
     status, left, errors = run_on(disk, [*CUSTEXT, "--db", mapped_db, "sql", query, "--output", disk / "out.csv"])
@@ -73,6 +77,7 @@ def test_a_query_names_the_file(mapped_db: Path, disk: Path, source: Path) -> No
     assert f"{disk / 'out.csv'}: the disk is full\n" in errors
 
 
+@pytest.mark.slow
 def test_a_query_into_a_table_names_the_database(mapped_db: Path, disk: Path, source: Path) -> None:
     data = disk / "shop.duckdb"
     query = ["sql", "SELECT id, custext_sanitize(body, 1, false) AS body FROM reviews", "--into", "clean"]
@@ -95,6 +100,7 @@ def test_a_table_names_the_database(mapped_db: Path, disk: Path, source: Path) -
     assert list_releases(mapped_db) == []
 
 
+@pytest.mark.slow
 def test_temporary_files_name_their_folder(mapped_db: Path, disk: Path, source: Path) -> None:
     """A stream is stored there first, and so is its output."""
     environment = {**os.environ, "TMPDIR": str(disk)}
@@ -105,6 +111,7 @@ def test_temporary_files_name_their_folder(mapped_db: Path, disk: Path, source: 
         assert ended == (1, "", f"Error: cannot write {disk}: the disk is full\n")
 
 
+@pytest.mark.slow
 def test_spilled_data_names_its_folder(mapped_db: Path, disk: Path) -> None:
     query = "SELECT md5(i::VARCHAR) AS text FROM range(3000000) r(i) ORDER BY text"
     environment = {**os.environ, "TMPDIR": str(disk)}

@@ -12,7 +12,6 @@ import pytest
 
 from custext_sql import DataTable, Policy, Sanitizer, find_leaks, sanitize_file
 from custext_sql.errors import CusTextError
-from custext_sql.files.preview import word_counts
 from custext_sql.files.preview.leaks import LeakedKind, Leaks
 from tests.files.test_data_files import db, folder, run
 from tests.ledger_entries import list_releases
@@ -83,8 +82,8 @@ def test_counts_agree_with_a_plain_count_however_blocks_are_cut(
     lines = [f"alice x{number % 7} Carol y{number % 301}z Y{number % 11}Z\n" for number in range(3000)]
     (folder / "in.txt").write_text("".join(lines))
     expected = Counter(word for line in lines for word in re.findall(r"\w+", line.lower()) if word not in known)
-    monkeypatch.setattr(word_counts, "_MOST_ROWS", 500)
-    monkeypatch.setattr("custext_sql.files.inputs.text_lines._CHUNK", 4000)
+    monkeypatch.setattr("custext_sql.files.preview.leaks._MOST_ROWS", 500)
+    monkeypatch.setattr("custext_sql.files.inputs.encodings._CHUNK", 4000)
     leaks = find_leaks("in.txt", top=None)
     assert words_of(leaks, "unknown") == expected
     assert by_kind(leaks)["unknown"].distinct == len(expected)

@@ -15,7 +15,7 @@ from custext_sql import (
     sanitize_table,
 )
 from custext_sql.errors import BudgetError, OutputError, SettingError, SourceError
-from custext_sql.files.text_releases import sanitize_text
+from custext_sql.files.line_releases import sanitize_text
 from tests.files.test_data_files import db, folder
 from tests.files.test_public_api import data, list_entries
 

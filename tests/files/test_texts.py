@@ -11,7 +11,7 @@ import pytest
 
 from custext_sql import DataFiles, DataTable
 from custext_sql.errors import CusTextError, SettingError, SourceError
-from custext_sql.files.inputs import text_lines
+from custext_sql.files.inputs import encodings
 from custext_sql.files.inputs.texts import has_columns, list_columns, list_texts, name_texts, stream_rows, stream_texts
 
 TEXTS = ['a "b", c', None, "d\te", "naïve 😀", "2020-1-5"]
@@ -158,7 +158,7 @@ def test_lines_are_those_of_the_file_wherever_it_is_cut(tmp_path: Path, monkeypa
     lines = ["a\n", "\n", "b\r\n", "c\rd\n", "naïve\n", "the end"]
     (tmp_path / "in.txt").write_bytes("".join(lines).encode())
     for size in range(1, 30):
-        monkeypatch.setattr(text_lines, "_CHUNK", size)
+        monkeypatch.setattr(encodings, "_CHUNK", size)
         assert list_texts(tmp_path / "in.txt", None) == lines
 
 

@@ -30,13 +30,13 @@ POLICIES = [
 ]
 
 
-@pytest.mark.parametrize("eps", [0.0, 1.0, 5.0, [0.0, 5.0] * 2000])
+@pytest.mark.parametrize("eps", [0.0, [0.0, 5.0] * 500])
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("plus", [False, True])
 def test_the_count_is_that_of_a_plain_comparison(policy: Policy, eps: float | list[float], plus: bool) -> None:
     pool = ["A", "b", "C", "d", "e", "the", "AND", "zzz", "7", "12", "٣", "a's", "A’s", "...", "😀", ""]
     generator = np.random.default_rng(0)
-    texts = [" ".join(generator.choice(pool, size=size)) for size in generator.integers(0, 4, 4000)]
+    texts = [" ".join(generator.choice(pool, size=size)) for size in generator.integers(0, 4, 1000)]
     mapping = small_mapping([*"abcdefghij", "the"], k=3)
     sanitizer, tally = Sanitizer(mapping, frozenset({"the", "and"}), Settings(policy=policy)), Tally()
     released = sanitizer.sanitize_arrow(pa.array(texts), eps, plus, tally=tally).to_pylist()
@@ -134,14 +134,12 @@ def test_diff_marks_them(db: Path, folder: Path, texts: list[str | None]) -> Non
     assert run(*asked).stderr == ""
 
 
-@pytest.mark.parametrize("policy", POLICIES)
-@pytest.mark.parametrize("plus", [False, True])
+@pytest.mark.parametrize(("policy", "plus"), [(POLICIES[0], True), (POLICIES[3], False)])
 def test_leaks_counts_them_beforehand(db: Path, texts: list[str | None], policy: Policy, plus: bool) -> None:
     rows = [*texts, "zzz", "12", "zzz 12 the"]
     leaks = find_leaks(rows, plus=plus, policy=policy)
     sanitizer = Sanitizer.load(db, policy=policy)
-    if policy.numbers != "shape":  # a number may draw itself
-        assert leaks.unchanged_at_eps_0 == sanitizer.release(rows, 0, plus)[1].texts_unchanged
+    assert leaks.unchanged_at_eps_0 == sanitizer.release(rows, 0, plus)[1].texts_unchanged
     kept = [find_leaks([row], plus=plus, policy=policy) for row in rows]
     assert leaks.unchanged_at_any_eps == sum(one.words == one.in_clear > 0 for one in kept)
 

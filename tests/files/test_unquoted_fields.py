@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from custext_sql import DataFiles, find_leaks, sanitize_file
 from custext_sql.errors import CusTextError, OutputError, SettingError
 from custext_sql.files.inputs.texts import list_texts
-from custext_sql.files.unquoted_fields import UnquotedFields
+from custext_sql.files.row_releases import UnquotedFields
 from tests.files.test_data_files import db, folder, run
 from tests.ledger_entries import list_releases
 
@@ -30,7 +30,7 @@ def split(text: str) -> list[list[str]]:
     return [line.split("\t") for line in text.removesuffix("\n").split("\n")]
 
 
-@settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=2, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     rows=st.lists(st.tuples(FIELDS, st.sampled_from(['"', '""', '"."', ",", "'"]), FIELDS), min_size=20, max_size=40)
 )

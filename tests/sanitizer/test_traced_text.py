@@ -7,7 +7,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from custext_sql import Kind, Policy, Sanitizer, make_key
-from custext_sql.errors import SettingError
 from custext_sql.mapping.mapping import Mapping
 from custext_sql.sanitizer.settings import Settings
 from custext_sql.sanitizer.traced_text import TracedText
@@ -91,11 +90,3 @@ def test_a_trace_with_a_key_is_that_of_its_record(mapped_db: Path, tmp_path: Pat
     text = "alice met bob and carol " * 5
     assert sanitizer.trace(text, record="1").after == sanitizer.sanitize(text, record="1")
     assert sanitizer.trace(text, record="1").after != sanitizer.trace(text, record="2").after
-
-
-def test_only_strings_are_traced(mapping: Mapping) -> None:
-    for wrong in (None, b"alice", ["alice"]):
-        with pytest.raises(SettingError, match="the text must be a string; found"):
-            Sanitizer(mapping).trace(wrong)  # type: ignore[arg-type]
-    with pytest.raises(SettingError, match="records are only for keyed draws"):
-        Sanitizer(mapping).trace("alice", record="1")

@@ -102,21 +102,6 @@ def test_the_variables_of_the_program_are_no_tables(mapped_db: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["out.parquet", "out.csv", "out.json", "out.jsonl", "it's {a} {out.PARQUET"])
-def test_a_result_is_written(mapped_db: Path, data: Path, tmp_path: Path, name: str) -> None:
-    output = tmp_path / name
-    query = "SELECT id, custext_sanitize(body, 1, true) AS body FROM reviews ORDER BY id -- all"
-    result = run("--db", mapped_db, "sql", query, "--data", data, "--output", output)
-    assert (result.exit_code, result.stdout) == (0, f"{output}: 250 rows\n")
-    assert result.stderr.startswith("500 words: 250 replaced")
-    with duckdb.connect() as connection:
-        quoted = str(output).replace("'", "''")
-        rows = connection.execute(f"SELECT id, body FROM '{quoted}' ORDER BY id").fetchall()
-    assert [row for row, _ in rows] == list(range(250))
-    assert all(body.startswith("<unk> ") for _, body in rows)
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("query", "rows"),
     [
@@ -170,18 +155,6 @@ def test_a_failing_query_leaves_the_old_output(mapped_db: Path, tmp_path: Path) 
     assert [path.name for path in tmp_path.iterdir() if "draft" in path.name] == []
 
 
-def test_the_data_is_not_changed(mapped_db: Path, data: Path) -> None:
-    result = run("--db", mapped_db, "sql", "DELETE FROM reviews", "--data", data)
-    assert result.exit_code == 1
-    with duckdb.connect(data, read_only=True) as connection:
-        assert connection.execute("SELECT count(*) FROM reviews").fetchall() == [(250,)]
-
-
-def test_the_custext_database_itself_may_be_the_data(mapped_db: Path) -> None:
-    result = run("--db", mapped_db, "sql", "SELECT count(*) AS n FROM groups", "--data", mapped_db)
-    assert result.output.split() == ["n", "16"]
-
-
 def test_a_file_that_is_no_data_is_refused(mapped_db: Path, tmp_path: Path) -> None:
     (tmp_path / "text").write_text("not a database at all")
     assert (
@@ -218,6 +191,7 @@ def test_ctrl_c_stops_and_leaves_nothing(mapped_db: Path, tmp_path: Path) -> Non
     assert [path.name for path in tmp_path.iterdir() if "out" in path.name] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_within_duckdb_ends_a_command_like_any_other(tmp_path: Path, number: signal.Signals) -> None:
     """DuckDB turns the interruption of a statement in the main thread into a RuntimeError."""

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import duckdb
-import pyarrow as pa
 import pytest
 
 from custext_sql import (
@@ -22,9 +21,7 @@ from custext_sql import (
     sanitize_file,
 )
 from custext_sql.errors import DatabaseError, SettingError
-from custext_sql.ledger.release import Release
-from custext_sql.sanitizer.vocabulary import Vocabulary
-from custext_sql.sql import functions as sql_functions
+from custext_sql.sanitizer.words import Vocabulary
 
 
 def served_policy(connection: duckdb.DuckDBPyConnection) -> str:
@@ -150,12 +147,8 @@ def test_equal_sanitizers_are_shared_and_others_are_let_go(mapped_db: Path) -> N
         "pass",
         "c.close()",
         "d = c.cursor(); d.execute(query); c.close()",
-        "d = c.cursor(); d.execute(query); d.close(); c.close()",
         "d = c.cursor(); del c; d.execute(query).fetchall()",
         "c.execute(query)",
-        "r = c.sql(query)",
-        "c = None",
-        "register(c, path, policy='paper')",
         "e = duckdb.connect(); register(e, path); register(c.cursor(), path); e.execute(query).fetchall()",
         "[connect(path) for _ in range(3)]",
         "import importlib, custext_sql.sql.functions as f; importlib.reload(f); f.register(c, path); c.execute(query)",
@@ -184,35 +177,6 @@ def test_connect_takes_duckdb_settings_and_closes_on_an_error(mapped_db: Path) -
     with pytest.raises(CusTextError, match="did you mean 'small-euclidean-k4'"):
         connect(mapped_db, mapping="small-euclidean-k5")
     load_embeddings(mapped_db, "starter", name="s", limit=10)  # nothing has the file open
-
-
-def test_a_call_takes_what_register_may_swap_once(mapped_db: Path) -> None:
-    """Otherwise a call during a `register` could draw with one sanitizer and count for another."""
-
-    class Watched(sql_functions._Holder):
-        reads = 0
-
-        @property
-        def served(self) -> sql_functions._Served:
-            self.reads += 1
-            return self._kept
-
-        @served.setter
-        def served(self, value: sql_functions._Served) -> None:
-            self._kept = value
-
-    sanitizer = Sanitizer.load(mapped_db)
-    watched = Watched(sql_functions._Served(sanitizer, None, Release(sanitizer, None)))
-    text, eps, plus = (pa.chunked_array([[value]]) for value in ("alice bob", 1.0, True))
-    watched.sanitize(text, eps, plus)
-    assert watched.reads == 1
-    watched.reads = 0
-    watched.spend(text, eps, plus)
-    assert watched.reads == 1
-    watched.reads = 0
-    with pytest.raises(CusTextError, match="needs a key"):
-        watched.sanitize_keyed(text, text)
-    assert watched.reads == 1
 
 
 def test_register_needs_a_connection(mapped_db: Path) -> None:

@@ -30,8 +30,7 @@ from custext_sql.kinds import Kind
 from custext_sql.parameters import check_at_least, count_of
 from custext_sql.sanitizer.policy import Policy, name_policy
 from custext_sql.sanitizer.traced_text import Piece
-from custext_sql.sanitizer.vocabulary import Vocabulary
-from custext_sql.sanitizer.words import find_words
+from custext_sql.sanitizer.words import Vocabulary, find_words
 from custext_sql.store.database import Database
 from custext_sql.text.columns import open_column, split_column
 from custext_sql.text.encoded_text import EncodedText, find_distinct, spread_out

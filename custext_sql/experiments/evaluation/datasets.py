@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from custext_sql.errors import SettingError, SourceError
-from custext_sql.files.inputs.row_readers import choose_reader
+from custext_sql.files.inputs.source import choose_reader
 from custext_sql.files.inputs.texts import AnyPath, DataFiles, DataTable, name_texts, open_texts
 from custext_sql.parameters import count_of
 from custext_sql.sql.queries import fetch

@@ -16,8 +16,7 @@ from custext_sql.experiments.evaluation.datasets import LabeledTexts
 from custext_sql.experiments.extras import Pretrained, choose_device, import_library, load_pretrained
 from custext_sql.experiments.mechanisms import ShareDone
 from custext_sql.parameters import check_at_least, check_limit, count_of
-from custext_sql.sanitizer.vocabulary import Vocabulary
-from custext_sql.sanitizer.words import find_words
+from custext_sql.sanitizer.words import Vocabulary, find_words
 from custext_sql.text.columns import open_column
 from custext_sql.text.encoded_text import EncodedText
 
