@@ -78,7 +78,7 @@ CALLS: dict[str, Callable[[Path, str], object]] = {
     "pandas's objects": lambda folder, text: _sanitizer(folder).sanitize_batch(pd.Series([text, 1], name=text)),
     "pandas's tables": lambda folder, text: _sanitizer(folder).sanitize_batch(pd.DataFrame({text: [text]})),
     "polars's structs": lambda folder, text: _sanitizer(folder).sanitize_batch(pl.Series(text, [{text: text}])),
-    "texts for eps": lambda folder, text: _sanitizer(folder).sanitize_batch([text], [text]),
+    "texts for eps": lambda folder, text: _sanitizer(folder).sanitize_batch([text], [text]),  # type: ignore[list-item]
     "a text for eps": lambda folder, text: _sanitizer(folder).sanitize(text, text),  # type: ignore[arg-type]
     "a text for plus": lambda folder, text: _sanitizer(folder).sanitize(text, 1.0, text),  # type: ignore[arg-type]
     "too many eps": lambda folder, text: _sanitizer(folder).sanitize_batch([text], [1.0, 2.0]),

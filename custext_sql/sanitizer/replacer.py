@@ -30,8 +30,8 @@ from custext_sql.text.encoded_text import (
 from custext_sql.text.word_boundaries import find_cases, find_symbols, fold_word
 
 Arrow = pa.Array | pa.ChunkedArray
-Epsilon = float | Sequence[float] | Floats | Arrow
-Plus = bool | Sequence[bool] | Flags | Arrow
+Epsilon = float | Sequence[float] | Floats
+Plus = bool | Sequence[bool] | Flags
 
 _FEW = 1000  # strings
 

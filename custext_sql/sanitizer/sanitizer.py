@@ -220,8 +220,8 @@ class Sanitizer:
     def sanitize_arrow(
         self,
         texts: Arrow,
-        eps: Epsilon | None = None,
-        plus: Plus | None = None,
+        eps: Epsilon | Arrow | None = None,
+        plus: Plus | Arrow | None = None,
         *,
         records: Arrow | None = None,
         tally: Recorder | None = None,
@@ -239,7 +239,9 @@ class Sanitizer:
         column, rebuild = open_column(texts)
         return rebuild(self.sanitize_column(column, eps, plus, records=records, tally=tally))
 
-    def spend_arrow(self, texts: Arrow, eps: Epsilon | None = None, plus: Plus | None = None) -> pa.Array:
+    def spend_arrow(
+        self, texts: Arrow, eps: Epsilon | Arrow | None = None, plus: Plus | Arrow | None = None
+    ) -> pa.Array:
         """Return the eps that sanitizing would spend on each text of an Arrow array; missing for a missing text."""
         check_type(texts, Arrow, "texts must be an Arrow array")
         column = TextColumn.from_arrow(texts)
