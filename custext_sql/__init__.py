@@ -17,15 +17,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from custext_sql.errors import CusTextError
-    from custext_sql.files.file_releases import sanitize_file
     from custext_sql.files.inputs.texts import DataFiles, DataTable
     from custext_sql.files.preview.comparison import compare_texts
     from custext_sql.files.preview.leaks import find_leaks
-    from custext_sql.files.table_releases import sanitize_table
+    from custext_sql.files.releases import sanitize_file, sanitize_table
     from custext_sql.kinds import Kind
-    from custext_sql.ledger.corrections import settle_release, strike_release
     from custext_sql.ledger.dataset import Dataset
-    from custext_sql.ledger.overview import read_ledger
+    from custext_sql.ledger.ledger import read_ledger, settle_release, strike_release
     from custext_sql.mapping.mapping import Mapping
     from custext_sql.sanitizer.policy import Policy
     from custext_sql.sanitizer.receipt import Receipt
@@ -50,15 +48,13 @@ __all__ += ["find_leaks", "list_mappings", "load_embeddings", "load_mapping", "m
 __all__ += ["sanitize_file", "sanitize_table", "settle_release", "strike_release", "use_mapping"]
 _NAMES = {
     "errors": "CusTextError",
-    "files.file_releases": "sanitize_file",
     "files.inputs.texts": "DataFiles DataTable",
     "files.preview.comparison": "compare_texts",
     "files.preview.leaks": "find_leaks",
-    "files.table_releases": "sanitize_table",
+    "files.releases": "sanitize_file sanitize_table",
     "kinds": "Kind",
-    "ledger.corrections": "settle_release strike_release",
     "ledger.dataset": "Dataset",
-    "ledger.overview": "read_ledger",
+    "ledger.ledger": "read_ledger settle_release strike_release",
     "mapping.mapping": "Mapping",
     "sanitizer.policy": "Policy",
     "sanitizer.receipt": "Receipt",

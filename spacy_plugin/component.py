@@ -197,7 +197,7 @@ class CusText:
             settings, budgets = self.sanitizer.settings, self.sensitive.list_budgets(self.eps)
             try:
                 for epsilon in budgets:
-                    settings.settle_rows(epsilon, None, 1)  # only checks it
+                    self.sanitizer.settle_rows(epsilon, None, 1)  # only checks it
             except KeyFileError as error:
                 raise KeyFileError(f"sensitive: {error}") from None
             release = Release(

@@ -18,7 +18,7 @@ from custext_sql.errors import SettingError
 from custext_sql.kinds import Kind
 from custext_sql.mapping.mapping import Mapping
 from custext_sql.mechanism.sampler import Sampler, find_distribution
-from custext_sql.sanitizer.vocabulary import Vocabulary
+from custext_sql.sanitizer.words import Vocabulary
 from tests.small_mapping import small_mapping
 
 STOPWORDS = frozenset({"the", "she", "was", "not"})

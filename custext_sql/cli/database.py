@@ -281,11 +281,10 @@ def upgrade_command(db: str | None) -> Iterator[Any]:
     Example:
       custext --db my.duckdb upgrade
     """
-    from custext_sql.ledger.connections import upgrade_ledger
     from custext_sql.ledger.places import LedgerFile
     from custext_sql.store.rewriting import upgrade_database
 
-    revisions = {"database": upgrade_database(db), "ledger": upgrade_ledger(LedgerFile.locate(None, db))}
+    revisions = {"database": upgrade_database(db), "ledger": LedgerFile.locate(None, db).upgrade()}
     yield {what: {"before": before, "after": after} for what, (before, after) in revisions.items()}
     for what, (before, after) in revisions.items():
         same = before == after

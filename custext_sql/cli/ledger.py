@@ -11,8 +11,8 @@ from custext_sql.cli.output import again, print_json, print_table, show_control
 from custext_sql.parameters import count_of
 
 if TYPE_CHECKING:
+    from custext_sql.ledger.checks import Total
     from custext_sql.ledger.entries import Entry
-    from custext_sql.ledger.spending import Total
 
 _COLUMNS = (
     *("release", "when (UTC)", "state", "dataset", "columns", "eps", "draws"),
@@ -113,7 +113,7 @@ def settle_command(db: str | None, release: str, row_eps: float | None) -> Itera
       custext ledger settle 1f3a9c02 --row-eps 250
     """
     from custext_sql import settle_release
-    from custext_sql.ledger.spending import write_eps
+    from custext_sql.ledger.checks import write_eps
 
     settled = settle_release(db, release=release, row_eps=row_eps)
     yield settled.to_dict()
@@ -130,7 +130,7 @@ def unstrike_command(db: str | None, release: str) -> Iterator[Any]:
     Example:
       custext ledger unstrike 1f3a9c02
     """
-    from custext_sql.ledger.corrections import unstrike_release
+    from custext_sql.ledger.ledger import unstrike_release
 
     found = unstrike_release(db, release=release)
     yield found.to_dict()
@@ -151,7 +151,7 @@ def verify_command(context: click.Context, file: str, as_json: bool) -> None:
     Example:
       custext verify sanitized.csv
     """
-    from custext_sql.ledger.overview import find_releases
+    from custext_sql.ledger.ledger import find_releases
 
     found = find_releases(file, context.obj)
     if as_json:
@@ -214,13 +214,13 @@ def _print_releases(releases: "Sequence[Entry]") -> None:
 
 
 def _shown_id(release: "Entry") -> str:
-    from custext_sql.ledger.corrections import SHOWN
+    from custext_sql.ledger.ledger import SHOWN
 
     return release.release_id[:SHOWN]
 
 
 def _shown_total(total: "Total") -> str:
-    from custext_sql.ledger.spending import write_eps
+    from custext_sql.ledger.checks import write_eps
 
     if total.raw:
         return "unprotected"
@@ -228,7 +228,7 @@ def _shown_total(total: "Total") -> str:
 
 
 def _shown_row(release: "Entry") -> str:
-    from custext_sql.ledger.spending import write_eps
+    from custext_sql.ledger.checks import write_eps
 
     eps = release.largest_row_eps
     return "" if eps is None else f"{'>= ' if release.at_least else ''}{write_eps(eps)}"
