@@ -338,7 +338,7 @@ def _measure(
     """Return what the verdict on a suggestion depends on, which takes a few seconds."""
     under_test, plus = attacked.under_test, attacked.plus
     [guess] = measure_bayes(under_test, [attacked.prior], [eps], plus=plus)
-    context = None if attacker is None else attacker.measure(under_test, [eps], plus=plus)[0]
+    context = None if attacker is None else attacker.report(under_test, [eps], plus=plus).results[0]
     draws = None  # at eps = 0, no number is enough
     if eps > 0.0:
         quantiles = measure_sample(under_test, min(_SAMPLE, len(under_test.mapping.words)), [eps])
@@ -499,7 +499,7 @@ def find_candidate(
     ) -> Sequence[BayesResult] | Sequence[ContextResult]:
         if attacker is None:
             return measure_bayes(under_test, [attacked.prior], epsilons, plus=plus, progress=progress)
-        return attacker.measure(under_test, epsilons, plus=plus, progress=progress)
+        return attacker.report(under_test, epsilons, plus=plus, progress=progress).results
 
     tell, measuring = part_of(progress, 0, 1), part_of(progress, 0, 2)
     if attacker is None:

@@ -216,37 +216,6 @@ class ContextAttacker:
             self._attacked[place] = counts
         return self._attacked[place]
 
-    def measure(
-        self,
-        under_test: MappingUnderTest,
-        epsilons: Sequence[float],
-        *,
-        plus: bool,
-        seed: int = 0,
-        progress: ShareDone | None = None,
-    ) -> list[ContextResult]:
-        """Return the success of this attacker at each eps."""
-        info, name = under_test.mapping.info, CUSTEXT_PLUS if plus else CUSTEXT
-        at_0, *found = [
-            self.attack(Trial(under_test, name, epsilon, seed), part_of(progress, number, 1 + len(epsilons)))
-            for number, epsilon in enumerate((0.0, *epsilons))
-        ]
-        return [
-            ContextResult(
-                mapping=info.name,
-                k=info.k,
-                eps=epsilon,
-                calibration=under_test.calibration,
-                plus=plus,
-                success=(success := find_success(counts)),
-                standard_error=math.sqrt(success * (1.0 - success) / counts["replaced"]),
-                single=counts["guessed_singly"] / counts["replaced"],
-                texts_guessed=counts["texts_complete"] / counts["texts"],
-                success_at_0=find_success(at_0),
-            )
-            for epsilon, counts in zip(epsilons, found, strict=True)
-        ]
-
     def report(
         self,
         under_test: MappingUnderTest,
@@ -257,9 +226,27 @@ class ContextAttacker:
         progress: ShareDone | None = None,
     ) -> ContextAttack:
         """Return the success of this attacker at each eps, and what it was measured on."""
-        results = self.measure(under_test, epsilons, plus=plus, seed=seed, progress=progress)
-        info, public = under_test.mapping.info, self.public
-        at_0 = self.attack(Trial(under_test, CUSTEXT_PLUS if plus else CUSTEXT, 0.0, seed))  # made already
+        info, public, name = under_test.mapping.info, self.public, CUSTEXT_PLUS if plus else CUSTEXT
+        at_0, *found = [
+            self.attack(Trial(under_test, name, epsilon, seed), part_of(progress, number, 1 + len(epsilons)))
+            for number, epsilon in enumerate((0.0, *epsilons))
+        ]
+        results = []
+        for epsilon, counts in zip(epsilons, found, strict=True):
+            success = find_success(counts)
+            result = ContextResult(
+                mapping=info.name,
+                k=info.k,
+                eps=epsilon,
+                calibration=under_test.calibration,
+                plus=plus,
+                success=success,
+                standard_error=math.sqrt(success * (1.0 - success) / counts["replaced"]),
+                single=counts["guessed_singly"] / counts["replaced"],
+                texts_guessed=counts["texts_complete"] / counts["texts"],
+                success_at_0=find_success(at_0),
+            )
+            results.append(result)
         return ContextAttack(
             mapping=info.name,
             k=info.k,
@@ -287,7 +274,7 @@ class SymbolText(NamedTuple):
 
     symbols: Numbers
     words: FoundWords
-    places: Places  # where each word is in the sequence
+    places: Places  # of each word in the sequence
 
 
 class Alphabet:

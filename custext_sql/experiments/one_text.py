@@ -22,7 +22,7 @@ from custext_sql.experiments.context_attack import (
     leave_out,
     normalize_text,
 )
-from custext_sql.experiments.query_attack import count_draws
+from custext_sql.experiments.query_attack import SAMPLE_SIMULATIONS, measure_queries
 from custext_sql.experiments.report import list_counts
 from custext_sql.experiments.texts import check_column_use, list_public
 from custext_sql.experiments.verdict import Figures, Verdict, judge, vary
@@ -191,13 +191,15 @@ class TextAttacker:
 
         The numbers come from 1,000 simulations. MappingError if the mapping does not have the word.
         """
-        return count_draws(
+        [found] = measure_queries(
             self._mapping,
-            self._mapping.words[self._find(word)],
-            self._settle(eps),
+            [self._mapping.words[self._find(word)]],
+            [self._settle(eps)],
             calibration=self.sanitizer.settings.calibration,
+            simulations=SAMPLE_SIMULATIONS,
             representatives=self._replacer.vocabulary.representatives(self.plus),
         )
+        return found.n_mode, found.n_ml
 
     def _settle(self, eps: float | None) -> float:
         return self.sanitizer.settings.eps if eps is None else check_epsilon(eps)

@@ -19,7 +19,7 @@ from custext_sql.store.contents import load_mapping
 from custext_sql.store.database import Database
 
 _SIMULATIONS = 20_000  # per number, for a named word
-_SAMPLE_SIMULATIONS = 1_000  # per number, for a word of a sample: enough for quantiles
+SAMPLE_SIMULATIONS = 1_000  # per number, for a word of a sample: enough for quantiles
 _SAMPLE = 100  # words, if none is named
 _FEWEST_SIMULATIONS = 100
 
@@ -104,7 +104,7 @@ def attack_query(
     settings: dict[str, Any] = {"calibration": calibration, "seed": seed, "progress": progress}
     others = [loaded.words[place] for place in places]
     found = measure_queries(loaded, named, epsilons, simulations=trials or _SIMULATIONS, **settings)
-    sampled = measure_queries(loaded, others, epsilons, simulations=trials or _SAMPLE_SIMULATIONS, **settings)
+    sampled = measure_queries(loaded, others, epsilons, simulations=trials or SAMPLE_SIMULATIONS, **settings)
     return QueryAttack(loaded.info.name, calibration, tuple(found), tuple(sampled))
 
 
@@ -151,12 +151,6 @@ def find_quantile(counts: Sequence[int | None], share: float) -> int | None:
     known = sorted(count for count in counts if count is not None)
     place = max(0, math.ceil(share * len(counts)) - 1)
     return known[place] if place < len(known) else None
-
-
-def count_draws(mapping: Mapping, word: str, epsilon: float, **settings: Any) -> tuple[int | None, int | None]:
-    """Return n_mode and n_ml of a word, as in `QueryResult`, from few simulations. settings: of `measure_queries`."""
-    [found] = measure_queries(mapping, [word], [epsilon], simulations=_SAMPLE_SIMULATIONS, **settings)
-    return found.n_mode, found.n_ml
 
 
 class DrawCount(NamedTuple):

@@ -29,7 +29,15 @@ from custext_sql.experiments.query_attack import QueryResult, find_quantile, mea
 from custext_sql.experiments.texts import find_public_column
 from custext_sql.experiments.verdict import SECTIONS, Figures, Verdict, judge, vary
 from custext_sql.files.inputs.file_formats import list_files
-from custext_sql.files.inputs.texts import DataFiles, DataTable, Texts, list_texts, name_texts, open_texts, stream_texts
+from custext_sql.files.inputs.texts import (
+    DataFiles,
+    DataTable,
+    Texts,
+    list_texts,
+    name_texts,
+    open_texts,
+    stream_texts,
+)
 from custext_sql.html.escaped_pages import render_page
 from custext_sql.kinds import COUNTS, Kind, list_treatments
 from custext_sql.ledger.checks import add_up, find_related, find_second_mapping
@@ -142,26 +150,18 @@ def write_report(
     The report covers attacks, what stays in the clear and what is verified. For the utility of sanitized texts, see
     `evaluate_utility` and `evaluate_tradeoff`.
 
-    database: a path; by default the file that CUSTEXT_DB names, else the user's default database.
-    html: where to write a self-contained page; None: no page.
+    html: where to write a self-contained page; None: no page. force: whether to overwrite an existing one.
     data: your texts, whose words are counted: the path of a file, a DataTable, or a sequence of texts. The counts are
         not protected.
     column: the column of that file; None for lines of text and for a sequence.
     prior: the path of a file of word frequencies to use instead of those in data, with a word and a number per line.
     public: public texts from which the attacker of the context attack on data learns, like data; None: no such attack.
-    public_column: the column of `public`; by default that in `column`.
     words: a word or several for the query attack; by default a few common words.
     eps: the budget per word: 0, or 0.001 to 100.
-    plus: whether stopwords are kept.
-    policy: what to do with unknown words and numbers: "strict", "paper" or a Policy.
-    calibration: "paper" or "tight".
-    mapping: its name; by default the database's default mapping.
     dataset: the name of your texts in the ledger, under which they were or will be released; by default their files or
         their table.
-    force: whether to overwrite an existing page.
-    progress: called with the share of the work done, 0 to 1.
 
-    Returns a Report.
+    All other arguments are those of `attack_context`.
 
     OutputError if the page cannot be written or already exists; SettingError if a setting is invalid; SourceError if a
     file cannot be read; MappingError if the mapping does not exist or lacks a word.

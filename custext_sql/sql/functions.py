@@ -25,9 +25,8 @@ from custext_sql.sanitizer.policy import Policy
 from custext_sql.sanitizer.sanitizer import Sanitizer
 from custext_sql.sql.query_errors import own_messages
 from custext_sql.store.database import Database, attach, locate
-from custext_sql.store.duckdb_files import note_attached
+from custext_sql.store.duckdb_files import NO_ASYNC_WRITES, note_attached
 from custext_sql.store.outputs import process_folder
-from custext_sql.store.shared_instances import NO_ASYNC_WRITES
 
 _FINDER = "custext_registration"  # a function that returns the number of its instance
 

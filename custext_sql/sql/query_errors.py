@@ -19,7 +19,7 @@ from custext_sql import errors
 from custext_sql.errors import PLAIN_TYPE, CusTextError, QueryError, are_plain, tell_failure
 from custext_sql.parameters import count_of
 from custext_sql.sql.query_words import QueryWords
-from custext_sql.store.duckdb_files import CUT_OFF
+from custext_sql.store.duckdb_files import is_damaged
 from custext_sql.text.utf8 import explain_encoding
 
 _OWN = re.compile(r"Invalid Input Error: Python exception occurred while executing the UDF: (\w+): (.*)", re.DOTALL)
@@ -94,7 +94,7 @@ def explain(error: duckdb.Error | OSError, query: str | None = None, names: Coll
         or _explain_syntax(message, words, query)
         or _explain_query(message, words)
         or _explain_machine(message, words)
-        or (_DAMAGED if message.startswith(("Corrupt database file: ", *CUT_OFF)) else None)
+        or (_DAMAGED if is_damaged(error) else None)
     )
     kind = type(error).__name__.removesuffix("Exception")
     failed = f"the query failed with DuckDB's {kind} error" if isinstance(error, duckdb.Error) else "the query failed"

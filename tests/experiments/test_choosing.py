@@ -7,17 +7,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from custext_sql import build_mapping, drop_embedding, list_mappings, load_embeddings, load_mapping, use_mapping
+from custext_sql import build_mapping, drop_embedding, list_mappings, load_embeddings, use_mapping
 from custext_sql.errors import CusTextError
 from custext_sql.experiments import attack_context, choose, write_report
 from custext_sql.experiments.bayes_attack import Prior, count_words, measure_bayes, uniform_prior
+from custext_sql.experiments.choice_lines import describe_choice
 from custext_sql.experiments.choosing import (
     BOUNDS,
     Candidate,
-    WordFrequencies,
+    Choice,
     find_candidate,
     find_eps_limit,
     list_contenders,
+    measure_growth,
     pick_candidate,
     sample_texts,
 )
@@ -208,14 +210,6 @@ def test_another_embedding_is_grouped_in_the_same_way(mapped_db: Path) -> None:
     assert len(contender.open(lambda share: None).words) == 30
 
 
-def test_an_embedding_without_mappings_is_grouped_as_usual(loaded_db: Path) -> None:
-    [contender] = list_contenders(loaded_db, [4], "small")
-    assert contender.name == "small-euclidean-k4"
-    mapping = contender.open(lambda share: None)
-    build_mapping(loaded_db, embedding="small", k=4)
-    assert load_mapping(loaded_db).info.fingerprint == mapping.info.fingerprint
-
-
 def test_what_cannot_be_tried_is_an_error_that_says_what_to_do(mapped_db: Path) -> None:
     for sizes, message in (([1], "at least 2, such as 20,40; found 1"), ([], "found none"), ("20", "a whole number")):
         with pytest.raises(CusTextError, match=message):
@@ -249,21 +243,60 @@ def test_a_similarity_function_has_no_other_k(loaded_db: Path) -> None:
         list_contenders(loaded_db)
 
 
-def test_words_are_counted_once_for_mappings_of_the_same_words(few_db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    frequencies = WordFrequencies(None, TEXTS, None)
-    made = [one.open(lambda share: None) for one in list_contenders(few_db, [20, 30])]
-    first = frequencies.find(MappingUnderTest(few_db, mapping=made[0]))
-    under_test = MappingUnderTest(few_db, mapping=made[1])
-    counted = WordFrequencies(None, TEXTS, None).find(under_test)
-    monkeypatch.setattr("custext_sql.experiments.choosing.find_prior", None)
-    found = frequencies.find(under_test)
-    assert not np.array_equal(found.chances, first.chances)
-    assert np.array_equal(found.chances, counted.chances)
-
-
 def test_a_sample_of_texts_covers_all_of_them() -> None:
     texts = [f"word {number}" for number in range(1000)]
     assert sample_texts(texts) == texts
     sample = sample_texts(texts, words=200, fewest=50)
     assert sample[:3] == ["word 0", "word 10", "word 20"] and len(sample) == 100
     assert len(sample_texts(texts, words=20, fewest=50)) == 50
+
+
+@pytest.fixture
+def choice(mapped_db: Path) -> Choice:
+    return choose(mapped_db, data=["alice and bob"], max_attack=0.99)
+
+
+@pytest.fixture
+def candidate(choice: Choice) -> Candidate:
+    return choice.candidates[0]
+
+
+def vary(candidate: Candidate, shares: dict[int, float]) -> list[Candidate]:
+    return [
+        replace(candidate, k=k, recipe=replace(candidate.recipe, k=k), success_at_0=share, distance_at_0=1.0 - share)
+        for k, share in shares.items()
+    ]
+
+
+def test_the_first_doubling_that_gains_little_is_named(choice: Choice, candidate: Candidate) -> None:
+    growth = measure_growth(vary(candidate, {160: 0.117, 20: 0.272, 80: 0.145, 40: 0.204}))
+    assert growth is not None and (growth.enough, growth.k, growth.larger) == (80, 80, 160)
+    assert describe_choice(replace(choice, growth=growth), "choice")[1] == (
+        "Larger groups than K = 80 help little: the share guessed at eps = 0 falls from 0.145 to 0.117 with K = 160, "
+        "less than 0.03 per doubling, and the distance of replacements grows from 0.855 to 0.883."
+    )
+
+
+def test_a_step_without_gain_before_others_does_not_count(candidate: Candidate) -> None:
+    growth = measure_growth(vary(candidate, {20: 1.0, 40: 1.0, 80: 0.87, 160: 0.8}))
+    assert growth is not None and (growth.enough, growth.k, growth.larger) == (None, 80, 160)
+    flat = measure_growth(vary(candidate, {20: 1.0, 40: 0.9, 80: 0.9, 160: 0.9}))
+    assert flat is not None and (flat.enough, flat.k, flat.larger) == (40, 40, 80)
+
+
+def test_groups_that_still_help_are_said_to(choice: Choice, candidate: Candidate) -> None:
+    growth = measure_growth(vary(candidate, {20: 0.4, 80: 0.32}))  # two doublings, 0.04 each
+    assert growth is not None and growth.enough is None
+    said = describe_choice(replace(choice, growth=growth), "choice")[1]
+    assert said.startswith("Larger groups still help: the share guessed at eps = 0 falls from 0.400 to")
+    slower = measure_growth(vary(candidate, {20: 0.4, 80: 0.35}))
+    assert slower is not None and slower.enough == 20
+
+
+def test_mappings_that_differ_in_more_than_k_are_not_compared(candidate: Candidate) -> None:
+    one, two = vary(candidate, {20: 0.4, 40: 0.3})
+    assert measure_growth([one, two]) is not None
+    assert measure_growth([one]) is None
+    assert measure_growth([one, one]) is None
+    assert measure_growth([one, replace(two, recipe=replace(two.recipe, grouping="refined"))]) is None
+    assert measure_growth([one, replace(two, words=15)]) is None

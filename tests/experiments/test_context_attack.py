@@ -3,7 +3,6 @@
 from collections import Counter
 from itertools import pairwise, product
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,13 +14,11 @@ from custext_sql.experiments import attack_context
 from custext_sql.experiments.context_attack import (
     Alphabet,
     BigramModel,
-    ContextAttacker,
     OutputLikelihoods,
     count_context_guesses,
     find_posteriors,
     guess_hidden,
     learn_bigrams,
-    read_public,
 )
 from custext_sql.experiments.mechanisms import MappingUnderTest, Trial
 from custext_sql.kinds import Kind
@@ -203,25 +200,6 @@ def test_texts_in_both_files_are_left_out(few_db: Path, tmp_path: Path) -> None:
         attack_context(few_db, public=public, data=["zyzzyva 12345"])
 
 
-def test_each_eps_is_attacked_once(few_db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also eps = 0, with which every other one is compared, and for mappings that are opened again."""
-    attacked: list[float] = []
-
-    def watch(*arguments: Any) -> Counter[str]:
-        attacked.append(arguments[3])
-        return count_context_guesses(*arguments)
-
-    monkeypatch.setattr("custext_sql.experiments.context_attack.count_context_guesses", watch)
-    texts, public = ["the doctor said that the nurse was late", "the music was fine"], ["the nurse was fine"]
-    attacker = ContextAttacker(texts, read_public(public, None, texts), "texts")
-    first = attacker.measure(MappingUnderTest(few_db), [1.0, 0.0], plus=False)
-    again = attacker.measure(MappingUnderTest(few_db), [1.0], plus=False)
-    assert attacked == [0.0, 1.0] and again == first[:1]
-    assert first[1].success == first[0].success_at_0
-    attacker.measure(MappingUnderTest(few_db, policy="strict"), [1.0], plus=False)
-    assert attacked == [0.0, 1.0] * 2, "another policy is another attack"
-
-
 def spell(alphabet: Alphabet, texts: list[str]) -> str:
     """Return the symbols of texts: words of the mapping, and a letter for each other kind."""
     others = {
@@ -243,18 +221,6 @@ def test_texts_become_words_punctuation_and_ends(mapped_db: Path) -> None:
     assert spell(alphabet, ["bob, (carol) ... 12-13!", ". ."]) == "| bob , carol . N - N . | . |"
     assert spell(alphabet, ["bob's ivan"]) == "| bob ? ivan |"  # an ending has a symbol of its own
     assert spell(alphabet, []) == "|"
-
-
-def test_kept_words_have_symbols_and_words_alone_in_their_group_have_none(mapped_db: Path) -> None:
-    under_test = open_under_test(mapped_db)
-    group = list(under_test.mapping.words[:4])
-    under_test.vocabulary = Vocabulary(under_test.mapping, {*group[1:], "and"})
-    plain, plus = (make_alphabet(under_test, plus) for plus in (False, True))
-    assert spell(plain, [" ".join(group)]) == f"| {' '.join(group)} |"
-    assert spell(plus, [" ".join(group)]) == f"| U {' '.join(group[1:])} |"
-    assert spell(plain, ["and"]) == "| U |" and spell(plus, ["and"]) == "| ? |"
-    assert not plus.drawn[:4].any() and plus.drawn[4:16].all() and plain.drawn[:16].all()
-    assert Kind.ALONE in plus.read(open_column([group[0]])[0]).words.kinds
 
 
 @pytest.mark.parametrize("plus", [False, True])

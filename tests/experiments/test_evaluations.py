@@ -11,10 +11,9 @@ from custext_sql import build_mapping, drop_embedding
 from custext_sql.errors import CusTextError
 from custext_sql.experiments import attack_context, evaluate_tradeoff, evaluate_utility
 from custext_sql.experiments.bayes_attack import measure_guess
-from custext_sql.experiments.evaluations import Experiment, TradeOff, measure_in_clear, measure_utility, summarize
+from custext_sql.experiments.evaluations import Experiment, TradeOff, measure_utility, summarize
 from custext_sql.experiments.mask_attack import attack_trial, choose_guesser, find_r_mask
 from custext_sql.experiments.mechanisms import MappingUnderTest, Trial, list_trials
-from custext_sql.experiments.texts import LabeledTexts
 from custext_sql.kinds import Kind
 
 PUBLIC = ["the film was great and the story was dull", "a great story", "a dull film"]
@@ -61,22 +60,6 @@ def test_the_accuracy_is_that_of_a_model_trained_by_hand(few_db: Path, experimen
     assert measure_utility(experiment, trials)[1] == pytest.approx(expected, abs=1e-12)
 
 
-def test_words_in_the_clear_are_counted_once_per_mechanism(
-    few_db: Path, experiment: Experiment, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    counted: list[str] = []
-    count = Trial.find_share_in_clear
-
-    def watch(trial: Trial, texts: list[str]) -> float:
-        counted.append(trial.name)
-        return count(trial, texts)
-
-    monkeypatch.setattr(Trial, "find_share_in_clear", watch)
-    trials = list_trials([MappingUnderTest(few_db)], ["custext+", "custext"], [1.0, 2.0], 2)
-    found = measure_in_clear(experiment, trials)
-    assert len(found) == 8 and len(set(found)) == 2 and counted == ["custext+", "custext"]
-
-
 def test_missing_vectors_are_an_error_before_anything_is_trained(
     few_db: Path, experiment: Experiment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -87,11 +70,6 @@ def test_missing_vectors_are_an_error_before_anything_is_trained(
             evaluate_utility(
                 few_db, train=experiment.train, test=experiment.test, mappings="starter-euclidean-k20", **more
             )
-
-
-def test_training_and_test_rows_have_equally_many_texts(experiment: Experiment) -> None:
-    with pytest.raises(CusTextError, match="pairs: expected as many texts per row as in train, 1"):
-        Experiment(experiment.train, LabeledTexts("pairs", [("one", "two")], ["1"]))
 
 
 def test_points_are_means_over_seeds(few_db: Path, experiment: Experiment) -> None:
@@ -128,11 +106,6 @@ def test_bayes_uses_groups_and_frequencies(few_db: Path, experiment: Experiment)
         evaluate(few_db, experiment, mechanisms="santext", seeds=1, **settings)
     with pytest.raises(CusTextError, match="the mechanism original leaves all words in the clear"):
         evaluate(few_db, experiment, mechanisms="original", seeds=1, **settings)
-
-
-def test_kept_stopwords_are_easy_to_guess(few_db: Path, experiment: Experiment) -> None:
-    [found] = attack(few_db, experiment, "custext+", 5.0, 1)
-    assert find_r_mask(found) > found["replaced_guessed"] / found["replaced"] > 0.0
 
 
 @pytest.mark.slow

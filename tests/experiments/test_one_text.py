@@ -1,6 +1,5 @@
 """What an attacker guesses in one text, and how often, compared with plain loops and simulations; and the verdict."""
 
-import math
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -8,11 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from custext_sql import CusTextError, Kind, Policy, Receipt, Sanitizer, load_mapping, make_key
+from custext_sql import CusTextError, Kind, Policy, Receipt, Sanitizer, make_key
 from custext_sql.errors import MappingError, SettingError
 from custext_sql.experiments import TextAttacker, attack_context, attack_query, judge_text, one_text
 from custext_sql.experiments.one_text import WordChances
-from custext_sql.experiments.query_attack import count_draws
 from custext_sql.experiments.verdict import Figures, Verdict, judge, vary
 from custext_sql.mapping.mapping import Mapping
 from custext_sql.sanitizer.settings import Settings
@@ -67,7 +65,7 @@ def weigh(sanitizer: Sanitizer, output: str, eps: float, plus: bool) -> dict[str
 
 
 @pytest.mark.parametrize("plus", [False, True])
-@pytest.mark.parametrize("eps", [0.0, 0.5, 3.0, 20.0])
+@pytest.mark.parametrize("eps", [0.0, 3.0])
 @pytest.mark.parametrize(
     ("policy", "calibration"),
     [
@@ -149,17 +147,6 @@ def test_a_key_of_the_sanitizer_changes_nothing(mapped_db: Path, tmp_path: Path)
     assert TextAttacker(keyed).guess(text, outputs) == TextAttacker(fresh).guess(text, outputs)
     with pytest.raises(CusTextError, match="this key is for plus"):
         TextAttacker(keyed, plus=False)
-
-
-def test_a_word_that_is_alone_in_its_group_is_neither_guessed_nor_an_output(mapping: Mapping) -> None:
-    group = list_group(mapping, "alice")
-    sanitizer = open_sanitizer(mapping, policy=Policy(keep_words=[word for word in group if word != "alice"]))
-    attacker = TextAttacker(sanitizer)
-    assert attacker.guess("alice", ["<unk>"]).places == ()
-    with pytest.raises(SettingError, match="not replaced at these settings"):
-        attacker.find_chances("alice")
-    with pytest.raises(SettingError, match="no word becomes this one"):
-        attacker.guess_word("alice")
 
 
 def guess_drawn(attacker: TextAttacker) -> object:
@@ -249,7 +236,7 @@ def list_values(chances: WordChances | None) -> list[float]:
 
 
 @pytest.mark.parametrize("plus", [False, True])
-@pytest.mark.parametrize("eps", [0.0, 0.5, 3.0, 20.0])
+@pytest.mark.parametrize("eps", [0.0, 3.0])
 def test_chances_are_those_of_the_best_guess_for_each_output(
     mapping: Mapping, eps: float, plus: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -266,25 +253,6 @@ def test_chances_are_those_of_the_best_guess_for_each_output(
     drawn += [] if plus else ["the", "and", "the"]
     expected = np.mean([list_values(naive[word]) for word in drawn], axis=0)
     assert list_values(attacker.expect(TEXT)) == pytest.approx(expected)
-
-
-@pytest.mark.filterwarnings("ignore::custext_sql.errors.PrivacyWarning")
-def test_chances_are_the_shares_of_a_simulation_which_would_notice_three_percent(mapping: Mapping) -> None:
-    count, eps = 20_000, 6.0
-    sanitizer = Sanitizer(mapping, STOPWORDS, Settings(eps=eps, plus=True), seed=11)
-    attacker = TextAttacker(sanitizer)
-    for word in ("alice", "carol"):
-        text, expected = f"{word} " * count, attacker.find_chances(word)
-        traced = sanitizer.trace(text)
-        found = attacker.guess(text, traced.list_outputs())
-        for flags, chance in (
-            (found.right, expected.right),
-            (np.array(found.certainties) >= CERTAIN, expected.certain),
-            (traced.unchanged, expected.unchanged),
-        ):
-            share, error = float(np.mean(flags)), 5 * math.sqrt(max(chance * (1 - chance), 1e-4) / count)
-            assert abs(share - chance) < error
-            assert abs(share - (chance + 0.03)) > error
 
 
 @pytest.mark.filterwarnings("ignore::custext_sql.errors.PrivacyWarning")
@@ -306,12 +274,10 @@ def test_the_chances_with_context_are_the_shares_of_guesses_from_the_same_draws(
 
 def test_draws_are_counted_as_by_the_query_attack(mapped_db: Path) -> None:
     attack = attack_query(mapped_db, ["alice", "bob"], eps=[0.0, 2.0, 8.0], trials=1000, calibration="tight")
-    mapping = load_mapping(mapped_db)
     attacker = TextAttacker(Sanitizer.load(mapped_db, calibration="tight"))
     assert {found.n_ml is None for found in attack.words} == {True, False}
     for found in attack.words:
         expected = found.n_mode, found.n_ml
-        assert count_draws(mapping, found.word, found.eps, calibration="tight") == expected
         assert attacker.count_draws(found.word.upper(), found.eps) == expected
 
 

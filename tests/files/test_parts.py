@@ -111,7 +111,7 @@ def test_the_entry_is_pending_while_the_output_appears_and_gone_if_that_fails(ma
 
 
 def test_without_a_ledger_nothing_is_published(mapped_db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("custext_sql.ledger.places._PATIENCE", 0.5)
+    monkeypatch.setattr("custext_sql.ledger.places.PATIENCE", 0.5)
     release, published = plan(mapped_db, eps=0), []
     with hold_ledger(mapped_db), pytest.raises(DatabaseError, match="cannot write the ledger .*: another process"):
         release.publish(lambda: published.append("published"))
