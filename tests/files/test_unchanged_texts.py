@@ -67,7 +67,6 @@ def write_csv(texts: list[str | None]) -> None:
         ("sanitize", "in.csv", "out.parquet", "--column", "body", *AT_ZERO),
         ("sanitize", "two.csv", "out.csv", "--column", "body", "--column", "title", *AT_ZERO),
         ("sanitize", "in.csv", "out.csv", "--column", "body", "--key-file", "k", "--record-column", "id"),
-        ("sanitize", "lines.txt", "out.txt", *AT_ZERO),
         ("sanitize", "-", "-", *AT_ZERO),
         ("sql", "SELECT custext_sanitize(body, 0, true) AS body FROM 'in.csv'", "--output", "out.csv"),
     ],
@@ -75,7 +74,6 @@ def write_csv(texts: list[str | None]) -> None:
 def test_commands_count_and_warn(db: Path, folder: Path, texts: list[str | None], arguments: tuple[str, ...]) -> None:
     write_csv(texts)
     lines = "".join(f"{text or ''}\n" for text in texts).encode()
-    Path("lines.txt").write_bytes(lines)
     make_key("k", db, eps=0, plus=True)
     done = run(*arguments, input=lines)
     assert done.exit_code == 0, done.output
