@@ -9,13 +9,7 @@ import pytest
 from custext_sql import Policy, Sanitizer, load_mapping
 from custext_sql.errors import CusTextError
 from custext_sql.experiments import attack_bayes
-from custext_sql.experiments.bayes_attack import (
-    Prior,
-    count_words,
-    measure_bayes,
-    read_frequencies,
-    uniform_prior,
-)
+from custext_sql.experiments.bayes_attack import Prior, count_words, measure_bayes, read_frequencies, uniform_prior
 from custext_sql.experiments.mechanisms import MappingUnderTest
 from custext_sql.mapping.mapping import Mapping
 from custext_sql.text.columns import open_column
