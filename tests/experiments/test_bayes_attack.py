@@ -35,7 +35,7 @@ def skewed(mapping: Mapping) -> Prior:
     return Prior("skewed", chances / chances.sum(), len(mapping.words))
 
 
-@pytest.mark.parametrize("epsilon", [0.01, 1.0, 8.0, 100.0])
+@pytest.mark.parametrize("epsilon", [0.01, 8.0])
 @pytest.mark.parametrize("calibration", ["paper", "tight"])
 def test_success_is_that_of_the_best_guess_for_each_output(
     mapped_db: Path, mapping: Mapping, skewed: Prior, epsilon: float, calibration: str
