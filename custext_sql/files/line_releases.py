@@ -1,6 +1,5 @@
 """Releases of plain text: one text, lines of files, or lines of a stream."""
 
-import gzip
 import hashlib
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -8,12 +7,12 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from os import cpu_count
 from pathlib import Path
-from typing import BinaryIO, Unpack, cast
+from typing import BinaryIO, Unpack
 
 from custext_sql.arrays import Bytes
 from custext_sql.errors import DatabaseError, SettingError
 from custext_sql.files.inputs.encodings import open_text, read_line_blocks
-from custext_sql.files.inputs.file_formats import STANDARD, is_zipped
+from custext_sql.files.inputs.file_formats import STANDARD
 from custext_sql.files.opening import ReleaseOptions, ReleaseReport, RowProgress, open_release
 from custext_sql.ledger.dataset import ARGUMENT
 from custext_sql.ledger.release import Release
@@ -54,7 +53,7 @@ def release_lines(
             progress(min(1.0, (done + lines.tell()) / max(size, 1)), tally.rows, tally.words)
 
     with atomic_output(target, force=force) as output:
-        with cast(BinaryIO, gzip.open(output.path, "wb") if is_zipped(target) else output.path.open("wb")) as written:
+        with open_text(output.path, "wb") as written:
             for file in files:
                 label = release.name if len(files) == 1 else str(file)
                 with open_text(file) as lines:

@@ -4,13 +4,14 @@ import os
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from types import NoneType
 from typing import Any, TypedDict, Unpack
 
 from custext_sql.errors import ReleaseWarning, SettingError, SourceError
 from custext_sql.ledger.dataset import Dataset
 from custext_sql.ledger.places import LedgerPlace
 from custext_sql.ledger.release import Release
-from custext_sql.parameters import count_of
+from custext_sql.parameters import check_type, count_of
 from custext_sql.sanitizer.policy import Policy
 from custext_sql.sanitizer.receipt import Receipt
 from custext_sql.sanitizer.sanitizer import Sanitizer
@@ -123,14 +124,9 @@ def check_ids(name: str, column: str, missing: int, repeated: int) -> None:
 
 def _check_columns(columns: str | Sequence[str] | None, record_column: str | None) -> tuple[str, ...]:
     """Return the names of columns as a tuple; SettingError for values that are not names."""
-    if record_column is not None and not isinstance(record_column, str):
-        raise SettingError(f"record_column must be the name of a column; found {type(record_column).__name__}")
-    if isinstance(columns, str):
-        return (columns,)
-    if columns is not None and not isinstance(columns, Iterable):
-        raise SettingError(f"columns must be a name or a list of names; found {type(columns).__name__}")
-    names = tuple(columns or ())
-    wrong = next((type(name).__name__ for name in names if not isinstance(name, str)), None)
-    if wrong is not None:
-        raise SettingError(f"columns must be names of columns; found {wrong}")
+    check_type(record_column, (str, NoneType), "record_column must be the name of a column")
+    check_type(columns, (Iterable, NoneType), "columns must be a name or a list of names")
+    names = (columns,) if isinstance(columns, str) else tuple(columns or ())
+    for name in names:
+        check_type(name, str, "columns must be names of columns")
     return names

@@ -9,6 +9,7 @@ import duckdb
 
 from custext_sql.errors import OutputError, QueryError
 from custext_sql.files.duckdb_instances import open_instance
+from custext_sql.files.inputs.source import is_custext
 from custext_sql.files.new_tables import NewTable, check_same_columns, find_new_table
 from custext_sql.ledger.dataset import QUERY, Dataset
 from custext_sql.ledger.release import Release
@@ -138,8 +139,7 @@ class ReleasingQuery:
 def _check_target(connection: duckdb.DuckDBPyConnection, table: str, *, append: bool, force: bool) -> NewTable:
     """Return the table to write; OutputError or QueryError if that is not possible."""
     with safe_errors():
-        names = {name for (name,) in connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()}
-        if names >= {"alembic_version", "mappings", "score_rows"}:
+        if is_custext(connection):
             raise QueryError("queries cannot change a custext database; name another file: --data FILE")
         target = find_new_table(connection, table)
         if not append:

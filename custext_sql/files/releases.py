@@ -27,8 +27,7 @@ from custext_sql.files.line_releases import release_lines, release_stream
 from custext_sql.files.opening import ReleaseOptions, ReleaseReport, RowProgress, open_release
 from custext_sql.files.row_releases import release_to_file, release_to_table
 from custext_sql.ledger.dataset import STREAM
-from custext_sql.ledger.release import Release
-from custext_sql.sanitizer.sanitizer import Sanitizer
+from custext_sql.parameters import check_type
 from custext_sql.store.outputs import named_full_disk, scratch_folder
 
 FileOrStream = str | os.PathLike[str] | BinaryIO  # "-" means standard input or output
@@ -69,9 +68,47 @@ def sanitize_file(
     Raise a CusTextError, and write nothing, if an input, a setting or a limit is wrong, or if the ledger cannot be
     written. A ReleaseWarning says how many unknown words passed, and when most words are unknown.
     """
-    known_encoding = find_encoding(encoding)
-    release = open_release(_name(input, "standard input"), **options)
-    report = _release_files(release, input, output, format, known_encoding, quotes, force, progress)
+    encoding = find_encoding(encoding)
+    name = _name(input, "standard input")
+    release = open_release(name, **options)
+    source = _find_stream(input, "input", "read")
+    sink = _find_stream(output, "output", "write")
+    source_format = choose_format(name, "text" if format is None and source is not None else format)
+    check_csv_options(name, source_format, quotes=quotes)
+    if source is not None:
+        release.dataset = release.dataset.or_called(STREAM)
+        if encoding is not None:
+            check_encoding_use(name, source_format)
+            source, encoding = read_as_utf8(source, encoding, name), None
+    with ExitStack() as stack:
+        if source is not None and sink is not None and source_format == "text" and not release.has_limit:
+            report = release_stream(source, sink, release)
+        else:
+            files = list_files(name) if source is None else [stack.enter_context(_spool(source, source_format, name))]
+            if sink is None:
+                assert isinstance(output, str | os.PathLike)
+                target, target_format = Path(output), tell_format(Path(output))
+            else:
+                target, target_format = stack.enter_context(_spool_output(sink)), source_format
+            if source is None and sink is None:
+                _check_target(files, name, target)
+            release.dataset = release.dataset.or_files(name, files)
+            _check_formats(source_format, target_format, _name(output, "standard output"))
+            readable = stack.enter_context(files_as_utf8(name, files, source_format, encoding))
+            if source_format == "text":
+                report = release_lines(readable, target, release, force=force, progress=progress)
+            else:
+                report = release_to_file(
+                    lambda connection: open_files(connection, name, readable, format=source_format, quotes=quotes),
+                    target,
+                    str(target_format),
+                    release,
+                    is_stream=sink is not None,
+                    force=force,
+                    progress=progress,
+                )
+    if sink is not None:
+        report = replace(report, output=None)
     report.warn()
     return report
 
@@ -100,8 +137,7 @@ def sanitize_table(
     if append and force:
         raise SettingError("use --append or --force (in Python: append, force), not both")
     for given, what in ((data, "data"), (output, "output")):
-        if not isinstance(given, str | os.PathLike):
-            raise SettingError(f"{what} must be a path or a name; found {type(given).__name__}")
+        check_type(given, (str, os.PathLike), f"{what} must be a path or a name")
     path, target = Path(data), os.fspath(output)
     if not path.exists():
         raise SourceError(f"{path} does not exist; expected a DuckDB file")
@@ -131,55 +167,6 @@ def sanitize_table(
     return report
 
 
-def _release_files(
-    release: Release[Sanitizer],
-    given: FileOrStream,
-    output: FileOrStream,
-    format: str | None,
-    encoding: str | None,
-    quotes: bool,
-    force: bool,
-    progress: RowProgress | None,
-) -> ReleaseReport:
-    source = _find_stream(given, "input", "read", sys.stdin.buffer)
-    sink = _find_stream(output, "output", "write", sys.stdout.buffer)
-    name = release.name
-    source_format = choose_format(name, "text" if format is None and source is not None else format)
-    check_csv_options(name, source_format, quotes=quotes)
-    if source is not None:
-        release.dataset = release.dataset.or_called(STREAM)
-        if encoding is not None:
-            check_encoding_use(name, source_format)
-            source, encoding = read_as_utf8(source, encoding, name), None
-        if sink is not None and source_format == "text" and not release.has_limit:
-            return release_stream(source, sink, release)
-    with ExitStack() as stack:
-        files = list_files(name) if source is None else [stack.enter_context(_spool_input(source, source_format, name))]
-        if sink is None:
-            assert isinstance(output, str | os.PathLike)
-            target, target_format = Path(output), tell_format(Path(output))
-        else:
-            target, target_format = stack.enter_context(_spool_output(sink)), source_format
-        if source is None and sink is None:
-            _check_target(files, name, target)
-        release.dataset = release.dataset.or_files(name, files)
-        _check_formats(source_format, target_format, _name(output, "standard output"))
-        readable = stack.enter_context(files_as_utf8(name, files, source_format, encoding))
-        if source_format == "text":
-            report = release_lines(readable, target, release, force=force, progress=progress)
-        else:
-            report = release_to_file(
-                lambda connection: open_files(connection, name, readable, format=source_format, quotes=quotes),
-                target,
-                str(target_format),
-                release,
-                is_stream=sink is not None,
-                force=force,
-                progress=progress,
-            )
-    return report if sink is None else replace(report, output=None)
-
-
 def _name(given: FileOrStream, standard: str) -> str:
     """Return what messages call an input or output; files have the name that was given."""
     if isinstance(given, str | os.PathLike):
@@ -207,10 +194,11 @@ def _check_target(files: Sequence[Path], given: str, target: Path) -> None:
         )
 
 
-def _find_stream(given: FileOrStream, what: str, need: str, standard: BinaryIO) -> BinaryIO | None:
+def _find_stream(given: FileOrStream, what: str, need: str) -> BinaryIO | None:
     """Return the stream to read or to write, None for a file. need: the method that it must have."""
     if isinstance(given, str | os.PathLike):
-        return standard if given == STANDARD else None
+        standard = sys.stdin if need == "read" else sys.stdout
+        return standard.buffer if given == STANDARD else None
     if not all(hasattr(given, name) for name in (need, "flush", "closed")):
         raise SettingError(f"{what} must be a path or a binary stream; found {type(given).__name__}")
     if given.closed:
@@ -222,7 +210,7 @@ def _find_stream(given: FileOrStream, what: str, need: str, standard: BinaryIO) 
 
 
 @contextmanager
-def _spool_input(stream: BinaryIO, format: str, name: str) -> Iterator[Path]:
+def _spool(stream: BinaryIO, format: str, name: str) -> Iterator[Path]:
     """Write a stream to a private file whose name ends like its format; within, errors call the file by `name`."""
     with scratch_folder() as folder:
         spooled = folder / ("input.jsonl" if format == "json" else f"input.{format}")

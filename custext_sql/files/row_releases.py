@@ -1,8 +1,7 @@
 """Releases of rows, end to end: checked beforehand, counted, written completely, entered in the ledger."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 
 import duckdb
@@ -52,7 +51,7 @@ def release_to_file(
             release.check()
             delimiter = source.delimiter if source.format == target_format else "\t" if target_format == "tsv" else ","
             quotes = source.quotes or target_format not in ("csv", "tsv")
-            unquoted = None if quotes else UnquotedFields(source.name, delimiter)
+            unquoted = None if quotes else delimiter
             query = _prepare_query(connection, source, target_format, release, unquoted=unquoted)
             options = choose_copy_options(
                 target_format,
@@ -134,14 +133,14 @@ def _prepare_query(
     target_format: str,
     release: Release[Sanitizer],
     *,
-    unquoted: "UnquotedFields | None" = None,
+    unquoted: str | None = None,
     append: bool = False,
     without: str | None = None,
 ) -> str:
     """Check everything that can be checked before the release, and return its query, which fills the tally.
 
-    Columns that are not sanitized are copied unchanged. unquoted: for output that is written without quotes. append:
-    rows are found by their IDs; without: the table that has the IDs of rows to leave out, if it exists.
+    Columns that are not sanitized are copied unchanged. unquoted: the delimiter of output that is written without
+    quotes. append: rows are found by their IDs; without: the table that has the IDs of rows to leave out, if it exists.
     """
     typed = [*release.columns, *([] if release.record_column is None else [release.record_column])]
     chosen = [source.find_text_column(column, typed) for column in release.columns]
@@ -159,8 +158,12 @@ def _prepare_query(
     if without is not None and column is not None:
         known = f"SELECT CAST({quote_name(column)} AS VARCHAR) FROM {without} WHERE {quote_name(column)} IS NOT NULL"
         reader = f"(FROM {reader} WHERE {record} NOT IN ({known}))"
-    if unquoted is not None:
-        unquoted.check_copied(connection, source, reader, release.copied)
+    if unquoted is not None and source.delimiter != unquoted:  # else it was read by the same rules
+        _check_fields(source.name, unquoted, found=any(unquoted in name for name in source.columns))
+        marked = [f"contains({quote_name(name)}, {quote_text(unquoted)})" for name in release.copied]
+        with safe_errors():
+            found = marked and fetch(connection, f"SELECT 1 FROM {reader} WHERE {' OR '.join(marked)} LIMIT 1")
+        _check_fields(source.name, unquoted, found=found)
     if release.sanitizer.draws == "seeded":
         connection.execute("SET threads = 1")  # draws repeat only if made in the order of the rows
     keyed = record if release.sanitizer.key is not None else None
@@ -194,25 +197,22 @@ def _check_records(connection: duckdb.DuckDBPyConnection, source: Source, column
 
 
 def _register(
-    connection: duckdb.DuckDBPyConnection,
-    release: Release[Sanitizer],
-    *,
-    keyed: bool,
-    unquoted: "UnquotedFields | None",
+    connection: duckdb.DuckDBPyConnection, release: Release[Sanitizer], *, keyed: bool, unquoted: str | None
 ) -> None:
     """Create the function of a release: it takes all sanitized columns of a row, and counts the row in the tally.
 
     A row is a struct: c0, c1, ..., record. keyed: whether rows have records, for draws from a key.
     """
-    columns, count = release.columns, len(release.columns)
+    columns, count, name = release.columns, len(release.columns), release.name
 
     def sanitize(given: pa.ChunkedArray) -> pa.Array:
         whole = given.chunk(0) if given.num_chunks == 1 else pa.concat_arrays(given.chunks)
-        texts = {name: pc.struct_field(whole, number) for number, name in enumerate(columns)}
+        texts = {column: pc.struct_field(whole, number) for number, column in enumerate(columns)}
         records = pc.struct_field(whole, count) if keyed else None
         done = sanitize_rows(release.sanitizer, texts, records, release.tally)
         if unquoted is not None:
-            unquoted.check_sanitized(done)
+            marked = [pc.match_substring(text, mark) for text in done for mark in (unquoted, "\n", "\r")]
+            _check_fields(name, unquoted, found=any(pc.any(one).as_py() for one in marked))
         return pa.StructArray.from_arrays(done, names=[f"c{number}" for number in range(count)])
 
     texts = [f"c{number} VARCHAR" for number in range(count)]
@@ -220,39 +220,11 @@ def _register(
     create_function(connection, _FUNCTION, sanitize, [row], f"STRUCT({', '.join(texts)})")
 
 
-@dataclass(frozen=True)
-class UnquotedFields:
-    """The fields of an output that is written without quotes: none may contain what separates fields or rows.
-
-    name: what errors call the input.
-    """
-
-    name: str
-    delimiter: str
-
-    def check_copied(
-        self, connection: duckdb.DuckDBPyConnection, source: Source, reader: str, copied: Iterable[str]
-    ) -> None:
-        """Raise an OutputError if a column's name, or a field that is copied, would need quotes."""
-        if source.delimiter == self.delimiter:
-            return  # it was read by the same rules
-        if any(self.delimiter in column for column in source.columns):
-            raise self._refuse()
-        found = " OR ".join(f"contains({quote_name(column)}, {quote_text(self.delimiter)})" for column in copied)
-        with safe_errors():
-            if found and fetch(connection, f"SELECT 1 FROM {reader} WHERE {found} LIMIT 1"):
-                raise self._refuse()
-
-    def check_sanitized(self, columns: Iterable[pa.Array]) -> None:
-        """Raise an OutputError if a sanitized text would need quotes."""
-        for texts in columns:
-            for mark in (self.delimiter, "\n", "\r"):
-                if pc.any(pc.match_substring(texts, mark)).as_py():
-                    raise self._refuse()
-
-    def _refuse(self) -> OutputError:
-        mark = "a tab" if self.delimiter == "\t" else repr(self.delimiter)
-        return OutputError(
-            f"{self.name}: a field of the output would contain {mark} or a line end, which --no-quotes (in Python: "
+def _check_fields(name: str, delimiter: str, *, found: object) -> None:
+    """Raise an OutputError if a field was found that contains what separates fields or rows, and would need quotes."""
+    if found:
+        mark = "a tab" if delimiter == "\t" else repr(delimiter)
+        raise OutputError(
+            f"{name}: a field of the output would contain {mark} or a line end, which --no-quotes (in Python: "
             "quotes=False) cannot write to CSV or TSV; write to a .jsonl or .parquet file"
         )

@@ -26,7 +26,7 @@ LedgerPlace = str | os.PathLike[str] | None  # a path or a URL; None for CUSTEXT
 
 _POSTGRES = ("postgresql", "postgresql+psycopg", "postgres")
 _LOCK = 0x637573746578740A  # PostgreSQL's number for the lock of the ledger
-_PATIENCE = 60  # seconds to wait for another process to finish writing
+PATIENCE = 60  # seconds to wait for another process to finish writing
 _TICK = 0.02  # seconds between attempts
 _REASONS = {  # what SQLite says -> what a user can act on
     "database is locked": "another process is still writing to it",
@@ -135,7 +135,7 @@ class LedgerFile:
             with connection.begin():
                 if self.path is None:
                     connection.execute(text("SET LOCAL synchronous_commit = on"))
-                    connection.execute(text(f"SET LOCAL lock_timeout = '{_PATIENCE}s'"))
+                    connection.execute(text(f"SET LOCAL lock_timeout = '{PATIENCE}s'"))
                     connection.execute(text("SELECT pg_advisory_xact_lock(:number)"), {"number": _LOCK})
                 if not is_current(connection, self):
                     create(connection)
@@ -207,7 +207,7 @@ def _make_engine(url: str) -> "Engine":
     if not url.startswith("sqlite:"):
         return create_engine(url, poolclass=NullPool)
     file = URL.create("sqlite", database=url.removeprefix("sqlite:///"))  # as a string, ? and % would mean more
-    engine = create_engine(file, poolclass=NullPool, connect_args={"timeout": _PATIENCE})
+    engine = create_engine(file, poolclass=NullPool, connect_args={"timeout": PATIENCE})
 
     @event.listens_for(engine, "connect")
     def set_up(connection: Any, _: object) -> None:
@@ -223,7 +223,7 @@ def _make_engine(url: str) -> "Engine":
 
 def _prepare(connection: Any) -> None:
     """Set a new file to WAL, so that readers and the writer do not wait for each other. Others may do so just now."""
-    deadline = time.monotonic() + _PATIENCE
+    deadline = time.monotonic() + PATIENCE
     while connection.execute("PRAGMA schema_version").fetchone() == (0,):  # no table yet
         try:
             connection.execute("PRAGMA journal_mode = WAL")

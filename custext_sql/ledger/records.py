@@ -20,8 +20,8 @@ from custext_sql.ledger.places import LedgerFile
 from custext_sql.ledger.schema import keyed, records
 from custext_sql.sanitizer.tally import DRAWN, PREFIXES, Drawn, RecordLog, find_prefixes, no_draws
 
-_MOST_PARTS = 32  # parts that are kept apart; more of them are joined
-_SIZE = 1 << 16  # draws in a row of the table, unless there are fewer
+MOST_PARTS = 32  # parts that are kept apart; more of them are joined
+ROW_SIZE = 1 << 16  # draws in a row of the table, unless there are fewer
 _LEFT = timedelta(days=1)  # after this time, digests that do not count were left by a killed process
 
 
@@ -44,7 +44,7 @@ class SpentRecords:
             self._version, before, parts = self._read_scope(connection)
             connection.execute(delete(records).where(records.c.part == self._part))
         self._rows = 0
-        self._joins = len(parts) >= _MOST_PARTS
+        self._joins = len(parts) >= MOST_PARTS
         known, most = _KnownDraws(self._place, parts), 0
         waiting: list[Drawn] = []
         low = 0
@@ -55,7 +55,7 @@ class SpentRecords:
                 most = max(most, largest)
                 low = low if waiting else prefix
                 waiting += [rest] if len(rest) else []
-            if waiting and (sum(map(len, waiting)) >= _SIZE or prefix == PREFIXES - 1):
+            if waiting and (sum(map(len, waiting)) >= ROW_SIZE or prefix == PREFIXES - 1):
                 self._write(np.concatenate(waiting), low, prefix)
                 waiting = []
         self.largest = max(before, self._eps * most)

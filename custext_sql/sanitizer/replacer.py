@@ -29,6 +29,7 @@ from custext_sql.text.encoded_text import (
 )
 from custext_sql.text.word_boundaries import find_cases, find_symbols, fold_word
 
+Arrow = pa.Array | pa.ChunkedArray
 Epsilon = float | Sequence[float] | Floats
 Plus = bool | Sequence[bool] | Flags
 
@@ -97,7 +98,7 @@ def _read_values(values: Any, name: str) -> Any:
 
     A decimal number becomes the float closest to it, as in SQL; Arrow's own conversion of 0.3 gives another float.
     """
-    is_scalar, is_column = isinstance(values, pa.Scalar), isinstance(values, pa.Array | pa.ChunkedArray)
+    is_scalar, is_column = isinstance(values, pa.Scalar), isinstance(values, Arrow)
     if (is_scalar and not values.is_valid) or (is_column and values.null_count):
         raise SettingError(f"{name} must not be NULL: the text of its row would be lost")
     if not is_column:
@@ -307,12 +308,7 @@ class Replacer:
         )
 
     def replace_found(
-        self,
-        text: EncodedText,
-        found: FoundWords,
-        randomness: Randomness,
-        epsilon: float | Floats,
-        offsets: Places,
+        self, text: EncodedText, found: FoundWords, randomness: Randomness, epsilon: float | Floats, offsets: Places
     ) -> Replaced:
         """Return the new texts of a block whose words are found.
 

@@ -24,7 +24,7 @@ from custext_sql.mechanism.sampler import Distribution, Sampler, find_distributi
 from custext_sql.parameters import check_type
 from custext_sql.sanitizer.policy import Policy, choose_policy
 from custext_sql.sanitizer.receipt import Guarantee, Guarantees, Receipt
-from custext_sql.sanitizer.replacer import Epsilon, Plus, Replaced, Replacer, RowSettings, check_count
+from custext_sql.sanitizer.replacer import Arrow, Epsilon, Plus, Replaced, Replacer, RowSettings, check_count
 from custext_sql.sanitizer.sanitizer_files import read_sanitizer_file, write_sanitizer_file
 from custext_sql.sanitizer.settings import Settings
 from custext_sql.sanitizer.tally import Recorder, Tally
@@ -38,7 +38,6 @@ from custext_sql.store.stopwords import read_stopwords
 from custext_sql.text.columns import TextColumn, join_blocks, open_column, split_column
 from custext_sql.text.encoded_text import EncodedText
 
-_ARROW = (pa.Array, pa.ChunkedArray)
 _REMEMBERED = 4  # lists of words to keep, whose vocabularies are kept ready
 
 
@@ -220,34 +219,31 @@ class Sanitizer:
 
     def sanitize_arrow(
         self,
-        texts: pa.Array | pa.ChunkedArray,
-        eps: Epsilon | pa.Array | pa.ChunkedArray | None = None,
-        plus: Plus | pa.Array | pa.ChunkedArray | None = None,
+        texts: Arrow,
+        eps: Epsilon | Arrow | None = None,
+        plus: Plus | Arrow | None = None,
         *,
-        records: pa.Array | pa.ChunkedArray | None = None,
+        records: Arrow | None = None,
         tally: Recorder | None = None,
-    ) -> pa.Array | pa.ChunkedArray:
+    ) -> Arrow:
         """Return a sanitized Arrow array with the same type and chunks; a dictionary becomes plain strings.
 
         Missing texts stay missing. eps: one number, or a column of any numeric type. plus: one boolean, or a column.
         records: with a key, a column of IDs, as strings. tally: counts what happened.
         """
-        check_type(texts, _ARROW, "texts must be an Arrow array")
+        check_type(texts, Arrow, "texts must be an Arrow array")
         if records is not None:
-            check_type(records, _ARROW, "records must be an Arrow array")
+            check_type(records, Arrow, "records must be an Arrow array")
             if records.null_count:
                 raise SettingError("record must not be NULL: it identifies the text")
         column, rebuild = open_column(texts)
         return rebuild(self.sanitize_column(column, eps, plus, records=records, tally=tally))
 
     def spend_arrow(
-        self,
-        texts: pa.Array | pa.ChunkedArray,
-        eps: Epsilon | pa.Array | pa.ChunkedArray | None = None,
-        plus: Plus | pa.Array | pa.ChunkedArray | None = None,
+        self, texts: Arrow, eps: Epsilon | Arrow | None = None, plus: Plus | Arrow | None = None
     ) -> pa.Array:
         """Return the eps that sanitizing would spend on each text of an Arrow array; missing for a missing text."""
-        check_type(texts, _ARROW, "texts must be an Arrow array")
+        check_type(texts, Arrow, "texts must be an Arrow array")
         column = TextColumn.from_arrow(texts)
         settings = self.settle_rows(eps, plus, len(column))
         counts = [np.zeros(0, dtype=np.int64)]
@@ -307,12 +303,7 @@ class Sanitizer:
         return join_blocks(done, column.missing)
 
     def sanitize_tokens(
-        self,
-        batch: TokenBatch,
-        eps: Floats,
-        *,
-        listed: frozenset[str] | None = None,
-        records: Any = None,
+        self, batch: TokenBatch, eps: Floats, *, listed: frozenset[str] | None = None, records: Any = None
     ) -> SanitizedTokens:
         """Return documents that were already tokenized, sanitized as `sanitize_column` sanitizes their texts.
 

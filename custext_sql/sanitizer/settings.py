@@ -54,11 +54,7 @@ class Settings:
 
     @classmethod
     def settle(
-        cls,
-        *,
-        key: KeyFile | str | os.PathLike[str] | None = None,
-        policy: str | Policy | None = None,
-        **given: Any,
+        cls, *, key: KeyFile | str | os.PathLike[str] | None = None, policy: str | Policy | None = None, **given: Any
     ) -> "Settings":
         """Return settings: each argument if it is given and not None, else the key's value, else the default.
 
@@ -69,8 +65,9 @@ class Settings:
         key = key if key is None or isinstance(key, KeyFile) else read_key_file(key)
         if key is None:
             return cls(**{name: value for name, value in (given | {"policy": policy}).items() if value is not None})
-        chosen = {name: getattr(key.settings, name) if given.get(name) is None else given[name] for name in _OF_KEYS}
-        settled = cls(**chosen, policy=key.choose_policy(policy), key=key)
+        usual = {name: getattr(key.settings, name) for name in _OF_KEYS}
+        chosen = {name: value for name, value in given.items() if value is not None}
+        settled = cls(**(usual | chosen), policy=key.choose_policy(policy), key=key)
         for name in ("language", "calibration", "eps", "plus"):
             key.check_setting(name, getattr(settled, name))
         return settled

@@ -161,12 +161,7 @@ class FoundWords:
 
 
 def find_words(
-    text: EncodedText,
-    offsets: Places,
-    vocabulary: Vocabulary,
-    *,
-    plus: bool | Flags,
-    units: bool = False,
+    text: EncodedText, offsets: Places, vocabulary: Vocabulary, *, plus: bool | Flags, units: bool = False
 ) -> FoundWords:
     """Return the words of some texts with their kinds. plus: whether stopwords are kept, for all rows or for each.
 

@@ -9,6 +9,7 @@ import os
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import wraps
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -16,17 +17,16 @@ import duckdb
 import pyarrow as pa
 from duckdb.func import FunctionNullHandling, PythonUDFType
 
-from custext_sql.errors import DatabaseError, KeyFileError, SettingError
+from custext_sql.errors import CusTextError, DatabaseError, KeyFileError, SettingError
 from custext_sql.ledger.dataset import Dataset
 from custext_sql.ledger.places import LedgerPlace
 from custext_sql.ledger.release import Release, check_running
 from custext_sql.sanitizer.policy import Policy
 from custext_sql.sanitizer.sanitizer import Sanitizer
-from custext_sql.sql.query_errors import remembering
+from custext_sql.sql.query_errors import own_messages
 from custext_sql.store.database import Database, attach, locate
-from custext_sql.store.duckdb_files import note_attached
+from custext_sql.store.duckdb_files import NO_ASYNC_WRITES, note_attached
 from custext_sql.store.outputs import process_folder
-from custext_sql.store.shared_instances import NO_ASYNC_WRITES
 
 _FINDER = "custext_registration"  # a function that returns the number of its instance
 
@@ -86,7 +86,15 @@ def create_function(
     result: str,
 ) -> Callable[..., pa.Array]:
     """Create a function over Arrow columns, and return what to keep alive while it may be called."""
-    kept = remembering(function)
+
+    @wraps(function)
+    def kept(*columns: Any) -> Any:
+        try:
+            return function(*columns)
+        except CusTextError as error:
+            own_messages.append(str(error))  # to recognize it when DuckDB passes it on as text
+            raise
+
     connection.create_function(
         name,
         kept,

@@ -30,10 +30,9 @@ from custext_sql.sql.queries import KEEP_PROGRESS, close_in_time, fetch
 from custext_sql.sql.query_errors import safe_errors
 from custext_sql.sql.query_words import find_calls, find_words, strip_ending
 from custext_sql.store.database import attach, locate
-from custext_sql.store.duckdb_files import attach_file
+from custext_sql.store.duckdb_files import SETTINGS, attach_file, refuse_second
 from custext_sql.store.outputs import scratch_folder
 from custext_sql.store.quoting import quote_name, quote_text
-from custext_sql.store.shared_instances import SETTINGS, refuse_second
 
 DRAFT = "custext_draft.main.result"  # a table in a new DuckDB file, beside the data
 

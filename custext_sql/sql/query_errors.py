@@ -11,8 +11,7 @@ import re
 from collections import deque
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
-from functools import cache, wraps
-from typing import Any
+from functools import cache
 
 import duckdb
 
@@ -20,7 +19,7 @@ from custext_sql import errors
 from custext_sql.errors import PLAIN_TYPE, CusTextError, QueryError, are_plain, tell_failure
 from custext_sql.parameters import count_of
 from custext_sql.sql.query_words import QueryWords
-from custext_sql.store.duckdb_files import CUT_OFF
+from custext_sql.store.duckdb_files import is_damaged
 from custext_sql.text.utf8 import explain_encoding
 
 _OWN = re.compile(r"Invalid Input Error: Python exception occurred while executing the UDF: (\w+): (.*)", re.DOTALL)
@@ -50,20 +49,6 @@ _EXTENSION = re.compile(
 )
 
 own_messages: deque[str] = deque(maxlen=100)  # recent errors of our functions; anything else like them may be data
-
-
-def remembering(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the function with its errors remembered, to recognize them when DuckDB passes them on as text."""
-
-    @wraps(function)
-    def remembered(*columns: Any) -> Any:
-        try:
-            return function(*columns)
-        except CusTextError as error:
-            own_messages.append(str(error))
-            raise
-
-    return remembered
 
 
 @contextmanager
@@ -102,11 +87,14 @@ def explain(error: duckdb.Error | OSError, query: str | None = None, names: Coll
     message, words = str(error), QueryWords.read(query, names)
     told = (
         _explain_own(message)
-        or explain_data(message, words)
+        or _explain_csv(message, words)
+        or _explain_json(message, words)
+        or _explain_parquet(message, words)
+        or _explain_cast(message, words)
         or _explain_syntax(message, words, query)
         or _explain_query(message, words)
         or _explain_machine(message, words)
-        or (_DAMAGED if message.startswith(("Corrupt database file: ", *CUT_OFF)) else None)
+        or (_DAMAGED if is_damaged(error) else None)
     )
     kind = type(error).__name__.removesuffix("Exception")
     failed = f"the query failed with DuckDB's {kind} error" if isinstance(error, duckdb.Error) else "the query failed"
@@ -153,7 +141,7 @@ def _explain_query(message: str, words: QueryWords) -> str | None:
         return f"the query needs DuckDB's {name} extension; in Python, on custext_sql.connect(), run: {how}"
     if message.startswith(_WRITES):
         return "a query can only return rows, but its WITH clause writes; to write its rows, use --output or --into"
-    told = None if words.is_dynamic else fill_template(message, words)
+    told = None if words.is_dynamic else _fill_template(message, words)
     used = _USED.search(told or "")
     return f"{told} The function is {_SIGNATURES[used[1]]}." if used else told
 
@@ -174,13 +162,7 @@ _CSV_FILE = re.compile(r"^  file = (.+)$", re.MULTILINE)
 _CSV_COLUMN = re.compile(rf"^Column (\w+) is being converted as type ({PLAIN_TYPE})", re.MULTILINE)
 _COUNTED = "Expected Number of Columns: "
 _CSV_COUNT = re.compile(rf"{_COUNTED}(\d+) Found: (\d+)")
-_UNTERMINATED, _NOT_UTF8, _LONG = (
-    "Value with unterminated quote found",
-    "This file is not utf-8 encoded",
-    "Maximum line size",
-)
 _LONGER_THAN_BUFFER = "Not implemented Error: The Parallel CSV Reader currently does not support a full read on this"
-_TOO_LONG = "longer than the 16 MB that can be read; split the text into several rows, or convert the file to Parquet"
 _SNIFFING = re.compile(r'Invalid Input Error: Error when sniffing file "(.+?)"\.')
 _JSON = re.compile(
     r'Invalid Input Error: (Malformed JSON|JSON transform error) in file "(.+?)",(?: at byte (\d+))?'
@@ -198,20 +180,13 @@ _CAST_COLUMN = re.compile(r" when casting from source column (\w+)")
 _CAST_TYPE = re.compile(rf" to (?:the destination type )?({PLAIN_TYPE})\s*$")
 
 
-def explain_data(message: str, words: QueryWords) -> str | None:
-    """Return what is wrong with a file or a value; None for messages of another kind."""
-    for explain in (_explain_csv, _explain_json, _explain_parquet, _explain_cast):
-        if told := explain(message, words):
-            return told
-    return None
-
-
 def _explain_csv(message: str, words: QueryWords) -> str | None:
     if sniffed := _SNIFFING.match(message):
-        how = "use read_csv with options" if words.strings is not None else _advise_ordinary_quotes(words)
+        how = _advise_ordinary_quotes(words) if words.strings is None else "use read_csv with options"
         return f"{_show_file(sniffed[1], words)}: cannot tell how this CSV file is written; {how}"
     if message.startswith(_LONGER_THAN_BUFFER):
-        return f"a line of the CSV file is {_TOO_LONG}" if words.strings is None else _advise_longer_lines("a line")
+        what = "a line of the CSV file" if words.strings is None else "a line"
+        return _explain_length(what, words, "read_csv", "max_line_size")
     if not (line := _CSV.match(message)):
         return None
     *_, file = ["", *_CSV_FILE.findall(message)]
@@ -223,20 +198,15 @@ def _explain_csv(message: str, words: QueryWords) -> str | None:
     if counts := _CSV_COUNT.findall(message):
         hint = f"; {_advise_ordinary_quotes(words)}" if '"' in message.partition(_COUNTED)[0] else ""
         return f"{where}: expected {count_of(int(counts[-1][0]), 'column')}, found {counts[-1][1]}{hint}"
-    return f"{where}: {_explain_line(message, words)}"
-
-
-def _explain_line(message: str, words: QueryWords) -> str:
-    """Return what is wrong with a line of a CSV file. Only queries that users write can be given options."""
-    if _LONG in message:
-        return f"the line is {_TOO_LONG}" if words.strings is None else _advise_longer_lines("the line")
-    if _NOT_UTF8 in message:
-        if words.strings is None:
-            return explain_encoding(None)
-        return "not UTF-8; name its encoding in the query: read_csv('FILE', encoding = 'latin-1'), or 'utf-16'"
-    if _UNTERMINATED not in message:
-        return "malformed CSV"
-    return f"a quoted value has no closing quote; {_advise_ordinary_quotes(words)}"
+    problem = "malformed CSV"
+    if "Maximum line size" in message:
+        problem = _explain_length("the line", words, "read_csv", "max_line_size")
+    elif "This file is not utf-8 encoded" in message:
+        how = "not UTF-8; name its encoding in the query: read_csv('FILE', encoding = 'latin-1'), or 'utf-16'"
+        problem = explain_encoding(None) if words.strings is None else how
+    elif "Value with unterminated quote found" in message:
+        problem = f"a quoted value has no closing quote; {_advise_ordinary_quotes(words)}"
+    return f"{where}: {problem}"
 
 
 def _advise_ordinary_quotes(words: QueryWords) -> str:
@@ -244,31 +214,29 @@ def _advise_ordinary_quotes(words: QueryWords) -> str:
     return f"if quotes are ordinary characters in this file, {how}"
 
 
-def _advise_longer_lines(what: str) -> str:
-    return (
-        f"{what} is longer than DuckDB's limit; raise it in the query, for example: read_csv('FILE', "
-        "max_line_size = 50_000_000)"
-    )
+def _explain_length(what: str, words: QueryWords, reader: str, option: str) -> str:
+    """Return that a line or an object is too long. Only queries that users write can be given options."""
+    if words.strings is None:
+        most = "longer than the 16 MB that can be read"
+        return f"{what} is {most}; split the text into several rows, or convert the file to Parquet"
+    how = f"{reader}('FILE', {option} = 50_000_000)"
+    return f"{what} is longer than DuckDB's limit; raise it in the query, for example: {how}"
 
 
 def _explain_json(message: str, words: QueryWords) -> str | None:
     if long := _JSON_LONG.match(message):
-        problem = f"an object is {_TOO_LONG}"
-        if words.strings is not None:
-            problem = (
-                "an object is longer than DuckDB's limit; raise it in the query, for example: read_json('FILE', "
-                "maximum_object_size = 50_000_000)"
-            )
+        problem = _explain_length("an object", words, "read_json", "maximum_object_size")
         return f"{_show_file(long[1], words)}: {problem}"
     if not (found := _JSON.match(message)):
         return None
     what, file, byte, unit, number, encoding, expected = found.groups()
-    where = f"{_show_file(file, words)}, {'line' if unit == 'line' else 'record'} {number}"
     if encoding:
-        return f"{where}: {explain_encoding(None)}"
-    if what == "Malformed JSON":
-        return f"{where}: malformed JSON" + (f" at byte {byte}" if byte else "")
-    return f"{where}: expected a {expected} value" if expected else f"{where}: a value has an unexpected type"
+        problem = explain_encoding(None)
+    elif what == "Malformed JSON":
+        problem = "malformed JSON" + (f" at byte {byte}" if byte else "")
+    else:
+        problem = f"expected a {expected} value" if expected else "a value has an unexpected type"
+    return f"{_show_file(file, words)}, {'line' if unit == 'line' else 'record'} {number}: {problem}"
 
 
 def _explain_parquet(message: str, words: QueryWords) -> str | None:
@@ -295,11 +263,10 @@ def _show_file(name: str, words: QueryWords) -> str:
     return words.find_file(name) or "a file"
 
 
+# Templates of messages. What follows a template (suggestions, an excerpt of the query) is dropped. A gap is filled with
+# the text of the message if that is harmless, else with dots.
 _GAP = re.compile(r"<(\w+)>")
-_GAPS = {  # what may stand in a gap; a match is checked again before it is shown
-    "name": r"(.*?)",
-    "file": r"(.*?)",
-    "call": r"(.*?)",
+_GAPS = {  # what may stand in a gap; names, files and calls are checked again before they are shown
     "number": r"(\d{1,6})",
     "size": r"(\d+(?:\.\d)? (?:bytes|[KMGT]iB))",
     "object": r"((?:(?:Scalar|Aggregate|Table|Macro|Table Macro) Function)|Function|Table|View|Schema|Type|Macro)",
@@ -342,23 +309,21 @@ _TEMPLATES = (
 )
 
 
-def fill_template(message: str, words: QueryWords) -> str | None:
+def _fill_template(message: str, words: QueryWords) -> str | None:
     """Return a message with dots in place of possible data; None if it matches no template."""
-    for template, pattern in _compile():
-        if found := pattern.match(message):
-            gaps = _GAP.findall(template)
-            pieces = [_fill(gap, piece, words) or _HIDDEN for gap, piece in zip(gaps, found.groups(), strict=True)]
-            return _GAP.sub("{}", template.replace("{", "{{").replace("}", "}}")).format(*pieces)
-    return None
-
-
-def _fill(gap: str, piece: str, words: QueryWords) -> str | None:
     fillers: dict[str, Callable[[str], str | None]] = {
         "name": words.find_name,
         "file": words.find_file,
         "call": lambda call: _show_call(call, words),
     }
-    return fillers[gap](piece) if gap in fillers else piece
+    for parts, pattern in _compile():
+        if found := pattern.match(message):
+            pieces = [
+                fillers[gap](piece) or _HIDDEN if gap in fillers else piece
+                for gap, piece in zip(parts[1::2], found.groups(), strict=True)
+            ]
+            return "".join(fixed + piece for fixed, piece in zip(parts[::2], [*pieces, ""], strict=True))
+    return None
 
 
 def _show_call(call: str, words: QueryWords) -> str | None:
@@ -371,11 +336,10 @@ def _show_call(call: str, words: QueryWords) -> str | None:
 
 
 @cache
-def _compile() -> list[tuple[str, re.Pattern[str]]]:
-    """Return each template with a pattern that matches it; a gap at the end goes to the end of the line."""
+def _compile() -> list[tuple[list[str], re.Pattern[str]]]:
+    """Return each template in parts, every second one a gap, with its pattern; a gap at the end ends with the line."""
     made = []
-    for template in _TEMPLATES:
-        parts = _GAP.split(template)
-        pattern = "".join(_GAPS[part] if place % 2 else re.escape(part) for place, part in enumerate(parts))
-        made.append((template, re.compile(pattern + ("" if parts[-1] else r"(?=\n|\Z)"), re.DOTALL)))
+    for parts in map(_GAP.split, _TEMPLATES):
+        forms = [_GAPS.get(part, "(.*?)") if place % 2 else re.escape(part) for place, part in enumerate(parts)]
+        made.append((parts, re.compile("".join(forms) + ("" if parts[-1] else r"(?=\n|\Z)"), re.DOTALL)))
     return made

@@ -49,7 +49,7 @@ def test_a_single_table_moves(told: Told) -> None:
     check_moves(told)
 
 
-@pytest.mark.parametrize("name", ["in.parquet", "in.csv", "in.txt", "data.duckdb"])
+@pytest.mark.parametrize("name", ["in.csv", "in.txt", "data.duckdb"])
 def test_the_search_for_leaks_moves(name: str, told: Told, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("custext_sql.files.inputs.encodings._CHUNK", 1 << 16)
     if name == "data.duckdb":

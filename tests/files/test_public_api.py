@@ -174,7 +174,7 @@ def test_one_text_is_entered_in_the_ledger(db: Path, data: Path) -> None:
 
 
 def test_progress_is_told(db: Path, data: Path) -> None:
-    (data / "long.txt").write_text("alice bob carol\n" * 150_000)
+    (data / "long.txt").write_text("alice bob carol\n" * 300_000)
     told: list[tuple[float, int, int]] = []
     sanitize_file("long.txt", "out.txt", progress=lambda *so_far: told.append(so_far))
     shares, rows, words = zip(*told, strict=True)

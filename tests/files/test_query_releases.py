@@ -58,14 +58,6 @@ def test_a_query_that_fails_is_no_release(db: Path, shop: Path, folder: Path) ->
     assert list_releases(db) == [] and not (folder / "two.csv").exists()
 
 
-def test_the_custext_database_may_be_the_data_of_a_release(db: Path, shop: Path, folder: Path) -> None:
-    query = f"SELECT {CALL} AS t FROM 'in.csv'"
-    for number, data in enumerate((("--data", db), ())):
-        done = run("sql", query, *data, "--output", f"{number}.csv", "--dataset", "d")
-        assert done.exit_code == 0 and "not in the ledger" not in done.stderr, done.output
-    assert [(release.replaced, release.draws) for release in list_releases(db)] == [(3, "fresh")] * 2
-
-
 def test_a_view_that_sanitizes_is_known(db: Path, shop: Path, folder: Path) -> None:
     with duckdb.connect(shop) as connection:
         register(connection, db)
@@ -85,6 +77,8 @@ def test_what_fans_out_has_spent_at_least_so_much(db: Path, shop: Path, folder: 
     refused = run("sanitize", "in.csv", "out.csv", "--column", "body", "--dataset", "d", "--budget-total", "1000")
     assert "no budget can be kept; they have spent at least 2;" in refused.output
     assert not (folder / "out.csv").exists()
+    assert run("sql", query.replace("1, true", "0, true"), "--data", shop).exit_code == 0
+    assert (list_releases(db)[-1].largest_row_eps, list_releases(db)[-1].at_least) == (Decimal(0), False)
 
 
 def test_a_query_that_does_not_use_its_key_counts_as_fresh(db: Path, shop: Path, folder: Path) -> None:

@@ -296,12 +296,6 @@ def test_other_databases_are_attached_for_reading(db: Path, shop: Path, folder: 
     assert "nothing.duckdb does not exist" in run("sql", query, "--attach", "a=nothing.duckdb").output
 
 
-def test_eps_0_spends_exactly_nothing(db: Path, shop: Path) -> None:
-    assert run("sql", "SELECT custext_sanitize(body, 0, true) FROM reviews, range(9)", "--data", shop).exit_code == 0
-    [release] = list_releases(db)
-    assert (release.largest_row_eps, release.at_least) == (Decimal(0), False)
-
-
 @pytest.mark.slow
 def test_a_killed_query_leaves_no_table(db: Path, shop: Path, folder: Path) -> None:
     query = "SELECT custext_sanitize(body, 1, true) AS t FROM reviews, range(100000000)"

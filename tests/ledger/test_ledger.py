@@ -187,7 +187,7 @@ def test_what_cannot_be_entered_is_not_released(
         "query": ["sql", query, "--output", "out.csv"],
     }[form]
     content = b"alice bob\n" if form == "stream" else None
-    monkeypatch.setattr(places, "_PATIENCE", 0.3)
+    monkeypatch.setattr(places, "PATIENCE", 0.3)
     enter_release(db, "earlier", largest_row_eps=3)
     with hold_ledger(db):
         refused = run(*arguments, input=content)

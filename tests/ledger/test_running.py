@@ -127,7 +127,7 @@ def test_docs_cut_in_another_way_are_the_same_draws_and_chosen_in_another_way_ot
 
 
 def test_no_text_leaves_if_the_ledger_cannot_be_written(mapped_db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(places, "_PATIENCE", 0.3)
+    monkeypatch.setattr(places, "PATIENCE", 0.3)
     sanitizer = Sanitizer.load(mapped_db)
     nlp = spacy.blank("en")
     nlp.add_pipe("custext", config={"database": str(mapped_db), "dataset": "d"})
@@ -172,7 +172,7 @@ def test_a_process_that_ends_leaves_the_truth(mapped_db: Path, end: str, expecte
 
 
 def test_a_release_waits_until_the_ledger_can_be_written(mapped_db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(places, "_PATIENCE", 0.3)
+    monkeypatch.setattr(places, "PATIENCE", 0.3)
     with connect(mapped_db, dataset="d") as connection:
         connection.execute(QUERY).fetchall()
         with hold_ledger(mapped_db):
@@ -193,7 +193,7 @@ from custext_sql.ledger.release import check_running
 from tests.ledger.test_running_release import draw
 from tests.processes import hold_ledger
 
-places._PATIENCE = 0.3
+places.PATIENCE = 0.3
 release = Sanitizer.load(sys.argv[1]).open_release(check_running("d"), runs=True)
 draw(release, ["alice bob"])
 if sys.argv[2] == "locked":

@@ -1,6 +1,7 @@
 """Totals of releases that share data are exact sums."""
 
 import json
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -33,7 +34,8 @@ def test_totals_are_exact(amounts: list[Decimal]) -> None:
 
 
 def test_thousands_of_small_releases_add_up_to_the_digit() -> None:
-    earlier = [make_release("d", largest_row_eps="0.001") for _ in range(9_999)]
+    release = make_release("d", largest_row_eps="0.001")
+    earlier = [replace(release, run_id=str(number)) for number in range(9_999)]
     assert write_eps(sum_spent(earlier, {}).eps) == "9.999"
     check_budget(earlier, {}, make_release("d", largest_row_eps="0.001"), 10.0, {})
     with pytest.raises(BudgetError, match=r"total eps of 10\.000000000001, more than --budget-total 10 "):
@@ -120,10 +122,7 @@ def test_a_file_under_two_names_is_not_released_twice(db: Path, folder: Path) ->
 
 
 def test_a_dataset_needs_a_name_and_a_sensible_budget() -> None:
-    for wrong, message in (
-        ({"name": " "}, "must not be empty"),
-        ({"name": "d", "budget_total": -0.1}, "at least 0"),
-    ):
+    for wrong, message in (({"name": " "}, "must not be empty"), ({"name": "d", "budget_total": -0.1}, "at least 0")):
         with pytest.raises(SettingError, match=message):
             Dataset(**wrong)
 

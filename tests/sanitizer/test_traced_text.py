@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from custext_sql import Kind, Policy, Sanitizer, make_key
@@ -48,6 +48,7 @@ def cut(text: str, traced: TracedText, *, new: bool) -> tuple[list[str], list[st
 
 
 @pytest.mark.filterwarnings("ignore::custext_sql.errors.PrivacyWarning")
+@settings(max_examples=40)
 @given(text=TEXTS, policy=st.sampled_from(POLICIES), eps=st.sampled_from([0.0, 2.0]), plus=st.booleans())
 @example(text="", policy=POLICIES[0], eps=1.0, plus=False)
 @example(text="\u200b", policy=POLICIES[0], eps=1.0, plus=False)

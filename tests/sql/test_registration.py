@@ -64,11 +64,6 @@ def test_registering_again_serves_the_mapping_as_it_is_now(mapped_db: Path) -> N
     assert len(outputs) == 2
 
 
-def test_instances_do_not_share_what_they_serve(mapped_db: Path) -> None:
-    with connect(mapped_db) as one, connect(mapped_db, policy="paper") as other:
-        assert (served_policy(one), served_policy(other)) == ("strict", "paper")
-
-
 def test_a_transaction_that_rolls_back_leaves_the_functions(mapped_db: Path) -> None:
     with duckdb.connect() as connection:
         connection.execute("BEGIN")
@@ -93,7 +88,7 @@ def test_a_database_open_for_reading_only_serves(mapped_db: Path, tmp_path: Path
         assert served_policy(connection) == "strict"
 
 
-@pytest.mark.parametrize("name", ["custext_sanitize", "CUSTEXT_EPSILON", "custext_registration"])
+@pytest.mark.parametrize("name", ["CUSTEXT_SANITIZE", "custext_registration"])
 def test_a_macro_in_place_of_a_function_is_refused(mapped_db: Path, tmp_path: Path, name: str) -> None:
     """Texts could pass through the macro in the clear."""
     with duckdb.connect() as connection:
@@ -127,17 +122,6 @@ def test_keys_share_everything_but_themselves(mapped_db: Path, tmp_path: Path) -
     assert len({connection.execute(query).fetchone() for connection in connections}) == 3
     for connection in connections:
         connection.close()
-
-
-@pytest.mark.slow
-def test_equal_sanitizers_are_shared_and_others_are_let_go(mapped_db: Path) -> None:
-    with duckdb.connect() as connection:
-        register(connection, mapped_db)
-        before = count_vocabularies()
-        for _ in range(5):
-            register(connection, mapped_db)
-            register(connection, mapped_db, policy="paper")
-        assert count_vocabularies() <= before + 1
 
 
 @pytest.mark.slow
@@ -195,8 +179,6 @@ def test_register_needs_a_connection(mapped_db: Path) -> None:
     ("name", "expected"),
     [
         ("foreign.duckdb", "is not a custext database"),
-        ("text.txt", "is not a custext database"),
-        ("empty.duckdb", "is empty"),
         ("missing.duckdb", "does not exist"),
         ("old.duckdb", "was made by another version of custext-sql .revision 0008."),
     ],
@@ -206,7 +188,6 @@ def test_every_function_gives_the_same_error_for_a_wrong_database(
 ) -> None:
     with duckdb.connect(tmp_path / "foreign.duckdb") as connection:
         connection.execute("CREATE TABLE t AS SELECT 'alice' AS body")
-    duckdb.connect(tmp_path / "empty.duckdb").close()
     (tmp_path / "text.txt").write_text("alice\n")
     with duckdb.connect(mapped_db.rename(tmp_path / "old.duckdb")) as connection:
         connection.execute("UPDATE alembic_version SET version_num = '0008'")

@@ -6,13 +6,14 @@ import os
 import re
 import zlib
 from collections.abc import Sequence
+from io import TextIOWrapper
 from pathlib import Path
-from typing import Any
 
 import duckdb
 import pyarrow as pa
 
 from custext_sql.errors import SourceError
+from custext_sql.files.inputs.encodings import open_text
 from custext_sql.files.inputs.file_formats import has_object_per_line, is_zipped
 from custext_sql.files.inputs.source import Source, describe_columns
 from custext_sql.sql.query_errors import safe_errors
@@ -98,11 +99,10 @@ def _open_csv(
 
 def _read_names(file: Path, delimiters: Sequence[str], *, quotes: bool, header: bool) -> tuple[str, list[str]]:
     """Return the delimiter that gives the most fields in the first line, and the names of the columns."""
-    opener: Any = gzip.open if is_zipped(file) else open
     found = {}
     try:
         for delimiter in delimiters:
-            with opener(file, "rt", encoding="utf-8-sig", errors="replace", newline="") as lines:
+            with TextIOWrapper(open_text(file), "utf-8-sig", "replace", "") as lines:
                 fields = csv.reader(lines, delimiter=delimiter, quoting=csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE)
                 found[delimiter] = [field.strip() for field in next(fields, [])]
                 has_more = bool(lines.read(1))
@@ -148,15 +148,14 @@ def _open_json(connection: duckdb.DuckDBPyConnection, name: str, files: Sequence
 
 def _is_array(file: Path) -> bool:
     """Return whether a JSON file is an array, by its first character that is not a space."""
-    opener: Any = gzip.open if is_zipped(file) else open
     try:
-        with opener(file, "rb") as content:
+        with open_text(file) as content:
             start = content.read(_PART).removeprefix(b"\xef\xbb\xbf")
             while start and not start.strip():
                 start = content.read(_PART)
     except _UNREADABLE:
         return False  # DuckDB says what is wrong
-    return bool(start.lstrip().startswith(b"["))
+    return start.lstrip().startswith(b"[")
 
 
 def _check_end(file: Path) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 
 from custext_sql.errors import CusTextError, QueryError, SettingError, SourceError
 from custext_sql.files.inputs.file_formats import is_zipped
-from custext_sql.parameters import find_closest
+from custext_sql.parameters import check_type, find_closest
 from custext_sql.store.outputs import named_full_disk, scratch_folder
 from custext_sql.text.columns import TextColumn
 from custext_sql.text.utf8 import SAMPLE, decode_utf8
@@ -47,8 +47,7 @@ def find_encoding(name: str | None) -> str | None:
     """Return the name of an encoding if Python knows it, None for UTF-8; SettingError if there is no such encoding."""
     if name is None:
         return None
-    if not isinstance(name, str):
-        raise SettingError(f"encoding must be a name such as latin-1; found {type(name).__name__}")
+    check_type(name, str, "encoding must be a name such as latin-1")
     try:
         found = codecs.lookup(name)
     except (LookupError, ValueError):  # the latter for a NUL in the name
@@ -196,9 +195,9 @@ def _count_before(error: UnicodeError) -> int:
     return error.object[: error.start].decode(error.encoding, errors="replace").count("\n")
 
 
-def open_text(file: Path) -> BinaryIO:
-    """Open a file of text for reading, unpacked if its name ends in .gz."""
-    return cast(BinaryIO, gzip.open(file, "rb") if is_zipped(file) else file.open("rb"))
+def open_text(file: Path, mode: str = "rb") -> BinaryIO:
+    """Open a file of text as bytes, unpacked or packed if its name ends in .gz."""
+    return cast(BinaryIO, gzip.open(file, mode) if is_zipped(file) else file.open(mode))
 
 
 @contextmanager

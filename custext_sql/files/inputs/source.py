@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import duckdb
 
-from custext_sql.errors import SettingError, SourceError, tell_type
-from custext_sql.parameters import count_of, find_closest
+from custext_sql.errors import SourceError, tell_type
+from custext_sql.parameters import check_type, count_of, find_closest
 from custext_sql.sql.query_errors import safe_errors
 from custext_sql.store.quoting import quote_name, quote_text
 
@@ -103,13 +103,19 @@ def describe_columns(connection: duckdb.DuckDBPyConnection, reader: str) -> dict
     return {row[0]: row[1] for row in connection.execute(f"DESCRIBE SELECT * FROM {reader}").fetchall()}
 
 
+def is_custext(connection: duckdb.DuckDBPyConnection) -> bool:
+    """Return whether a connection is to a custext database."""
+    with safe_errors():
+        names = {name for (name,) in connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()}
+    return names >= {"alembic_version", "mappings", "score_rows"}
+
+
 def open_table(connection: duckdb.DuckDBPyConnection, name: str, table: str) -> Source:
     """Return a table or view of a connection as a source. name: what errors call the DuckDB file.
 
     The table must be in the catalog: DuckDB would take an unknown name for a file, whose first line may be data.
     """
-    if not isinstance(table, str):
-        raise SettingError(f"table must be a name; found {type(table).__name__}")
+    check_type(table, str, "table must be a name")
     with safe_errors():
         known = connection.execute(
             "SELECT database_name, schema_name, table_name AS name, estimated_size FROM duckdb_tables() UNION ALL "

@@ -15,7 +15,7 @@ from custext_sql.files.duckdb_instances import open_instance
 from custext_sql.files.inputs.data_files import open_files
 from custext_sql.files.inputs.encodings import files_as_utf8, find_encoding, open_text, read_line_blocks
 from custext_sql.files.inputs.file_formats import STANDARD, check_csv_options, choose_format, list_files, tell_format
-from custext_sql.files.inputs.source import Source, choose_reader, open_table, read_record
+from custext_sql.files.inputs.source import Source, choose_reader, is_custext, open_table, read_record
 from custext_sql.parameters import check_type
 from custext_sql.sql.query_errors import safe_errors
 from custext_sql.store.quoting import quote_name
@@ -72,7 +72,7 @@ class OpenTexts:
 
     connection: duckdb.DuckDBPyConnection
     source: Source
-    files: Sequence[Path]
+    files: Sequence[Path] = ()
 
 
 def name_texts(texts: Texts) -> str:
@@ -120,7 +120,7 @@ def open_texts(texts: AnyPath | DataFiles | DataTable, *, padded: bool = False) 
     """
     if isinstance(texts, DataTable):
         with _open_data(Path(texts.path)) as connection:
-            yield OpenTexts(connection, open_table(connection, os.fspath(texts.path), texts.table), ())
+            yield OpenTexts(connection, open_table(connection, os.fspath(texts.path), texts.table))
         return
     given, format = _as_files(texts), find_format(texts)
     name, encoding = os.fspath(given.path), find_encoding(given.encoding)
@@ -135,14 +135,14 @@ def stream_texts(texts: Texts, column: str | None, rows: int | None = None) -> I
     column: the column of files or of a table; None for lines of text and for a sequence. rows: how many at most, from
     the top. SettingError if a column is named but there are none, or if there are columns and none is named.
     """
-    seen = 0
     with closing(stream_rows(texts, column)) as blocks:
         for block in blocks:
-            end = len(block.texts) if rows is None else min(len(block.texts), rows - seen)
-            some = block.texts[slice(0, end)]
-            seen += len(some)
-            yield some
-            if rows is not None and seen >= rows:
+            if rows is None:
+                yield block.texts
+                continue
+            yield block.texts[:rows]
+            rows -= len(block.texts)
+            if rows <= 0:
                 return
 
 
@@ -224,12 +224,7 @@ def _open_data(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
         raise SourceError(f"{path} does not exist; expected a DuckDB file")
     try:
         with open_instance(path, read_only=True) as connection:
-            with safe_errors():
-                known = connection.execute(
-                    "SELECT count(DISTINCT table_name) FROM duckdb_tables() "
-                    "WHERE table_name IN ('alembic_version', 'mappings', 'score_rows')"
-                ).fetchall()
-            if known == [(3,)]:
+            if is_custext(connection):
                 raise SourceError(f"{path} is a custext database; expected a DuckDB file with your texts")
             yield connection
     except ForeignFileError:

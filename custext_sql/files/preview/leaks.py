@@ -11,13 +11,13 @@ import numpy as np
 import pyarrow as pa
 
 from custext_sql.arrays import Bytes, Numbers, Places
-from custext_sql.errors import OutputError, SettingError
+from custext_sql.errors import OutputError
 from custext_sql.files.duckdb_instances import open_instance
 from custext_sql.files.inputs.file_formats import tell_format
 from custext_sql.files.inputs.texts import Texts, name_texts, stream_rows
 from custext_sql.files.opening import RowProgress
 from custext_sql.kinds import IN_CLEAR, KINDS, Counted, Fate, Kind, spread_counts
-from custext_sql.parameters import check_at_least
+from custext_sql.parameters import check_at_least, check_path
 from custext_sql.sanitizer.policy import UNIT_MASKS, Policy, name_policy
 from custext_sql.sanitizer.sanitizer import Sanitizer
 from custext_sql.sanitizer.words import FoundWords, Vocabulary
@@ -196,8 +196,7 @@ def find_leaks(
 
 
 def _check_output(output: str | os.PathLike[str], *, force: bool) -> Path:
-    if not isinstance(output, str | os.PathLike):
-        raise SettingError(f"output must be a path; found {type(output).__name__}")
+    check_path(output, "output")
     target = Path(output)
     if tell_format(target) != "csv" or target.suffix.lower() != ".csv":
         raise OutputError(f"cannot write words to {target}; its name must end in .csv")
