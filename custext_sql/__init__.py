@@ -17,11 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from custext_sql.errors import CusTextError
-    from custext_sql.files.file_releases import sanitize_file
     from custext_sql.files.inputs.texts import DataFiles, DataTable
     from custext_sql.files.preview.comparison import compare_texts
     from custext_sql.files.preview.leaks import find_leaks
-    from custext_sql.files.table_releases import sanitize_table
+    from custext_sql.files.releases import sanitize_file, sanitize_table
     from custext_sql.kinds import Kind
     from custext_sql.ledger.dataset import Dataset
     from custext_sql.ledger.ledger import read_ledger, settle_release, strike_release
@@ -49,11 +48,10 @@ __all__ += ["find_leaks", "list_mappings", "load_embeddings", "load_mapping", "m
 __all__ += ["sanitize_file", "sanitize_table", "settle_release", "strike_release", "use_mapping"]
 _NAMES = {
     "errors": "CusTextError",
-    "files.file_releases": "sanitize_file",
     "files.inputs.texts": "DataFiles DataTable",
     "files.preview.comparison": "compare_texts",
     "files.preview.leaks": "find_leaks",
-    "files.table_releases": "sanitize_table",
+    "files.releases": "sanitize_file sanitize_table",
     "kinds": "Kind",
     "ledger.dataset": "Dataset",
     "ledger.ledger": "read_ledger settle_release strike_release",

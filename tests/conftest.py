@@ -19,7 +19,7 @@ from tests.shared_builds import build_once
 from tests.vector_samples import write_glove
 
 if TYPE_CHECKING:
-    from custext_sql.experiments.evaluation.experiment import Experiment
+    from custext_sql.experiments.evaluations import Experiment
     from custext_sql.vectors.source import Batch
 
 settings.register_profile("tests", deadline=None)  # the first example builds tables, and the machine may be busy
@@ -219,8 +219,8 @@ def own_db(starter_db: Path, tmp_path: Path) -> Path:
 @pytest.fixture
 def experiment() -> "Experiment":
     """Return an experiment on sentences about films, labeled by whether they praise the film."""
-    from custext_sql.experiments.evaluation.datasets import LabeledTexts
-    from custext_sql.experiments.evaluation.experiment import Experiment
+    from custext_sql.experiments.evaluations import Experiment
+    from custext_sql.experiments.texts import LabeledTexts
     from tests.experiments.test_linear_models import make_sentences
 
     def make(name: str, count: int, seed: int) -> LabeledTexts:

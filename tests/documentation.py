@@ -15,7 +15,7 @@ from pathlib import Path
 import duckdb
 import numpy as np
 
-from custext_sql.experiments.evaluation.datasets import read_sentence_polarity
+from custext_sql.experiments.texts import read_sentence_polarity
 from custext_sql.store.building import load_starter
 from custext_sql.store.database import default_path
 from custext_sql.vectors.starter import FIRST_WORDS, open_starter

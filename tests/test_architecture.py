@@ -60,7 +60,8 @@ LIBRARIES = {  # where each library is imported
     "torch transformers sklearn scipy": ("experiments",),
     "matplotlib": ("experiments/charts.py",),
 }
-EXPERIMENTS = ("baselines", "attacks", "evaluation", "report")  # each imports none of those after it
+# each imports none of those after it
+EXPERIMENTS = ("baselines", "mechanisms", "bayes_attack", "context_attack", "evaluations", "report", "choosing")
 
 
 def place_of(path: Path) -> str:

@@ -135,7 +135,7 @@ def test_every_command_is_documented() -> None:
     commands = list(_commands())
     assert "attack query" in commands and "drop mapping" in commands
     for name in commands:
-        assert re.search(rf"custext (--db \S+ )?{name}\b", text), name
+        assert re.search(rf"custext\s(--db \S+ )?{name}\b", text), name
 
 
 @pytest.mark.parametrize("module", [custext_sql, experiments], ids=lambda module: module.__name__)

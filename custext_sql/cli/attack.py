@@ -22,7 +22,7 @@ from custext_sql.cli.output import print_table, progress_bar, report_skipped
 from custext_sql.parameters import count_of
 
 if TYPE_CHECKING:
-    from custext_sql.experiments.attacks.query_attack import QueryResult
+    from custext_sql.experiments.query_attack import QueryResult
 
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 _ATTACKERS = (("mode", "n_mode"), ("likelihood", "n_ml"))
@@ -103,7 +103,7 @@ def _print_words(results: "Sequence[QueryResult]", epsilons: list[float]) -> Non
 
 
 def _print_quantiles(results: "Sequence[QueryResult]", epsilons: list[float]) -> None:
-    from custext_sql.experiments.attacks.query_attack import find_quantile
+    from custext_sql.experiments.query_attack import find_quantile
 
     count = len({result.word for result in results})
     rows = []

@@ -23,8 +23,7 @@ from custext_sql.files.inputs.file_formats import tell_format
 from custext_sql.parameters import count_of
 
 if TYPE_CHECKING:
-    from custext_sql.experiments.evaluation.evaluations import Figure, TradeOff, UtilityResult
-    from custext_sql.experiments.evaluation.experiment import EvaluationSetup
+    from custext_sql.experiments.evaluations import EvaluationSetup, Figure, TradeOff, UtilityResult
 
 _FILE_OPTIONS = ("format", "encoding", "no_quotes", "no_header")
 
@@ -136,7 +135,7 @@ def utility_command(db: str | None, /, eps: list[float], **given: Any) -> Iterat
     _print_utility(evaluation.results, eps)
     click.echo("\nclear: share of the words of the test texts that stay in the clear")
     if any(one.paper is not None for one in evaluation.results):
-        from custext_sql.experiments.evaluation.paper_table import CITATION, list_differences
+        from custext_sql.experiments.evaluations import CITATION, list_differences
 
         differences = "; ".join(list_differences(evaluation.setup))
         click.echo(click.wrap_text(f"paper: {CITATION}. Here: {differences}", 80))
@@ -165,7 +164,7 @@ def _print_utility(results: "Sequence[UtilityResult]", epsilons: list[float]) ->
 
 def _show_mean(some: "Sequence[UtilityResult]") -> str:
     """Return the mean and spread of some values; nothing if there are none, since only CusText has an eps of 0."""
-    from custext_sql.experiments.evaluation.evaluations import summarize
+    from custext_sql.experiments.evaluations import summarize
 
     return _show_figure(summarize([one.value for one in some])) if some else ""
 
@@ -204,7 +203,7 @@ def tradeoff_command(db: str | None, /, html: str | None, force: bool, **given: 
       custext evaluate tradeoff --corpus sentence_polarity --attack context --public news.txt
     """
     from custext_sql.experiments import evaluate_tradeoff
-    from custext_sql.experiments.tradeoff_page import write_tradeoff
+    from custext_sql.experiments.evaluations import write_tradeoff
     from custext_sql.store.outputs import check_place
 
     if html is not None:

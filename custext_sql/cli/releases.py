@@ -100,8 +100,8 @@ def sanitize_command(
         --append --record-column id --key-file shop.key
       custext sanitize - - < reviews.txt > sanitized.txt
     """
-    from custext_sql.files.spooled_streams import STANDARD
-    from custext_sql.files.text_releases import sanitize_text
+    from custext_sql.files.inputs.file_formats import STANDARD
+    from custext_sql.files.line_releases import sanitize_text
 
     if (data is None) != (table is None):
         raise click.UsageError("--data and --table go together: a DuckDB file and one of its tables.")

@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from custext_sql.arrays import Numbers, Places, Vectors
+from custext_sql.arrays import Draws, Numbers, Places, Vectors
 from custext_sql.errors import MappingError, SettingError
 from custext_sql.mapping.grouping import GroupingProgress, Partition, partition_words
 from custext_sql.mapping.mapping import Mapping, MappingInfo, digest_ranks, fingerprint
@@ -123,13 +123,15 @@ def group_words(
             f"{' or '.join(MEASURES)}, or --grouping greedy (in Python: grouping='greedy')"
         )
     ranks = np.arange(1, len(vectors) + 1) if ranks is None else ranks
-    turns = _rank_pivots(len(vectors), recipe.seed)
+    turns: Numbers | Draws = np.arange(len(vectors))
+    if recipe.seed is not None:  # raw bit streams are equal in all versions of NumPy
+        turns = np.random.PCG64(recipe.seed).random_raw(len(vectors))
     parts: list[Partition] = []
     tell = partial(_tell, progress, (3 if refined else 1) * len(vectors))
     done = 0
     for part in classes:
         rows = vectors if len(part) == len(vectors) else vectors[part]
-        k, order = min(recipe.k, len(part)), np.argsort(turns[part])
+        k, order = min(recipe.k, len(part)), np.argsort(turns[part], kind="stable")
         found = partition_words(rows, similarity, k, order=order, progress=partial(tell, done, len(part)))
         done += len(part)
         if refined and isinstance(similarity, Geometric):
@@ -142,15 +144,6 @@ def group_words(
 def _tell(progress: GroupingProgress | None, total: int, before: int, words: int, share: float) -> None:
     if progress is not None:
         progress(before + round(words * share), total)
-
-
-def _rank_pivots(count: int, seed: int | None) -> Places:
-    """Return the position of each word in the order of pivots. Raw bit streams are equal in all versions of NumPy."""
-    if seed is None:
-        return np.arange(count)
-    ranks = np.empty(count, dtype=np.int64)
-    ranks[np.argsort(np.random.PCG64(seed).random_raw(count), kind="stable")] = np.arange(count)
-    return ranks
 
 
 def _check_directions(embedding: str, vectors: Vectors, words: Sequence[str], similarity: Similarity) -> None:

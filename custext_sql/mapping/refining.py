@@ -1,7 +1,7 @@
 """Refines groups: swaps words between them while that brings words closer together, alike on every machine."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -101,16 +101,13 @@ def _limit(points: Floats, longest: float) -> Floats:
     return limited
 
 
-@dataclass(frozen=True)
-class Pairs:
-    """Pairs of groups, first and second, between which words may be swapped.
+class Pairs(NamedTuple):
+    """Pairs of groups between which words may be swapped.
 
     others: a row for each group, with the groups it is paired with, then itself. forth, back: where the first group of
     a pair has the second one in `others`, counted through all rows, and vice versa.
     """
 
-    first: Places
-    second: Places
     others: Places
     forth: Places
     back: Places
@@ -126,7 +123,7 @@ def pair_groups(first: Places, second: Places, count: int) -> Pairs:
     others = np.repeat(np.arange(count)[:, None], ranks.max(initial=-1) + 2, axis=1)
     others[ends, ranks] = np.concatenate([second, first])
     forth, back = (ends * others.shape[1] + ranks).reshape(2, -1)
-    return Pairs(first, second, others, forth, back)
+    return Pairs(others, forth, back)
 
 
 def ranks_within(groups: Places, keys: Numbers) -> Places:
@@ -244,7 +241,9 @@ class Board:
         for here in self._blocks(groups, self.k + others.shape[1]):
             part = slice(start, start + len(here))
             there = others[part]
-            squares = self._distances(here, there)
+            tiles = self._grouped(here).reshape(len(here), self._tiles, self.k // self._tiles, -1)
+            products = np.matmul(self.centers[there][:, None], tiles.transpose(0, 1, 3, 2))
+            squares = products.transpose(0, 2, 1, 3).reshape(*there.shape, self.k)
             own, weights = squares[:, -1:, :], grouped[here, None, :]
             pulls = np.zeros_like(weights) if fixed_centers else np.square(weights)
             leaving = own * (weights + pulls * inverse[here, None, None])
@@ -260,13 +259,6 @@ class Board:
             moves["slot"][part] = here[:, None] * self.k + best[:, :, 0]
             start += len(here)
         return moves
-
-    def _distances(self, groups: Places, others: Places) -> Points:
-        """Return the squared distances of the centers of each row of `others` to the words of each group."""
-        tiles = self._grouped(groups).reshape(len(groups), self._tiles, self.k // self._tiles, -1)
-        products = np.matmul(self.centers[others][:, None], tiles.transpose(0, 1, 3, 2))
-        squares: Points = products.transpose(0, 2, 1, 3).reshape(*others.shape, self.k)
-        return squares
 
     def gains(self, left: Moves, right: Moves) -> Numbers:
         """Return by how much each pair of moves, one back and one forth, lowers the cost, rounded down.

@@ -213,25 +213,19 @@ class Sampler:
 
     def _extend(self, epsilons: Sequence[float], tables: Sequence[_Table], missing: Sequence[Sizes]) -> list[_Table]:
         """Return the tables at each eps, extended by their missing groups, which are built and verified in parts."""
-        extended, groups = list(tables), np.concatenate(missing)
+        mapping, extended, groups = self.mapping, list(tables), np.concatenate(missing)
         owners = np.repeat(np.arange(len(tables)), list(map(len, missing)))
-        for part in _cut(np.cumsum(self.mapping.sizes[groups] ** 2), _CELLS_BUILT):
-            thresholds = self._build(groups[part], np.array(epsilons)[owners[part]])
-            for owner in np.unique(owners[part]).tolist():
-                own = owners[part] == owner
-                rows = thresholds[np.repeat(own, self.mapping.sizes[groups[part]])]
-                extended[owner] = extended[owner].extend(groups[part][own], self.mapping, rows)
+        for part in _cut(np.cumsum(mapping.sizes[groups] ** 2), _CELLS_BUILT):
+            some, owner_of = groups[part], owners[part]
+            sizes, scores = mapping.sizes[some], mapping.scores[cells_of(mapping.sizes, some)]
+            outputs = np.repeat(sizes, sizes)[:, None]
+            thresholds = np.full((len(outputs), int(mapping.sizes.max())), _LAST)
+            filled = np.arange(thresholds.shape[1]) < outputs
+            thresholds[filled] = certify(sizes, scores, np.array(epsilons)[owner_of], self.calibration).last_draws()
+            for owner in np.unique(owner_of).tolist():
+                own = owner_of == owner
+                extended[owner] = extended[owner].extend(some[own], mapping, thresholds[np.repeat(own, sizes)])
         return extended
-
-    def _build(self, groups: Sizes, epsilons: Floats) -> Weights:
-        """Return the verified thresholds of groups, each at its own epsilon, in the layout of a table."""
-        sizes = self.mapping.sizes[groups]
-        scores = self.mapping.scores[cells_of(self.mapping.sizes, groups)]
-        outputs = np.repeat(sizes, sizes)[:, None]
-        thresholds = np.full((len(outputs), int(self.mapping.sizes.max())), _LAST)
-        filled = np.arange(thresholds.shape[1]) < outputs
-        thresholds[filled] = certify(sizes, scores, epsilons, self.calibration).last_draws()
-        return thresholds
 
     def _forget(self, keep: int) -> None:
         """Drop the least recently used tables while the cache is too large, but keep those of the last `keep` eps."""

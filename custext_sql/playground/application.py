@@ -3,7 +3,7 @@
 import asyncio
 import json
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO
 from urllib.parse import quote
@@ -167,8 +167,7 @@ def _add_errors(app: FastAPI) -> None:
     @app.exception_handler(HTTPException)
     def explain_status(_: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
-        content = json.dumps({"error": str(error.detail)})
-        return Response(content, error.status_code, error.headers, media_type="application/json")
+        return _answer({"error": str(error.detail)}, error.status_code, error.headers)
 
     @app.exception_handler(Exception)
     def apologize(_: Request, error: Exception) -> Response:
@@ -183,5 +182,5 @@ def _read_chunks(file: BinaryIO) -> Iterator[bytes]:
             yield chunk
 
 
-def _answer(found: dict[str, Any], status: int = 200) -> Response:
-    return Response(json.dumps(found, allow_nan=False), status, media_type="application/json")
+def _answer(found: dict[str, Any], status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    return Response(json.dumps(found, allow_nan=False), status, headers, media_type="application/json")

@@ -22,7 +22,7 @@ import uvicorn
 from custext_sql import CusTextError, DataFiles, DataTable
 from custext_sql.errors import PrivacyWarning, SettingError
 from custext_sql.playground.application import make_application
-from custext_sql.playground.guard import Doorway, Guard, is_loopback
+from custext_sql.playground.guard import Guard, is_loopback
 from custext_sql.playground.uploads import MOST_BYTES, Uploads
 from custext_sql.playground.workbench import Workbench
 from custext_sql.store.outputs import scratch_folder
@@ -120,9 +120,8 @@ def open_server(
         workbench.prepare()  # only now, because it may take long: a port that is taken is reported at once
         address = Address(host, listener.getsockname()[1], secrets.token_urlsafe(24))
         application = make_application(workbench, Uploads(folder, place))
-        doorway = Doorway(address.host, address.port, address.token, MOST_BYTES)
         config = uvicorn.Config(
-            Guard(application, doorway),
+            Guard(application, address.host, address.port, address.token, MOST_BYTES),
             log_config=None,
             log_level="critical",  # what clients send wrong is not for the terminal
             access_log=False,

@@ -20,9 +20,15 @@ from pyspark.sql.types import ByteType, DataType, IntegerType, LongType, ShortTy
 import custext_sql
 from custext_sql import Receipt
 from custext_sql.errors import OutputError, PrivacyWarning, SettingError, SourceError
-from custext_sql.files.opening import OtherOptions, check_chosen, check_ids, check_record_column, open_release
+from custext_sql.files.opening import (
+    OtherOptions,
+    ReleaseReport,
+    check_chosen,
+    check_ids,
+    check_record_column,
+    open_release,
+)
 from custext_sql.files.parts import add_part, sanitize_part
-from custext_sql.files.release_report import ReleaseReport
 from custext_sql.parameters import check_type, suggest
 from custext_sql.spark.folders import DraftFolder
 from custext_sql.spark.functions import Shipped, make_arrow_function, open_shipped, ship

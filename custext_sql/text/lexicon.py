@@ -118,9 +118,6 @@ class Lexicon:
         self._middle = HashTable(_long_keys(chunks, starts[middle], lengths[middle]), numbers[middle])
         self._long = chunks[starts[lengths > PADDING]]
 
-    def __len__(self) -> int:
-        return len(self._words) + len(self._aliases)
-
     @cached_property
     def _index(self) -> dict[str, int]:
         """The number of each word and alias, for the few that are looked up one by one."""

@@ -67,7 +67,11 @@ def find_parts(text: EncodedText, offsets: Places) -> Parts:
             touching = np.unique(touching)
         edges = np.sort(np.concatenate([edges, touching, touching]), kind="stable")  # fast for three sorted runs
     starts, ends = edges[0::2].copy(), edges[1::2].copy()
-    return Parts(starts, ends, ends.searchsorted(_find_inner_apostrophes(text, is_word, offsets)))
+    inside = _between_words((text.lowered[: len(text.content)] == ord("'")).nonzero()[0], 1, is_word, offsets)
+    if text.wide is not None:
+        others = text.wide.at((text.wide.traits & APOSTROPHE) != 0)
+        inside = np.sort(np.concatenate([inside, _between_words(others.leads, others.widths, is_word, offsets)]))
+    return Parts(starts, ends, ends.searchsorted(inside))
 
 
 def are_words(entries: Sequence[str]) -> Flags:
@@ -180,15 +184,6 @@ def _clear_stray_marks(wide: WideCharacters, offsets: Places, is_word: Flags) ->
     stands = on_word[np.cumsum(~follows) - 1]
     stray = marks.at(~stands)
     stray.spread(np.zeros(len(stray.leads), dtype=bool), is_word[1:-1])
-
-
-def _find_inner_apostrophes(text: EncodedText, is_word: Flags, offsets: Places) -> Places:
-    """Return where apostrophes between two parts of the same row begin."""
-    found = _between_words((text.lowered[: len(text.content)] == ord("'")).nonzero()[0], 1, is_word, offsets)
-    if text.wide is not None:
-        others = text.wide.at((text.wide.traits & APOSTROPHE) != 0)
-        found = np.sort(np.concatenate([found, _between_words(others.leads, others.widths, is_word, offsets)]))
-    return found
 
 
 def _between_words(places: Places, widths: Places | int, is_word: Flags, offsets: Places) -> Places:

@@ -7,8 +7,7 @@ import pytest
 
 from custext_sql import build_mapping
 from custext_sql.experiments import evaluate_utility
-from custext_sql.experiments.evaluation.experiment import EvaluationSetup
-from custext_sql.experiments.evaluation.paper_table import find_paper_value
+from custext_sql.experiments.evaluations import EvaluationSetup, find_paper_value
 from custext_sql.mapping.recipe import Recipe
 from tests.cli.test_commands import run
 from tests.experiments.test_linear_models import make_sentences

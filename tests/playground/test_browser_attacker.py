@@ -38,16 +38,6 @@ def read_marks(visit: Visit) -> list[str]:
     return visit.output().locator("rt").all_inner_texts()
 
 
-def test_the_share_equals_the_marks(visit: Visit) -> None:
-    visit.write(TEXT)
-    visit.choose_eps("ArrowRight", times=10)
-    visit.turn_on_attack()
-    right = [right for _, _, right in list_guesses(visit)]
-    expect(visit.pane()).to_contain_text(f"{sum(right)} of {len(right)} replaced words guessed")
-    found = re.search(r"\(([\d.]+)%\)", visit.pane().inner_text())
-    assert found is not None and abs(float(found[1]) / 100 - sum(right) / len(right)) <= 0.005
-
-
 def test_the_guesses_are_those_of_the_library(visit: Visit, served_db: Path) -> None:
     visit.write(TEXT)
     visit.choose_eps("Home")
@@ -95,15 +85,3 @@ def test_the_view_follows_new_draws_and_settings(visit: Visit) -> None:
     visit.choose_eps("End")
     expect(visit.pane()).to_contain_text("replaced words guessed")
     visit.wait_until(lambda: sum(right for _, _, right in list_guesses(visit)) > len(before) // 2)
-
-
-def test_the_switch_can_be_turned_off_again(visit: Visit) -> None:
-    visit.write(TEXT)
-    expect(visit.switch()).not_to_be_checked()
-    visit.turn_on_attack()
-    expect(visit.switch()).to_be_checked()
-    after = visit.read_output()
-    visit.switch().click()
-    expect(visit.output().locator("rt")).to_have_count(0)
-    assert visit.read_output() == after
-    expect(visit.words().first).to_have_attribute("aria-label", re.compile("replaced|drew itself"))

@@ -95,20 +95,6 @@ def test_the_sanitized_file_is_downloaded_and_in_the_ledger(clerk: Visit, tmp_pa
     expect(result).to_contain_text("132 words")
 
 
-def test_texts_that_come_out_unchanged_are_told_before_and_after(clerk: Visit, tmp_path: Path, few_db: Path) -> None:
-    sanitizer, words = Sanitizer.load(few_db), " ".join(BODIES).lower().split()
-    stays, changes = (
-        next(word for word in words if word.isalpha() and (sanitizer.sanitize(word, 0) == word) is same)
-        for same in (True, False)
-    )
-    path = tmp_path / "notes.txt"
-    path.write_text(f"{stays}\n{changes}\n{stays} {changes}\n", encoding="utf-8")
-    hand_in(clerk, path)
-    expect(clerk.page.get_by_text("1 text would come out unchanged.", exact=True)).to_be_visible()
-    save(clerk)
-    expect(clerk.page.get_by_text("1 text came out unchanged: its words were kept")).to_be_visible()
-
-
 def test_lines_of_text_need_no_column(clerk: Visit, tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("\n".join(BODIES), encoding="utf-8")

@@ -162,22 +162,6 @@ def test_no_update_loses_the_focus(visit: Visit) -> None:
     use(visit.page.locator("#tab-file"), "ArrowLeft")
 
 
-def test_a_text_that_arrives_while_a_word_has_the_focus_does_not_take_it_away(visit: Visit) -> None:
-    visit.write("doctor and mother and film")
-    held: list[Any] = []
-    visit.page.route("**/api/sanitize", lambda route: held.append(route), times=1)
-    visit.page.get_by_role("button", name="Draw again").press("Enter")
-    visit.wait_until(lambda: held)
-    tab_to(visit, visit.words())
-    press(visit, "ArrowRight")
-    press(visit, "ArrowRight")
-    with visit.redrawing():
-        held[0].continue_()
-    expect(visit.words().nth(2)).to_be_focused()
-    press(visit, "ArrowRight")
-    expect(visit.words().nth(3)).to_be_focused()
-
-
 def test_a_file_can_be_released_by_keys(releasing: Address, browse: Callable[..., Visit]) -> None:
     visit = browse(releasing)
     choosers: list[Any] = []

@@ -58,18 +58,6 @@ def test_a_file_that_cannot_be_read_gets_a_message(visit: Visit, name: str, cont
     expect(visit.message).to_be_hidden()
 
 
-def test_a_broken_file_leaves_the_one_before_as_it_was(visit: Visit) -> None:
-    visit.expected = ("400",)
-    visit.page.locator("#tab-file").click()
-    files = visit.page.locator("#file-input")
-    files.set_input_files({"name": "a.txt", "mimeType": "text/plain", "buffer": b"doctor\n"})
-    rows = visit.rows
-    expect(rows).to_contain_text("doctor")
-    files.set_input_files({"name": "b.parquet", "mimeType": "text/plain", "buffer": b"doctor\n"})
-    expect(visit.message).to_contain_text("b.parquet")
-    expect(rows).to_contain_text("doctor")
-
-
 def test_a_file_above_the_limit_is_not_sent(tab: Visit) -> None:
 
     def limit(route: object) -> None:
@@ -140,13 +128,6 @@ def test_a_message_is_in_view_wherever_the_person_is(
     visit.page.get_by_label("Allow another mapping").check()
     with visit.page.expect_download():
         release.click()
-    expect(visit.message).to_be_hidden()
-
-
-def test_a_mapping_that_is_not_here_is_said(visit: Visit) -> None:
-    visit.page.evaluate("location.hash = 'mapping=nowhere&eps=3'")
-    expect(visit.message).to_contain_text("not in this database")
-    visit.pane().get_by_label("Keep stopwords").click()
     expect(visit.message).to_be_hidden()
 
 

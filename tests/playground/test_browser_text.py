@@ -78,19 +78,6 @@ def test_the_policy_decides_about_unknown_words_and_units(visit: Visit) -> None:
     expect(visit.region("Receipt")).not_to_contain_text("0 characters in the clear")
 
 
-def test_parts_of_the_policy_can_differ(visit: Visit) -> None:
-    visit.write(MIXED)
-    for setting, value, shown in (
-        ("Unknown words", "keep", "Zoë Štěpánková"),
-        ("Numbers", "shape", r"\b\d{4}\b"),
-        ("Units", "keep", "@"),
-    ):
-        assert re.search(shown, visit.read_output()) is None
-        with visit.redrawing():
-            visit.setting(setting).select_option(value)
-        assert re.search(shown, visit.read_output()) is not None
-
-
 def test_the_receipt_is_that_of_the_library(visit: Visit, served_db: Path) -> None:
     visit.write(MIXED)
     visit.choose_eps("Home")
@@ -134,12 +121,3 @@ def test_a_snippet_can_be_copied(browse: Callable[..., Visit], playground: Addre
     snippets.get_by_role("button", name="Copy").click()
     expect(snippets.get_by_role("status")).to_have_text("Copied")
     assert visit.page.evaluate("navigator.clipboard.readText()") == snippets.locator("code").inner_text()
-
-
-def test_without_a_clipboard_the_snippet_is_selected(visit: Visit) -> None:
-    visit.page.evaluate("delete Navigator.prototype.clipboard")
-    snippets = visit.region("The same settings")
-    expect(snippets.locator("code")).to_contain_text("custext")
-    snippets.get_by_role("button", name="Copy").click()
-    expect(snippets.get_by_role("status")).to_contain_text("Ctrl+C")
-    assert visit.page.evaluate("getSelection().toString()") == snippets.locator("code").inner_text()

@@ -3,15 +3,11 @@
 import re
 from pathlib import Path
 
-import pytest
-
 from custext_sql import Sanitizer
 from custext_sql.experiments import TextAttacker
 from tests.playground.browser import MARKS, Locator, Visit, expect
 
 pytestmark = MARKS
-
-BARS = "rows => rows.map(row => parseFloat(row.querySelector('.bar span').style.inlineSize))"
 
 
 def open_word(visit: Visit, place: int = 0) -> Locator:
@@ -38,21 +34,6 @@ def test_a_click_on_a_word_opens_its_group(visit: Visit, served_db: Path) -> Non
         assert cells[-2] == (f"{share:.1f}%" if share < 10 else f"{round(share)}%")
 
 
-def test_the_bars_are_as_long_as_the_words_are_likely(visit: Visit, served_db: Path) -> None:
-    visit.write("doctor")
-    card = open_word(visit)
-    group = Sanitizer.load(served_db).inspect("doctor", 1.0, False).group
-    card.get_by_role("button", name="Show all 20 words").click()
-    lengths = card.locator("tbody tr").evaluate_all(BARS)
-    assert max(lengths) == 100
-    most = group[0].probability
-    assert lengths == pytest.approx([100 * member.probability / most for member in group], rel=1e-4)
-    assert sum(length * most / 100 for length in lengths) == pytest.approx(1, abs=1e-4)
-    widths = [bar.bounding_box() for bar in card.locator("tbody .bar span").all()]
-    drawn = [box["width"] for box in widths if box is not None]
-    assert drawn == pytest.approx([length / 100 * drawn[0] for length in lengths], abs=1.0)
-
-
 def test_the_card_says_what_an_attacker_learns(visit: Visit, served_db: Path) -> None:
     visit.write("doctor")
     visit.choose_eps("End")
@@ -65,29 +46,6 @@ def test_the_card_says_what_an_attacker_learns(visit: Visit, served_db: Path) ->
     assert guess in says and f"{draws} draw" in says
     assert says.count("%") > 3 and f"{certainty:.0%}" in says.replace("over 99.9%", "100%")
     assert f"{chances.right:.0%}" in says.replace("over 99.9%", "100%")
-
-
-def test_a_word_that_is_never_guessed_is_not_called_safe(visit: Visit, served_db: Path) -> None:
-    attacker = TextAttacker(Sanitizer.load(served_db))
-    rare = next(
-        word for word in Sanitizer.load(served_db).distribution("doctor", 1.0) if is_never_guessed(attacker, word)
-    )
-    visit.write(rare)
-    card = open_word(visit)
-    expect(card).to_contain_text(f"the best guess is never “{rare}”")
-    expect(card).to_contain_text("may still give it away")
-
-
-def is_never_guessed(attacker: TextAttacker, word: str) -> bool:
-    return attacker.find_chances(word, 1.0).right == 0
-
-
-def test_at_eps_0_repeating_a_word_tells_no_more(visit: Visit) -> None:
-    visit.write("doctor")
-    visit.choose_eps("Home")
-    card = open_word(visit)
-    expect(card).to_contain_text("always becomes the same word")
-    assert "query attack" not in card.inner_text()
 
 
 def test_a_word_that_is_not_replaced_explains_itself(visit: Visit) -> None:

@@ -145,13 +145,6 @@ def test_texts_without_anything_to_guess_are_no_problem(client: httpx.Client, te
         assert judged["color"] in ("green", "amber", "red")
 
 
-def test_a_long_word_that_stays_is_no_problem(client: httpx.Client) -> None:
-    text, settings = f"my {'q' * 50_000} film", {"policy": {"name": "paper"}}
-    outputs = sanitize(client, settings, text)
-    assert outputs[1] == "q" * 50_000
-    assert ask(client, "attack", text=text, outputs=outputs, settings=settings)["places"] == [0, 2]
-
-
 def test_types_are_checked(client: httpx.Client) -> None:
     assert explain(client, "attack", 422, text=TEXT, outputs="x") == "outputs: input should be a valid list"
     assert explain(client, "attack", 422, text=TEXT, outputs=[1]) == "outputs: input should be a valid string"

@@ -87,27 +87,21 @@ def find_warnings(nlp: Any, *texts: str | Doc) -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("output", ["annotate", "replace"])
 @pytest.mark.parametrize(
     "before",
-    [
-        ("entity_ruler",),
-        ("span_ruler",),
-        ("future_entity_ruler",),
-        ("lister",),
-        ("sentencizer", "entity_ruler", "merge_entities", "attribute_ruler", "leave_alone"),
-    ],
+    [("span_ruler",), ("lister",), ("sentencizer", "entity_ruler", "merge_entities", "attribute_ruler", "leave_alone")],
 )
-def test_a_label_that_nothing_sets_is_an_error(mapped_db: Path, before: tuple[str, ...], output: str) -> None:
-    nlp = open_pipeline(mapped_db, *before, labels=["PERSN", "PERSON"], output=output)
+def test_a_label_that_nothing_sets_is_an_error(mapped_db: Path, before: tuple[str, ...]) -> None:
+    nlp = open_pipeline(mapped_db, *before, labels=["PERSN", "PERSON"])
     for text in (TEXT, TEXT, "Nobody"):  # every time, until it is corrected
         with pytest.raises(SettingError, match=WRONG):
             nlp(text)
     with pytest.raises(SettingError, match=WRONG):
         list(nlp.pipe([TEXT, TEXT]))
-    assert not find_warnings(open_pipeline(mapped_db, *before, labels=["PERSON"], output=output), TEXT, "Nobody")
+    assert not find_warnings(open_pipeline(mapped_db, *before, labels=["PERSON"]), TEXT, "Nobody")
 
 
+@pytest.mark.slow
 def test_tags_are_checked_too(mapped_db: Path) -> None:
     tags = {"tags": ["DT", "NN", "VBD", "NNP", "IN", "NNP", "."]}
     wrong = r"^sensitive: no component of the pipeline sets the tag 'NNPX'; did you mean 'NNP'\?$"
@@ -194,6 +188,7 @@ def test_nothing_is_reported_outside_its_pipeline(mapped_db: Path) -> None:
         nlp(TEXT)
 
 
+@pytest.mark.slow
 def test_a_component_does_not_ask_the_pipeline_it_was_sourced_from(mapped_db: Path, tmp_path: Path) -> None:
     open_pipeline(mapped_db, "entity_ruler", labels=["DRUG"]).to_disk(tmp_path / "source")
     config = make_pipeline(mapped_db, "lister").config.copy()

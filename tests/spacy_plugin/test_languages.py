@@ -23,10 +23,8 @@ def german_db(few_db: Path) -> Path:
 def test_stopwords_are_those_of_the_language_of_the_pipeline(german_db: Path) -> None:
     cases: list[tuple[str, dict[str, Any], list[str]]] = [
         ("de", {}, ["stopword", "replaced", "replaced"]),
-        ("en", {}, ["unknown", "stopword", "stopword"]),
         ("en", {"language": "german"}, ["stopword", "replaced", "replaced"]),
         ("de", {"language": "english"}, ["unknown", "stopword", "stopword"]),
-        ("xx", {"language": "german"}, ["stopword", "replaced", "replaced"]),
         ("de", {"sensitive": {"@misc": "custext.all_but_stopwords.v1"}}, ["stopword", "replaced", "replaced"]),
     ]
     for code, config, expected in cases:
@@ -67,6 +65,7 @@ def test_a_mapping_for_another_language_is_named_before_a_missing_list(few_db: P
         make_pipeline(few_db, code="de", plus=True, mapping="apart")
 
 
+@pytest.mark.slow
 def test_a_mapping_or_a_key_for_another_language_is_an_error(german_db: Path, tmp_path: Path) -> None:
     make_key(tmp_path / "english", german_db, plus=True)
     make_key(tmp_path / "german", german_db, plus=True, language="german")

@@ -81,15 +81,6 @@ def test_words_that_others_gives_an_eps_are_masked_too(english_db: Path) -> None
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("choice", [None, {"@misc": "custext.all.v1"}, {"@misc": "custext.all_but_stopwords.v1"}])
-def test_the_policy_decides_if_all_tokens_are_replaced(english_db: Path, choice: dict[str, Any] | None) -> None:
-    doc = open_pipeline(english_db, choice, policy=KEEP)(TEXT)
-    assert (doc[2]._.custext, doc[5]._.custext, doc._.custext_receipt.unknown_kept) == ("Zzyzxa", "1234567", 2)
-    asked = open_pipeline(english_db, choice, policy=KEEP, mask_unknown=True)(TEXT)
-    assert (asked[2]._.custext, asked[5]._.custext, asked._.custext_receipt.unknown_masked) == ("<unk>", "<num>", 2)
-
-
-@pytest.mark.slow
 def test_a_key_that_keeps_unknown_words_is_refused(english_db: Path, tmp_path: Path) -> None:
     for name in ("paper", "strict"):
         make_key(tmp_path / name, english_db, policy=name)

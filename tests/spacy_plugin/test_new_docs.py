@@ -103,14 +103,6 @@ def test_only_what_carry_names_is_carried(english_db: Path, item: str | None) ->
     assert {name for name, is_present in present.items() if is_present} == expected - {None}
 
 
-def test_parts_of_speech_are_carried(english_db: Path) -> None:
-    nlp = make_pipeline(english_db, "attribute_ruler", output="replace", carry=["pos", "tag", "morph"])
-    ruler: Any = nlp.get_pipe("attribute_ruler")
-    ruler.add([[{"LOWER": "doctor"}]], {"POS": "NOUN", "TAG": "NN", "MORPH": "Number=Sing"})
-    token = nlp("the doctor")[1]
-    assert (token.pos_, token.tag_, str(token.morph)) == ("NOUN", "NN", "Number=Sing")
-
-
 def test_later_components_see_the_new_words(english_db: Path) -> None:
     seen: list[str] = []
 

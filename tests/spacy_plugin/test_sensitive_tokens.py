@@ -93,12 +93,11 @@ def test_each_label_has_its_budget(english_db: Path) -> None:
         assert np.mean([output == word for output in drawn]) == pytest.approx(chance, abs=0.1)
 
 
-@pytest.mark.parametrize("calibration", ["paper", "tight"])
-def test_the_receipt_reports_the_union_of_the_tables(mapped_db: Path, calibration: str) -> None:
+def test_the_receipt_reports_the_union_of_the_tables(mapped_db: Path) -> None:
     """It is the worst log-ratio of any two words of a group, each drawn at any of the budgets."""
     choice = {"@misc": "custext.entities.v1", "labels": {"PERSON": 0.5}, "others": 3.0}
-    receipt = open_pipeline(mapped_db, choice, calibration=calibration)("alice")._.custext_receipt
-    sanitizer = Sanitizer.load(mapped_db, calibration=calibration)
+    receipt = open_pipeline(mapped_db, choice, calibration="tight")("alice")._.custext_receipt
+    sanitizer = Sanitizer.load(mapped_db, calibration="tight")
     worst = 0.0
     words = sanitizer.mapping.words
     tables = [[sanitizer.distribution(word, epsilon) for word in words] for epsilon in (0.5, 3.0)]
@@ -173,7 +172,6 @@ def test_listed_words_are_found_within_tokens(english_db: Path) -> None:
     ("choice", "eps", "expected"),
     [
         ({"@misc": "custext.entities.v1", "labels": ["PERSON"], "others": 3.0}, 0.25, (0.25, 3.0)),
-        ({"@misc": "custext.entities.v1", "labels": {"PERSON": 0.25}}, None, (0.25,)),
         ({"@misc": "custext.words.v1", "words": ["doctor"], "eps": 0.5}, None, (0.5,)),
         # "PERSON at 0.5, everything else at 3" needs `others`
         ({"@misc": "custext.entities.v1", "labels": {"PERSON": 0.5}}, 3.0, "^eps: no token would be drawn at eps 3"),
@@ -212,9 +210,7 @@ def test_a_word_that_is_the_only_listed_one_of_its_group_is_masked(mapped_db: Pa
     other = next(word for word in mapping.words if word not in group)
     cases: list[tuple[dict[str, Any], int, str]] = [
         ({"words": ["alice"]}, 1, "alone"),
-        ({"words": ["alice", other]}, 2, "alone"),
         ({"words": group[:2]}, 2, "replaced"),
-        ({"words": [*group[:3], other]}, 1, "replaced"),
         ({"words": ["alice"], "others": 2.0}, 4, "replaced"),
     ]
     for options, expected, kind in cases:

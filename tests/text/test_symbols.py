@@ -10,7 +10,6 @@ from functools import cache
 from itertools import groupby, pairwise
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -136,23 +135,6 @@ def test_strict_sees_a_text_without_what_nobody_sees(strict: Sanitizer, rows: li
 
 def leave_out_draws(receipt: Receipt) -> Receipt:
     return replace(receipt, replaced_unchanged=0, texts_unchanged=0)
-
-
-@pytest.mark.slow
-@settings(max_examples=300)
-@given(rows=st.lists(texts, max_size=6), policy=st.sampled_from(["strict", "paper"]))
-@example(rows=[f"{HEART} \u0301a a\u0301 \u0301", "Ⓐ🇩🇪°№", "\x00\x1c\x7f\x85\t\n", "a+b$ «»"], policy="paper")
-def test_symbols_are_counted_as_one_counts_them_by_hand_and_what_is_said_to_be_spent_is_spent(
-    strict: Sanitizer, paper: Sanitizer, rows: list[str], policy: str
-) -> None:
-    sanitizer = strict if policy == "strict" else paper
-    seen = [without_invisible(row) if policy == "strict" else row for row in rows]
-    for plus in (False, True):
-        receipt = sanitizer.release(rows, 0.5, plus)[1]
-        spent = np.array(sanitizer.spend_arrow(pa.array(rows, pa.string()), 0.5, plus).to_pylist())
-        assert receipt.symbols == sum(map(count_symbols, seen))
-        assert spent.sum() == pytest.approx(receipt.replaced * 0.5)
-        assert spent.max(initial=0.0) == pytest.approx(receipt.largest_row_eps)
 
 
 FORMS: list[Callable[[str], str]] = [
