@@ -7,23 +7,26 @@ from typing import Any
 
 import duckdb
 
+from custext_sql.files.inputs.source import Source
 from custext_sql.sql.queries import KEEP_PROGRESS, close_in_time
 from custext_sql.sql.query_errors import safe_errors
 from custext_sql.store.duckdb_files import SETTINGS, connect_file, private_log, when_free
 from custext_sql.store.outputs import scratch_folder
 
-_MEMORY = "150MB"  # DuckDB's limit; what does not fit is spilled into a private folder
+_SPILL = "SET operator_memory_limit = '150MB'"  # beyond it, sorts and hash tables go to a private folder
+_LEAST, _MOST = 100 << 20, 1 << 30  # bytes of DuckDB's limit for a release; one that needs more gets DuckDB's own
+_COPIES = 8  # of the rows of a row group, at most: as read, sanitized and written, by two threads
+_SAMPLE = 2048  # rows
 
 
 @contextmanager
 def open_instance(
     data: Path | None = None, *, read_only: bool = False, spill: Path | None = None
 ) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Yield a connection with bounded memory, in memory or to a DuckDB file. spill: a private folder, if any."""
+    """Yield a connection whose sorts are bounded, in memory or to a DuckDB file. spill: a private folder, if any."""
     with scratch_folder() if spill is None else nullcontext(spill) as folder:
         config: dict[str, Any] = {
             **SETTINGS,
-            "memory_limit": _MEMORY,
             "temp_directory": str(folder),
             **({"access_mode": "READ_ONLY"} if read_only else {}),
         }
@@ -32,9 +35,24 @@ def open_instance(
                 connection = duckdb.connect(config=config)
             else:
                 connection = when_free(data, lambda: connect_file(data, config))
-        connection.execute(KEEP_PROGRESS)
+        connection.execute(f"{KEEP_PROGRESS}; {_SPILL}")
         with nullcontext() if data is None or read_only else private_log(data):
             try:
                 yield connection
             finally:
                 close_in_time(connection)
+
+
+def limit_memory(connection: duckdb.DuckDBPyConnection, source: Source) -> None:
+    """Give DuckDB little memory for a release, but enough for the row groups of its source, going by the first rows.
+
+    To keep the order of rows, DuckDB holds whole row groups, and fails if there is no room for them. With more room, it
+    only reads further ahead of what it has written.
+    """
+    with safe_errors():
+        [(length,)] = connection.execute(
+            f"SELECT avg(strlen(CAST(line AS VARCHAR))) FROM (FROM {source.reader} LIMIT {_SAMPLE}) AS line"
+        ).fetchall()
+    needed = _LEAST + round(_COPIES * source.row_group * (length or 0))
+    if needed <= _MOST:
+        connection.execute(f"SET memory_limit = '{needed >> 20}MiB'")

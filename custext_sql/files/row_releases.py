@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from custext_sql.errors import OutputError, SettingError, SourceError, tell_type
-from custext_sql.files.duckdb_instances import open_instance
+from custext_sql.files.duckdb_instances import limit_memory, open_instance
 from custext_sql.files.inputs.file_formats import has_object_per_line, is_zipped
 from custext_sql.files.inputs.source import Source, choose_reader, read_record
 from custext_sql.files.new_tables import check_same_columns, find_new_table
@@ -49,6 +49,7 @@ def release_to_file(
         with open_instance(data, read_only=data is not None, spill=output.spill) as connection:
             source = open_source(connection)
             release.check()
+            limit_memory(connection, source)
             delimiter = source.delimiter if source.format == target_format else "\t" if target_format == "tsv" else ","
             quotes = source.quotes or target_format not in ("csv", "tsv")
             unquoted = None if quotes else delimiter
@@ -90,6 +91,7 @@ def release_to_table(
         release.appends_to = made_name if exists else None
         release.check()
         new.check(connection, source.table, force=force, append=append)
+        limit_memory(connection, source)
         without = new.quoted if exists else None
         query = _prepare_query(connection, source, "table", release, append=append, without=without)
         connection.execute("BEGIN")

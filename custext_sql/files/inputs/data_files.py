@@ -175,7 +175,7 @@ def _open_parquet(connection: duckdb.DuckDBPyConnection, name: str, files: Seque
 
     reader = f"read_parquet({listed}, hive_partitioning = false)"
     columns = describe_columns(connection, reader)
-    first, rows = None, 0
+    first, rows, row_group = None, 0, 0
     for file in files:
         try:
             footer = pq.read_metadata(file)
@@ -183,8 +183,9 @@ def _open_parquet(connection: duckdb.DuckDBPyConnection, name: str, files: Seque
         except (OSError, UnicodeDecodeError, pa.ArrowException):
             raise SourceError(f"{file}: expected a complete Parquet file") from None
         rows += footer.num_rows
+        row_group = max(row_group, *(footer.row_group(number).num_rows for number in range(footer.num_row_groups)), 0)
         _check_column_names(name, names)
         first = first or set(names)
         if set(names) != first:
             raise SourceError(f"{name}: the columns of {file.name} do not match those of {files[0].name}")
-    return Source(name, "parquet", reader, columns, rows=rows)
+    return Source(name, "parquet", reader, columns, rows=rows, row_group=row_group)

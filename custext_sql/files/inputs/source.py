@@ -23,6 +23,7 @@ class Source:
     for output in the same format. `quotes`: False for CSV and TSV files in which quotes are ordinary characters; output
     in these formats is then written without quoting. `header`: False for those whose columns are numbers. `is_array`:
     JSON files that are arrays of objects. `rows`: about how many there are, to show progress; None if unknown.
+    `row_group`: how many rows DuckDB reads as one, at most.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Source:
     header: bool = True
     is_array: bool = False
     rows: int | None = None
+    row_group: int = 122_880
 
     def find_column(self, name: str, typed: Collection[str] = ()) -> str:
         """Return the column of that name, ignoring case. typed: all names that the user gave for columns."""
