@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from custext_sql.cli import attack, database, evaluate, ledger, mappings, playground, preview, releases, verdicts
+from custext_sql.cli import database, experiments, ledger, preview, releases, verdicts
 from custext_sql.cli.ending import Ending
 from custext_sql.cli.output import name_places, printed_warnings
 from custext_sql.errors import CusTextError, tell_system_error
@@ -24,28 +24,12 @@ _OPTION = re.compile(r"--[a-z][a-z-]{0,30}")
 _NO_COMMAND = re.compile(r"No such command(?: '[a-z][a-z-]{0,30}')?\.(?: [A-Z(][\w '?,:()-]+)?")
 
 _COMMANDS = (
-    releases.sanitize_command,
-    playground.playground_command,
-    preview.diff_command,
-    preview.leaks_command,
-    releases.sql_command,
-    ledger.ledger_command,
-    ledger.verify_command,
-    database.load_command,
-    mappings.map_command,
-    mappings.inspect_command,
-    mappings.audit_command,
-    attack.attack_command,
-    evaluate.evaluate_command,
-    verdicts.choose_command,
-    verdicts.report_command,
-    releases.keygen_command,
-    database.info_command,
-    database.use_command,
-    database.drop_command,
-    database.stopwords_command,
-    database.compact_command,
-    database.upgrade_command,
+    *(releases.sanitize_command, preview.playground_command, preview.diff_command, preview.leaks_command),
+    *(releases.sql_command, ledger.ledger_command, ledger.verify_command),
+    *(database.load_command, database.map_command, database.inspect_command, database.audit_command),
+    *(experiments.attack_command, experiments.evaluate_command, verdicts.choose_command, verdicts.report_command),
+    *(releases.keygen_command, database.info_command, database.use_command, database.drop_command),
+    *(database.stopwords_command, database.compact_command, database.upgrade_command),
 )
 
 

@@ -31,6 +31,14 @@ def run(*arguments: str | Path) -> Result:
     return result
 
 
+def fail(*arguments: str | Path) -> str:
+    """Return what a command that fails prints, on one line."""
+    result = run(*arguments)
+    assert result.exit_code in (1, 2), result.output
+    assert "Traceback" not in result.output
+    return " ".join(result.output.split())
+
+
 def commands() -> list[tuple[str, click.Command]]:
     found: list[tuple[str, click.Command]] = []
     for name, command in main.commands.items():

@@ -72,7 +72,7 @@ def test_a_mapping_can_group_the_words_of_a_list_separately(folder: Path, option
     ],
 )
 def test_a_list_that_cannot_be_used_is_an_error(
-    folder: Path, content: bytes, arguments: tuple[str, ...], code: int, message: str
+    db: Path, folder: Path, content: bytes, arguments: tuple[str, ...], code: int, message: str
 ) -> None:
     (folder / "own.txt").write_bytes(content)
     result = run("stopwords", *arguments)

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -287,11 +287,10 @@ def test_without_the_extra_the_message_names_it(mapped_db: Path, monkeypatch: py
 def test_the_address_is_one_that_a_browser_can_open(
     host: str, url: str, local: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from custext_sql.cli.playground import _make_teller
+    from custext_sql.cli.preview import tell_address
     from custext_sql.playground import Address
 
-    tell: Callable[[Address], None] = _make_teller(opens=False)
-    tell(Address(host, 80, "t"))
+    tell_address(Address(host, 80, "t"), as_json=False, opens=False)
     printed = capsys.readouterr()
     assert printed.out == f"{url}\n"
     assert ("Warning: other machines can reach this page" in printed.err) is not local

@@ -90,13 +90,13 @@ def test_other_columns_follow_below_with_the_first_one(shown: Shown) -> None:
 def test_every_column_is_shown_or_left_out(
     rows: list[list[str]], width: int, order: list[int], spare: int, right: int
 ) -> None:
-    layout = lay_out(COLUMNS, rows, width=width, right=order[:right], spare=order[:spare])
-    shown = {place for block in layout.blocks for place in block}
-    assert shown | set(layout.left_out) == {0, 1, 2, 3} and not shown & set(layout.left_out)
-    for block in layout.blocks:
+    blocks, left_out = lay_out(COLUMNS, rows, width, order[:right], order[:spare], fixed=1)
+    shown = {place for block in blocks for place in block}
+    assert shown | set(left_out) == {0, 1, 2, 3} and not shown & set(left_out)
+    for block in blocks:
         for place, room in block.items():
             longest = max((len(row[place].rstrip("\n")) for row in rows), default=0)
             assert room <= max(longest, len(COLUMNS[place]))
             assert place not in order[:right] or room >= longest
         assert sum(block.values()) + 2 * (len(block) - 1) <= width or len(block) <= 2
-    assert not layout.left_out or len(layout.left_out) <= spare
+    assert left_out == order[: len(left_out)] and len(left_out) <= spare
