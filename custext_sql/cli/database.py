@@ -18,6 +18,10 @@ _BAR = 24  # the longest one, in characters
 
 
 @click.command("load", short_help="Load word vectors into the database.")
+@options.examples(
+    "custext --db my.duckdb load glove.840B.300d.txt.gz",
+    "custext --db my.duckdb load glove.6B.zip --member glove.6B.300d.txt --name glove --limit 100000",
+)
 @click.argument("source")
 @click.option("--name", help="Name of the embedding.  [default: that of the file, without .txt, .gz and the like]")
 @options.choice("--format", *_FORMATS, default=None, help="Format of the file.  [default: detected]")
@@ -32,11 +36,6 @@ def load_command(db: str | None, source: str, name: str | None, replace: bool, *
     SOURCE is a GloVe, word2vec (text or binary) or fastText file, which may be compressed (.gz or .zip); a NumPy .npz
     file with words and a matrix; a Parquet file; spacy:PIPELINE for the vectors of an installed spaCy pipeline; or
     'starter' for the vectors that ship with custext, and their mappings.
-
-    \b
-    Examples:
-      custext --db my.duckdb load glove.840B.300d.txt.gz
-      custext --db my.duckdb load glove.6B.zip --member glove.6B.300d.txt --name glove --limit 100000
     """
     from custext_sql.store.building import load_starter
     from custext_sql.store.contents import load_embeddings
@@ -77,6 +76,10 @@ def load_command(db: str | None, source: str, name: str | None, replace: bool, *
 
 
 @click.command("map", short_help="Split an embedding into groups of similar words.")
+@options.examples(
+    "custext --db my.duckdb map --embedding glove --k 20 --measure cosine",
+    "custext --db my.duckdb map --embedding glove --k 40 --grouping refined --separate-stopwords",
+)
 @click.option("--embedding", required=True, help="Name of the embedding to split into groups.")
 @options.shown("--k", default=20, type=click.IntRange(min=2), help="Words per group.")
 @_choice(
@@ -103,11 +106,6 @@ def map_command(db: str | None, embedding: str, language: str | None, **recipe: 
     """Split the words of an embedding into groups of K, and score every pair of words within a group.
 
     The first mapping of a database is its default; 'custext use' changes it.
-
-    \b
-    Examples:
-      custext --db my.duckdb map --embedding glove --k 20 --measure cosine
-      custext --db my.duckdb map --embedding glove --k 40 --grouping refined --separate-stopwords
     """
     from custext_sql.store.contents import build_mapping
     from custext_sql.store.stopwords import SHIPPED_LANGUAGE
@@ -138,18 +136,14 @@ def map_command(db: str | None, embedding: str, language: str | None, **recipe: 
 
 
 @click.command("inspect", short_help="Show the possible replacements of a word.")
+@options.examples("custext inspect she --eps 1")
 @click.argument("word")
 @options.mapping
 @options.eps
 @options.calibration
 @options.prints_result
 def inspect_command(db: str | None, word: str, mapping: str | None, eps: float, calibration: str) -> Iterator[Any]:
-    """Show the possible replacements of a word: its group, with scores and probabilities.
-
-    \b
-    Example:
-      custext inspect she --eps 1
-    """
+    """Show the possible replacements of a word: its group, with scores and probabilities."""
     from custext_sql import load_mapping
     from custext_sql.mechanism.sampler import inspect_word
 
@@ -165,6 +159,7 @@ def inspect_command(db: str | None, word: str, mapping: str | None, eps: float, 
 
 
 @click.command("audit", short_help="Verify the privacy guarantee of a mapping.")
+@options.examples("custext audit --eps 1 --plus")
 @options.eps
 @options.plus
 @options.keep_words
@@ -178,11 +173,6 @@ def audit_command(db: str | None, keep_words: str | None, **settings: Any) -> It
     The guarantee is checked in exact integer arithmetic, on the same integers that words are drawn from. With --plus
     or --keep-words, it covers the words that are replaced. The audit also shows how many words a replaced word hides
     among. If a check fails, the audit names the group and exits with status 1.
-
-    \b
-    Examples:
-      custext audit --eps 1 --plus
-      custext audit --eps 1 --calibration tight
     """
     from custext_sql import audit
     from custext_sql.text.word_boundaries import read_word_file
@@ -214,15 +204,10 @@ def _show_sizes(smallest: int, largest: int) -> str:
 
 
 @click.command("info", short_help="Show what the database contains.")
+@options.examples("custext info")
 @options.prints_result
 def info_command(db: str | None) -> Iterator[Any]:
-    """Show what the database contains: embeddings, mappings and stopwords, with sizes and fingerprints.
-
-    \b
-    Examples:
-      custext info
-      custext --db my.duckdb info --json
-    """
+    """Show what the database contains: embeddings, mappings and stopwords, with sizes and fingerprints."""
     from custext_sql import list_mappings
     from custext_sql.store.contents import list_embeddings
     from custext_sql.store.database import locate
@@ -280,15 +265,11 @@ def info_command(db: str | None) -> Iterator[Any]:
 
 
 @click.command("use", short_help="Set the default mapping.")
+@options.examples("custext use starter-euclidean-k20")
 @click.argument("name")
 @options.prints_result
 def use_command(db: str | None, name: str) -> Iterator[Any]:
-    """Set the default mapping of the database, which other commands use unless --mapping is given.
-
-    \b
-    Example:
-      custext use starter-euclidean-k20
-    """
+    """Set the default mapping of the database, which other commands use unless --mapping is given."""
     from custext_sql import use_mapping
 
     use_mapping(db, name=name)
@@ -297,25 +278,17 @@ def use_command(db: str | None, name: str) -> Iterator[Any]:
 
 
 @click.group("drop", short_help="Remove an embedding or a mapping.")
+@options.examples("custext drop mapping glove-cosine-k20")
 def drop_command() -> None:
-    """Remove an embedding or a mapping from the database.
-
-    \b
-    Example:
-      custext drop mapping glove-cosine-k20
-    """
+    """Remove an embedding or a mapping from the database."""
 
 
 @drop_command.command("embedding")
+@options.examples("custext drop embedding glove")
 @click.argument("name")
 @options.prints_result
 def drop_embedding_command(db: str | None, name: str) -> Iterator[Any]:
-    """Remove the vectors of an embedding. Mappings built from it stay and still work.
-
-    \b
-    Example:
-      custext drop embedding glove
-    """
+    """Remove the vectors of an embedding. Mappings built from it stay and still work."""
     from custext_sql import drop_embedding
 
     drop_embedding(db, name=name)
@@ -323,15 +296,11 @@ def drop_embedding_command(db: str | None, name: str) -> Iterator[Any]:
 
 
 @drop_command.command("mapping")
+@options.examples("custext drop mapping glove-cosine-k20")
 @click.argument("name")
 @options.prints_result
 def drop_mapping_command(db: str | None, name: str) -> Iterator[Any]:
-    """Remove the groups and scores of a mapping.
-
-    \b
-    Example:
-      custext drop mapping glove-cosine-k20
-    """
+    """Remove the groups and scores of a mapping."""
     from custext_sql import drop_mapping
 
     drop_mapping(db, name=name)
@@ -349,6 +318,10 @@ def _confirm_drop(db: str | None, kind: str, name: str) -> Iterator[Any]:
 
 
 @click.command("stopwords", short_help="Show the stopword lists, or add one.")
+@options.examples(
+    "custext stopwords --file legal.txt --name legal",
+    "custext sanitize notes.csv public.csv --column body --plus --language legal",
+)
 @click.option("--language", help="Add the list of this language from NLTK's stopwords corpus.")
 @options.file("--file", help="Add a list of your own: UTF-8, one word per line. Needs --name.")
 @click.option("--name", help="Name of the list in --file; other commands take it as --language.")
@@ -358,13 +331,6 @@ def stopwords_command(db: str | None, language: str | None, file: str | None, na
 
     English ships with custext (NLTK's list of 179 words). Other languages need NLTK's corpus to be installed. A list of
     your own must not depend on private texts, because its words stay in the clear.
-
-    \b
-    Examples:
-      custext stopwords
-      custext stopwords --language german
-      custext stopwords --file legal.txt --name legal
-      custext sanitize notes.csv public.csv --column body --plus --language legal
     """
     from custext_sql.store.contents import add_stopwords
 
@@ -390,6 +356,7 @@ def _print_stopwords(title: str, stopwords: list[dict[str, Any]]) -> None:
 
 
 @click.command("compact", short_help="Shrink the database file.")
+@options.examples("custext compact")
 @options.prints_result
 def compact_command(db: str | None) -> Iterator[Any]:
     """Rewrite the database file to its smallest size.
@@ -397,11 +364,6 @@ def compact_command(db: str | None) -> Iterator[Any]:
     DuckDB reuses the space of what was dropped, but does not give it back. The new file is written beside the old one,
     compared with it row by row, and then takes its place, so the disk needs room for both. Other programs that use the
     database wait or say that it is in use. What was dropped is no longer in the file afterwards.
-
-    \b
-    Examples:
-      custext compact
-      custext --db my.duckdb compact --json
     """
     from custext_sql.store.rewriting import compact_database
 
@@ -411,13 +373,11 @@ def compact_command(db: str | None) -> Iterator[Any]:
 
 
 @click.command("upgrade", short_help="Upgrade a database created by an older version.")
+@options.examples("custext --db my.duckdb upgrade")
 @options.prints_result
 def upgrade_command(db: str | None) -> Iterator[Any]:
-    """Upgrade a database created by an older version, and its ledger, to the current schema, each in one transaction.
-
-    \b
-    Example:
-      custext --db my.duckdb upgrade
+    """Upgrade a database created by an older version, and its ledger, to the current schema, each in one
+    transaction.
     """
     from custext_sql.ledger.connections import upgrade_ledger
     from custext_sql.ledger.places import LedgerFile

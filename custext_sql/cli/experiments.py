@@ -22,18 +22,13 @@ _FILE_OPTIONS = ("format", "encoding", "no_quotes", "no_header")
 
 
 @click.group("attack")
+@options.examples("custext attack query car she --eps 1,2,3,8")
 def attack_command() -> None:
-    """Measure what attackers learn from sanitized text.
-
-    \b
-    Examples:
-      custext attack query car she --eps 1,2,3,8
-      custext attack bayes --eps 1,2,3
-      custext attack context reviews.csv --column body --public news.txt
-    """
+    """Measure what attackers learn from sanitized text."""
 
 
 @attack_command.command("query", short_help="How many draws identify a word.")
+@options.examples("custext attack query car she --eps 1,2,3,8")
 @click.argument("words", metavar="[WORD]...", nargs=-1)
 @options.epsilons("1,2,3,8")
 @click.option(
@@ -57,11 +52,6 @@ def query_command(db: str | None, words: tuple[str, ...], eps: list[float], **se
     occurs most often (mode, the paper's attack). The second one guesses the word of the group under which the outputs
     are most likely (maximum likelihood). Both are simulated on the verified tables; ± is the standard error. A key
     prevents both attacks as long as callers cannot choose texts or record IDs: see `custext keygen`.
-
-    \b
-    Examples:
-      custext attack query car she --eps 1,2,3,8
-      custext attack query --sample 200 --eps 1
     """
     from custext_sql.experiments import attack_query
 
@@ -118,6 +108,7 @@ def _print_by_eps(names: list[str], rows: list[list[str]], epsilons: list[float]
 
 
 @attack_command.command("bayes", short_help="How often the best single guess is right.")
+@options.examples("custext attack bayes --public news.csv --public-column body --plus")
 @options.epsilons("0.5,1,2,3,5,8")
 @options.file("--prior", help="Word frequencies: one word and one number per line.")
 @options.public("Public texts, whose word frequencies the attacker uses.", column="none, for lines of text")
@@ -141,11 +132,6 @@ def bayes_command(db: str | None, eps: list[float], plus: bool, **settings: Any)
     and also for the one from --prior or --public if given. With --plus, the priors cover only words that are not
     stopwords, and with --keep-words only words that are not listed. The rest of the policy only changes how the words
     of --public are counted.
-
-    \b
-    Examples:
-      custext attack bayes --eps 1,2,3
-      custext attack bayes --public news.csv --public-column body --plus
     """
     from custext_sql.experiments import attack_bayes
 
@@ -167,6 +153,10 @@ def bayes_command(db: str | None, eps: list[float], plus: bool, **settings: Any)
 
 
 @attack_command.command("context", short_help="How often a word is guessed from the whole text around it.")
+@options.examples(
+    "custext attack context reviews.csv --column body --public news.txt",
+    "custext attack context reviews.txt --public news.txt --eps 0,1,8 --plus",
+)
 @options.texts(required=True)
 @options.public("Public texts from which the attacker learns.", required=True)
 @click.option("--rows", type=click.IntRange(1), help="Texts to attack, from the top.  [default: all]")
@@ -184,11 +174,6 @@ def context_command(db: str | None, plus: bool, **settings: Any) -> Iterator[Any
     else. A larger eps reveals as much or more, apart from sampling noise, unless kept words (--plus, --keep-words)
     share groups with replaced ones: a drawn word may then pass for a kept one, which a group's representative never
     does. Public texts that also occur in INPUT are left out.
-
-    \b
-    Examples:
-      custext attack context reviews.csv --column body --public news.txt
-      custext attack context reviews.txt --public news.txt --eps 0,1,8 --plus
     """
     from custext_sql.experiments import attack_context
 
@@ -210,6 +195,7 @@ def context_command(db: str | None, plus: bool, **settings: Any) -> Iterator[Any
 
 
 @attack_command.command("mask", short_help="How often a language model guesses a masked word.")
+@options.examples("custext attack mask reviews.csv --column body --model ngram --public news.txt")
 @options.texts(required=True)
 @options.named("--model", required=True, help="Masked language model: a folder, a Hugging Face name, or ngram.")
 @options.public("Public texts from which ngram learns.")
@@ -228,11 +214,6 @@ def mask_command(db: str | None, **settings: Any) -> Iterator[Any]:
     score, the share that this model misses. The last column counts only words that were replaced, not kept stopwords.
     Any masked language model from Hugging Face works (in a checkout: pip install '.[models]'). ngram needs no model
     files: it learns from public texts.
-
-    \b
-    Examples:
-      custext attack mask reviews.csv --column body --model bert-base-uncased
-      custext attack mask reviews.csv --column body --model ngram --public news.txt
     """
     from custext_sql.experiments import attack_mask
 
@@ -311,16 +292,18 @@ def _mechanisms(default: str) -> options.Decorator:
 
 
 @click.group("evaluate", short_help="Measure how useful sanitized text remains.")
+@options.examples("custext evaluate utility --train train.csv --test test.csv --text sentence")
 def evaluate_command() -> None:
-    """Measure how useful sanitized text remains, compared with other mechanisms.
-
-    \b
-    Example:
-      custext evaluate utility --train train.csv --test test.csv --text sentence
-    """
+    """Measure how useful sanitized text remains, compared with other mechanisms."""
 
 
 @evaluate_command.command("utility", short_help="Train and test on sanitized texts.")
+@options.examples(
+    "custext evaluate utility --train SST-2/train.tsv --test SST-2/dev.tsv --no-quotes --text sentence",
+    "custext evaluate utility --train STS-B/train.tsv --test STS-B/dev.tsv --no-quotes --text sentence1 \\",
+    "    --text sentence2 --label score --task similarity",
+    "custext evaluate utility --train CoLA/train.tsv --test CoLA/dev.tsv --no-quotes --no-header --text 4 --label 2",
+)
 @_data_options
 @_mechanisms("original,custext+,custext,santext+,santext,fbdd,random")
 @options.epsilons("0,1,2,3")
@@ -332,15 +315,6 @@ def utility_command(db: str | None, /, eps: list[float], **given: Any) -> Iterat
     column "clear" has the share of words that a mechanism leaves in the clear. If the data is SST-2, MedSTS or QNLI, by
     the names of its files, the paper's value is shown below ours. Draws come from seeds, so a run can be repeated; no
     sanitized text is written anywhere.
-
-    \b
-    Examples:
-      custext evaluate utility --train SST-2/train.tsv --test SST-2/dev.tsv --no-quotes --text sentence
-      custext evaluate utility --train QNLI/train.tsv --test QNLI/dev.tsv --no-quotes --text question --text sentence
-      custext evaluate utility --train STS-B/train.tsv --test STS-B/dev.tsv --no-quotes --text sentence1 \\
-          --text sentence2 --label score --task similarity
-      custext evaluate utility --train CoLA/train.tsv --test CoLA/dev.tsv --no-quotes --no-header --text 4 --label 2
-      custext evaluate utility --data sst2.duckdb --train-table train --test-table dev --text sentence
     """
     from custext_sql.experiments import evaluate_utility
 
@@ -381,6 +355,7 @@ def _print_utility(results: "Sequence[UtilityResult]", epsilons: list[float]) ->
 
 
 @evaluate_command.command("tradeoff", short_help="Privacy against utility, over eps and mappings.")
+@options.examples("custext evaluate tradeoff --corpus sentence_polarity --eps 1,3,5,8,12 --html tradeoff.html")
 @_data_options
 @_mechanisms("custext,custext+")
 @options.epsilons("0,1,2,3,5,8")
@@ -403,12 +378,6 @@ def tradeoff_command(db: str | None, /, html: str | None, force: bool, **given: 
 
     These are the paper's Figures 3 and 4. The attack targets the sanitized test texts. Utility is measured as in
     `evaluate utility`.
-
-    \b
-    Examples:
-      custext evaluate tradeoff --corpus sentence_polarity --eps 1,3,5,8,12 --html tradeoff.html
-      custext evaluate tradeoff --corpus sentence_polarity --mapping glove-k10 --mapping glove-k50 --attack bayes
-      custext evaluate tradeoff --corpus sentence_polarity --attack context --public news.txt
     """
     from custext_sql.experiments import evaluate_tradeoff
     from custext_sql.experiments.tradeoff_page import write_tradeoff

@@ -23,6 +23,7 @@ _SPARE = (4, 6, 2, 8)  # columns that a narrow terminal does not show
 
 
 @click.group("ledger", short_help="Show what was released and how much eps it spent.", invoke_without_command=True)
+@options.examples("custext ledger", "custext ledger --dataset /data/reviews.csv --export ledger.csv")
 @options.named("--dataset", help="Show only the releases of this dataset.")
 @options.file("--export", help="Write all columns of all releases to a .csv or .json file.")
 @options.flag("--force", help="Overwrite an existing file.")
@@ -35,12 +36,6 @@ def ledger_command(context: click.Context, dataset: str | None, export: str | No
     its releases, including releases that share only some of its files. Releases by a key are counted record by record:
     a row adds only texts that the key has not released before. A total says "at least" if a query, a connection or a
     pipeline may have drawn a row more than once, and is unknown while one is pending.
-
-    \b
-    Examples:
-      custext ledger
-      custext ledger --dataset /data/reviews.csv --export ledger.csv
-      custext ledger strike 1f3a9c02 --reason "deleted on May 3, never opened"
     """
     from custext_sql import read_ledger
 
@@ -65,6 +60,7 @@ def ledger_command(context: click.Context, dataset: str | None, export: str | No
 
 
 @ledger_command.command("strike", short_help="Strike a release through, with a reason.")
+@options.examples('custext ledger strike 1f3a9c02 --reason "deleted on May 3, never opened"')
 @click.argument("release", metavar="RELEASE")
 @click.option("--reason", required=True, metavar="TEXT", help="Why, in up to 500 characters.")
 @options.prints_result
@@ -74,10 +70,6 @@ def strike_command(db: str | None, release: str, reason: str) -> Iterator[Any]:
     RELEASE is its ID as `custext ledger` shows it, or the first characters of it. This is only a note for readers. The
     release counts in all totals and budgets as before, because its texts may be out there. A second strike replaces
     the reason.
-
-    \b
-    Example:
-      custext ledger strike 1f3a9c02 --reason "deleted on May 3, never opened"
     """
     from custext_sql import strike_release
 
@@ -87,6 +79,7 @@ def strike_command(db: str | None, release: str, reason: str) -> Iterator[Any]:
 
 
 @ledger_command.command("settle", short_help="Settle a release that stayed pending.")
+@options.examples("custext ledger settle 1f3a9c02 --row-eps 250")
 @click.argument("release", metavar="RELEASE")
 @click.option(
     "--row-eps",
@@ -100,11 +93,6 @@ def settle_command(db: str | None, release: str, row_eps: float | None) -> Itera
 
     If what it spent is known, it counts as that. If not, as for a stream, a connection or a pipeline, say what it
     counts as: eps times the number of words of the longest row is always enough.
-
-    \b
-    Examples:
-      custext ledger settle 1f3a9c02
-      custext ledger settle 1f3a9c02 --row-eps 250
     """
     from custext_sql import settle_release
     from custext_sql.ledger.spending import write_eps
@@ -115,15 +103,11 @@ def settle_command(db: str | None, release: str, row_eps: float | None) -> Itera
 
 
 @ledger_command.command("unstrike", short_help="Undo strike.")
+@options.examples("custext ledger unstrike 1f3a9c02")
 @click.argument("release", metavar="RELEASE")
 @options.prints_result
 def unstrike_command(db: str | None, release: str) -> Iterator[Any]:
-    """Undo strike: remove the line through a release, and the reason.
-
-    \b
-    Example:
-      custext ledger unstrike 1f3a9c02
-    """
+    """Undo strike: remove the line through a release, and the reason."""
     from custext_sql.ledger.corrections import unstrike_release
 
     found = unstrike_release(db, release=release)
@@ -132,6 +116,7 @@ def unstrike_command(db: str | None, release: str) -> Iterator[Any]:
 
 
 @click.command("verify", short_help="Find the release that wrote a file.")
+@options.examples("custext verify sanitized.csv")
 @click.argument("file", metavar="FILE")
 @options.json
 @click.pass_context
@@ -140,10 +125,6 @@ def verify_command(context: click.Context, file: str, as_json: bool) -> None:
 
     The name of the file does not matter. The exit status is 1 if no release wrote it, so it may be another file, or one
     that was changed since.
-
-    \b
-    Example:
-      custext verify sanitized.csv
     """
     from custext_sql.ledger.overview import find_releases
 

@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial, wraps
+from inspect import cleandoc
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -30,6 +31,18 @@ named = partial(click.option, metavar="NAME")
 def choice(name: str, *choices: str, help: str, **more: Any) -> Decorator:
     """Return an option for one of several words. more: its default and the like; the first choice is the default."""
     return click.option(name, type=click.Choice(choices), help=help, **{"default": choices[0], **more})
+
+
+def examples(*lines: str) -> Decorator:
+    """Return a decorator that shows commands below the help text of a command."""
+
+    def decorate(command: Any) -> Any:
+        title = "Example:" if sum(line.startswith("custext") for line in lines) == 1 else "Examples:"
+        shown = "\n".join(["\b", title, *(f"  {line}" for line in lines)])
+        command.__doc__ = f"{cleandoc(command.__doc__)}\n\n{shown}"
+        return command
+
+    return decorate
 
 
 def refuse(wrong: object, message: str) -> None:

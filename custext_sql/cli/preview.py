@@ -32,6 +32,7 @@ _STYLES: dict[Kind | None, str] = {
 
 
 @click.command("playground", short_help="Try it on a page in your browser.")
+@options.examples("custext playground", "custext playground --public news.csv --public-column body")
 @options.public("Public texts from which the attacker on the page learns.", column="none, for lines of text")
 @options.shown("--host", default="127.0.0.1", metavar="ADDRESS", help="Address to listen on.")
 @click.option(
@@ -58,12 +59,6 @@ def playground_command(
 
     Only this machine can reach the page, and only with the token in the address. No text is stored or logged, and the
     page requests nothing from elsewhere. Ctrl-C ends the server and deletes the files that were uploaded.
-
-    \b
-    Examples:
-      custext playground
-      custext playground --public news.csv --public-column body
-      custext --db my.duckdb playground --port 8800 --no-browser
     """
     try:
         from custext_sql.playground import serve
@@ -93,6 +88,10 @@ def tell_address(address: "Address", *, as_json: bool, opens: bool) -> None:
 
 
 @click.command("diff", short_help="Show texts before and after.")
+@options.examples(
+    "custext diff reviews.csv --column body --rows 5 --eps 1 --plus",
+    "custext diff reviews.csv --column body --key-file nightly.key --record-column id",
+)
 @options.texts(required=True)
 @click.option("--rows", type=click.IntRange(1, 1000), help="Number of rows, from the top.  [default: 5]")
 @click.option("--sample", type=click.IntRange(1, 1000), help="Instead of --rows: random rows of the whole input.")
@@ -129,13 +128,6 @@ def diff_command(
     INPUT is a file, a folder or a quoted pattern of files; for a table, give --data and --table instead. Draws are
     fresh, so a release will have different words. With --key-file, the texts are those of a release with that key. The
     output contains the original texts: it is for you only, and nothing is entered in the ledger.
-
-    \b
-    Examples:
-      custext diff reviews.csv --column body --rows 5 --eps 1 --plus
-      custext diff --data shop.duckdb --table reviews --column body --sample 20 --html reviews.html
-      custext diff reviews.csv --column body --policy paper --only-leaks
-      custext diff reviews.csv --column body --key-file nightly.key --record-column id
     """
     from custext_sql.files.preview.comparison import compare_texts
     from custext_sql.store.outputs import check_place
@@ -216,6 +208,10 @@ def _print_comparison(compared: "Comparison", *, numbered: bool) -> None:
 
 
 @click.command("leaks", short_help="Show which words are not in the vocabulary.")
+@options.examples(
+    "custext leaks reviews.csv --column body",
+    "custext leaks reviews.csv --column body --policy paper --output words.csv",
+)
 @options.texts(required=True)
 @click.option("--top", default=10, show_default=True, type=click.IntRange(0), help="Words to show of each kind.")
 @options.keyed_plus
@@ -234,12 +230,6 @@ def leaks_command(db: str | None, data: "Texts", top: int, output: str | None, *
     INPUT is a file, a folder or a quoted pattern of files; for a table, give --data and --table instead. All texts are
     read, however many. The output contains words of your texts: it is for you only. Nothing is entered in the ledger or
     saved in the database.
-
-    \b
-    Examples:
-      custext leaks reviews.csv --column body
-      custext leaks --data shop.duckdb --table reviews --column body --top 50
-      custext leaks reviews.csv --column body --policy paper --output words.csv
     """
     from custext_sql import find_leaks
 

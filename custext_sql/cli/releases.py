@@ -21,6 +21,16 @@ _SHOWN = 100  # rows in a table on the terminal
 
 
 @click.command("sanitize", short_help="Sanitize a text, a file, a folder or a table.")
+@options.examples(
+    'custext sanitize "My doctor in Boston said the surgery went well." --eps 1 --plus',
+    "custext sanitize reviews.csv sanitized.csv --column body --column title --eps 1 --plus",
+    "custext sanitize 'reviews/*.parquet' sanitized.parquet --column body --max-row-eps 200",
+    "custext sanitize SST-2/train.tsv sanitized.tsv --column sentence --no-quotes",
+    "custext sanitize --data shop.duckdb --table reviews reviews_sanitized --column body",
+    "custext sanitize --data shop.duckdb --table reviews reviews_clean --column body \\",
+    "  --append --record-column id --key-file shop.key",
+    "custext sanitize - - < reviews.txt > sanitized.txt",
+)
 @click.argument("arguments", nargs=-1, metavar="TEXT | INPUT OUTPUT")
 @options.named("--column", "columns", multiple=True, help="Column to sanitize; repeat for several.")
 @options.keyed_settings
@@ -67,19 +77,6 @@ def sanitize_command(
     INPUT is a file (CSV, TSV, JSON lines, Parquet, lines of text), a folder, a quoted pattern of files, or - for
     standard input; for a table, give --data and --table instead. OUTPUT appears only when it is complete, and is always
     UTF-8. Every release is entered in the ledger.
-
-    \b
-    Examples:
-      custext sanitize "My doctor in Boston said the surgery went well." --eps 1 --plus
-      custext sanitize reviews.csv sanitized.csv --column body --column title --eps 1 --plus
-      custext sanitize 'reviews/*.parquet' sanitized.parquet --column body --max-row-eps 200
-      custext sanitize export.csv sanitized.csv --column body --encoding utf-16
-      custext sanitize SST-2/train.tsv sanitized.tsv --column sentence --no-quotes
-      custext sanitize --data shop.duckdb --table reviews reviews_sanitized --column body
-      custext sanitize --data shop.duckdb --table reviews sanitized.parquet --column body
-      custext sanitize --data shop.duckdb --table reviews reviews_clean --column body \\
-        --append --record-column id --key-file shop.key
-      custext sanitize - - < reviews.txt > sanitized.txt
     """
     from custext_sql.files.spooled_streams import STANDARD
     from custext_sql.files.text_releases import sanitize_text
@@ -163,6 +160,14 @@ def _split_attached(_: click.Context, __: click.Parameter, values: tuple[str, ..
 
 
 @click.command("sql", short_help="Run a SQL query that can sanitize texts.")
+@options.examples(
+    "custext sql \"SELECT id, custext_sanitize(body, 1.0, true) AS body FROM 'reviews.csv'\"",
+    'custext sql "SELECT * REPLACE (custext_sanitize(body, 1, true) AS body) FROM reviews" \\',
+    "  --data shop.duckdb --output reviews.parquet",
+    'custext sql "SELECT id, custext_sanitize(body, 1, true) AS body FROM reviews" \\',
+    "  --data shop.duckdb --into clean",
+    "custext sql \"FROM custext_distribution('doctor', 1.0)\"",
+)
 @click.argument("query")
 @options.file("--data", help="DuckDB file to query. The query cannot change it; --into adds a table.")
 @click.option(
@@ -207,15 +212,6 @@ def sql_command(
     The query names files, or tables of --data; without --data it also sees the tables of the custext database. It can
     only return rows: they are shown, or written by --output or --into. Every query that sanitizes is entered in the
     ledger.
-
-    \b
-    Examples:
-      custext sql "SELECT id, custext_sanitize(body, 1.0, true) AS body FROM 'reviews.csv'"
-      custext sql "SELECT * REPLACE (custext_sanitize(body, 1, true) AS body) FROM reviews" \\
-        --data shop.duckdb --output reviews.parquet
-      custext sql "SELECT id, custext_sanitize(body, 1, true) AS body FROM reviews" \\
-        --data shop.duckdb --into clean
-      custext sql "FROM custext_distribution('doctor', 1.0)"
     """
     from custext_sql import Dataset, Sanitizer
     from custext_sql.files.query_releases import ReleasingQuery
@@ -261,6 +257,10 @@ def sql_command(
 
 
 @click.command("keygen", short_help="Create a key for repeatable draws.")
+@options.examples(
+    "custext keygen reviews.key --eps 1 --plus",
+    "custext sql \"SELECT custext_sanitize_keyed(body, 'body:' || id) FROM 'reviews.csv'\" --key-file reviews.key",
+)
 @click.argument("path")
 @options.eps
 @options.plus
@@ -275,11 +275,6 @@ def keygen_command(db: str | None, path: str, **settings: Any) -> Iterator[Any]:
     All words of an edited text are drawn again. A key is tied to the settings given here, because sanitizing a text
     under other settings draws it again. Use it for one dataset only. Keep the file secret: anyone who has it can check
     guesses of a text. Only your user account can read it. An existing file is never overwritten.
-
-    \b
-    Examples:
-      custext keygen reviews.key --eps 1 --plus
-      custext sql "SELECT custext_sanitize_keyed(body, 'body:' || id) FROM 'reviews.csv'" --key-file reviews.key
     """
     from custext_sql import make_key
     from custext_sql.store.key_files import FORMAT

@@ -22,6 +22,7 @@ _WIDTH = 80
 
 
 @click.command("report", short_help="Give a verdict on privacy at an eps, with all figures on one page.")
+@options.examples("custext report reviews.csv --column body --eps 0 --public news.txt --html report.html")
 @options.texts(required=False)
 @options.file("--html", help="Write a page: the verdict, then all figures.")
 @options.prior
@@ -48,12 +49,6 @@ def report_command(db: str | None, /, html: str | None, **settings: Any) -> Iter
     verdict is never green. For the utility of sanitized texts, see `custext evaluate`.
 
     The report shows no texts, but it is computed from them and is not protected.
-
-    \b
-    Examples:
-      custext report reviews.csv --column body --eps 1
-      custext report reviews.csv --column body --eps 0 --public news.txt --html report.html
-      custext report --data shop.duckdb --table reviews --column body --html report.html
     """
     from custext_sql.experiments import write_report
     from custext_sql.experiments.verdict import write_opening, write_verdict
@@ -78,6 +73,10 @@ def _read_sizes(context: click.Context, parameter: click.Parameter, value: str |
 
 
 @click.command("choose", short_help="Suggest a group size and an eps for a bound on an attack.")
+@options.examples(
+    "custext choose reviews.csv --column body",
+    "custext choose reviews.csv --column body --attack context --public news.txt",
+)
 @options.texts(required=False)
 @click.option(
     "--max-attack",
@@ -133,12 +132,6 @@ def choose_command(db: str | None, /, data: "Texts | None", column: str | None, 
     one is refused; if that is not possible, there are no commands, and the exit code is 1.
 
     The output is computed from your texts and is not protected.
-
-    \b
-    Examples:
-      custext choose reviews.csv --column body
-      custext choose --data shop.duckdb --table reviews --column body --k 20,40 --max-attack 0.3
-      custext choose reviews.csv --column body --attack context --public news.txt
     """
     from custext_sql.experiments import choose
     from custext_sql.experiments.choice_lines import list_commands

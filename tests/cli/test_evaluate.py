@@ -14,6 +14,7 @@ from tests.cli.test_commands import fail, run
 from tests.experiments.test_linear_models import make_pairs, make_sentences
 
 COLA = "gj04\t1\t\tThe doctor loved the music.\ngj04\t0\t*\tMusic the loved doctor.\n"  # no header
+COSINE = {0: None, 1: 0.7117, 2: 0.7370, 3: 0.7298, 8: 0.7957}  # of custext on SST-2
 ALL = ("fbdd", "santext", "custext", "santext+", "custext+", "original", "random")
 
 
@@ -42,6 +43,8 @@ def test_utility_prints_the_papers_values_below_ours_with_what_differs(utility: 
     found = json.loads(run(*utility, "--json").output)
     papers = {(one["mechanism"], one["eps"]): one["paper"] for one in found}
     assert papers["custext", 2.0] == 0.7172 and papers["custext", 0.0] is None and papers["custext+", 2.0] == 0.7452
+    shares = {one["mechanism"]: one["in_clear"] for one in found}
+    assert shares["original"] == 1.0 and shares["custext"] < shares["custext+"] < 1.0
     lines = run(*utility).output.splitlines()
     assert lines[:2] == [
         "accuracy, tfidf; 60 training rows, 30 test rows",
@@ -57,6 +60,7 @@ def test_utility_prints_the_papers_values_below_ours_with_what_differs(utility: 
         ["paper", "0.6985", "0.7172", "0.7029"],
         ["paper", *["0.5014"] * 4],
     ]
+    assert [row[1] for row in cells[1::2]] == ["100%", *(f"{share:.1%}" for share in list(shares.values())[1:])]
     eps_1, paper = lines[3].index("eps = 1") + len("eps = 1"), lines[7]
     assert paper[:eps_1].endswith("0.7501")  # in the column of eps = 1
     notes = " ".join(lines[13:])
@@ -73,11 +77,7 @@ def test_utility_prints_the_papers_values_below_ours_with_what_differs(utility: 
         ("MedSTS.csv", "euclidean", 3.0, [0.0411, 0.1124, 0.5242, 0.5423, 0.6213, 0.7598, 0.0382]),
         ("data/QNLI.csv", "euclidean", 2.0, [0.5152, 0.5302, 0.6884, 0.7636, 0.7602, 0.9096, 0.5037]),
         ("sst2", "euclidean", 8.0, [None, None, 0.8155]),
-        ("sst2", "cosine", 1.0, [None, None, 0.7117, None, None]),
-        ("sst2", "cosine", 2.0, [None, None, 0.7370]),
-        ("sst2", "cosine", 3.0, [None, None, 0.7298]),
-        ("sst2", "cosine", 8.0, [None, None, 0.7957]),
-        ("sst2", "cosine", 0.0, [None, None, None]),
+        *(("sst2", "cosine", float(eps), [None, None, value]) for eps, value in COSINE.items()),
         ("sst2", "manhattan", 1.0, [None, None, None]),
         ("qnli", "cosine", 1.0, [None, None, None]),
     ],
@@ -89,39 +89,9 @@ def test_every_task_and_measure_has_its_own_values(
     metric = "pearson" if "STS" in dataset else "accuracy"
     recipe = Recipe("vectors", measure=measure)
     setup = EvaluationSetup(dataset, metric, "tfidf", 1, 1, ("m",), "paper", "paper", {}, (recipe,), (1,))
-    found = [
-        find_paper_value(setup, one, eps, embedding="vectors", mapping="m" if one.startswith("custext") else None)
-        for one in ALL[: len(values)]
-    ]
-    assert found == values
-
-
-def test_other_data_has_no_values_of_the_paper_and_words_in_the_clear_are_shown(
-    utility: list[str], tmp_path: Path
-) -> None:
-    utility += [
-        *write_sentences(tmp_path / "reviews-sst25"),
-        "--mechanisms",
-        "original,custext+,custext,santext+,santext",
-    ]
-    utility += ["--eps", "1"]
-    found = json.loads(run(*utility, "--json").output)
-    shares = {one["mechanism"]: one["in_clear"] for one in found}
-    assert shares["original"] == 1.0 and shares["custext"] == shares["santext"]
-    assert shares["custext"] < shares["custext+"] < 1.0 and shares["custext"] < shares["santext+"] < 1.0
-    assert {one["paper"] for one in found} == {None}
-    shown = run(*utility).output
-    rows = [line.split()[:2] for line in shown.splitlines()[4:9]]
-    assert rows == [[name, "100%" if share == 1.0 else f"{share:.1%}"] for name, share in shares.items()]
-    assert "paper:" not in shown
-
-
-def test_only_custext_has_an_eps_of_zero(utility: list[str], films: list[str]) -> None:
-    utility += [*films, "--seeds", "2", "--mechanisms"]
-    lines = run(*utility, "custext,santext", "--eps", "0,1").output.splitlines()
-    assert [line.count("±") for line in lines[4:6]] == [2, 1]
-    refused = fail(*utility, "santext", "--eps", "0")
-    assert "eps = 0 is for custext and custext+ only; give santext another eps, such as 1" in refused
+    for mechanism, value in zip(ALL, values, strict=False):
+        mapping = "m" if mechanism.startswith("custext") else None
+        assert find_paper_value(setup, mechanism, eps, embedding="vectors", mapping=mapping) == value
 
 
 def test_a_limit_takes_rows_of_both_parts_evenly(few_db: Path, utility: list[str], films: list[str]) -> None:
@@ -164,7 +134,7 @@ def test_similarity_of_pairs_is_a_correlation(utility: list[str], tmp_path: Path
     for model in ("tfidf", "embedding"):
         found = json.loads(run(*utility, "--mechanisms", "original,random", "--model", model).output)
         values = {one["mechanism"]: one["value"] for one in found}
-        assert {one["metric"] for one in found} == {"pearson"}
+        assert {(one["metric"], one["paper"]) for one in found} == {("pearson", None)}
         assert values["original"] > values["random"] + 0.1
 
 
@@ -222,7 +192,10 @@ def test_tradeoff_masks_words_and_utility_fits_80_columns(
         (["FILMS", "--mapping", "other"], "mapping 'other' does not exist"),
         (["FILMS", "--label", "labl"], "column 'labl' does not exist; did you mean 'label'?"),
         (["FILMS", "--task", "similarity"], "name two columns, --text A --text B (in Python: text="),
-        (["FILMS", "--mechanisms", "santext", "--mapping", "gone"], "mapping 'gone' does not exist"),
+        (
+            ["FILMS", "--mechanisms", "santext", "--eps", "0"],
+            "eps = 0 is for custext and custext+ only; give santext another eps, such as 1",
+        ),
     ],
 )
 def test_bad_input_is_an_error(utility: list[str], films: list[str], arguments: list[str], message: str) -> None:
