@@ -6,8 +6,7 @@ import logging
 import os
 import re
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import click
@@ -81,17 +80,11 @@ def _without_text(error: click.UsageError) -> click.UsageError:
     return click.UsageError(said, ctx=error.ctx)
 
 
-@contextmanager
-def _using_ledger(ledger: str) -> Iterator[None]:
-    """Name the ledger for everything that a command does."""
-    before = os.environ.get("CUSTEXT_LEDGER")
-    os.environ["CUSTEXT_LEDGER"] = ledger
-    try:
-        yield
-    finally:
-        os.environ.pop("CUSTEXT_LEDGER")
-        if before is not None:
-            os.environ["CUSTEXT_LEDGER"] = before
+def _restore(name: str, value: str | None) -> None:
+    """Give a variable of the environment the value that it had before; None if it had none."""
+    os.environ.pop(name)
+    if value is not None:
+        os.environ[name] = value
 
 
 @click.group(
@@ -130,7 +123,8 @@ def main(context: click.Context, db: str | None, ledger: str | None) -> None:
     """
     context.obj = db
     if ledger is not None:
-        context.with_resource(_using_ledger(ledger))
+        context.call_on_close(partial(_restore, "CUSTEXT_LEDGER", os.environ.get("CUSTEXT_LEDGER")))
+        os.environ["CUSTEXT_LEDGER"] = ledger
     for stream in (sys.stdout, sys.stderr):  # show the code of a letter that the terminal cannot show
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

@@ -3,7 +3,7 @@
 import json
 import sys
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ from custext_sql.parameters import count_of
 if TYPE_CHECKING:
     from custext_sql.files.inputs.texts import DataFiles, DataTable, Texts
     from custext_sql.files.preview.comparison import ComparedRow, Comparison
-    from custext_sql.files.preview.leaks import LeakedKind, Leaks
+    from custext_sql.files.preview.leaks import Leaks
     from custext_sql.playground import Address
 
 _WIDTH = 80
@@ -239,10 +239,17 @@ def leaks_command(db: str | None, data: "Texts", top: int, output: str | None, *
     _print_summary(leaks)
     units = [kind for kind in leaks.kinds if kind.is_unit]
     for kind in leaks.kinds:
-        if not kind.is_unit:
-            _print_kind(kind)
-        elif kind is units[0]:
-            _print_units(units, max(1, top // 5) if top else 0)
+        if kind.words and not kind.is_unit:
+            more = f", the {len(kind.words)} most frequent of {kind.distinct:,}" * (kind.distinct > len(kind.words))
+            rows = [[f"{one.count:,}", _show_share(one.share), _show_word(one.word, kind.kind)] for one in kind.words]
+            print_table(["count", "share", f"{kind.kind}{more}"], rows, right=(0, 1))
+            click.echo()
+        elif units and kind is units[0]:
+            few = ((kind, one) for kind in units for one in kind.words[: max(1, top // 5)])
+            rows = [[f"{one.count:,}", kind.becomes, _show_word(one.word, kind.kind)] for kind, one in few]
+            if rows:
+                print_table(["count", "becomes", "unit, some of each type"], rows, right=(0,))
+                click.echo()
     if output is not None:
         click.echo(f"{output}: {count_of(sum(kind.distinct for kind in leaks.kinds), 'word')}\n")
     for sentence in leaks.advice:
@@ -272,26 +279,6 @@ def _print_summary(leaks: "Leaks") -> None:
         always = f", {leaks.unchanged_at_any_eps:,} of them at any eps" if leaks.unchanged_at_any_eps else ""
         click.echo(f"{count_of(texts, 'text')} would come out unchanged at eps = 0{always}")
     click.echo()
-
-
-def _print_kind(kind: "LeakedKind") -> None:
-    if not kind.words:
-        return
-    more = kind.distinct - len(kind.words)
-    which = f", the {len(kind.words)} most frequent of {kind.distinct:,}" if more else ""
-    rows = [[f"{one.count:,}", _show_share(one.share), _show_word(one.word, kind.kind)] for one in kind.words]
-    print_table(["count", "share", f"{kind.kind}{which}"], rows, right=(0, 1))
-    click.echo()
-
-
-def _print_units(kinds: "Sequence[LeakedKind]", most: int) -> None:
-    """Print a few units of each type, in one table."""
-    rows = [
-        [f"{one.count:,}", kind.becomes, _show_word(one.word, kind.kind)] for kind in kinds for one in kind.words[:most]
-    ]
-    if rows:
-        print_table(["count", "becomes", "unit, some of each type"], rows, right=(0,))
-        click.echo()
 
 
 def _show_share(share: float | None) -> str:
